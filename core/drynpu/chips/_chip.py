@@ -1,0 +1,61 @@
+"""What the simulation knows about a chip. The numbers live in ``data/<name>.yaml``, each with its source."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+__all__ = ["Chip"]
+
+
+@frozen(kw_only=True)
+class Chip:
+    """
+    One Ascend chip as the profiler sees it (a die of an A3 package counts as a chip).
+
+    Units are in the names: ``_mhz`` = 10^6/s, ``_gbs`` = 10^9 bytes/s one way, ``_bytes`` = bytes.
+    """
+
+    name: str
+    """SoC name, e.g. ``Ascend910B2``."""
+    generation: str
+    """``mini``, ``unified`` (cube and vector in one core) or ``split`` (A2, A3, A5)."""
+    platform_version: str
+    """The text of info.json ``platform_version`` (cann_msprof.md 1.9), e.g. ``"5"``."""
+    npu_info_name: str
+    """``NPU_INFO.name`` of the database for this platform, e.g. ``Ascend910B``."""
+    cube_cores: int
+    vector_cores: int
+    """On unified chips the vector units of the AI cores (plus separate vector cores where the chip has them)."""
+    aic_mhz: int
+    aiv_mhz: int
+    hwts_mhz: float
+    """Frequency of the device time stamp counter."""
+    aicpu_cores: int
+    ctrl_cpu_cores: int
+    cube_flop_per_cycle: int
+    """16-bit operands: multiply and add counted separately, per core (16*16*16*2 = 8192)."""
+    cube_fp32_ratio: float
+    """Rate of FP32/HF32 cube work relative to 16-bit work."""
+    cube_int8_ratio: float
+    vector_lanes_16bit: int
+    """Lanes of 16 bit per cycle per vector core; 32 bit has half."""
+    memory_bytes: int
+    memory_gbs: float
+    l2_bytes: int
+    l2_read_gbs: float
+    l2_write_gbs: float
+    hccs_gbs: float
+    """One way, per device over all peers; 0 where the chip has no such link."""
+    pcie_gbs: float
+    sources: tuple[str, ...] = ()
+    """Where the numbers come from; a number that is only commonly quoted says so here."""
+
+    @property
+    def split(self) -> bool:
+        """Whether cube and vector cores are separate, so that counters carry ``aic_``/``aiv_``."""
+        return self.generation == "split"
+
+    @property
+    def tick_ns(self) -> float:
+        """Length of one device tick in nanoseconds (20 at 50 MHz)."""
+        return 1000.0 / self.hwts_mhz

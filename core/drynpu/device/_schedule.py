@@ -1,0 +1,270 @@
+"""
+When everything happens: the host beside an NPU, the launching thread, and FIFO streams.
+
+The host side is a list of *dispatches* in host order (an operator that launches, a synchronising call, a pause
+of the profiler). Between two dispatches the host runs as it was measured. A dispatch takes its modelled cost
+(clock ``projected``) or its measured time (clock ``wall``). Kernels start at
+``max(launch, end of the previous kernel on the stream)``. Only calls that wait for the device, or order
+streams, cut the columns into segments; inside a segment everything is a cumulative maximum.
+"""
+
+from __future__ import annotations
+
+import enum
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from drynpu.device._costs import HostCosts
+
+__all__ = ["Clock", "Dispatches", "Launches", "Mark", "Schedule", "fifo", "schedule"]
+
+I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+class Clock(enum.Enum):
+    """Which host timeline a recording shows."""
+
+    PROJECTED = "projected"
+    WALL = "wall"
+
+
+class Mark(enum.IntEnum):
+    """What a dispatch does besides launching."""
+
+    LAUNCH = 0
+    WAIT_DEVICE = 1
+    """The host waits until every stream has drained."""
+    WAIT_STREAM = 2
+    PAUSE = 3
+    """The profiler's own work: takes no time on the projected clock."""
+    RECORD_EVENT = 4
+    WAIT_EVENT = 5
+    """Later work of the stream starts after the event."""
+
+
+@frozen(eq=False, kw_only=True)
+class Dispatches:
+    """Host order, shape ``[n]``, measured intervals disjoint and sorted. ``launches`` counts kernels launched."""
+
+    start_ns: I64
+    end_ns: I64
+    mark: I64
+    launches: I64
+    workspace: Bools
+    """Whether the call asks for its workspace size first (aclnn operators do, copies do not)."""
+    stream: I64
+    event: I64
+
+
+@frozen(eq=False, kw_only=True)
+class Launches:
+    """Kernels in host order, grouped by dispatch, shape ``[m]``."""
+
+    stream: I64
+    duration_ticks: I64
+
+
+@frozen(eq=False, kw_only=True)
+class Schedule:
+    """Times of dispatches (``[n]``) and launches (``[m]``) in ns of Unix time; kernels in ticks after *base_ns*."""
+
+    start_ns: I64
+    end_ns: I64
+    workspace_start_ns: I64
+    enqueue_start_ns: I64
+    enqueue_end_ns: I64
+    dequeue_start_ns: I64
+    dequeue_end_ns: I64
+    api_start_ns: I64
+    api_end_ns: I64
+    wait_ns: I64
+    """How long a synchronising dispatch was held up by the device."""
+    node_start_ns: I64
+    node_end_ns: I64
+    runtime_start_ns: I64
+    runtime_end_ns: I64
+    kernel_start_ticks: I64
+
+
+def fifo(arrival: I64, length: I64, free: int) -> I64:
+    """
+    Return the start of each job of a first-in first-out server.
+
+    ``start[i] = max(arrival[i], start[i-1] + length[i-1])`` with the server busy until *free*; shapes ``[n]``.
+    """
+    if not len(arrival):
+        return arrival
+    before = np.cumsum(length) - length
+    earliest = arrival - before
+    earliest[0] = max(int(earliest[0]), free)
+    return np.maximum.accumulate(earliest) + before
+
+
+@define(kw_only=True)
+class _State:
+    """What one segment leaves to the next: the only thing that is carried through the loop."""
+
+    shift_ns: int = 0
+    dequeue_free_ns: int = 0
+    stream_free: dict[int, int] = field(factory=dict)
+    events: dict[int, int] = field(factory=dict)
+
+
+@define(kw_only=True)
+class _Scheduler:
+    dispatches: Dispatches
+    launches: Launches
+    costs: HostCosts
+    clock: Clock
+    tick_ns: float
+    base_ns: int
+    offsets: I64
+    base_start_ns: I64
+    cost_ns: I64
+    out: dict[str, I64]
+    state: _State = field(factory=_State)
+
+    def segment(self, first: int, last: int) -> None:
+        """Schedule dispatches ``first..last`` (inclusive); only *last* may wait or order streams."""
+        rows = slice(first, last + 1)
+        start = self.base_start_ns[rows] + self.state.shift_ns
+        self.out["start_ns"][rows] = start
+        self.out["end_ns"][rows] = start + self.cost_ns[rows]
+        self._queue(first, last, start)
+        self._launch(first, last)
+        self._mark(last)
+
+    def _queue(self, first: int, last: int, start: I64) -> None:
+        rows = slice(first, last + 1)
+        d, c = self.dispatches, self.costs
+        workspace = np.where(d.workspace[rows], c.workspace_ns, 0)
+        ahead = c.operator_ns + workspace
+        fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + c.enqueue_ns, 1))
+        self.out["workspace_start_ns"][rows] = start + (c.operator_ns * fits).astype(np.int64)
+        enqueue_start = start + (ahead * fits).astype(np.int64)
+        enqueue_end = start + ((ahead + c.enqueue_ns) * fits).astype(np.int64)
+        count = d.launches[rows]
+        busy = np.where(count > 0, c.dequeue_ns + c.api_ns + count * c.node_ns, 0)
+        launching = np.flatnonzero(count > 0)
+        dequeue = enqueue_end.copy()
+        dequeue[launching] = fifo(enqueue_end[launching], busy[launching], self.state.dequeue_free_ns)
+        if len(launching):
+            self.state.dequeue_free_ns = int(dequeue[launching[-1]] + busy[launching[-1]])
+        api_start = dequeue + c.dequeue_ns // 2
+        for name, value in (
+            ("enqueue_start_ns", enqueue_start),
+            ("enqueue_end_ns", enqueue_end),
+            ("dequeue_start_ns", dequeue),
+            ("dequeue_end_ns", dequeue + busy),
+            ("api_start_ns", api_start),
+            ("api_end_ns", api_start + c.api_ns + count * c.node_ns),
+        ):
+            self.out[name][rows] = value
+
+    def _launch(self, first: int, last: int) -> None:
+        rows = slice(int(self.offsets[first]), int(self.offsets[last + 1]))
+        if rows.start == rows.stop:
+            return
+        c = self.costs
+        owner = np.repeat(np.arange(first, last + 1), self.dispatches.launches[first : last + 1])
+        position = np.arange(rows.start, rows.stop) - self.offsets[owner]
+        node = self.out["api_start_ns"][owner] + c.api_ns // 2 + position * c.node_ns
+        runtime = node + (c.node_ns - c.runtime_ns) // 2
+        self.out["node_start_ns"][rows] = node
+        self.out["node_end_ns"][rows] = node + c.node_ns - 1
+        self.out["runtime_start_ns"][rows] = runtime
+        self.out["runtime_end_ns"][rows] = runtime + c.runtime_ns
+        arrival = np.ceil((runtime + c.runtime_ns - self.base_ns) / self.tick_ns).astype(np.int64)
+        streams, ticks = self.launches.stream[rows], self.launches.duration_ticks[rows]
+        for stream in np.unique(streams).tolist():
+            on = np.flatnonzero(streams == stream)
+            begin = fifo(arrival[on], ticks[on], self.state.stream_free.get(stream, 0))
+            self.out["kernel_start_ticks"][rows.start + on] = begin
+            self.state.stream_free[stream] = int(begin[-1] + ticks[on[-1]])
+
+    def _mark(self, last: int) -> None:
+        mark = int(self.dispatches.mark[last])
+        stream, event = int(self.dispatches.stream[last]), int(self.dispatches.event[last])
+        free = self.state.stream_free
+        if mark == Mark.RECORD_EVENT:
+            self.state.events[event] = free.get(stream, 0)
+        elif mark == Mark.WAIT_EVENT:
+            free[stream] = max(free.get(stream, 0), self.state.events.get(event, 0))
+        elif mark in (Mark.WAIT_DEVICE, Mark.WAIT_STREAM):
+            busy_until = max(free.values(), default=0) if mark == Mark.WAIT_DEVICE else free.get(stream, 0)
+            drained_ns = self.base_ns + int(np.ceil(busy_until * self.tick_ns))
+            self._wait(last, drained_ns)
+
+    def _wait(self, row: int, drained_ns: int) -> None:
+        if self.clock is Clock.WALL:
+            return
+        end = int(self.out["end_ns"][row])
+        wait = max(0, drained_ns - end)
+        self.out["end_ns"][row] = end + wait
+        self.out["wait_ns"][row] = wait
+        self.state.shift_ns += wait
+
+
+_DISPATCH_COLUMNS = (
+    "start_ns",
+    "end_ns",
+    "workspace_start_ns",
+    "enqueue_start_ns",
+    "enqueue_end_ns",
+    "dequeue_start_ns",
+    "dequeue_end_ns",
+    "api_start_ns",
+    "api_end_ns",
+    "wait_ns",
+)
+_LAUNCH_COLUMNS = ("node_start_ns", "node_end_ns", "runtime_start_ns", "runtime_end_ns", "kernel_start_ticks")
+
+
+def schedule(
+    dispatches: Dispatches, launches: Launches, *, costs: HostCosts, clock: Clock, tick_ns: float, base_ns: int
+) -> Schedule:
+    """
+    Lay dispatches on the host and kernels on the device.
+
+    Parameters
+    ----------
+    dispatches, launches:
+        Columns as described at their classes; ``sum(dispatches.launches) == len(launches.stream)``.
+    tick_ns, base_ns:
+        Length of a device tick and the Unix time of tick 0. Kernel times lie on the tick grid.
+    """
+    measured = dispatches.end_ns - dispatches.start_ns
+    cost = _cost(dispatches, costs) if clock is Clock.PROJECTED else measured
+    scheduler = _Scheduler(
+        dispatches=dispatches,
+        launches=launches,
+        costs=costs,
+        clock=clock,
+        tick_ns=tick_ns,
+        base_ns=base_ns,
+        offsets=np.concatenate(([0], np.cumsum(dispatches.launches))),
+        # What the dispatches before took is replaced by what they cost.
+        base_start_ns=dispatches.start_ns - (np.cumsum(measured) - measured) + (np.cumsum(cost) - cost),
+        cost_ns=cost,
+        out={name: np.zeros(len(cost), np.int64) for name in _DISPATCH_COLUMNS}
+        | {name: np.zeros(len(launches.stream), np.int64) for name in _LAUNCH_COLUMNS},
+    )
+    cuts = np.flatnonzero((dispatches.mark != Mark.LAUNCH) & (dispatches.mark != Mark.PAUSE))
+    first = 0
+    for last in (*cuts.tolist(), len(cost) - 1):
+        if last >= first:
+            scheduler.segment(first, last)
+            first = last + 1
+    return Schedule(**scheduler.out)
+
+
+def _cost(dispatches: Dispatches, costs: HostCosts) -> I64:
+    """Host cost per dispatch on the projected clock, ns, shape ``[n]``."""
+    launching = costs.operator_ns + costs.enqueue_ns + np.where(dispatches.workspace, costs.workspace_ns, 0)
+    cost = np.where(dispatches.launches > 0, launching, 0)
+    waiting = (dispatches.mark == Mark.WAIT_DEVICE) | (dispatches.mark == Mark.WAIT_STREAM)
+    cost = cost + np.where(waiting, costs.synchronize_ns, 0)
+    return cost.astype(np.int64)

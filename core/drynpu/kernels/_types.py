@@ -1,0 +1,221 @@
+"""
+The values that pass between operators and kernels.
+
+An operator *signature* (name, tensors, scalar attributes) is mapped once to a *plan* (the kernels that one
+call launches), and each kernel of the plan is costed once per chip. Instances are gathered by index.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+
+from attrs import field, frozen
+
+__all__ = [
+    "DTYPES",
+    "FORMATS",
+    "Copy",
+    "DType",
+    "KernelCost",
+    "KernelPlan",
+    "KernelSpec",
+    "Placement",
+    "Signature",
+    "TaskType",
+    "TensorDesc",
+]
+
+
+@frozen
+class DType:
+    """A tensor data type under its GE name (``op_summary`` spelling), GE id and size in bytes."""
+
+    name: str
+    ge_id: int
+    size_bytes: int
+
+
+# GE ids: cann_msprof.md 7.3 gives FLOAT..DT_BF16; the rest follow GE's public DataType enumeration.
+DTYPES: dict[str, DType] = {
+    d.name: d
+    for d in (
+        DType("FLOAT", 0, 4),
+        DType("FLOAT16", 1, 2),
+        DType("INT8", 2, 1),
+        DType("INT32", 3, 4),
+        DType("UINT8", 4, 1),
+        DType("INT16", 6, 2),
+        DType("UINT16", 7, 2),
+        DType("UINT32", 8, 4),
+        DType("INT64", 9, 8),
+        DType("UINT64", 10, 8),
+        DType("DOUBLE", 11, 8),
+        DType("BOOL", 12, 1),
+        DType("COMPLEX64", 16, 8),
+        DType("COMPLEX128", 17, 16),
+        DType("DT_BF16", 27, 2),
+        DType("UNDEFINED", 28, 1),
+    )
+}
+
+# cann_msprof.md 7.3.
+FORMATS: dict[str, int] = {
+    "NCHW": 0,
+    "NHWC": 1,
+    "ND": 2,
+    "NC1HWC0": 3,
+    "FRACTAL_Z": 4,
+    "HWCN": 16,
+    "FRACTAL_NZ": 29,
+    "NCDHW": 30,
+    "NDC1HWC0": 32,
+}
+
+
+@frozen
+class TensorDesc:
+    """Shape (dims; ``()`` is a scalar tensor), GE data type name and GE format name of one tensor."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    format: str = "ND"
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def size_bytes(self) -> int:
+        return self.elements * DTYPES[self.dtype].size_bytes
+
+
+class Placement(enum.Enum):
+    """Where a call of an operator works, as far as the adapter could tell."""
+
+    DEVICE = "device"
+    HOST = "host"
+    """Runs on the host beside the NPU as well: launches nothing (data loading, CPU step counters)."""
+    TO_DEVICE = "to_device"
+    """Copies host memory to the device."""
+    TO_HOST = "to_host"
+    """Copies device memory to the host and waits for it."""
+
+
+@frozen
+class Signature:
+    """
+    One distinct operator call.
+
+    ``inputs`` has one entry per argument: a tensor, a tuple of tensors (tensor list) or ``None`` (anything else).
+    ``attributes`` has one entry per argument as well: the scalar or list value, ``None`` for tensors and unknown.
+    """
+
+    name: str
+    inputs: tuple[TensorDesc | tuple[TensorDesc, ...] | None, ...]
+    attributes: tuple[object, ...] = field(default=())
+    placement: Placement = Placement.DEVICE
+
+    def tensor(self, position: int) -> TensorDesc | None:
+        """Return the tensor at *position*, ``None`` when the argument is absent or is not a single tensor."""
+        value = self.inputs[position] if position < len(self.inputs) else None
+        return value if isinstance(value, TensorDesc) else None
+
+    def tensors(self) -> tuple[TensorDesc, ...]:
+        """Return all tensors in argument order, tensor lists flattened."""
+        flat: list[TensorDesc] = []
+        for value in self.inputs:
+            if isinstance(value, TensorDesc):
+                flat.append(value)
+            elif value is not None:
+                flat.extend(value)
+        return tuple(flat)
+
+
+class TaskType(enum.Enum):
+    """Task type of a kernel: value = the text in ``op_summary``/``kernel_details``."""
+
+    AI_CORE = "AI_CORE"
+    AI_VECTOR_CORE = "AI_VECTOR_CORE"
+    MIX_AIC = "MIX_AIC"
+    MIX_AIV = "MIX_AIV"
+    AI_CPU = "AI_CPU"
+    DSA = "DSA"
+    MEMCPY = "MEMCPY_ASYNC"
+    """A copy by the DMA engines: a device task, not a row of op_summary."""
+
+
+class Copy(enum.Enum):
+    """Direction of a memory copy: value = the ``copyKind`` of memcpy_info (cann_msprof.md 4.6)."""
+
+    HOST_TO_DEVICE = 1
+    DEVICE_TO_HOST = 2
+    DEVICE_TO_DEVICE = 3
+
+
+@frozen(kw_only=True)
+class KernelSpec:
+    """
+    The work of one kernel, before any chip is known.
+
+    ``cube_flops`` counts multiply and add (2MNK); ``vector_ops`` counts element operations (one add of two
+    vectors of n elements = n); bytes are what has to cross the core boundary once.
+    """
+
+    name: str
+    """Kernel name as shown in ``Op Name``, e.g. ``aclnnAddmm_MatMulV2_MatMulV2``."""
+    op_type: str
+    task_type: TaskType
+    inputs: tuple[TensorDesc, ...] = ()
+    outputs: tuple[TensorDesc, ...] = ()
+    cube_flops: int = 0
+    vector_ops: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    cube_tiles: int = 0
+    """Number of independent output tiles of a cube kernel; bounds its block number."""
+    hf32: bool = False
+    copy: Copy | None = None
+    mapped: bool = True
+    """False for the generic vector kernel that stands for an operator without a rule."""
+
+
+@frozen(kw_only=True)
+class KernelPlan:
+    """What one call of an operator does on the device."""
+
+    api: str = ""
+    """ACL API that launches the kernels, e.g. ``aclnnAddmm``."""
+    kernels: tuple[KernelSpec, ...] = ()
+    claims: bool = True
+    """True: the operators called inside this one are its CPU implementation and launch nothing of their own."""
+    synchronizes: bool = False
+    """True: the host waits until the stream has drained (``item``, copy to host)."""
+    mapped: bool = True
+
+
+@frozen(kw_only=True)
+class KernelCost:
+    """
+    Physical account of one kernel on one chip. Times in ns (float), cycles summed over blocks.
+
+    Identities (device_and_cost_model.md 3.1): ``aic_cycles = aic_time_ns * aic_mhz/1000 * block_num``;
+    each pipe time lies in [0, engine time]; ``duration_ns`` is at least every engine time.
+    """
+
+    duration_ns: float
+    block_num: int
+    mix_block_num: int
+    aic_time_ns: float = 0.0
+    mac_ns: float = 0.0
+    aic_scalar_ns: float = 0.0
+    mte1_ns: float = 0.0
+    aic_mte2_ns: float = 0.0
+    fixpipe_ns: float = 0.0
+    aic_icache_miss_rate: float = 0.0
+    aiv_time_ns: float = 0.0
+    vec_ns: float = 0.0
+    aiv_scalar_ns: float = 0.0
+    aiv_mte2_ns: float = 0.0
+    mte3_ns: float = 0.0
+    aiv_icache_miss_rate: float = 0.0

@@ -1,0 +1,206 @@
+"""
+Schemas of the columnar tables that everything after the raw records works on.
+
+One row type per table; times are Unix nanoseconds (``_ns``, Int64), durations nanoseconds, sizes bytes.
+Unknown text is the empty string in the table and becomes ``N/A`` (or an empty cell) where it is written.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+__all__ = [
+    "ALLOCATIONS",
+    "API",
+    "COMMUNICATION_OPS",
+    "HOST_OPS",
+    "KERNELS",
+    "NPU_MEM",
+    "NPU_MODULE_MEM",
+    "PMU_COLUMNS_SPLIT",
+    "QUEUE",
+    "TASKS",
+]
+
+HOST_OPS = pl.Schema(
+    {
+        "op_id": pl.Int64,  # row number in start order
+        "name": pl.String,
+        "start_ns": pl.Int64,
+        "end_ns": pl.Int64,
+        "sequence": pl.Int64,
+        "pid": pl.Int64,
+        "tid": pl.Int64,
+        "fwd_tid": pl.Int64,
+        "scope": pl.Int64,
+        "is_async": pl.Boolean,
+        "input_dtypes": pl.String,  # framework spelling, ';' between arguments
+        "input_shapes": pl.String,
+        "call_stack": pl.String,
+        "module_hierarchy": pl.String,
+    }
+)
+"""torch.op_range: one row per framework operator or annotation."""
+
+QUEUE = pl.Schema(
+    {
+        "correlation_id": pl.Int64,
+        "side": pl.String,  # "enqueue" or "dequeue"
+        "name": pl.String,
+        "start_ns": pl.Int64,
+        "end_ns": pl.Int64,
+        "pid": pl.Int64,
+        "tid": pl.Int64,
+    }
+)
+"""torch.op_mark: the task queue between the framework's thread and the launching thread."""
+
+ALLOCATIONS = pl.Schema(
+    {
+        "pointer": pl.Int64,
+        "time_ns": pl.Int64,
+        "size_bytes": pl.Int64,  # negative when released
+        "total_allocated_bytes": pl.Int64,
+        "total_reserved_bytes": pl.Int64,
+        "total_active_bytes": pl.Int64,
+        "stream": pl.Int64,
+        "device_type": pl.Int64,  # 20 = NPU, 0 = CPU
+        "device_id": pl.Int64,
+        "component": pl.Int64,  # 0 caching allocator, 1 workspace
+        "action": pl.Int64,  # 0 malloc, 1 free, 2 block free
+        "tid": pl.Int64,
+        "pid": pl.Int64,
+    }
+)
+"""torch.memory_usage: one row per allocator event."""
+
+API = pl.Schema(
+    {
+        "connection_id": pl.Int64,  # counted over all rows in time order, first = 1
+        "level": pl.String,  # acl, model, node, communication, runtime
+        "name": pl.String,
+        "item": pl.String,  # operator the call is for, "" if none
+        "pid": pl.Int64,
+        "tid": pl.Int64,
+        "start_ns": pl.Int64,
+        "end_ns": pl.Int64,
+    }
+)
+"""host api_event: one row per CANN API call."""
+
+TASKS = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "stream_id": pl.Int64,
+        "task_id": pl.Int64,
+        "batch_id": pl.Int64,
+        "context_id": pl.Int64,  # 4294967295 = whole task
+        "start_ns": pl.Int64,
+        "duration_ns": pl.Int64,
+        "kernel_name": pl.String,  # "" for non-compute tasks
+        "kernel_type": pl.String,  # task type of the operator, else of the hardware/host task
+        "connection_id": pl.Int64,  # of the node API, else of the runtime API; -1 unknown
+        "model_id": pl.Int64,  # 4294967295 = single operator
+        "copy_bytes": pl.Int64,  # memory copies, else null
+        "copy_kind": pl.Int64,  # Copy value, else null
+    }
+)
+"""Every device task: kernels, copies, events."""
+
+KERNELS = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "model_id": pl.Int64,
+        "task_id": pl.Int64,
+        "stream_id": pl.Int64,
+        "batch_id": pl.Int64,
+        "context_id": pl.Int64,
+        "name": pl.String,
+        "op_type": pl.String,
+        "op_state": pl.String,  # static or dynamic
+        "task_type": pl.String,
+        "start_ns": pl.Int64,
+        "duration_ns": pl.Int64,
+        "block_num": pl.Int64,
+        "mix_block_num": pl.Int64,
+        "hf32": pl.Boolean,
+        "input_shapes": pl.String,  # dims ',', tensors ';', no quotes
+        "input_dtypes": pl.String,
+        "input_formats": pl.String,
+        "output_shapes": pl.String,
+        "output_dtypes": pl.String,
+        "output_formats": pl.String,
+        "connection_id": pl.Int64,
+        "node_start_ns": pl.Int64,  # start of the node API that launched it
+        "node_tid": pl.Int64,
+    }
+)
+"""Compute tasks with operator information; PMU columns follow on the right when they were collected."""
+
+PMU_COLUMNS_SPLIT = {
+    "PipeUtilization": (
+        "aicore_time(us)",
+        "aic_total_cycles",
+        "aic_mac_time(us)",
+        "aic_mac_ratio",
+        "aic_scalar_time(us)",
+        "aic_scalar_ratio",
+        "aic_mte1_time(us)",
+        "aic_mte1_ratio",
+        "aic_mte2_time(us)",
+        "aic_mte2_ratio",
+        "aic_fixpipe_time(us)",
+        "aic_fixpipe_ratio",
+        "aic_icache_miss_rate",
+        "aiv_time(us)",
+        "aiv_total_cycles",
+        "aiv_vec_time(us)",
+        "aiv_vec_ratio",
+        "aiv_scalar_time(us)",
+        "aiv_scalar_ratio",
+        "aiv_mte2_time(us)",
+        "aiv_mte2_ratio",
+        "aiv_mte3_time(us)",
+        "aiv_mte3_ratio",
+        "aiv_icache_miss_rate",
+        "cube_utilization(%)",
+    )
+}
+"""Counter columns of op_summary on split chips per metric group (cann_msprof.md 4.2)."""
+
+COMMUNICATION_OPS = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "name": pl.String,
+        "group": pl.String,
+        "start_ns": pl.Int64,
+        "duration_ns": pl.Int64,
+        "connection_id": pl.Int64,
+        "dtype": pl.String,
+        "count": pl.Int64,
+        "algorithm": pl.String,
+        "rank_size": pl.Int64,
+    }
+)
+"""Collectives and point-to-point operations as whole operations."""
+
+NPU_MEM = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "event": pl.Int64,  # 0 app, 1 device
+        "time_ns": pl.Int64,
+        "ddr_bytes": pl.Int64,
+        "hbm_bytes": pl.Int64,
+    }
+)
+"""npu_mem samples."""
+
+NPU_MODULE_MEM = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "module_id": pl.Int64,
+        "time_ns": pl.Int64,
+        "reserved_bytes": pl.Int64,
+    }
+)
+"""npu_module_mem samples."""
