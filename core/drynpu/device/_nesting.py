@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["inherit", "nest"]
+__all__ = ["inherit", "innermost", "nest"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -59,3 +59,30 @@ def inherit(depth: I64, parent: I64, flag: npt.NDArray[np.bool_]) -> npt.NDArray
         rows = np.flatnonzero((depth == level) & (parent >= 0))
         inherited[rows] = inherited[parent[rows]] | flag[parent[rows]]
     return inherited
+
+
+def innermost(
+    time_ns: I64, on_thread: I64, start_ns: I64, end_ns: I64, thread: I64, parent: I64
+) -> npt.NDArray[np.int64]:
+    """
+    Return the row of the innermost interval open at each time on its thread, -1 if none.
+
+    Parameters
+    ----------
+    time_ns, on_thread:
+        Shape ``[m]``: what to look up.
+    start_ns, end_ns, thread, parent:
+        Shape ``[n]``: the intervals, sorted by start, as for :func:`nest`.
+    """
+    found = np.full(len(time_ns), -1, np.int64)
+    if not len(start_ns):
+        return found
+    for value in np.unique(on_thread):
+        queries, rows = np.flatnonzero(on_thread == value), np.flatnonzero(thread == value)
+        position = np.searchsorted(start_ns[rows], time_ns[queries], side="right") - 1
+        found[queries] = np.where(position >= 0, rows[np.maximum(position, 0)], -1) if len(rows) else -1
+    while True:
+        over = np.flatnonzero((found >= 0) & (end_ns[found] < time_ns))
+        if not len(over):
+            return found
+        found[over] = parent[found[over]]

@@ -1,0 +1,9 @@
+"""Capture of PyTorch operators: Kineto through its low-level calls, its getters mapped straight into arrays."""
+
+from __future__ import annotations
+
+from drynpu_torch.capture._capture import Capture, Captured
+from drynpu_torch.capture._kineto import Chunk, KinetoTracer
+from drynpu_torch.capture._marks import MarkRecorder
+
+__all__ = ["Capture", "Captured", "Chunk", "KinetoTracer", "MarkRecorder"]

@@ -1,0 +1,194 @@
+"""A whole recording: chunks cut at step boundaries, joined into one operator table."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+from drynpu.device import inherit, nest
+from drynpu.kernels import Allocations, Operators, Placement, Signature
+
+from drynpu_torch.capture._kineto import Chunk, KinetoTracer
+from drynpu_torch.capture._marks import MarkRecorder
+from drynpu_torch.rules import signature_from_kineto
+
+__all__ = ["COPY_TO_HOST", "Capture", "Captured"]
+
+COPY_TO_HOST = "drynpu::copy_to_host"
+"""Annotation that the device wraps around a copy to the host; shown as the operator a device would run."""
+_SHOWN_AS = {COPY_TO_HOST: "aten::to"}
+_CHUNK_EVENTS = 30_000
+_PLACEMENTS = tuple(Placement)
+
+
+@frozen(eq=False, kw_only=True)
+class Captured:
+    """What a recording holds, on the measured host timeline (Unix ns)."""
+
+    operators: Operators
+    allocations: Allocations
+    marks: MarkRecorder
+    begin_ns: int
+    end_ns: int
+
+
+@define(kw_only=True)
+class Capture:
+    """
+    Kineto in chunks.
+
+    :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected
+    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat.
+    """
+
+    tracer: KinetoTracer
+    marks: MarkRecorder = field(factory=MarkRecorder)
+    chunk_events: int = _CHUNK_EVENTS
+    _chunks: list[Chunk] = field(factory=list)
+    _steps_in_chunk: int = 0
+    _events_per_step: float = 0.0
+
+    def start(self) -> None:
+        """Start recording."""
+        self._steps_in_chunk = 0
+        self.tracer.start()
+
+    def step(self) -> None:
+        """Tell that a step has ended; cut here if the chunk has grown large."""
+        self._steps_in_chunk += 1
+        expected = self._steps_in_chunk * self._events_per_step
+        if self._events_per_step and expected < self.chunk_events:
+            return
+        begin_ns = time.time_ns()
+        steps = self._steps_in_chunk
+        self._chunks.append(self.tracer.stop())
+        self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
+        self.start()
+        self.marks.pause(begin_ns, time.time_ns())
+
+    def stop(self) -> Captured:
+        """Stop recording and join the chunks."""
+        self._chunks.append(self.tracer.stop())
+        return _join(self.tracer, self._chunks, self.marks)
+
+
+def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Captured:
+    def column(name: str) -> npt.NDArray[np.int64]:
+        return np.concatenate([getattr(chunk, name) for chunk in chunks])
+
+    start, end = column("start_ns"), column("end_time_ns")
+    order = np.lexsort((-end, start))
+    start, end = start[order], np.maximum(end[order], start[order])
+    name, thread, call = (column(c)[order] for c in ("name", "thread", "call"))
+    names = [str(value) for value in tracer.names.values]
+    depth, parent = nest(start, end, thread)
+    placement = _placements(names, name, parent, depth, call, tracer)
+    signature, signatures, texts = _signatures(tracer, call, placement)
+    operators = Operators(
+        names=tuple(_SHOWN_AS.get(text, text) for text in names),
+        name=name.astype(np.int32),
+        start_ns=start,
+        end_ns=end,
+        thread=thread,
+        fwd_thread=column("fwd_thread")[order],
+        sequence=column("sequence")[order],
+        scope=column("scope")[order].astype(np.uint8),
+        signature=signature,
+        signatures=signatures,
+        texts=texts,
+        stack=column("stack")[order].astype(np.int32) if tracer.stack else np.full(len(order), -1, np.int32),
+        stacks=tuple(str(value) for value in tracer.stacks.values) if tracer.stack else (),
+    )
+    begin_ns = min(chunks[0].begin_ns, int(start[0]) if len(start) else chunks[0].begin_ns)
+    return Captured(
+        operators=operators,
+        allocations=Allocations(
+            time_ns=column("memory_time_ns"),
+            thread=column("memory_thread"),
+            address=column("memory_address").astype(np.uint64),
+            size_bytes=column("memory_bytes"),
+        ),
+        marks=marks,
+        begin_ns=begin_ns,
+        end_ns=max(chunks[-1].end_ns, int(end.max(initial=begin_ns))),
+    )
+
+
+def _placements(
+    names: list[str],
+    name: npt.NDArray[np.int64],
+    parent: npt.NDArray[np.int64],
+    depth: npt.NDArray[np.int64],
+    call: npt.NDArray[np.int64],
+    tracer: KinetoTracer,
+) -> npt.NDArray[np.int64]:
+    """
+    Tell where each operator works: index into :class:`Placement`, shape ``[n]``.
+
+    The sink computes on CPU tensors, so the device is read off the shape of the call tree: a copy to the device
+    allocates through our own ``empty_strided``, which shows as one inside another; copies to the host are
+    annotated; what runs inside a data loader, and scalar-only work inside an optimizer's step (its step
+    counters), runs on the host beside a real NPU too.
+    """
+    place = np.full(len(name), _PLACEMENTS.index(Placement.DEVICE), np.int64)
+
+    def named(test: object) -> npt.NDArray[np.bool_]:
+        table = np.array([bool(test(text)) for text in names] or [False])  # type: ignore[operator]
+        return np.asarray(table[name], bool)
+
+    factory = named("aten::empty_strided".__eq__)
+    inner = np.flatnonzero(factory & (parent >= 0))
+    inner = inner[factory[parent[inner]]]
+    outer = parent[parent[inner]]
+    outer = outer[outer >= 0]
+    copies = named("aten::_to_copy".__eq__)
+    place[outer[copies[outer]]] = _PLACEMENTS.index(Placement.TO_DEVICE)
+    place[inherit(depth, parent, named(COPY_TO_HOST.__eq__)) & named("aten::clone".__eq__)] = _PLACEMENTS.index(
+        Placement.TO_HOST
+    )
+    scalar = np.array([_only_scalars(tracer.examples.get(i)) for i in range(len(tracer.calls.values))] or [False])
+    optimizer = inherit(depth, parent, named(lambda text: text.startswith("Optimizer.step#")))
+    loader = inherit(depth, parent, named(lambda text: text.startswith("enumerate(DataLoader)#")))
+    on_host = loader | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
+    place[on_host] = _PLACEMENTS.index(Placement.HOST)
+    return place
+
+
+def _only_scalars(example: tuple[str, list[object], list[str], list[object]] | None) -> bool:
+    """Whether a call has tensor arguments and all of its tensors, those in lists too, have dimension 0."""
+    if example is None:
+        return False
+    _, shapes, dtypes, _ = example
+    typed = list(zip(shapes, dtypes, strict=False))
+    tensors = [shape for shape, dtype in typed if dtype not in ("", "Scalar", "ScalarList", "TensorList")]
+    lists = [shape for shape, dtype in typed if dtype == "TensorList"]
+    return bool(tensors) and not any(tensors) and not any(any(shape) for shape in lists)  # type: ignore[call-overload]
+
+
+def _signatures(
+    tracer: KinetoTracer, call: npt.NDArray[np.int64], placement: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int32], tuple[Signature, ...], tuple[tuple[str, str], ...]]:
+    key = np.where(call >= 0, call * len(_PLACEMENTS) + placement, -1)
+    distinct, index = np.unique(key, return_inverse=True)
+    signatures: list[Signature] = []
+    texts: list[tuple[str, str]] = []
+    number = np.full(len(distinct), -1, np.int32)
+    for position, value in enumerate(distinct.tolist()):
+        if value < 0:
+            continue
+        name, shapes, dtypes, values = tracer.examples[value // len(_PLACEMENTS)]
+        number[position] = len(signatures)
+        signatures.append(signature_from_kineto(name, shapes, dtypes, values, _PLACEMENTS[value % len(_PLACEMENTS)]))
+        texts.append((";".join(d or "None" for d in dtypes), ";".join(map(_shape_text, shapes))))
+    return number[index].astype(np.int32), tuple(signatures), tuple(texts)
+
+
+def _shape_text(shape: object) -> str:
+    """Dims joined by commas; a tensor list becomes ``[[2,3],[4]]`` like the vendor prints it; empty for scalars."""
+    if not isinstance(shape, (list, tuple)) or not shape:
+        return ""
+    if isinstance(shape[0], (list, tuple)):
+        return "[" + ",".join("[" + ",".join(map(str, dims)) + "]" for dims in shape) + "]"
+    return ",".join(map(str, shape))

@@ -1,0 +1,47 @@
+"""What the device module reports while a recording runs: stream switches, synchronising calls, events."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from attrs import define, field
+from drynpu.device import Mark
+from drynpu.session import DEFAULT_STREAM, HostMark
+
+__all__ = ["MarkRecorder"]
+
+_EVENT_MARKS = {"record": Mark.RECORD_EVENT, "wait": Mark.WAIT_EVENT}
+
+
+def _stream_number(stream_id: int | None) -> int:
+    return DEFAULT_STREAM + (stream_id or 0)
+
+
+@define
+class MarkRecorder:
+    """Recorder that the npu device calls; stream 0 of the framework is the device's default stream."""
+
+    marks: list[HostMark] = field(factory=list)
+    streams: list[tuple[int, int, int]] = field(factory=list)
+
+    def on_stream(self, stream_id: int) -> None:
+        """Later work of this thread goes to the stream."""
+        self.streams.append((time.time_ns(), threading.get_native_id(), _stream_number(stream_id)))
+
+    def on_synchronize(self, stream_id: int | None) -> None:
+        """The host waits for one stream, or for the device when ``stream_id`` is None."""
+        mark = Mark.WAIT_DEVICE if stream_id is None else Mark.WAIT_STREAM
+        self._add(mark, _stream_number(stream_id))
+
+    def on_event(self, event_id: int, stream_id: int, action: str) -> None:
+        """An event was recorded on, or awaited by, a stream (``action`` record or wait)."""
+        if action in _EVENT_MARKS:
+            self._add(_EVENT_MARKS[action], _stream_number(stream_id), event_id)
+
+    def pause(self, begin_ns: int, end_ns: int) -> None:
+        """The profiler itself kept the host busy."""
+        self.marks.append(HostMark(begin_ns, threading.get_native_id(), Mark.PAUSE, until_ns=end_ns))
+
+    def _add(self, mark: Mark, stream: int, event: int = 0) -> None:
+        self.marks.append(HostMark(time.time_ns(), threading.get_native_id(), mark, stream, event))

@@ -1,0 +1,26 @@
+"""The simulated NPU: the host beside it, its streams, its memory."""
+
+from __future__ import annotations
+
+from drynpu.device._costs import HostCosts
+from drynpu.device._memory import MemoryTimeline, account, block_bytes, pair
+from drynpu.device._nesting import inherit, innermost, nest
+from drynpu.device._schedule import Clock, Dispatches, Launches, Mark, Schedule, fifo, schedule
+
+__all__ = [
+    "Clock",
+    "Dispatches",
+    "HostCosts",
+    "Launches",
+    "Mark",
+    "MemoryTimeline",
+    "Schedule",
+    "account",
+    "block_bytes",
+    "fifo",
+    "inherit",
+    "innermost",
+    "nest",
+    "pair",
+    "schedule",
+]
