@@ -1,0 +1,64 @@
+"""
+The records of a profile on disk: layouts, writer and reader of ``PROF_XXX`` and of the ``FRAMEWORK`` files.
+
+Everything after the simulated device meets everything before it here, in the formats of the real toolchain:
+`ProfWriter` leaves a directory that the vendor's parser reads, `ProfReader` reads one whoever wrote it.
+"""
+
+from __future__ import annotations
+
+from drynpu.raw import layouts
+from drynpu.raw._families import FAMILIES, Family, family
+from drynpu.raw._ids import (
+    CONTEXT_ID_NONE,
+    EVENT_FLAG,
+    HOST_MAGIC,
+    MAX_PLAIN_STREAM_ID,
+    MODEL_ID_NONE,
+    STARS_MAGIC,
+    STREAM_DESTROYED,
+    FrameworkRecord,
+    GeTaskType,
+    Level,
+    NodeType,
+    OpRangeField,
+    RuntimeType,
+    SqeType,
+    StarsFunction,
+    TsFunction,
+    decode_stream_task,
+    encode_stream_task,
+    join_task_id,
+    pack_stars_header,
+    split_task_id,
+    unpack_stars_header,
+)
+
+__all__ = [
+    "CONTEXT_ID_NONE",
+    "EVENT_FLAG",
+    "FAMILIES",
+    "HOST_MAGIC",
+    "MAX_PLAIN_STREAM_ID",
+    "MODEL_ID_NONE",
+    "STARS_MAGIC",
+    "STREAM_DESTROYED",
+    "Family",
+    "FrameworkRecord",
+    "GeTaskType",
+    "Level",
+    "NodeType",
+    "OpRangeField",
+    "RuntimeType",
+    "SqeType",
+    "StarsFunction",
+    "TsFunction",
+    "decode_stream_task",
+    "encode_stream_task",
+    "family",
+    "join_task_id",
+    "layouts",
+    "pack_stars_header",
+    "split_task_id",
+    "unpack_stars_header",
+]
