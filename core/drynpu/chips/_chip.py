@@ -35,8 +35,11 @@ class Chip:
     cube_flop_per_cycle: int
     """16-bit operands: multiply and add counted separately, per core (16*16*16*2 = 8192)."""
     cube_fp32_ratio: float
-    """Rate of FP32/HF32 cube work relative to 16-bit work."""
+    """Rate of FP32 cube work relative to 16-bit work."""
+    cube_hf32_ratio: float = 0.5
+    """Rate of FP32 operands in the HF32 mode of the cube, relative to 16-bit work."""
     cube_int8_ratio: float
+    """Rate of INT8 cube work relative to 16-bit work."""
     vector_lanes_16bit: int
     """Lanes of 16 bit per cycle per vector core; 32 bit has half."""
     memory_bytes: int
@@ -47,6 +50,8 @@ class Chip:
     hccs_gbs: float
     """One way, per device over all peers; 0 where the chip has no such link."""
     pcie_gbs: float
+    aliases: tuple[str, ...] = ()
+    """Other SoC names of the same description, e.g. ``Ascend910_9391``."""
     sources: tuple[str, ...] = ()
     """Where the numbers come from; a number that is only commonly quoted says so here."""
 

@@ -1,0 +1,12 @@
+"""
+Chip descriptions and their loader.
+
+One YAML file per chip in ``data/``, every number with its source; more files can be added by the user or a plugin.
+"""
+
+from __future__ import annotations
+
+from drynpu.chips._chip import Chip
+from drynpu.chips._load import known_chips, load_chip, load_chip_file
+
+__all__ = ["Chip", "known_chips", "load_chip", "load_chip_file"]
