@@ -1,0 +1,83 @@
+# Every target sets up what it needs by itself: .venv for drynpu, .venv-consumers for the tools that open its output.
+# PYTHON chooses the interpreter that .venv is made with:  make test PYTHON=python3.12
+
+# A python3.11 that only is a launcher for a version that is not there does not count, so it has to run.
+PYTHON ?= $(shell for p in python3.11 python3; do $$p -c '' >/dev/null 2>&1 && { echo $$p; break; }; done)
+
+VENV := .venv
+CONSUMERS := .venv-consumers
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.drynpu-installed
+CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# What torch would otherwise print about oneDNN and its tracer.
+QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99
+PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV=$(CURDIR)/$(CONSUMERS) $(BIN)/python -m pytest -q
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-core test-torch test-packaging test-consumers check bench clean distclean
+
+help:
+	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
+	@echo "make test     all tests, one process for each framework"
+	@echo "make check    lint, format, types, import direction"
+	@echo "make bench    the scripts in benchmarks/"
+	@echo "make clean    remove what was built and cached; keeps environments and profiles"
+	@echo "make distclean    remove the environments as well"
+
+venv: $(STAMP)
+
+# $(1): folder of the new environment
+define new_venv
+	@test -n "$(PYTHON)" || { echo "make: no python3 found; install Python 3.10 or newer, or say make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 10) or sys.exit("make: drynpu needs Python 3.10 or newer, but $(PYTHON) is " + sys.version.split()[0] + "; say make PYTHON=python3.11")'
+	@test -x $(1)/bin/python || $(PYTHON) -m venv $(1) || { rm -rf $(1); echo "make: $(PYTHON) -m venv failed; on Debian install python3-venv" >&2; exit 1; }
+endef
+
+$(STAMP): pyproject.toml constraints.txt
+	$(call new_venv,$(VENV))
+	@echo "Setting up $(VENV) (once; a few minutes)"
+	@$(BIN)/python $(PIP_INSTALL) hatchling
+	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,test]'
+	@touch $@
+
+$(CONSUMERS_STAMP): constraints.txt
+	$(call new_venv,$(CONSUMERS))
+	@echo "Setting up $(CONSUMERS) (once)"
+	@$(CONSUMERS)/bin/python $(PIP_INSTALL) msprof-analyze
+	@touch $@
+
+demo: $(STAMP)
+	@RANK=0 $(QUIET) $(BIN)/drynpu run examples/torch/train_gpt.py
+
+# Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
+test: test-core test-torch test-packaging test-consumers
+
+test-core: $(STAMP)
+	$(PYTEST) tests/test_house.py tests/core
+
+test-torch: $(STAMP)
+	$(PYTEST) tests/torch
+
+test-packaging: $(STAMP)
+	$(PYTEST) tests/packaging
+
+test-consumers: $(STAMP) $(CONSUMERS_STAMP)
+	$(PYTEST) tests/consumers
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(PYTEST) tests/test_house.py
+
+bench: $(STAMP)
+	@test -n "$(wildcard benchmarks/*.py)" || { echo "make: benchmarks/ holds no script" >&2; exit 1; }
+	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(QUIET) $(BIN)/python $$script; done
+
+clean:
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean
+	rm -rf $(VENV) $(CONSUMERS)

@@ -1,0 +1,249 @@
+"""The plugin manager: thin typed methods, one per hook, over pluggy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pluggy
+
+from drynpu._errors import PluginError
+from drynpu.plugins import _spec
+from drynpu.plugins._checks import check_hooks
+from drynpu.plugins._discovery import Candidate, blocked_by_environment, candidates, unknown_plugin
+from drynpu.plugins._markers import PROJECT
+from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule
+
+if TYPE_CHECKING:
+    import click
+
+__all__ = ["Plugins", "build_manager"]
+
+T = TypeVar("T")
+
+
+class Plugins:
+    """
+    The plugins of one run. Make it with :func:`build_manager`; make as many as you like, they share nothing.
+
+    Installed plugins are known by name at once but imported only when asked for: :meth:`adapter` imports one,
+    every other method imports all that are left.
+    """
+
+    def __init__(self, installed: Mapping[str, Candidate], *, record_problems: bool = False) -> None:
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(_spec)
+        self._waiting = dict(installed)
+        self._installed = dict(installed)
+        self._record_problems = record_problems
+        self._problems: dict[str, PluginError] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every plugin, imported or not: bundled ones first, then external ones by name."""
+        extra = [name for name, _ in self._manager.list_name_plugin() if name not in self._installed]
+        return (*self._installed, *extra)
+
+    @property
+    def loaded(self) -> tuple[str, ...]:
+        """The plugins that have been imported and registered, in the order of :attr:`names`."""
+        return tuple(name for name in self.names if self._manager.has_plugin(name))
+
+    @property
+    def problems(self) -> tuple[PluginError, ...]:
+        """What went wrong so far, where problems are recorded instead of raised (``drynpu doctor``)."""
+        return tuple(self._problems.values())
+
+    def place(self, name: str) -> str:
+        """Return where a plugin comes from, for people: entry point and distribution."""
+        candidate = self._installed.get(name)
+        return candidate.place if candidate else f"plugin {name!r} (passed in)"
+
+    def register(self, plugin: object, name: str) -> None:
+        """
+        Add a plugin object (a module or any object with hook methods) under *name*.
+
+        Raises
+        ------
+        PluginError
+            A name that is taken, a misspelt hook, a missing marker or an unknown parameter.
+        """
+        place = self.place(name)
+        if self._manager.has_plugin(name):
+            raise PluginError(f"{place}: a plugin of this name is registered already")
+        check_hooks(plugin, place)
+        try:
+            self._manager.register(plugin, name)
+        except pluggy.PluginValidationError as error:
+            if self._manager.has_plugin(name):
+                self._manager.unregister(name=name)
+            raise PluginError(f"{place}: {' '.join(str(error).split())}") from error
+
+    def adapter(self, name: str) -> object:
+        """
+        Import one plugin, if that has not been done, and return it.
+
+        Raises
+        ------
+        PluginError
+            No such plugin, its import fails, or it does not pass the checks of :meth:`register`.
+        """
+        candidate = self._waiting.pop(name, None)
+        if candidate is not None:
+            try:
+                self._load(candidate)
+            except PluginError as error:
+                self._problems[name] = error
+                raise
+        elif name in self._problems:
+            raise self._problems[name]
+        plugin: object = self._manager.get_plugin(name)
+        if plugin is None:
+            raise unknown_plugin(name, self.names)
+        return plugin
+
+    def load_all(self) -> None:
+        """
+        Import every plugin that has not been imported yet. The command line calls it at start.
+
+        Raises
+        ------
+        PluginError
+            As :meth:`adapter`, for the first plugin that fails; nothing where problems are recorded.
+        """
+        for name in tuple(self._waiting):
+            try:
+                self.adapter(name)
+            except PluginError:
+                if not self._record_problems:
+                    raise
+
+    def facades(self) -> tuple[Facade, ...]:
+        """Return the vendor modules that the adapters stand in for."""
+        return tuple(facade for _, facades in self._ask("drynpu_facades") for facade in facades)
+
+    def kernel_rules(self, framework: str) -> dict[str, KernelRule]:
+        """
+        Return the rules for the operators of a framework (``"torch"``), by operator name.
+
+        Raises
+        ------
+        PluginError
+            Two external plugins have a rule for the same operator. An external rule replaces a bundled one.
+        """
+        return self._merge("drynpu_kernel_rules", "a rule for the operator", replace_bundled=True, framework=framework)
+
+    def chip_files(self) -> tuple[Path, ...]:
+        """Return the chip descriptions that plugins add to the bundled ones."""
+        return tuple(Path(path) for _, paths in self._ask("drynpu_chips") for path in paths)
+
+    def exporters(self) -> dict[str, Exporter]:
+        """
+        Return the exporters of all plugins by name.
+
+        Raises
+        ------
+        PluginError
+            Two plugins have an exporter of the same name.
+        """
+        return self._merge("drynpu_exporters", "an exporter called", replace_bundled=False)
+
+    def add_commands(self, group: click.Group) -> None:
+        """
+        Let every plugin add its verbs to the command line.
+
+        Raises
+        ------
+        PluginError
+            A plugin replaces a verb that is there already.
+        """
+        for name in self._asked():
+            before = dict(group.commands)
+            self._caller("drynpu_cli", name)(group=group)
+            for verb, command in before.items():
+                if group.commands.get(verb) is not command:
+                    group.add_command(command, verb)
+                    raise PluginError(f"{self.place(name)}: the verb {verb!r} exists already; choose another name")
+
+    def activate(self, context: Activation) -> None:
+        """Tell every plugin that a script is about to start."""
+        for _ in self._ask("drynpu_activate", context=context):
+            pass
+
+    def _load(self, candidate: Candidate) -> None:
+        try:
+            plugin = candidate.entry_point.load()
+        except Exception as error:
+            advice = "" if candidate.bundled else f"; set DRYNPU_DISABLED_PLUGINS={candidate.name} to run without it"
+            raise PluginError(
+                f"{candidate.place}: cannot be imported: {type(error).__name__}: {error}{advice}"
+            ) from error
+        self.register(plugin, candidate.name)
+
+    def _asked(self) -> tuple[str, ...]:
+        self.load_all()
+        return self.loaded
+
+    def _caller(self, hook: str, name: str) -> pluggy.HookCaller:
+        others = [plugin for other, plugin in self._manager.list_name_plugin() if other != name and plugin is not None]
+        return self._manager.subset_hook_caller(hook, others)
+
+    def _ask(self, hook: str, **arguments: object) -> Iterator[tuple[str, Any]]:
+        """Yield (plugin name, answer) for every plugin that implements *hook*."""
+        for name in self._asked():
+            for answer in self._caller(hook, name)(**arguments):
+                yield name, answer
+
+    def _merge(self, hook: str, what: str, *, replace_bundled: bool, **arguments: object) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        owners: dict[str, str] = {}
+        for name, answer in self._ask(hook, **arguments):
+            for key, value in answer.items():
+                owner = owners.get(key)
+                if owner is not None and not (replace_bundled and self._bundled(owner)):
+                    raise PluginError(f"{self.place(owner)} and {self.place(name)} both have {what} {key!r}")
+                merged[key], owners[key] = value, name
+        return merged
+
+    def _bundled(self, name: str) -> bool:
+        candidate = self._installed.get(name)
+        return candidate is not None and candidate.bundled
+
+
+def build_manager(
+    names: Collection[str] | None = None,
+    *,
+    blocked: Collection[str] | None = None,
+    plugins: Iterable[tuple[str, object]] = (),
+    entry_points: Iterable[EntryPoint] | None = None,
+    record_problems: bool = False,
+) -> Plugins:
+    """
+    Find the installed plugins, without importing any.
+
+    Parameters
+    ----------
+    names:
+        Consider only these entry points; ``None`` for all.
+    blocked:
+        External plugins to leave out; ``None`` takes them from ``DRYNPU_DISABLED_PLUGINS``.
+    plugins:
+        Pairs of name and object to register at once, beside the installed ones.
+    entry_points:
+        Where to look instead of the installed distributions.
+    record_problems:
+        Record plugins that cannot be loaded in :attr:`Plugins.problems` instead of raising when all are asked.
+
+    Raises
+    ------
+    PluginError
+        A name that is not installed or is taken twice, a bundled plugin to be blocked, or a plugin of *plugins*
+        that does not pass :meth:`Plugins.register`.
+    """
+    chosen = blocked_by_environment() if blocked is None else blocked
+    manager = Plugins(candidates(names, chosen, entry_points), record_problems=record_problems)
+    for name, plugin in plugins:
+        manager.register(plugin, name)
+    return manager

@@ -1,0 +1,110 @@
+"""
+The hooks. A plugin implements any of them; it may leave out parameters that it does not need.
+
+A plugin module must be cheap to import: it is imported whenever all plugins are asked something, also in processes
+that use another framework. Import a framework, and anything heavy, inside the hook functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drynpu.plugins._markers import hookspec
+from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule
+
+if TYPE_CHECKING:
+    import click
+
+__all__ = [
+    "drynpu_activate",
+    "drynpu_chips",
+    "drynpu_cli",
+    "drynpu_exporters",
+    "drynpu_facades",
+    "drynpu_kernel_rules",
+]
+
+
+@hookspec
+def drynpu_facades() -> Iterable[Facade]:  # type: ignore[empty-body]
+    """
+    Name the vendor modules that this adapter stands in for.
+
+    Returns
+    -------
+    Iterable[Facade]
+        One entry per top-level vendor module. ``drynpu run`` puts the folders on ``sys.path`` after everything
+        else; ``drynpu doctor`` reports what each name resolves to.
+    """
+
+
+@hookspec
+def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:  # type: ignore[empty-body]
+    """
+    Map operators of a framework to the kernels that one call launches.
+
+    Parameters
+    ----------
+    framework:
+        The adapter whose operators are asked for, e.g. ``"torch"``. Answer ``{}`` for any other than yours.
+
+    Returns
+    -------
+    Mapping[str, KernelRule]
+        Operator name as the framework spells it (``aten::addmm``) -> rule. A rule takes a
+        ``drynpu.kernels.Signature`` and returns a ``drynpu.kernels.KernelPlan``, or ``None`` when it has no
+        answer for that signature. It is called once per distinct signature. A rule replaces a bundled one of the
+        same name; two external plugins with the same name are an error.
+    """
+
+
+@hookspec
+def drynpu_chips() -> Iterable[Path]:  # type: ignore[empty-body]
+    """
+    Add chip descriptions.
+
+    Returns
+    -------
+    Iterable[Path]
+        YAML files with the fields of ``drynpu.chips.Chip``, one chip each.
+    """
+
+
+@hookspec
+def drynpu_exporters() -> Mapping[str, Exporter]:  # type: ignore[empty-body]
+    """
+    Add ways to write a profile.
+
+    Returns
+    -------
+    Mapping[str, Exporter]
+        Name for the command line -> function that takes a ``drynpu.tables.Profile`` and a folder, writes its files
+        there and returns their paths. Two plugins with the same name are an error.
+    """
+
+
+@hookspec
+def drynpu_cli(group: click.Group) -> None:
+    """
+    Add verbs to the ``drynpu`` command.
+
+    Parameters
+    ----------
+    group:
+        The command's group; add commands with ``group.command(...)`` or ``group.add_command(...)``. A verb that
+        drynpu already has cannot be replaced.
+    """
+
+
+@hookspec
+def drynpu_activate(context: Activation) -> None:
+    """
+    Prepare the process for a script: called by ``drynpu run`` after the facades are on the path, before it starts.
+
+    Parameters
+    ----------
+    context:
+        The script, its arguments and its environment.
+    """

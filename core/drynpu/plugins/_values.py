@@ -1,0 +1,44 @@
+"""The values that pass between hooks and the rooms that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from attrs import frozen
+
+__all__ = ["Activation", "Exporter", "Facade", "KernelRule"]
+
+# `kernels` and `tables` come after this room, so the hooks name their types only in words: the signature and the
+# plan of drynpu.kernels, the profile of drynpu.tables.
+KernelRule: TypeAlias = Callable[[Any], Any]
+"""``rule(signature: drynpu.kernels.Signature) -> drynpu.kernels.KernelPlan | None``; ``None`` = not this one."""
+
+Exporter: TypeAlias = Callable[[Any, Path], Sequence[Path]]
+"""``exporter(profile: drynpu.tables.Profile, out_dir: Path) -> Sequence[Path]``: the files that were written."""
+
+
+@frozen(kw_only=True)
+class Facade:
+    """A vendor module that an adapter stands in for."""
+
+    module: str
+    """Top-level module name, e.g. ``torch_npu``."""
+    framework: str
+    """Top-level module that has to be installed for the facade to work, e.g. ``torch``."""
+    extra: str
+    """Extra of drynpu (or of the adapter's own distribution) that brings the framework."""
+    folder: Path
+    """The folder that has to be on ``sys.path`` for *module* to be found."""
+
+
+@frozen(kw_only=True)
+class Activation:
+    """What ``drynpu run`` is about to start."""
+
+    script: Path
+    argv: tuple[str, ...]
+    """``sys.argv`` of the script, its own name first."""
+    environment: MutableMapping[str, str]
+    """The environment that the script will see; a plugin may add to it."""
