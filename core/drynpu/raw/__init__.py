@@ -8,7 +8,9 @@ Everything after the simulated device meets everything before it here, in the fo
 from __future__ import annotations
 
 from drynpu.raw import layouts
+from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._families import FAMILIES, Family, family
+from drynpu.raw._hash import hash_text
 from drynpu.raw._ids import (
     CONTEXT_ID_NONE,
     EVENT_FLAG,
@@ -33,6 +35,7 @@ from drynpu.raw._ids import (
     split_task_id,
     unpack_stars_header,
 )
+from drynpu.raw._tlv import FlatRecords, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
 
 __all__ = [
     "CONTEXT_ID_NONE",
@@ -43,7 +46,9 @@ __all__ = [
     "MODEL_ID_NONE",
     "STARS_MAGIC",
     "STREAM_DESTROYED",
+    "ClockAnchors",
     "Family",
+    "FlatRecords",
     "FrameworkRecord",
     "GeTaskType",
     "Level",
@@ -52,13 +57,19 @@ __all__ = [
     "RuntimeType",
     "SqeType",
     "StarsFunction",
+    "TlvRecords",
     "TsFunction",
     "decode_stream_task",
     "encode_stream_task",
     "family",
+    "hash_text",
     "join_task_id",
     "layouts",
     "pack_stars_header",
+    "read_flat",
+    "read_tlv",
     "split_task_id",
     "unpack_stars_header",
+    "write_flat",
+    "write_tlv",
 ]

@@ -1,0 +1,84 @@
+"""Files and directories with the vendor's modes, complete or not there at all (cann_msprof.md 2.1, 2.4)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from drynpu._errors import OutputError
+
+__all__ = ["DONE", "make_directory", "read_bytes", "write_atomically", "write_with_done"]
+
+DONE = ".done"
+_DIRECTORY_MODE = 0o750
+_FILE_MODE = 0o640
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+
+
+def make_directory(path: Path) -> None:
+    """
+    Create a directory and its missing parents with mode 0750, less what the umask takes away.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be created.
+    """
+    try:
+        missing = [step for step in (path, *path.parents) if not step.is_dir()]
+        for step in reversed(missing):
+            step.mkdir(mode=_DIRECTORY_MODE, exist_ok=True)
+    except OSError as error:
+        message = f"Cannot create the directory {path}: {error.strerror}."
+        raise OutputError(message) from error
+
+
+def write_atomically(path: Path, chunks: Iterable[bytes | memoryview]) -> int:
+    """
+    Write a file under a temporary name, then rename it; return its size in bytes.
+
+    The temporary name begins with a dot: the vendor's parser matches data files by the beginning of their name.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    size = 0
+    try:
+        with os.fdopen(os.open(temporary, _FLAGS, _FILE_MODE), "wb") as file:
+            for chunk in chunks:
+                size += file.write(chunk)
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        message = f"Cannot write {path}: {error.strerror}."
+        raise OutputError(message) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return size
+
+
+def write_with_done(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
+    """Write a file, then the mark that says it is complete."""
+    size = write_atomically(path, chunks)
+    write_atomically(path.with_name(path.name + DONE), [f"filesize:{size}\n".encode()])
+
+
+def read_bytes(path: Path, purpose: str) -> bytes:
+    """
+    Read a whole file.
+
+    Raises
+    ------
+    OutputError
+        If it is missing or unreadable; the message names the file and says what it is for.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        message = f"Cannot read {path} ({purpose}): {error.strerror}."
+        raise OutputError(message) from error
