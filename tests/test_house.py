@@ -1,0 +1,175 @@
+"""The house rules that no linter knows: who may import whom, which names are public, how long a file may be."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CORE = ROOT / "core" / "drynpu"
+ADAPTERS = ROOT / "adapters"
+
+ROOMS = (
+    "options",
+    "chips",
+    "plugins",
+    "kernels",
+    "device",
+    "raw",
+    "session",
+    "tables",
+    "analysis",
+    "export",
+    "views",
+    "cli",
+)
+FRAMEWORKS = {"torch", "torch_npu", "tensorflow", "mindspore", "npu_bridge", "npu_device", "acl", "onnx"}
+MOST_LINES = 500
+
+
+def sources(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def imported(path: Path, package: str = "") -> Iterator[tuple[str, int]]:
+    """Every module that a file imports anywhere, also inside functions and under TYPE_CHECKING, with its line."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
+
+
+def room_of(path: Path) -> str:
+    """The room a file of the core belongs to; ``""`` for the top-level modules."""
+    parts = path.relative_to(CORE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def room_imported(module: str) -> str | None:
+    """The room that ``drynpu.x.y`` belongs to, ``""`` for top-level modules, ``None`` for anything else."""
+    parts = module.split(".")
+    if parts[0] != "drynpu":
+        return None
+    return parts[1] if len(parts) > 1 and (CORE / parts[1]).is_dir() else ""
+
+
+def test_every_folder_of_the_core_is_a_known_room() -> None:
+    folders = {path.name for path in CORE.iterdir() if path.is_dir() and not path.name.startswith(("_", "."))}
+    assert folders <= set(ROOMS)
+
+
+def test_rooms_import_only_rooms_before_them() -> None:
+    wrong = []
+    for path in sources(CORE):
+        room = room_of(path)
+        if path == CORE / "__main__.py":
+            continue
+        allowed = {"", *ROOMS[: ROOMS.index(room) + 1]} if room else {""}
+        for module, line in imported(path):
+            target = room_imported(module)
+            if target is not None and target not in allowed:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {room or 'top level'} may not import {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_direction_test_sees_imports_inside_functions(tmp_path: Path) -> None:
+    file = tmp_path / "late.py"
+    file.write_text("def f():\n    from drynpu.cli import main\n    import drynpu.views._html\n")
+    assert [room_imported(module) for module, _ in imported(file)] == ["cli", "views"]
+
+
+def test_core_imports_no_framework_and_no_adapter() -> None:
+    wrong = []
+    for path in sources(CORE):
+        for module, line in imported(path):
+            top = module.split(".")[0]
+            if top in FRAMEWORKS or (top.startswith("drynpu_")):
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_adapters_import_neither_facades_nor_each_other() -> None:
+    wrong = []
+    for adapter in sorted(ADAPTERS.glob("*/drynpu_*")):
+        facades = {path.name for path in (adapter.parent / "vendor").glob("*")}
+        for path in sources(adapter):
+            for module, line in imported(path):
+                top = module.split(".")[0]
+                if top in facades or (top.startswith("drynpu_") and top != adapter.name):
+                    wrong.append(f"{path.relative_to(ROOT)}:{line}: {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_adapters_use_only_public_rooms_of_the_core() -> None:
+    wrong = []
+    for adapter in sorted(ADAPTERS.glob("*/drynpu_*")):
+        for path in sources(adapter):
+            for module, line in imported(path):
+                parts = module.split(".")
+                if parts[0] == "drynpu" and any(part.startswith("_") and part != "__version__" for part in parts):
+                    wrong.append(f"{path.relative_to(ROOT)}:{line}: {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("facade", sorted(ADAPTERS.glob("*/vendor/*/__init__.py")), ids=lambda path: path.parent.name)
+def test_facades_begin_with_the_guard(facade: Path) -> None:
+    """The body stands behind ``if not hand_over(__name__, __file__):``; nothing else runs before it."""
+    docstring, future, guard_import, guard = ast.parse(facade.read_text()).body[:4]
+    assert isinstance(docstring, ast.Expr)
+    assert isinstance(future, ast.ImportFrom)
+    assert future.module == "__future__"
+    assert ast.unparse(guard_import) in {"from drynpu import hand_over", "from drynpu._guard import hand_over"}
+    assert isinstance(guard, ast.If)
+    assert ast.unparse(guard.test) == "not hand_over(__name__, __file__)"
+    assert "hand_over(__name__, __file__)" in facade.read_text()
+    assert len(ast.parse(facade.read_text()).body) == 4, "everything else belongs into a module of its own"
+
+
+def public_names(path: Path) -> tuple[list[str], set[str]]:
+    """What ``__all__`` of a file says, and the public names that the file binds."""
+    listed: list[str] = []
+    bound: set[str] = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module != "__future__":
+            bound.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            bound.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if names == ["__all__"]:
+                listed = ast.literal_eval(node.value)
+            else:
+                bound.update(names)
+    return listed, {name for name in bound if not name.startswith("_") or name == "__version__"}
+
+
+INITS = [CORE / "__init__.py", *sorted(CORE.glob("*/__init__.py")), *sorted(ADAPTERS.glob("*/drynpu_*/__init__.py"))]
+
+
+@pytest.mark.parametrize("init", INITS, ids=lambda path: path.parent.name)
+def test_public_names_are_exactly_those_in_all(init: Path) -> None:
+    listed, bound = public_names(init)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == bound
+    assert ast.get_docstring(ast.parse(init.read_text())), "a room says what it is for"
+
+
+@pytest.mark.parametrize(
+    "init", [path for path in INITS if path.is_relative_to(CORE)], ids=lambda path: path.parent.name
+)
+def test_public_names_exist(init: Path) -> None:
+    package = ".".join(init.parent.relative_to(CORE.parent).parts)
+    module = importlib.import_module(package)
+    assert [name for name in public_names(init)[0] if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("folder", ["core", "adapters", "tests", "examples", "benchmarks"])
+def test_no_file_is_too_long(folder: str) -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in sources(ROOT / folder)}
+    assert {str(path): lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
