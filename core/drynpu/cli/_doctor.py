@@ -1,0 +1,104 @@
+"""``drynpu doctor``: what this installation resolves to."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import metadata, util
+from pathlib import Path
+
+import click
+from attrs import asdict, frozen
+from rich.console import Console
+from rich.table import Table
+
+from drynpu import __version__, find_genuine
+from drynpu.cli._options import as_json, echo_json
+from drynpu.plugins import Facade, Plugins, build_manager
+
+__all__ = ["doctor"]
+
+_FRAMEWORKS = ("torch", "tensorflow-cpu", "mindspore")
+_LIBRARIES = ("numpy", "polars", "attrs", "cattrs", "pluggy", "orjson")
+
+
+@frozen
+class Resolution:
+    """What a vendor name resolves to."""
+
+    module: str
+    kind: str
+    """``drynpu``, ``genuine`` or ``nothing``."""
+    origin: str
+    note: str
+
+
+@click.command()
+@as_json
+def doctor(json_output: bool) -> None:
+    """Say what every vendor name resolves to, which frameworks are there, and what is wrong with plugins."""
+    plugins = build_manager(record_problems=True)
+    plugins.load_all()
+    names = [_resolve(facade) for facade in plugins.facades()]
+    versions = {name: _version(name) for name in (*_FRAMEWORKS, *_LIBRARIES)}
+    problems = [str(problem) for problem in plugins.problems]
+    if json_output:
+        echo_json(
+            {
+                "drynpu": __version__,
+                "python": platform.python_version(),
+                "executable": sys.executable,
+                "packages": versions,
+                "vendor_names": [asdict(name) for name in names],
+                "plugins": {name: plugins.place(name) for name in plugins.names},
+                "problems": problems,
+            }
+        )
+    else:
+        _show(plugins, names, versions, problems)
+    if problems:
+        raise SystemExit(1)
+
+
+def _resolve(facade: Facade) -> Resolution:
+    genuine = find_genuine(facade.module)
+    if genuine is not None:
+        note = "a genuine package always wins; drynpu stays out of the way"
+        return Resolution(facade.module, "genuine", str(genuine.origin), note)
+    framework = "" if util.find_spec(facade.framework) else f"needs pip install 'drynpu[{facade.extra}]'"
+    spec = util.find_spec(facade.module) if _on_path(facade.folder) else None
+    if spec is None:
+        return Resolution(facade.module, "nothing", str(facade.folder), "served by drynpu run only (no .pth is read)")
+    return Resolution(facade.module, "drynpu", str(spec.origin), framework or "ready")
+
+
+def _on_path(folder: Path) -> bool:
+    return any(Path(entry).resolve() == folder.resolve() for entry in sys.path if entry)
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _show(plugins: Plugins, names: list[Resolution], versions: dict[str, str], problems: list[str]) -> None:
+    console = Console()
+    console.print(f"drynpu {__version__}, Python {platform.python_version()} ({sys.executable})")
+    table = Table(title="Vendor names")
+    for heading in ("import", "resolves to", "from", "note"):
+        table.add_column(heading, overflow="fold")
+    for name in names:
+        table.add_row(name.module, name.kind, name.origin, name.note)
+    console.print(table)
+    packages = Table(title="Packages")
+    packages.add_column("name")
+    packages.add_column("version")
+    for package, version in versions.items():
+        packages.add_row(package, version)
+    console.print(packages)
+    for name in plugins.names:
+        console.print(f"plugin {name}: {plugins.place(name)}")
+    for problem in problems:
+        console.print(f"[red]problem:[/red] {problem}", highlight=False)

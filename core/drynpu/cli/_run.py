@@ -1,0 +1,109 @@
+"""``drynpu run``: start a script as Python would, with the facades in reach."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from pathlib import Path
+from types import TracebackType
+
+import click
+
+from drynpu import CommandError
+from drynpu.chips import load_chip
+from drynpu.options import Settings
+from drynpu.plugins import Activation, Plugins, build_manager
+
+__all__ = ["run"]
+
+_QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--chip", help="Chip to simulate (drynpu chips lists them). Default: DRYNPU_CHIP or Ascend910B2.")
+@click.option("--clock", type=click.Choice(["projected", "wall"]), help="Host timeline: beside an NPU, or as measured.")
+@click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
+@click.option("--devices", type=int, help="Number of NPUs the script sees.")
+@click.option("--strict", is_flag=True, help="Refuse where the vendor refuses, instead of helping.")
+@click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
+@click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
+@click.argument("script")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(
+    chip: str | None,
+    clock: str | None,
+    seed: int | None,
+    devices: int | None,
+    strict: bool,
+    quiet: bool,
+    is_module: bool,
+    script: str,
+    arguments: tuple[str, ...],
+) -> None:
+    """
+    Run SCRIPT with ARGUMENTS on this machine as if it had NPUs.
+
+    The script needs no change: torch_npu and the other vendor modules resolve to drynpu's unless genuine ones are
+    installed. At the end a summary says where the step time went.
+    """
+    given = {
+        "DRYNPU_CHIP": chip,
+        "DRYNPU_CLOCK": clock,
+        "DRYNPU_SEED": None if seed is None else str(seed),
+        "DRYNPU_DEVICES": None if devices is None else str(devices),
+        "DRYNPU_STRICT": "1" if strict else None,
+        "DRYNPU_QUIET": "1" if quiet else None,
+    }
+    os.environ.update({name: value for name, value in given.items() if value is not None})
+    for name, value in _QUIET_FRAMEWORKS.items():
+        os.environ.setdefault(name, value)
+    os.environ.setdefault("DRYNPU_AUTOLOAD", "1")
+    plugins = build_manager()
+    load_chip(Settings.from_environ(os.environ).chip, extra_files=plugins.chip_files())
+    _serve_facades(plugins)
+    _start(plugins, script, arguments, is_module=is_module)
+
+
+def _serve_facades(plugins: Plugins) -> None:
+    """Put the facades at the end of the path, here and for child processes, where ``.pth`` files are not read."""
+    folders = [str(facade.folder) for facade in plugins.facades()]
+    missing = [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
+    sys.path.extend(missing)
+    if missing:
+        inherited = os.environ.get("PYTHONPATH")
+        os.environ["PYTHONPATH"] = os.pathsep.join([*([inherited] if inherited else []), *missing])
+
+
+def _start(plugins: Plugins, script: str, arguments: tuple[str, ...], *, is_module: bool) -> None:
+    path = Path(script)
+    if not is_module and not path.is_file():
+        raise CommandError(f"no such script: {script}", exit_code=2)
+    argv = (script, *arguments)
+    plugins.activate(Activation(script=path, argv=argv, environment=os.environ))
+    sys.argv[:] = argv
+    # As `python script.py` does: the script's folder comes first on the path instead of the command's.
+    sys.path[0] = str(Path.cwd()) if is_module else str(path.resolve().parent)
+    try:
+        if is_module:
+            runpy.run_module(script, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(str(path), run_name="__main__")
+    except Exception as error:
+        # Show the script's own frames, as `python script.py` would.
+        sys.excepthook(type(error), error, _own_frames(error.__traceback__))
+        raise SystemExit(1) from None
+
+
+def _own_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """Drop the frames of this command and of runpy from the top of a traceback."""
+    own = {__file__, runpy.__file__}
+    found, inside = traceback, False
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if name in own or name == "<frozen runpy>":
+            inside = True
+        elif inside:
+            return traceback
+        traceback = traceback.tb_next
+    return found
