@@ -1,0 +1,67 @@
+"""
+Operators to kernels.
+
+An operator signature is mapped to a plan once (the rule book), each kernel of the plan is costed once per chip
+(the cost model), and launches are gathered by index (jitter, counters), so that nothing here works per launch in
+Python. The counters, and the columns made from them, all come from one physical account of a kernel.
+"""
+
+from __future__ import annotations
+
+from drynpu.kernels._columns import CoreCounters, pipe_utilization_columns
+from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
+from drynpu.kernels._counters import PMU_SLOTS, PmuEvents, event_codes, pmu_events
+from drynpu.kernels._jitter import jitter, occurrences
+from drynpu.kernels._operators import Allocations, Operators
+from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, unmapped_plan
+from drynpu.kernels._table import CostTable
+from drynpu.kernels._tuning import Fixed, Tuning
+from drynpu.kernels._types import (
+    DTYPES,
+    FORMATS,
+    Copy,
+    DType,
+    KernelCost,
+    KernelPlan,
+    KernelSpec,
+    Placement,
+    Signature,
+    TaskType,
+    TensorDesc,
+)
+
+__all__ = [
+    "DTYPES",
+    "FORMATS",
+    "MODEL_VERSION",
+    "PMU_SLOTS",
+    "Allocations",
+    "Copy",
+    "CoreCounters",
+    "CostTable",
+    "DType",
+    "Fixed",
+    "KernelCost",
+    "KernelPlan",
+    "KernelSpec",
+    "Operators",
+    "Placement",
+    "PmuEvents",
+    "Rule",
+    "RuleBook",
+    "Signature",
+    "TaskType",
+    "TensorDesc",
+    "Tuning",
+    "broadcast_shape",
+    "build_rule_book",
+    "copy_plan",
+    "cost",
+    "event_codes",
+    "jitter",
+    "occurrences",
+    "pipe_utilization_columns",
+    "pmu_events",
+    "task_type_on",
+    "unmapped_plan",
+]

@@ -1,0 +1,188 @@
+"""
+What a kernel costs on a chip: a roofline on the chip's public figures (device_and_cost_model.md 3 and 5).
+
+The slowest of the pipes bounds the engine, a small part of the others does not hide behind it, and the duration
+adds a fixed launch overhead. All counters are read off the same account, so their identities hold by construction.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from drynpu.chips import Chip
+from drynpu.kernels import _pipes as pipes
+from drynpu.kernels._tuning import Fixed, Tuning
+from drynpu.kernels._types import Copy, KernelCost, KernelSpec, TaskType
+
+__all__ = ["MODEL_VERSION", "cost", "task_type_on"]
+
+MODEL_VERSION = "roofline-1"
+"""Names the model in what a run writes; changes whenever the times of the same kernels change."""
+
+
+def task_type_on(task_type: TaskType, chip: Chip) -> TaskType:
+    """Return the task type that *chip* reports: unified chips run vector, cube and mixed kernels on ``AI_CORE``."""
+    engines = {TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV}
+    return TaskType.AI_CORE if task_type in engines and not chip.split else task_type
+
+
+def cost(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> KernelCost:
+    """
+    Return the physical account of *spec* on *chip*.
+
+    Split chips: ``AI_CORE`` fills the ``aic`` side (mte2 in, fixpipe out; element operations ride on fixpipe),
+    ``AI_VECTOR_CORE`` and ``MIX_AIV`` the ``aiv`` side, ``MIX_AIC`` both, with two vector blocks per cube block.
+
+    Unified chips have one engine: ``aic_time_ns`` and ``aiv_time_ns`` are both its time; mac, scalar, mte1 and mte2
+    are in the ``aic`` fields, vec and mte3 in the ``aiv`` fields, and the remaining fields are 0.
+
+    ``AI_CPU``, ``DSA`` and copies have no engine; block number 1, 0 and 0.
+    """
+    tuning = tuning or Tuning()
+    if spec.task_type is TaskType.MEMCPY:
+        return _copy(spec, chip, tuning)
+    if spec.task_type is TaskType.DSA:
+        moved = (spec.bytes_read + spec.bytes_written) / tuning.dsa_bytes_per_ns
+        return KernelCost(duration_ns=tuning.dsa_start_ns + moved, block_num=0, mix_block_num=0)
+    if spec.task_type is TaskType.AI_CPU:
+        moved = (spec.bytes_read + spec.bytes_written) / tuning.aicpu_bytes_per_ns
+        worked = (spec.vector_ops + spec.cube_flops) / tuning.aicpu_ops_per_ns
+        return KernelCost(duration_ns=tuning.aicpu_start_ns + moved + worked, block_num=1, mix_block_num=0)
+    if not chip.split:
+        return _unified(spec, chip, tuning)
+    if spec.task_type is TaskType.AI_CORE:
+        return _cube(spec, chip, tuning)
+    if spec.task_type is TaskType.MIX_AIC:
+        return _mixed(spec, chip, tuning)
+    return _vector(spec, chip, tuning)
+
+
+def _copy(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
+    if spec.copy is Copy.DEVICE_TO_DEVICE:
+        moved = (spec.bytes_read + spec.bytes_written) / (chip.memory_gbs * tuning.link_efficiency)
+    else:
+        moved = max(spec.bytes_read, spec.bytes_written) / (chip.pcie_gbs * tuning.link_efficiency)
+    return KernelCost(duration_ns=tuning.copy_latency_ns + moved, block_num=0, mix_block_num=0)
+
+
+class _CubeSide(TypedDict):
+    aic_time_ns: float
+    mac_ns: float
+    aic_scalar_ns: float
+    mte1_ns: float
+    aic_mte2_ns: float
+    fixpipe_ns: float
+    aic_icache_miss_rate: float
+
+
+class _VectorSide(TypedDict):
+    aiv_time_ns: float
+    vec_ns: float
+    aiv_scalar_ns: float
+    aiv_mte2_ns: float
+    mte3_ns: float
+    aiv_icache_miss_rate: float
+
+
+def _cube_side(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int, at_least_ns: float = 0.0) -> _CubeSide:
+    moved = pipes.transfer(spec, chip, tuning, cores=blocks, of=chip.cube_cores)
+    mac = pipes.mac_ns(spec, chip, tuning, blocks)
+    mte1 = tuning.mte1_per_mac * mac
+    mte2 = max(moved.read_ns, pipes.refetch_ns(spec, chip, tuning, blocks))
+    fixpipe_rate = tuning.fixpipe_bytes_per_cycle * chip.aic_mhz / 1000 * blocks
+    fixpipe = max(moved.write_ns, spec.bytes_written / fixpipe_rate)
+    busy = (mac, mte1, max(mte2, moved.bus_ns), fixpipe)
+    engine = max(pipes.engine_ns(tuning.cube, blocks, busy, tuning), at_least_ns)
+    return _CubeSide(
+        aic_time_ns=engine,
+        mac_ns=pipes.pipe_ns(mac, engine, tuning),
+        aic_scalar_ns=pipes.scalar_ns(tuning.cube, engine),
+        mte1_ns=pipes.pipe_ns(mte1, engine, tuning),
+        aic_mte2_ns=pipes.pipe_ns(mte2, engine, tuning),
+        fixpipe_ns=pipes.pipe_ns(fixpipe, engine, tuning),
+        aic_icache_miss_rate=pipes.icache_miss_rate(tuning.cube, engine, tuning),
+    )
+
+
+def _vector_side(
+    blocks: int, vec: float, moved: pipes.Transfer, tuning: Tuning, at_least_ns: float = 0.0
+) -> _VectorSide:
+    engine = max(pipes.engine_ns(tuning.vector, blocks, (vec, moved.bus_ns), tuning), at_least_ns)
+    return _VectorSide(
+        aiv_time_ns=engine,
+        vec_ns=pipes.pipe_ns(vec, engine, tuning),
+        aiv_scalar_ns=pipes.scalar_ns(tuning.vector, engine),
+        aiv_mte2_ns=pipes.pipe_ns(moved.read_ns, engine, tuning),
+        mte3_ns=pipes.pipe_ns(moved.write_ns, engine, tuning),
+        aiv_icache_miss_rate=pipes.icache_miss_rate(tuning.vector, engine, tuning),
+    )
+
+
+def _cube(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
+    blocks = pipes.cube_blocks(spec, chip.cube_cores, tuning)
+    side = _cube_side(spec, chip, tuning, blocks)
+    duration = pipes.duration_ns(tuning.cube, blocks, side["aic_time_ns"])
+    return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
+
+
+def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
+    cores = chip.vector_cores
+    blocks = pipes.vector_blocks(spec, cores, tuning)
+    vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, of=cores, block_bytes=tuning.vector_block_bytes)
+    side = _vector_side(blocks, vec, moved, tuning)
+    duration = pipes.duration_ns(tuning.vector, blocks, side["aiv_time_ns"])
+    return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
+
+
+def _mixed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
+    """Cube and vector cores side by side: the cube's results pass through L2 to the vector cores and out again."""
+    blocks = pipes.cube_blocks(spec, min(chip.cube_cores, chip.vector_cores // 2), tuning)
+    cube = _cube_side(spec, chip, tuning, blocks)
+    vec = pipes.vec_ns(spec, chip, tuning, cores=2 * blocks)
+    share = tuning.l2_efficiency * 2 * blocks / chip.vector_cores
+    out = spec.bytes_written / (chip.l2_write_gbs * share)
+    through = pipes.Transfer(read_ns=spec.bytes_written / (chip.l2_read_gbs * share), write_ns=out, bus_ns=out)
+    vector = _vector_side(2 * blocks, vec, through, tuning, at_least_ns=cube["aic_time_ns"])
+    span = vector["aiv_time_ns"]
+    cube = _cube_side(spec, chip, tuning, blocks, at_least_ns=tuning.mix_cube_share * span)
+    duration = pipes.duration_ns(tuning.vector, 2 * blocks, span)
+    return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=2 * blocks, **cube, **vector)
+
+
+def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
+    """One engine with all pipes; a kernel without products is laid out by the vector rule."""
+    if spec.cube_flops and spec.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC}:
+        blocks = pipes.cube_blocks(spec, chip.cube_cores, tuning)
+        vec = pipes.vec_ns(spec, chip, tuning, cores=blocks)
+        moved = pipes.transfer(spec, chip, tuning, cores=blocks, of=chip.cube_cores)
+        mac = pipes.mac_ns(spec, chip, tuning, blocks)
+        mte2 = max(moved.read_ns, pipes.refetch_ns(spec, chip, tuning, blocks))
+        return _unified_account(tuning.cube, blocks, (mac, vec, mte2), moved, tuning)
+    cores = chip.cube_cores
+    blocks = pipes.vector_blocks(spec, cores, tuning)
+    vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, of=cores, block_bytes=tuning.vector_block_bytes)
+    return _unified_account(tuning.vector, blocks, (0.0, vec, moved.read_ns), moved, tuning)
+
+
+def _unified_account(
+    fixed: Fixed, blocks: int, work: tuple[float, float, float], moved: pipes.Transfer, tuning: Tuning
+) -> KernelCost:
+    mac, vec, mte2 = work
+    mte1 = tuning.mte1_per_mac * mac
+    engine = pipes.engine_ns(fixed, blocks, (mac, vec, mte1, max(mte2, moved.bus_ns), moved.write_ns), tuning)
+    return KernelCost(
+        duration_ns=pipes.duration_ns(fixed, blocks, engine),
+        block_num=blocks,
+        mix_block_num=0,
+        aic_time_ns=engine,
+        mac_ns=pipes.pipe_ns(mac, engine, tuning),
+        aic_scalar_ns=pipes.scalar_ns(fixed, engine),
+        mte1_ns=pipes.pipe_ns(mte1, engine, tuning),
+        aic_mte2_ns=pipes.pipe_ns(mte2, engine, tuning),
+        aic_icache_miss_rate=pipes.icache_miss_rate(fixed, engine, tuning),
+        aiv_time_ns=engine,
+        vec_ns=pipes.pipe_ns(vec, engine, tuning),
+        mte3_ns=pipes.pipe_ns(moved.write_ns, engine, tuning),
+    )

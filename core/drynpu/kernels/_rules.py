@@ -1,0 +1,152 @@
+"""The rule book: which kernels one call of an operator launches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+from drynpu.kernels._types import Copy, KernelPlan, KernelSpec, Placement, Signature, TaskType, TensorDesc
+
+__all__ = ["Rule", "RuleBook", "broadcast_shape", "build_rule_book", "copy_plan", "unmapped_plan"]
+
+Rule: TypeAlias = Callable[[Signature], "KernelPlan | None"]
+"""Returns the plan of a signature, or ``None`` when it has no answer for it."""
+
+_NOTHING = KernelPlan()
+
+
+class RuleBook:
+    """
+    Maps operator signatures to kernel plans, each distinct signature once.
+
+    Parameters
+    ----------
+    rules:
+        Operator name as the framework spells it -> rule.
+    fallbacks:
+        Asked in order when no rule of that name answers.
+    no_kernel:
+        Names of operators that launch nothing (views) and whose children launch nothing either.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Rule],
+        *,
+        fallbacks: Iterable[Rule] = (),
+        no_kernel: Collection[str] = (),
+    ) -> None:
+        self._rules: Mapping[str, Rule] = MappingProxyType(dict(rules))
+        self._fallbacks = tuple(fallbacks)
+        self._no_kernel = frozenset(no_kernel)
+        self._plans: dict[object, KernelPlan] = {}
+
+    def plan(self, signature: Signature) -> KernelPlan:
+        """
+        Return what one call of *signature* does on the device.
+
+        An operator on the host launches nothing; a copy between host and device is a copy, whatever its name;
+        otherwise the rule of that name answers, then the fallbacks, then :func:`unmapped_plan`.
+        """
+        # Attributes by their spelling: 1, 1.0 and True are equal to Python and not to an operator.
+        key = (signature.name, signature.inputs, repr(signature.attributes), signature.placement)
+        if key not in self._plans:
+            self._plans[key] = self._work_out(signature)
+        return self._plans[key]
+
+    def _work_out(self, signature: Signature) -> KernelPlan:
+        if signature.placement is Placement.HOST:
+            return _NOTHING
+        if signature.placement in {Placement.TO_DEVICE, Placement.TO_HOST}:
+            return copy_plan(signature)
+        if signature.name in self._no_kernel:
+            return _NOTHING
+        named = self._rules.get(signature.name)
+        for rule in (*((named,) if named else ()), *self._fallbacks):
+            plan = rule(signature)
+            if plan is not None:
+                return plan
+        return unmapped_plan(signature)
+
+
+def build_rule_book(
+    *rule_sets: Mapping[str, Rule], fallbacks: Iterable[Rule] = (), no_kernel: Collection[str] = ()
+) -> RuleBook:
+    """Join *rule_sets* into one book; where two have the same operator, the later one wins."""
+    rules = {name: rule for rule_set in rule_sets for name, rule in rule_set.items()}
+    return RuleBook(rules, fallbacks=fallbacks, no_kernel=no_kernel)
+
+
+def copy_plan(signature: Signature) -> KernelPlan:
+    """
+    Return the plan of a copy between host and device; one to the host waits for the stream.
+
+    The bytes are those of the source: the second tensor where the operator writes into its first
+    (``aten::copy_``), else the first.
+    """
+    tensors = signature.tensors()
+    in_place = len(tensors) > 1 and signature.name.endswith("_") and not signature.name.endswith("__")
+    source = tensors[1 if in_place else 0] if tensors else None
+    size = source.size_bytes if source else 0
+    to_host = signature.placement is Placement.TO_HOST
+    kernel = KernelSpec(
+        name=TaskType.MEMCPY.value,
+        op_type=TaskType.MEMCPY.value,
+        task_type=TaskType.MEMCPY,
+        inputs=(source,) if source else (),
+        outputs=(source,) if source else (),
+        bytes_read=size,
+        bytes_written=size,
+        copy=Copy.DEVICE_TO_HOST if to_host else Copy.HOST_TO_DEVICE,
+    )
+    return KernelPlan(api="aclrtMemcpyAsync", kernels=(kernel,), synchronizes=to_host)
+
+
+def unmapped_plan(signature: Signature) -> KernelPlan:
+    """
+    Return the stand-in for an operator without a rule: one vector kernel over all its tensors.
+
+    It reads every input and writes one output of their broadcast shape, in the type of the largest input; where
+    the shapes do not broadcast nothing is said about the output. It claims no children: an operator without a
+    rule that called others should be left to them.
+    """
+    inputs = signature.tensors()
+    shape = broadcast_shape([t.shape for t in inputs]) if inputs else None
+    largest = max(inputs, key=lambda t: t.elements, default=None)
+    outputs = (TensorDesc(shape, largest.dtype),) if shape is not None and largest else ()
+    name = _camel_case(signature.name)
+    kernel = KernelSpec(
+        name=f"aclnn{name}_{name}_Unmapped",
+        op_type=name,
+        task_type=TaskType.AI_VECTOR_CORE,
+        inputs=inputs,
+        outputs=outputs,
+        vector_ops=max((t.elements for t in (*inputs, *outputs)), default=0),
+        bytes_read=sum(t.size_bytes for t in inputs),
+        bytes_written=sum(t.size_bytes for t in outputs),
+        mapped=False,
+    )
+    return KernelPlan(api=f"aclnn{name}", kernels=(kernel,), claims=False, mapped=False)
+
+
+def _camel_case(name: str) -> str:
+    """Return ``FooBar`` for ``aten::foo_bar``, ``_foo_bar_`` and ``my_ns::FooBar``."""
+    words = re.findall(r"[^\W_]+", name.rpartition("::")[2])
+    return "".join(word[0].upper() + word[1:] for word in words) or "Unnamed"
+
+
+def broadcast_shape(shapes: Iterable[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """Return the shape that *shapes* broadcast to (right-aligned, 1 stretches), ``None`` if they do not."""
+    result: tuple[int, ...] = ()
+    for shape in shapes:
+        longest = max(len(result), len(shape))
+        pairs = zip((1,) * (longest - len(result)) + result, (1,) * (longest - len(shape)) + shape, strict=True)
+        joined: list[int] = []
+        for a, b in pairs:
+            if a != b and 1 not in (a, b):
+                return None
+            joined.append(b if a == 1 else a)
+        result = tuple(joined)
+    return result

@@ -1,0 +1,111 @@
+"""The constants of the cost model that are not the chip's own figures."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+__all__ = ["Fixed", "Tuning"]
+
+
+@frozen(kw_only=True)
+class Fixed:
+    """Costs of a kind of kernel besides its work (ns; shares of the engine time)."""
+
+    start_ns: float
+    """Engine time of an empty kernel, besides ``Tuning.latency_ns``."""
+    start_per_block_ns: float
+    overhead_ns: float
+    """Duration minus engine time."""
+    overhead_per_block_ns: float
+    overhead_share: float
+    scalar_ns: float
+    scalar_share: float
+    """Busy time of the scalar pipe, the part that grows with the engine time."""
+    icache_cold: float
+    """Instruction cache misses per request in a kernel too short to warm up."""
+
+
+_VECTOR = Fixed(
+    start_ns=550.0,  # the shortest kernel lasts 1.24 us (3.6)
+    start_per_block_ns=50.0,
+    overhead_ns=500.0,  # duration - aiv_time is 0.5 / 1.9 / 5.4 us (3.1, item 5)
+    overhead_per_block_ns=30.0,
+    overhead_share=0.01,
+    scalar_ns=300.0,  # aiv_scalar_ratio is high in short kernels and vanishes in long ones (3.2)
+    scalar_share=0.02,
+    icache_cold=0.2,
+)
+_CUBE = Fixed(
+    start_ns=1500.0,
+    start_per_block_ns=50.0,
+    overhead_ns=2000.0,  # 2 us + 3-5 % (5)
+    overhead_per_block_ns=0.0,
+    overhead_share=0.03,
+    scalar_ns=500.0,
+    scalar_share=0.36,  # median aic_scalar_ratio .39 (3.2)
+    icache_cold=0.03,
+)
+
+
+@frozen(kw_only=True)
+class Tuning:
+    """
+    Efficiencies and fixed costs (ns, bytes, shares), read off device_and_cost_model.md 3; not calibrated.
+
+    ``cost`` takes another instance to calibrate; the defaults are part of the model.
+    """
+
+    vector: Fixed = _VECTOR
+    cube: Fixed = _CUBE
+
+    read_efficiency: float = 0.92
+    """Share of the memory rate that pure reading reaches."""
+    write_efficiency: float = 0.99
+    """A pure fill reaches 0.99 (3.4)."""
+    turnaround: float = 0.4
+    """Added bus time per byte that is both read and written; with it a copy reaches 0.80 of the rate (3.4)."""
+    l2_efficiency: float = 0.7
+    l2_warm_share: float = 0.5
+    """A footprint up to this share of L2 is found there."""
+    l2_cold_share: float = 1.5
+    """A footprint from this share of L2 on comes from memory; in between the part found falls linearly."""
+    memory_bytes_per_cycle: float = 32.0
+    """What one core can draw from memory while others idle, of the platform file (1.1); never less than its share."""
+
+    vector_block_bytes: int = 8192
+    """Traffic per block of a vector kernel: 4096 FLOAT elements copied = 32 KiB ran as 4 blocks (3.3)."""
+    vector_block_ops: int = 16384
+    vector_efficiency: float = 0.6
+    wide_lanes_share: float = 1 / 32
+    """Elements of 8 bytes are emulated: share of the 16-bit lanes."""
+
+    mac_factor: float = 1.05
+    """3.1, item 4."""
+    tile_m: int = 128
+    tile_n: int = 256
+    """Output tile of a cube block, which sets how often operands are read again from L2."""
+    refetch_efficiency: float = 0.95
+    mte1_per_mac: float = 0.83
+    """Medians .64 / .77 (3.2)."""
+    fixpipe_bytes_per_cycle: float = 48.0
+    mix_cube_share: float = 0.87
+    """A cube engine that waits for its vector side ends at this share of it (1962 of 2238 us, 3.1 item 5)."""
+
+    unhidden_share: float = 0.05
+    """Part of the faster pipes that does not hide behind the slowest."""
+    latency_ns: float = 150.0
+    """Busy time of a pipe that moves anything at all."""
+    icache_warm_ns: float = 10_000.0
+    """Instruction cache misses are a matter of kernels of a few us (3.2): rate = cold / (1 + engine / this)."""
+
+    aicpu_start_ns: float = 30_000.0
+    aicpu_bytes_per_ns: float = 2.0
+    aicpu_ops_per_ns: float = 1.0
+    """No measurement: tens of us, then a scalar processor's pace."""
+    dsa_start_ns: float = 1_100.0
+    dsa_bytes_per_ns: float = 16.25
+    """Two measured masks: 16384 B in 2.12 us, 36864 B in 3.38 us."""
+    copy_latency_ns: float = 2_200.0
+    """First-generation remote copies (1.3)."""
+    link_efficiency: float = 0.7
+    """1.3."""
