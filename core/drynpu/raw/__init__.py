@@ -35,7 +35,10 @@ from drynpu.raw._ids import (
     split_task_id,
     unpack_stars_header,
 )
+from drynpu.raw._info import CpuInfo, DeviceInfo, HostInfo, NetCard
+from drynpu.raw._reader import ProfReader
 from drynpu.raw._tlv import FlatRecords, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
+from drynpu.raw._writer import SLICE_BYTES, ProfWriter, prof_directory_name
 
 __all__ = [
     "CONTEXT_ID_NONE",
@@ -44,16 +47,23 @@ __all__ = [
     "HOST_MAGIC",
     "MAX_PLAIN_STREAM_ID",
     "MODEL_ID_NONE",
+    "SLICE_BYTES",
     "STARS_MAGIC",
     "STREAM_DESTROYED",
     "ClockAnchors",
+    "CpuInfo",
+    "DeviceInfo",
     "Family",
     "FlatRecords",
     "FrameworkRecord",
     "GeTaskType",
+    "HostInfo",
     "Level",
+    "NetCard",
     "NodeType",
     "OpRangeField",
+    "ProfReader",
+    "ProfWriter",
     "RuntimeType",
     "SqeType",
     "StarsFunction",
@@ -66,6 +76,7 @@ __all__ = [
     "join_task_id",
     "layouts",
     "pack_stars_header",
+    "prof_directory_name",
     "read_flat",
     "read_tlv",
     "split_task_id",

@@ -96,9 +96,9 @@ def read_tlv(path: Path, dtype: np.dtype[np.void], record_type: int | None = Non
     """
     Read a TLV file; what cannot be read is left out and noted.
 
-    Record bounds are only known one after the other, so finding them is one sequential pass of about 0.6 us per
-    record (measured with distinct texts in every tenth record); everything else is by column, and each distinct
-    set of texts is decoded once.
+    Record bounds are only known one after the other, so finding them is one sequential pass of about 0.5 us per
+    record (measured on 1e6 op_range records of 190 bytes; 2 us per record in all). Everything else is by column,
+    and each distinct set of texts is decoded once.
 
     Parameters
     ----------

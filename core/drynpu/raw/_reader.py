@@ -1,0 +1,299 @@
+"""Reading a ``PROF_XXX`` directory, whoever wrote it (cann_msprof.md 2 and 7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+from drynpu._errors import OutputError, RawFormatError
+from drynpu.raw._clock import ClockAnchors
+from drynpu.raw._controls import PURPOSES, find_control, read_counters, read_json
+from drynpu.raw._families import family
+from drynpu.raw._files import read_bytes
+from drynpu.raw._info import DeviceInfo, HostInfo
+from drynpu.raw._slices import find_slices, read_family
+
+__all__ = ["ProfReader"]
+
+_GIGA = 1_000_000_000
+
+
+class ProfReader:
+    """
+    A ``PROF_XXX`` directory.
+
+    What can be read is read; whatever had to be skipped or replaced on the way is one line in ``notes``. A control
+    file is only asked for when something needs it.
+
+    Parameters
+    ----------
+    prof_dir:
+        The directory: it holds ``host``, ``device_<id>`` or both.
+
+    Raises
+    ------
+    OutputError
+        If it is no such directory.
+    """
+
+    def __init__(self, prof_dir: Path) -> None:
+        self.path = Path(prof_dir)
+        self.notes: list[str] = []
+        if not self.path.is_dir():
+            message = f"{self.path} is no directory: a PROF_XXX directory is expected."
+            raise OutputError(message)
+        names = (re.fullmatch(r"device_(\d+)", entry.name) for entry in self.path.iterdir() if entry.is_dir())
+        self.device_ids: tuple[int, ...] = tuple(sorted(int(match[1]) for match in names if match))
+        if not self.device_ids and not (self.path / "host").is_dir():
+            message = f"{self.path} holds neither host nor device_<id>: it is no PROF_XXX directory."
+            raise OutputError(message)
+
+    @cached_property
+    def host_info(self) -> HostInfo:
+        """
+        The host's info.json; a device's if the profile has no host directory.
+
+        Raises
+        ------
+        OutputError
+            If there is none.
+        RawFormatError
+            If it is unreadable or lacks what the parser needs.
+        """
+        directory = self.path / "host"
+        if not directory.is_dir():
+            directory = self._directory(self.device_ids[0])
+            self._note(f"the profile has no host directory: {directory.name}/info.json stands in for its info.json")
+        with self._noting() as notes:
+            return HostInfo.from_json(read_json(self._require(directory, "info.json")), notes)
+
+    def device_info(self, device_id: int) -> DeviceInfo:
+        """
+        Return what a device's info.json says about the device.
+
+        Raises
+        ------
+        OutputError
+            If the profile has no such device, or the file is missing.
+        RawFormatError
+            If it is unreadable or lacks what the parser needs.
+        """
+        with self._noting() as notes:
+            return DeviceInfo.from_json(read_json(self._require(self._directory(device_id), "info.json")), notes)
+
+    def sample(self, device_id: int | None = None) -> dict[str, Any]:
+        """
+        Return sample.json, the collection settings, of the host or of a device.
+
+        Raises
+        ------
+        OutputError
+            If the profile has no such device, or the file is missing.
+        RawFormatError
+            If it is no JSON object.
+        """
+        return read_json(self._require(self._directory(device_id), "sample.json"))
+
+    @cached_property
+    def ended_unix_ns(self) -> int | None:
+        """When collection ended, by end_info; ``None`` if no directory has a usable one."""
+        for device_id in (None, *self.device_ids):
+            directory = self.path / ("host" if device_id is None else f"device_{device_id}")
+            found = find_control(directory, "end_info", self.notes) if directory.is_dir() else None
+            ended_us = _whole(read_json(found).get("collectionTimeEnd")) if found else None
+            if ended_us is not None:
+                return ended_us * 1000
+        self._note("end_info is missing: when collection ended is not known")
+        return None
+
+    def anchors(self, device_id: int | None = None) -> ClockAnchors:
+        """
+        Return the clocks of the host and of a device.
+
+        Parameters
+        ----------
+        device_id:
+            The device; ``None`` is the first one. Without any device, ticks are nanoseconds of the host's clock.
+
+        Raises
+        ------
+        OutputError
+            If the profile has no such device, or a file that the conversion needs is missing.
+        RawFormatError
+            If a clock reading that the conversion needs is missing from its file.
+        """
+        if device_id is None and self.device_ids:
+            device_id = self.device_ids[0]
+        begin_us, monotonic_ns = self._start("host")
+        host_hz = self._host_hz()
+        counter_ns, host_cntvct = self._host_counter(host_hz, monotonic_ns)
+        clock: dict[str, int] = {
+            "collection_begin_us": begin_us,
+            "monotonic_raw_ns": monotonic_ns,
+            "host_cntvct": host_cntvct,
+            "host_hz": host_hz,
+            "host_counter_ns": counter_ns,
+        }
+        if device_id is None:
+            return ClockAnchors(device_cntvct=monotonic_ns, device_hz=_GIGA, **clock)
+        directory = self._directory(device_id)
+        info = self.device_info(device_id)
+        if not info.hwts_hz:
+            message = f"hwts_frequency of device {device_id} is {info.hwts_frequency!r}: MHz are expected."
+            raise RawFormatError(message)
+        device_cntvct = self._reading(self._require(directory, "dev_start.log"), "cntvct")
+        base_ns = self._counter_base(self._require(directory, "host_start.log"), host_hz)
+        # A device's own start_info may have been taken at another instant than the host's: keep Unix time right.
+        device_begin_us, device_monotonic_ns = self._start(directory.name)
+        shift_ns = (device_begin_us * 1000 - device_monotonic_ns) - (begin_us * 1000 - monotonic_ns)
+        return ClockAnchors(
+            device_cntvct=device_cntvct, device_hz=info.hwts_hz, device_counter_ns=base_ns + shift_ns, **clock
+        )
+
+    def read(self, family_name: str, device_id: int | None = None) -> npt.NDArray[Any]:
+        """
+        Read all records of a family: all slices, unaging before aging, then by number, joined.
+
+        Parameters
+        ----------
+        family_name:
+            A key of `FAMILIES`.
+        device_id:
+            The device, for device families; not looked at for host families.
+
+        Returns
+        -------
+        records
+            Structured array of the family's dtype, empty if there is no file.
+
+        Raises
+        ------
+        RawFormatError
+            If the family is unknown, or a device family is asked for without a device.
+        OutputError
+            If the profile has no such device, or a file cannot be read.
+        """
+        entry = family(family_name)
+        if entry.side == "host":
+            directory = self.path / "host"
+        elif device_id is None:
+            message = f"Records of {entry.name} belong to a device: say which by device_id."
+            raise RawFormatError(message)
+        else:
+            directory = self._directory(device_id)
+        with self._noting() as notes:
+            return read_family(directory / "data", entry, notes)
+
+    @cached_property
+    def hashes(self) -> dict[int, str]:
+        """Texts by id (hash_dic); later lines win."""
+        return {int(key): text for key, text in self._dictionary("hash_dic", r"\d+")}
+
+    @cached_property
+    def types(self) -> dict[tuple[int, int], str]:
+        """Names by (level, type id) (type_info_dic); later lines win."""
+        names: dict[tuple[int, int], str] = {}
+        for key, name in self._dictionary("type_info_dic", r"\d+_\d+"):
+            level, _, number = key.partition("_")
+            names[int(level), int(number)] = name
+        return names
+
+    def _dictionary(self, name: str, key_pattern: str) -> list[tuple[str, str]]:
+        entries: list[tuple[str, str]] = []
+        for entry in find_slices(self.path / "host" / "data", f"unaging.additional.{name}"):
+            text = read_bytes(entry.path, "what the ids in the records stand for").decode("utf-8", "replace")
+            for line in text.split("\n"):
+                key, colon, value = line.rstrip("\r").partition(":")
+                if colon and re.fullmatch(key_pattern, key):
+                    entries.append((key, value))
+                elif line.strip():
+                    self._note(f"{entry.path.name}: lines that are no <id>:<text> were left out")
+        return entries
+
+    def _directory(self, device_id: int | None) -> Path:
+        if device_id is None:
+            return self.path / "host"
+        if device_id not in self.device_ids:
+            devices = ", ".join(map(str, self.device_ids)) or "none"
+            message = f"{self.path} holds no records of device {device_id}. Devices: {devices}."
+            raise OutputError(message)
+        return self.path / f"device_{device_id}"
+
+    def _require(self, directory: Path, name: str) -> Path:
+        found = find_control(directory, name, self.notes) if directory.is_dir() else None
+        if found is None:
+            message = f"{directory} has no {name}: it holds {PURPOSES[name]}."
+            raise OutputError(message)
+        return found
+
+    def _start(self, directory_name: str) -> tuple[int, int]:
+        """Read ``collectionTimeBegin`` (us) and ``clockMonotonicRaw`` (ns); elsewhere if the own file is missing."""
+        others = ("host", *(f"device_{number}" for number in self.device_ids))
+        for name in dict.fromkeys((directory_name, *others)):
+            directory = self.path / name
+            found = find_control(directory, "start_info", self.notes) if directory.is_dir() else None
+            if found is None:
+                continue
+            content = read_json(found)
+            begin_us = _whole(content.get("collectionTimeBegin"))
+            monotonic_ns = _whole(content.get("clockMonotonicRaw"))
+            if begin_us and monotonic_ns:
+                if name != directory_name:
+                    self._note(f"{directory_name}/start_info is missing or incomplete: {name}/{found.name} was taken")
+                return begin_us, monotonic_ns
+        message = (
+            f"{self.path / directory_name} has no start_info with collectionTimeBegin and clockMonotonicRaw: "
+            f"it holds {PURPOSES['start_info']}."
+        )
+        raise OutputError(message)
+
+    def _host_hz(self) -> int:
+        info = self.host_info
+        text = info.cpus[0].frequency if info.cpus else ""
+        if text and not info.host_hz:
+            self._note(f"CPU[0].Frequency is {text!r}, which is no frequency: host times are taken as nanoseconds")
+        return info.host_hz
+
+    def _host_counter(self, host_hz: int, monotonic_ns: int) -> tuple[int, int]:
+        """Give monotonic time and host counter of one instant; they only matter when host times are ticks."""
+        directory = self.path / "host"
+        if not host_hz:
+            return monotonic_ns, monotonic_ns
+        path = self._require(directory, "host_start.log")
+        return self._counter_base(path, host_hz), self._reading(path, "cntvct")
+
+    def _counter_base(self, path: Path, host_hz: int) -> int:
+        # cntvct_diff is in host ticks; without a host frequency the vendor's parser counts a tick as a nanosecond.
+        rate = host_hz or _GIGA
+        diff = read_counters(path).get("cntvct_diff", 0)
+        return self._reading(path, "clock_monotonic_raw") + (2 * diff * _GIGA + rate) // (2 * rate)
+
+    def _reading(self, path: Path, key: str) -> int:
+        readings = read_counters(path)
+        if key not in readings:
+            message = f"{path} has no {key}: raw times cannot be turned into wall time without it."
+            raise RawFormatError(message)
+        return readings[key]
+
+    @contextmanager
+    def _noting(self) -> Iterator[list[str]]:
+        """Collect notes and keep the new ones: asking twice does not say everything twice."""
+        notes: list[str] = []
+        yield notes
+        for note in notes:
+            self._note(note)
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)
+
+
+def _whole(value: object) -> int | None:
+    text = str(value)
+    return int(text) if re.fullmatch(r"\d+", text) else None

@@ -1,0 +1,151 @@
+"""Putting the slices of a record file together again (cann_msprof.md 2.4, 7)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu._errors import OutputError
+from drynpu.raw._families import Family
+from drynpu.raw._files import DONE
+
+__all__ = ["Slice", "find_slices", "read_family"]
+
+_PREFIXES = ("unaging", "aging")
+_PROBED = 32
+"""Records looked at to find where records begin."""
+
+_Bytes = npt.NDArray[np.uint8]
+
+
+@frozen
+class Slice:
+    """One slice file; slices sort as the vendor's parser sorts them: unaging before aging, then by number."""
+
+    rank: int
+    number: int
+    path: Path
+
+
+def find_slices(directory: Path, stem: str) -> list[Slice]:
+    """
+    List the slices of a stem, ``.done`` and ``.complete`` marks and temporary files left aside.
+
+    A stem that begins with ``unaging.`` stands for the ``aging.`` files as well.
+    """
+    if not directory.is_dir():
+        return []
+    base = re.escape(stem.removeprefix("unaging."))
+    pattern = re.compile(rf"(?:(unaging|aging)\.)?{base}(?:\.\d+)?\.slice_(\d+)")
+    found = []
+    for path in directory.iterdir():
+        match = pattern.fullmatch(path.name)
+        if match and path.is_file():
+            found.append(Slice(_PREFIXES.index(match[1] or "unaging"), int(match[2]), path))
+    return sorted(found, key=lambda entry: (entry.rank, entry.number, entry.path.name))
+
+
+def read_family(directory: Path, entry: Family, notes: list[str]) -> npt.NDArray[Any]:
+    """
+    Read all records of a family in a data directory; what cannot be used is left out and noted.
+
+    Raises
+    ------
+    OutputError
+        If a slice cannot be read.
+    """
+    parts: list[npt.NDArray[Any]] = []
+    for stem in (entry.stem, *entry.also):
+        slices = find_slices(directory, stem)
+        for run in _unbroken(slices, stem, notes):
+            _note_unfinished(run, notes)
+            parts.append(_records(_read(run), entry, f"{run[0].path.parent.parent.name}/{run[0].path.name}", notes))
+    if not parts:
+        return np.zeros(0, entry.dtype)
+    records = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return records if entry.function is None else records[records["function"] == entry.function]
+
+
+def _unbroken(slices: Sequence[Slice], stem: str, notes: list[str]) -> Iterator[list[Slice]]:
+    """Split into runs without a missing number: only inside a run may a record cross from a slice to the next."""
+    run: list[Slice] = []
+    for entry in slices:
+        if run and entry.rank == run[-1].rank and entry.number <= run[-1].number + 1:
+            run.append(entry)
+            continue
+        if run:
+            yield run
+        same_rank = bool(run) and run[-1].rank == entry.rank
+        expected = run[-1].number + 1 if same_rank else 0
+        if entry.number > expected:
+            last = f" to {entry.number - 1}" if entry.number - 1 > expected else ""
+            notes.append(f"{_PREFIXES[entry.rank]} {stem}: slice {expected}{last} is missing")
+        run = [entry]
+    if run:
+        yield run
+
+
+def _note_unfinished(run: Sequence[Slice], notes: list[str]) -> None:
+    notes.extend(
+        f"{entry.path.name}: read without its .done mark; collection may have been cut short"
+        for entry in run
+        if not any(entry.path.with_name(entry.path.name + mark).exists() for mark in (DONE, ".complete"))
+    )
+
+
+def _read(run: Sequence[Slice]) -> _Bytes:
+    try:
+        parts = [np.fromfile(entry.path, np.uint8) for entry in run]
+    except OSError as error:
+        message = f"Cannot read the records in {run[0].path.parent}: {error}."
+        raise OutputError(message) from error
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _records(data: _Bytes, entry: Family, name: str, notes: list[str]) -> npt.NDArray[Any]:
+    start = _first_record(data, entry)
+    count, rest = divmod(len(data) - start, entry.dtype.itemsize)
+    if start:
+        notes.append(f"{name}: {start} leading bytes are not a whole record and were left out")
+    if rest:
+        notes.append(f"{name}: {rest} bytes at the end are not a whole record and were left out")
+    records = data[start : len(data) - rest].view(entry.dtype) if count else np.zeros(0, entry.dtype)
+    if not entry.constants:
+        return records
+    good = entry.plausible(records)
+    if good.all():
+        return records
+    bad = int(len(good) - good.sum())
+    notes.append(f"{name}: {bad} records without the constant fields of {entry.name} were left out")
+    return records[good]
+
+
+def _first_record(data: _Bytes, entry: Family) -> int:
+    """
+    Offset of the first whole record.
+
+    Files of whole records begin with one. Otherwise the bytes over are, as the vendor has it, the rest of a record
+    whose beginning was in a deleted slice; but a file whose end was cut shows its records from the first byte
+    on, and one that lost both is searched. The constant or reserved fields of the family tell.
+    """
+    size = entry.dtype.itemsize
+    over = len(data) % size
+    if not over or len(data) < size:
+        return 0 if len(data) >= size else len(data)
+    best, best_share = over, -1.0
+    for start in (over, 0, *range(1, size)):
+        count = min((len(data) - start) // size, _PROBED)
+        if not count:
+            continue
+        share = float(entry.plausible(data[start : start + count * size].view(entry.dtype)).mean())
+        if share > best_share:
+            best, best_share = start, share
+        if best_share == 1.0:
+            break
+    return best
