@@ -1,0 +1,29 @@
+"""
+What PyTorch runs at every ``import torch`` (the ``torch.backends`` entry point).
+
+A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it is asked to, with
+``DRYNPU_AUTOLOAD=1`` (``drynpu run`` sets it): whoever has drynpu installed and imports plain PyTorch gets plain
+PyTorch. It never raises, since PyTorch would turn that into a failed ``import torch`` (packaging.md).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+
+__all__ = ["load"]
+
+
+def load() -> None:
+    """Install the simulated npu if ``DRYNPU_AUTOLOAD=1`` and no genuine torch_npu is there to bring a real one."""
+    if os.environ.get("DRYNPU_AUTOLOAD") != "1":
+        return
+    try:
+        from drynpu import find_genuine
+
+        if find_genuine("torch_npu") is None:
+            from drynpu_torch.device import install
+
+            install()
+    except Exception as error:  # noqa: BLE001 - see above
+        logging.getLogger("drynpu").warning("the simulated npu could not be loaded with PyTorch: %s", error)

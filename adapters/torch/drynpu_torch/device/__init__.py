@@ -1,0 +1,38 @@
+"""
+The ``npu`` device of PyTorch: the dispatcher sink, ``torch.npu`` and the patches that make them fit.
+
+``npu`` is registered on the PrivateUse1 key from Python; whatever is created there comes back as a CPU tensor, so
+every operator runs PyTorch's own CPU kernels at full speed and with the values of a plain CPU run. What this device
+cannot know about a tensor, because the tensor says ``cpu``, is listed in docs/torch-device.md.
+
+Importing this package changes nothing; :func:`install` does, once per process. The capture hangs on
+:func:`state`: it sets ``state().recorder`` while it records (capture_recipes.md 3, 4).
+"""
+
+from __future__ import annotations
+
+from drynpu_torch.device._formats import get_npu_format, npu_format_cast, npu_format_cast_
+from drynpu_torch.device._install import alias_modules, install
+from drynpu_torch.device._memory import Usage
+from drynpu_torch.device._memory import usage as memory_usage
+from drynpu_torch.device._sink import known_device
+from drynpu_torch.device._state import DeviceState, Recorder, state
+from drynpu_torch.device._streams import Event, Stream
+from drynpu_torch.device._tensor import COPY_TO_HOST
+
+__all__ = [
+    "COPY_TO_HOST",
+    "DeviceState",
+    "Event",
+    "Recorder",
+    "Stream",
+    "Usage",
+    "alias_modules",
+    "get_npu_format",
+    "install",
+    "known_device",
+    "memory_usage",
+    "npu_format_cast",
+    "npu_format_cast_",
+    "state",
+]

@@ -1,0 +1,150 @@
+"""Patches outside ``torch.Tensor``: autocast, generators, loading, default device, ``torch.accelerator``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import _get_current_function_mode_stack
+from torch.utils._device import DeviceContext
+
+from drynpu_torch.device import _memory
+from drynpu_torch.device._sink import mark
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
+from drynpu_torch.device._streams import Stream
+from drynpu_torch.device.npu.streams import current_stream, set_stream, synchronize
+
+__all__ = ["patch_framework"]
+
+_BEFORE_EVERY_BUILT_IN = 5
+"""Priority of our rule for storage locations: PyTorch's own begin at 10 and would allocate, which crashes."""
+
+
+def patch_framework(state: DeviceState) -> None:
+    """Patch what in PyTorch asks an accelerator for something that a CPU tensor cannot answer."""
+    _patch_autocast()
+    torch.Generator = _Generator  # type: ignore[misc]
+    torch.get_default_device = _make_get_default_device(state, torch.get_default_device)
+    _patch_accelerator(state)
+    torch.serialization.register_package(_BEFORE_EVERY_BUILT_IN, lambda _: None, functools.partial(_restore, state))
+
+
+def _compute_type(device_type: str) -> str:
+    """Return the device type that computes for *device_type*."""
+    return "cpu" if device_type == DEVICE_TYPE else device_type
+
+
+def _patch_autocast() -> None:
+    """Let ``npu`` autocast be CPU autocast, with the device's default dtype (float16) and its own checks."""
+    autocast = torch.amp.autocast_mode.autocast
+    original_init, is_enabled = autocast.__init__, torch.is_autocast_enabled
+    get_dtype, set_dtype, set_enabled = torch.get_autocast_dtype, torch.set_autocast_dtype, torch.set_autocast_enabled
+
+    @functools.wraps(original_init)
+    def init(self: torch.autocast, *args: Any, **kwargs: Any) -> None:
+        original_init(self, *args, **kwargs)
+        self.device = _compute_type(self.device)
+
+    def is_autocast_enabled(*device_type: str) -> bool:
+        return is_enabled(*map(_compute_type, device_type))
+
+    def get_autocast_dtype(device_type: str) -> torch.dtype:
+        return get_dtype(_compute_type(device_type) if is_autocast_enabled(device_type) else device_type)
+
+    def set_autocast_dtype(device_type: str, dtype: torch.dtype) -> None:
+        set_dtype(device_type, dtype)
+        if is_autocast_enabled(device_type):
+            set_dtype(_compute_type(device_type), dtype)
+
+    def set_autocast_enabled(*arguments: Any) -> None:
+        set_enabled(*(_compute_type(a) if isinstance(a, str) else a for a in arguments))
+
+    autocast.__init__ = init  # type: ignore[method-assign]
+    torch.is_autocast_enabled = is_autocast_enabled
+    torch.get_autocast_dtype = get_autocast_dtype
+    torch.set_autocast_dtype = set_autocast_dtype
+    torch.set_autocast_enabled = set_autocast_enabled
+    for name in ("custom_fwd", "custom_bwd"):
+        setattr(torch.amp, name, _with_compute_type(getattr(torch.amp, name)))
+
+
+def _with_compute_type(decorator: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(decorator)
+    def wrapper(function: Any = None, *, device_type: str, **kwargs: Any) -> Any:
+        return decorator(function, device_type=_compute_type(device_type), **kwargs)
+
+    return wrapper
+
+
+class _GeneratorType(type):
+    def __call__(cls, device: torch.device | str | int | None = None) -> torch._C.Generator:
+        if isinstance(device, int):  # a bare index means the accelerator, as everywhere in PyTorch
+            device = torch.device(DEVICE_TYPE, device)
+        if device is None or torch.device(device).type == DEVICE_TYPE:
+            return torch._C.Generator()
+        return torch._C.Generator(device)
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, torch._C.Generator)
+
+
+class _Generator(metaclass=_GeneratorType):
+    """``torch.Generator`` that answers for ``npu`` with a CPU generator: that is who draws the numbers."""
+
+
+def _make_get_default_device(state: DeviceState, original: Callable[[], torch.device]) -> Callable[[], torch.device]:
+    """Name the current npu where PyTorch would ask a new tensor, which says cpu."""
+
+    @functools.wraps(original)
+    def get_default_device() -> torch.device:
+        contexts = [mode for mode in _get_current_function_mode_stack() if isinstance(mode, DeviceContext)]
+        context = contexts[-1] if contexts else getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+        if context is not None and context.device.type == DEVICE_TYPE and context.device.index is None:
+            return torch.device(DEVICE_TYPE, state.current_device)
+        return original()
+
+    return get_default_device
+
+
+def _restore(state: DeviceState, storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
+    """Keep a storage that is to be loaded to the device where it is, in host memory."""
+    if str(location).partition(":")[0] != DEVICE_TYPE:
+        return None
+    index = state.index_of(str(location))
+    untyped = storage if isinstance(storage, torch.UntypedStorage) else storage._untyped_storage
+    mark(torch.empty(0, dtype=torch.uint8, device="cpu").set_(untyped), index)
+    return storage
+
+
+def _patch_accelerator(state: DeviceState) -> None:
+    """Answer for ``torch.accelerator``, whose C functions have no device behind a Python backend."""
+
+    def exchange(index: int) -> int:
+        return state.select_device(index)
+
+    answers: dict[str, Callable[..., Any]] = {
+        "getDeviceIndex": lambda: state.current_device,
+        "setDeviceIndex": exchange,
+        "exchangeDevice": exchange,
+        "maybeExchangeDevice": exchange,
+        "getStream": current_stream,
+        "setStream": _set_stream,
+        "synchronizeDevice": synchronize,
+        "isAllocatorInitialized": lambda: True,
+        "emptyCache": _memory.empty_cache,
+        "emptyHostCache": lambda: None,
+        "getDeviceStats": _memory.nested_stats,
+        "getMemoryInfo": _memory.mem_get_info,
+        "resetPeakStats": _memory.reset_peak,
+        "resetAccumulatedStats": lambda _=None: None,
+    }
+    for name, answer in answers.items():
+        setattr(torch._C, f"_accelerator_{name}", answer)
+
+
+def _set_stream(stream: torch.Stream) -> None:
+    if not isinstance(stream, Stream):
+        stream = Stream(stream.device_index, stream_id=stream.stream_id)
+    set_stream(stream)

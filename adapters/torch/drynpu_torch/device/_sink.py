@@ -1,0 +1,128 @@
+"""
+The dispatcher sink: PrivateUse1 kernels that create CPU tensors (capture_recipes.md 3).
+
+What was created for the device is marked on its storage, because nothing else survives: views, ``detach`` and
+``param.data = ...`` share the storage. Results of operators carry no mark.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import torch
+from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
+
+from drynpu_torch.device import npu
+from drynpu_torch.device._state import DEVICE_TYPE, state
+
+__all__ = ["CPU", "known_device", "mark", "register_sink"]
+
+CPU = torch.device("cpu")
+_MARK = "_drynpu_device"
+_PINNED = "_drynpu_pinned"
+
+
+class _Guard(torch._C._acc.DeviceGuard):
+    def type_(self) -> torch._C._autograd.DeviceType:  # type: ignore[override]
+        return torch._C._autograd.DeviceType.PrivateUse1
+
+
+def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
+    """Note on the storage of *tensor* that it was made for *device*, and return *tensor*."""
+    index = state().index_of(device)
+    if tensor.layout is torch.strided:
+        setattr(tensor.untyped_storage(), _MARK, index)
+    return tensor
+
+
+def known_device(tensor: torch.Tensor) -> int | None:
+    """Return the device that *tensor* was made for, or None if that is not known (see docs/torch-device.md)."""
+    try:
+        return getattr(tensor.untyped_storage(), _MARK, None)
+    except (NotImplementedError, RuntimeError):
+        return None  # sparse tensors and wrappers have no storage to ask
+
+
+def register_sink() -> tuple[torch.library.Library, ...]:
+    """Register the device and its kernels; they last as long as the libraries returned."""
+    _setup_privateuseone_for_python_backend(DEVICE_TYPE, npu, None, _Guard())
+    aten = torch.library.Library("aten", "IMPL")
+    aten.impl("empty.memory_format", _empty, "PrivateUse1")
+    aten.impl("empty_strided", _empty_strided, "PrivateUse1")
+    aten.impl("_pin_memory", _pin_memory, "CPU", allow_override=True)
+    aten.impl("is_pinned", _is_pinned, "CPU", allow_override=True)
+    every = torch.library.Library("_", "IMPL")
+    every.fallback(_fallback, "PrivateUse1")
+    return aten, every
+
+
+# The device is named in these calls because a device context (``with torch.device("npu")``) would fill it in.
+# Inside PrivateUse1's empty_strided the CPU's runs: capture recognises copies to the device by that nest.
+
+
+def _empty(
+    size: list[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,  # noqa: ARG001
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
+    memory_format = memory_format or torch.contiguous_format
+    return mark(
+        torch.empty(size, dtype=dtype, layout=layout, device=CPU, memory_format=memory_format),
+        device or state().current_device,
+    )
+
+
+def _empty_strided(
+    size: list[int],
+    stride: list[int],
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,  # noqa: ARG001
+) -> torch.Tensor:
+    return mark(
+        torch.empty_strided(size, stride, dtype=dtype, layout=layout, device=CPU), device or state().current_device
+    )
+
+
+def _pin_memory(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:  # noqa: ARG001
+    """Copy, as pinning does; the copy remembers that it is pinned."""
+    pinned = tensor.clone(memory_format=torch.contiguous_format)
+    setattr(pinned.untyped_storage(), _PINNED, True)
+    return pinned
+
+
+def _is_pinned(tensor: torch.Tensor, device: torch.device | None = None) -> bool:  # noqa: ARG001
+    return tensor.layout is torch.strided and getattr(tensor.untyped_storage(), _PINNED, False)
+
+
+def _fallback(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
+    """Run any other operator that is asked for on the device on the CPU."""
+    position = _device_argument(op)
+    if position is None:
+        return op(*args, **kwargs)
+    name, index = position
+    asked = args[index] if index < len(args) else kwargs.get(name)
+    if index < len(args):
+        args = (*args[:index], CPU, *args[index + 1 :])
+    else:
+        kwargs[name] = CPU
+    result = op(*args, **kwargs)
+    if isinstance(result, torch.Tensor) and isinstance(asked, torch.device) and asked.type == DEVICE_TYPE:
+        return mark(result, asked)
+    return result
+
+
+@functools.cache
+def _device_argument(op: Callable[..., object]) -> tuple[str, int] | None:
+    """Return the name and position of the operator's device argument."""
+    for index, argument in enumerate(op._schema.arguments):  # type: ignore[attr-defined]
+        if argument.name == "device":
+            return argument.name, index
+    return None

@@ -1,0 +1,199 @@
+"""What the device remembers: the current device and stream of every thread, settings, and who is recording."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from attrs import define, field
+
+from drynpu import OptionError
+from drynpu.chips import Chip, load_chip
+
+if TYPE_CHECKING:
+    from drynpu_torch.device._streams import Stream
+
+__all__ = ["DEVICE_TYPE", "DeviceLike", "DeviceState", "Recorder", "state"]
+
+DEVICE_TYPE = "npu"
+_DEFAULT_CHIP = "Ascend910B2"
+_DEFAULT_DEVICES = 8
+
+DeviceLike = torch.device | str | int | None
+
+
+class Recorder(Protocol):
+    """What a recording is told by the device. Called on the thread that made the call, before it returns."""
+
+    def on_stream(self, stream_id: int) -> None:
+        """From now on this thread issues to that stream (0 is the default stream)."""
+
+    def on_synchronize(self, stream_id: int | None) -> None:
+        """The host waits for one stream, or for the whole device when ``stream_id`` is None."""
+
+    def on_event(self, event_id: int, stream_id: int, action: str) -> None:
+        """Tell what was done to an event: ``record``, ``wait``, ``query`` or ``synchronize``."""
+
+
+class _ThreadLocals(threading.local):
+    """Every thread starts on device 0 and its default stream, as with any accelerator of PyTorch."""
+
+    def __init__(self) -> None:
+        self.device = 0
+        self.streams: dict[int, Stream] = {}
+
+
+@define(eq=False)
+class DeviceState:
+    """
+    The state of the npu device in this process.
+
+    Attributes
+    ----------
+    device_count:
+        Number of devices, ids ``0 .. device_count - 1``.
+    recorder:
+        Who is told about streams, events and synchronisation; ``None`` while nothing records.
+    last_device:
+        The device that any thread selected last; measured memory is counted as its memory.
+    options:
+        What ``torch.npu.set_option`` and its relatives were given, by option name.
+    """
+
+    device_count: int
+    chip_name: str
+    recorder: Recorder | None = None
+    last_device: int = 0
+    options: dict[str, str] = field(factory=dict)
+    stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
+    event_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
+    _local: _ThreadLocals = field(factory=_ThreadLocals)
+
+    @classmethod
+    def from_environment(cls) -> DeviceState:
+        """
+        Read ``DRYNPU_DEVICES`` (8), ``ASCEND_RT_VISIBLE_DEVICES`` (all) and ``DRYNPU_CHIP`` (Ascend910B2).
+
+        Raises
+        ------
+        OptionError
+            ``DRYNPU_DEVICES`` is not a whole number of at least 0.
+        """
+        text = os.environ.get("DRYNPU_DEVICES", "").strip() or str(_DEFAULT_DEVICES)
+        if not (text.isascii() and text.isdigit()):
+            raise OptionError([f"DRYNPU_DEVICES: {text!r} is not a whole number of devices; give 0, 1, 2, ..."])
+        count = _visible(int(text), os.environ.get("ASCEND_RT_VISIBLE_DEVICES"))
+        return cls(count, os.environ.get("DRYNPU_CHIP", "").strip() or _DEFAULT_CHIP)
+
+    @property
+    def chip(self) -> Chip:
+        """
+        The chip that all devices are.
+
+        Raises
+        ------
+        ChipError
+            ``DRYNPU_CHIP`` names no known chip.
+        """
+        return load_chip(self.chip_name)
+
+    @property
+    def current_device(self) -> int:
+        """The device of this thread."""
+        return self._local.device
+
+    def select_device(self, index: int) -> int:
+        """Make *index* (checked) the device of this thread and return the one before."""
+        before = self._local.device
+        if index >= self.device_count:
+            raise RuntimeError(self.out_of_range(index))
+        if index >= 0:
+            self._local.device = self.last_device = index
+        return before
+
+    def stream_of(self, device: int) -> Stream | None:
+        """Return the stream that this thread selected on *device*, or None for its default stream."""
+        return self._local.streams.get(device)
+
+    def select_stream(self, stream: Stream) -> None:
+        """Make *stream* the stream of this thread on its device, and that device current."""
+        self.select_device(stream.device_index)
+        self._local.streams[stream.device_index] = stream
+        if self.recorder is not None:
+            self.recorder.on_stream(stream.stream_id)
+
+    def index_of(self, device: DeviceLike) -> int:
+        """
+        Return the index of a device: ``None`` and ``"npu"`` are the current one.
+
+        Raises
+        ------
+        ValueError
+            The device is of another type, or text that is neither a number nor a device.
+        RuntimeError
+            There is no device of that index.
+        """
+        if device is None:
+            return self.current_device
+        if isinstance(device, str):
+            device = int(device) if device.isdigit() else _parse(device)
+        if isinstance(device, torch.device):
+            if device.type != DEVICE_TYPE:
+                raise ValueError(f"expected an npu device, got {str(device)!r}; give 'npu', 'npu:N' or a number")
+            device = self.current_device if device.index is None else device.index
+        if not 0 <= device < self.device_count:
+            raise RuntimeError(self.out_of_range(device))
+        return device
+
+    def out_of_range(self, index: int) -> str:
+        """Return the message for a device that is not there."""
+        return (
+            f"Invalid device ID. Set device failed, invalid device, set device={index}, valid device range is "
+            f"[0, {self.device_count}). DRYNPU_DEVICES sets how many devices there are."
+        )
+
+
+def _parse(text: str) -> torch.device:
+    try:
+        return torch.device(text)
+    except RuntimeError:
+        raise ValueError(f"{text!r} is not a device; give 'npu', 'npu:N' or a number") from None
+
+
+def _visible(count: int, listed: str | None) -> int:
+    """
+    Return how many of *count* devices the vendor's variable leaves.
+
+    The runtime reads ascending ids separated by commas up to the first other character, and stops at the first id
+    that does not exist; a list that is not ascending leaves none.
+    """
+    if listed is None:
+        return count
+    digits = "".join(itertools.takewhile(lambda c: c.isdigit() or c == ",", listed))
+    ids = [int(part) for part in itertools.takewhile(bool, digits.split(","))]
+    seen = -1
+    for position, index in enumerate(ids):
+        if index <= seen:
+            return 0
+        if index >= count:
+            return position
+        seen = index
+    return len(ids)
+
+
+@functools.cache
+def state() -> DeviceState:
+    """
+    Return the state of this process; the first call reads the environment.
+
+    Raises
+    ------
+    OptionError
+        ``DRYNPU_DEVICES`` cannot be used.
+    """
+    return DeviceState.from_environment()

@@ -1,0 +1,192 @@
+"""
+Streams and events of the npu device.
+
+Work runs on the CPU at the time of the call, so a stream is always drained and an event has happened once it is
+recorded; what streams and events order is the simulated device, through the recorder.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from types import TracebackType
+
+import torch
+from typing_extensions import Self
+
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, state
+
+__all__ = ["Event", "Stream"]
+
+_NS_PER_MS = 1_000_000
+
+
+class Stream(torch.Stream):
+    """
+    A queue of the device.
+
+    Parameters
+    ----------
+    device:
+        Where the stream lives; the current device if not given.
+    priority:
+        Kept and given back; the simulated device serves all streams alike.
+    stream_id:
+        Id of an existing stream; a new one is taken if not given. 0 is the device's default stream.
+    """
+
+    priority: int
+    _outer: list[Stream]
+
+    def __new__(cls, device: DeviceLike = None, priority: int = 0, *, stream_id: int | None = None) -> Self:
+        """Take the next stream id of the process, unless one is given."""
+        number = next(state().stream_ids) if stream_id is None else stream_id
+        stream = super().__new__(
+            cls,
+            stream_id=number,
+            device_index=state().index_of(device),
+            device_type=int(torch._C._autograd.DeviceType.PrivateUse1),
+        )
+        stream.priority = priority
+        stream._outer = []
+        return stream
+
+    @property
+    def npu_stream(self) -> int:
+        """The stream's handle; here, its id."""
+        return self.stream_id
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.stream_id)
+
+    def query(self) -> bool:
+        """Return whether the stream is drained, which it is as soon as a call has returned."""
+        return True
+
+    def synchronize(self) -> None:
+        """Make the host wait for the stream."""
+        recorder = state().recorder
+        if recorder is not None:
+            recorder.on_synchronize(self.stream_id)
+
+    def record_event(self, event: Event | None = None) -> Event:  # type: ignore[override]
+        """Record *event*, or a new one, on this stream and return it."""
+        event = Event() if event is None else event
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:  # type: ignore[override]
+        """Let later work of this stream wait for *event*."""
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:  # type: ignore[override]
+        """Let later work of this stream wait for what *stream* holds now."""
+        self.wait_event(stream.record_event())
+
+    def __enter__(self) -> Self:
+        """Make this the current stream of the thread."""
+        before = state().stream_of(self.device_index)
+        self._outer.append(before or Stream(self.device_index, stream_id=0))
+        state().select_stream(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Make the stream before the current one again."""
+        state().select_stream(self._outer.pop())
+
+    def __repr__(self) -> str:
+        """Return the form that the vendor's streams have."""
+        return f"<torch_npu.npu.Stream device={self.device} npu_stream={self.stream_id:#x}>"
+
+
+class Event(torch.Event):
+    """
+    A mark on a stream.
+
+    Parameters
+    ----------
+    enable_timing:
+        Whether :meth:`elapsed_time` may be asked.
+    blocking, interprocess:
+        Taken for compatibility; both change how a real driver waits and shares, and there is none.
+    """
+
+    _id: int
+    _timed: bool
+    _stream_id: int
+    _recorded_ns: int | None
+
+    def __new__(cls, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False) -> Self:
+        """Take the next event id of the process."""
+        event = super().__new__(
+            cls, device=DEVICE_TYPE, enable_timing=enable_timing, blocking=blocking, interprocess=interprocess
+        )
+        event._id = next(state().event_ids)
+        event._timed = enable_timing
+        event._stream_id = 0
+        event._recorded_ns = None
+        return event
+
+    @property
+    def npu_event(self) -> int:
+        """The event's handle; here, its id."""
+        return self._id
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self._id)
+
+    def record(self, stream: Stream | None = None) -> None:  # type: ignore[override]
+        """Record the event on *stream*, or on the current one."""
+        self._stream_id = _stream_id(stream)
+        self._recorded_ns = time.perf_counter_ns()
+        self._tell("record", self._stream_id)
+
+    def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]
+        """Let later work of *stream*, or of the current one, wait for the event."""
+        self._tell("wait", _stream_id(stream))
+
+    def query(self) -> bool:
+        """Return whether the event has happened; work runs at the call, so it always has."""
+        self._tell("query", self._stream_id)
+        return True
+
+    def synchronize(self) -> None:
+        """Make the host wait for the event."""
+        self._tell("synchronize", self._stream_id)
+
+    def elapsed_time(self, end_event: Event) -> float:  # type: ignore[override]
+        """
+        Return the host time between the two records in milliseconds: the CPU's time, not the modelled device's.
+
+        Raises
+        ------
+        RuntimeError
+            One of the events was created without ``enable_timing=True`` or has not been recorded.
+        """
+        for event in (self, end_event):
+            if not event._timed:
+                raise RuntimeError("elapsed_time needs events created with enable_timing=True")
+            if event._recorded_ns is None:
+                raise RuntimeError("elapsed_time needs both events recorded before it is asked")
+        assert self._recorded_ns is not None and end_event._recorded_ns is not None  # noqa: PT018
+        return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
+
+    def _tell(self, action: str, stream_id: int) -> None:
+        recorder = state().recorder
+        if recorder is not None:
+            recorder.on_event(self._id, stream_id, action)
+
+    def __repr__(self) -> str:
+        """Return the form that the vendor's events have."""
+        return f"<torch_npu.npu.Event {self._id:#x}>"
+
+
+def _stream_id(stream: Stream | None) -> int:
+    if stream is not None:
+        return stream.stream_id
+    current = state().stream_of(state().current_device)
+    return 0 if current is None else current.stream_id

@@ -1,0 +1,150 @@
+"""Devices: how many, which is current, what they are."""
+
+from __future__ import annotations
+
+import os
+import re
+from types import TracebackType
+
+import torch
+from attrs import frozen
+
+from drynpu_torch.device._state import DeviceLike, state
+
+__all__ = [
+    "DeviceProperties",
+    "can_device_access_peer",
+    "current_device",
+    "device",
+    "device_count",
+    "device_of",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "init",
+    "is_available",
+    "is_initialized",
+    "set_device",
+]
+
+_CAPABILITY = "TORCH_NPU_DEVICE_CAPABILITY"
+
+
+@frozen
+class DeviceProperties:
+    """What a device is. ``total_memory`` and ``L2_cache_size`` are in bytes."""
+
+    name: str
+    total_memory: int
+    cube_core_num: int
+    vector_core_num: int
+    L2_cache_size: int
+
+    def __repr__(self) -> str:
+        """Return the form that the vendor's class has."""
+        return (
+            f"_NPUDeviceProperties(name='{self.name}', total_memory={self.total_memory / 2**20:g}MB, "
+            f"cube_core_num={self.cube_core_num}, vector_core_num={self.vector_core_num}, "
+            f"L2_cache_size={self.L2_cache_size / 2**20:g}MB)"
+        )
+
+
+def init() -> None:
+    """Bring the device up; it always is."""
+
+
+def is_initialized() -> bool:
+    """Return whether the device is up, which it is once it is registered."""
+    return True
+
+
+def is_available() -> bool:
+    """Return whether there is a device: ``DRYNPU_DEVICES`` is not 0."""
+    return state().device_count > 0
+
+
+def device_count() -> int:
+    """Return the number of devices: ``DRYNPU_DEVICES``, less those that ``ASCEND_RT_VISIBLE_DEVICES`` hides."""
+    return state().device_count
+
+
+def current_device() -> int:
+    """Return the index of this thread's device."""
+    return state().current_device
+
+
+def set_device(device: DeviceLike) -> None:
+    """
+    Make *device* (index, ``"npu:N"`` or ``torch.device``) the device of this thread.
+
+    Raises
+    ------
+    RuntimeError
+        There is no device of that index; the message gives the range.
+    ValueError
+        The device is of another type.
+    """
+    state().select_device(state().index_of(device))
+
+
+class device:  # noqa: N801
+    """Context manager: another current device inside. ``None`` and negative indices change nothing."""
+
+    def __init__(self, device: DeviceLike) -> None:
+        unchanged = device is None or (isinstance(device, int) and device < 0)
+        self.idx = -1 if unchanged else state().index_of(device)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        """Select the device."""
+        self.prev_idx = state().select_device(self.idx)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Select the device before."""
+        state().select_device(self.prev_idx)
+
+
+class device_of(device):  # noqa: N801
+    """Context manager: the device that *obj* was created for is current inside; nothing changes if unknown."""
+
+    def __init__(self, obj: torch.Tensor) -> None:
+        from drynpu_torch.device._sink import known_device
+
+        super().__init__(known_device(obj))
+
+
+def get_device_name(device: DeviceLike = None) -> str:
+    """Return the chip's name, e.g. ``Ascend910B2``; raise ``AssertionError`` if there is no such device."""
+    return get_device_properties(device).name
+
+
+def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
+    """Return what *device* is; raise ``AssertionError``, as the vendor does, if there is no such device."""
+    _existing(device)
+    chip = state().chip
+    return DeviceProperties(chip.name, chip.memory_bytes, chip.cube_cores, chip.vector_cores, chip.l2_bytes)
+
+
+def get_device_capability(device: DeviceLike = None) -> tuple[int, int] | None:  # noqa: ARG001
+    """
+    Return what ``TORCH_NPU_DEVICE_CAPABILITY`` says (``major.minor``), or None.
+
+    NPUs have no such number; the vendor answers for scripts written for other devices.
+    """
+    found = re.fullmatch(r"(\d+)\.(\d+)", os.environ.get(_CAPABILITY, ""))
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def can_device_access_peer(device_id: DeviceLike, peer_device_id: DeviceLike) -> bool:
+    """Return whether two devices reach each other's memory: they do if the chip has links between devices."""
+    same = _existing(device_id) == _existing(peer_device_id)
+    return not same and state().chip.hccs_gbs > 0
+
+
+def _existing(device: DeviceLike) -> int:
+    try:
+        return state().index_of(device)
+    except RuntimeError as error:
+        raise AssertionError(f"Invalid device id. {error}") from None

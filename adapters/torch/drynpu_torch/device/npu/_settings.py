@@ -1,0 +1,137 @@
+"""
+Switches of the vendor's stack, kept and given back.
+
+They change how a real device compiles and computes; here the CPU computes, so no value changes any result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drynpu_torch.device._state import state
+
+__all__ = [
+    "aclnn",
+    "config",
+    "conv",
+    "get_mm_bmm_format_nd",
+    "is_jit_compile_false",
+    "matmul",
+    "set_compile_mode",
+    "set_mm_bmm_format_nd",
+    "set_option",
+]
+
+_ON, _OFF = "enable", "disable"
+_ALLOWED = {
+    "ACL_PRECISION_MODE": ("allow_fp32_to_fp16", "must_keep_origin_dtype"),
+    "ACL_OP_SELECT_IMPL_MODE": ("high_performance", "high_precision"),
+    "ACL_AICORE_NUM": tuple(str(number) for number in range(1, 33)),
+    "ACL_OP_DEBUG_LEVEL": ("0", "1", "2", "3", "4"),
+    "ACL_OP_COMPILER_CACHE_MODE": ("disable", "enable", "force"),
+}
+"""Values the vendor accepts for options that it checks; other options take any value."""
+
+
+class _Hf32:
+    """Whether float32 work of one kind may run in the faster HF32 format."""
+
+    __slots__ = ("_default", "_option")
+
+    def __init__(self, option: str, *, default: bool) -> None:
+        self._option = option
+        self._default = default
+
+    @property
+    def allow_hf32(self) -> bool:
+        """The switch."""
+        return _get(self._option, default=self._default)
+
+    @allow_hf32.setter
+    def allow_hf32(self, value: bool) -> None:
+        _set(self._option, value)
+
+
+class _Config:
+    """Whether tensors may take the device's private formats."""
+
+    __slots__ = ()
+
+    @property
+    def allow_internal_format(self) -> bool:
+        """The switch."""
+        return _get("ALLOW_INTERNAL_FORMAT", default=False)
+
+    @allow_internal_format.setter
+    def allow_internal_format(self, value: bool) -> None:
+        _set("ALLOW_INTERNAL_FORMAT", value)
+
+
+class _Aclnn:
+    """The same switch for convolutions, under its other name."""
+
+    __slots__ = ()
+
+    @property
+    def allow_hf32(self) -> bool:
+        """The switch."""
+        return conv.allow_hf32
+
+    @allow_hf32.setter
+    def allow_hf32(self, value: bool) -> None:
+        conv.allow_hf32 = value
+
+
+config = _Config()
+conv = _Hf32("ALLOW_CONV_HF32", default=True)
+matmul = _Hf32("ALLOW_MATMUL_HF32", default=False)
+aclnn = _Aclnn()
+
+
+def set_option(option: Mapping[str, object]) -> None:
+    """
+    Keep options of the vendor's stack.
+
+    Raises
+    ------
+    TypeError
+        *option* is not a dict.
+    ValueError
+        An option that the vendor checks has a value that it refuses; nothing is kept then.
+    """
+    if not isinstance(option, dict):
+        raise TypeError(f"npu option must be a dict, got {type(option).__name__}.")
+    texts = {str(name): str(value) for name, value in option.items()}
+    for name, value in texts.items():
+        if name in _ALLOWED and value not in _ALLOWED[name]:
+            raise ValueError(f"value of {name} should be in {list(_ALLOWED[name])} but got {value}")
+    state().options.update(texts)
+
+
+def set_compile_mode(jit_compile: bool = False) -> None:
+    """Keep whether operators are compiled when they are first used."""
+    _set("jitCompile", jit_compile)
+
+
+def is_jit_compile_false() -> bool:
+    """Return whether prebuilt kernels are used; the default of chips with separate cube and vector cores."""
+    return not _get("jitCompile", default=not state().chip.split)
+
+
+def set_mm_bmm_format_nd(is_nd: bool = True) -> None:
+    """Keep whether matrix products take plain layouts."""
+    _set("MM_BMM_ND_ENABLE", is_nd)
+
+
+def get_mm_bmm_format_nd() -> bool:
+    """Return whether matrix products take plain layouts."""
+    return _get("MM_BMM_ND_ENABLE", default=True)
+
+
+def _get(option: str, *, default: bool) -> bool:
+    text = state().options.get(option)
+    return default if text is None else text == _ON
+
+
+def _set(option: str, value: bool) -> None:
+    state().options[option] = _ON if value else _OFF

@@ -1,0 +1,73 @@
+"""Streams: which is current, and waiting for the device."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from drynpu_torch.device._state import DeviceLike, state
+from drynpu_torch.device._streams import Event, Stream
+
+__all__ = [
+    "Event",
+    "Stream",
+    "StreamContext",
+    "current_stream",
+    "default_stream",
+    "set_stream",
+    "stream",
+    "synchronize",
+]
+
+
+def synchronize(device: DeviceLike = None) -> None:
+    """Make the host wait until the device is drained."""
+    now = state()
+    now.index_of(device)
+    if now.recorder is not None:
+        now.recorder.on_synchronize(None)
+
+
+def current_stream(device: DeviceLike = None) -> Stream:
+    """Return this thread's stream on *device*."""
+    index = state().index_of(device)
+    return state().stream_of(index) or Stream(index, stream_id=0)
+
+
+def default_stream(device: DeviceLike = None) -> Stream:
+    """Return the stream that every thread begins with on *device*."""
+    return Stream(device, stream_id=0)
+
+
+def set_stream(stream: Stream | None) -> None:
+    """Make *stream* and its device current in this thread; ``None`` changes nothing."""
+    if stream is not None:
+        state().select_stream(stream)
+
+
+class StreamContext:
+    """Context manager: *stream* is current inside; ``None`` changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._device_before = -1
+        self._streams_before: tuple[Stream, ...] = ()
+
+    def __enter__(self) -> None:
+        """Select the stream, and its device."""
+        if self.stream is not None:
+            self._device_before = state().current_device
+            self._streams_before = (current_stream(self.stream.device_index), current_stream())
+            state().select_stream(self.stream)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Select the device and the streams before."""
+        for before in dict.fromkeys(self._streams_before):
+            state().select_stream(before)
+        state().select_device(self._device_before)
+
+
+def stream(stream: Stream | None) -> StreamContext:
+    """Return the context manager in which *stream* is current."""
+    return StreamContext(stream)

@@ -1,0 +1,49 @@
+"""The body of the facade; it runs only where no genuine torch_npu is found."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from drynpu import require
+
+torch = require("torch", "torch")
+
+from drynpu_torch.device import (  # noqa: E402 - says which extra to install before it needs torch
+    alias_modules,
+    get_npu_format,
+    install,
+    npu_format_cast,
+    npu_format_cast_,
+)
+from drynpu_torch.device import npu as npu  # noqa: E402
+
+install()
+alias_modules("torch_npu.npu")
+
+from torch_npu import profiler  # noqa: E402 - the profiler finds the device in place
+
+__version__ = f"{torch.__version__.partition('+')[0]}+drynpu"
+
+__all__ = ["get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]
+
+_NOT_PROVIDED = frozenset(
+    [
+        "Format",
+        "copy_memory_",
+        "contrib",
+        "distributed",
+        "dynamo",
+        "empty_with_format",
+        "one_",
+        "optim",
+        "scatter_update",
+        "testing",
+        "utils",
+    ]
+)
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name in _NOT_PROVIDED or name.startswith("npu_"):
+        raise AttributeError(f"torch_npu.{name} exists in torch_npu, but drynpu does not provide it yet")
+    raise AttributeError(f"module 'torch_npu' has no attribute {name!r}")
