@@ -1,0 +1,185 @@
+"""``import torch_npu`` in fresh environments: ours where nothing else is, the genuine one wherever it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+Ours: TypeAlias = Callable[[Any], None]
+Make: TypeAlias = Callable[..., Any]
+
+ROOT = Path(__file__).parents[2]
+FACADE = ROOT / "adapters" / "torch" / "vendor" / "torch_npu" / "__init__.py"
+
+WHO = "import torch_npu; print(getattr(torch_npu, 'GENUINE', False), torch_npu.__file__)"
+WHO_SUBMODULE = "import torch_npu.profiler as p; print(getattr(p, 'GENUINE', False), p.__file__)"
+FIND = "from importlib.util import find_spec; print(find_spec('torch_npu').origin)"
+
+
+def assert_genuine_wins(environment: Any, **variables: str) -> None:
+    for code in (WHO, WHO_SUBMODULE):
+        won, file = environment.say(code, **variables).split(maxsplit=1)
+        assert won == "True", file
+        assert "vendor" not in file
+
+
+def test_the_wheel_serves_torch_npu(make_environment: Make, wheel: Path, dependencies: Path) -> None:
+    environment = make_environment()
+    environment.link_dependencies(dependencies)
+    environment.install(wheel)
+    expected = f"{environment.site}/drynpu/_vendor/torch_npu/__init__.py"
+    assert environment.say(FIND) == expected
+    assert environment.say(WHO) == f"False {expected}"
+    assert environment.say("import drynpu_torch; print(drynpu_torch.__file__)").startswith(str(environment.site))
+
+
+def test_an_editable_install_serves_torch_npu_from_the_checkout(make_environment: Make, dependencies: Path) -> None:
+    environment = make_environment()
+    environment.link_dependencies(dependencies)
+    environment.install(ROOT, editable=True)
+    assert environment.say(FIND) == str(FACADE)
+    assert environment.say(WHO) == f"False {FACADE}"
+
+
+def test_without_torch_one_line_says_which_extra_to_install(make_environment: Make, wheel: Path) -> None:
+    environment = make_environment()
+    environment.install(wheel)
+    done = environment.run("-c", "import torch_npu", check=False)
+    assert done.returncode == 1
+    message = "torch is not installed; install it with: pip install 'drynpu[torch]'"
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: {message}"
+    caught = "try:\n    import torch_npu\nexcept ImportError as error:\n    print(error)"
+    assert environment.say(caught) == message
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_a_genuine_package_in_the_same_site_packages_wins(
+    make_environment: Make, make_genuine: Make, install_ours: Ours, ours_first: bool
+) -> None:
+    environment = make_environment()
+    genuine = make_genuine("wheel")
+    if not ours_first:
+        environment.install(genuine)
+    install_ours(environment)
+    if ours_first:
+        environment.install(genuine)
+    assert_genuine_wins(environment)
+
+
+@pytest.mark.parametrize("layout", ["flat", "src"])
+def test_a_genuine_editable_install_wins(
+    make_environment: Make, make_genuine: Make, install_ours: Ours, layout: str
+) -> None:
+    """Setuptools makes a meta path finder for the flat layout and a path line for the src layout."""
+    environment = make_environment()
+    install_ours(environment)
+    environment.install(make_genuine(layout), editable=True)
+    finders = environment.say(
+        "import sys; print([finder.__name__ for finder in sys.meta_path if isinstance(finder, type)])"
+    )
+    assert ("_EditableFinder" in finders) == (layout == "flat")
+    assert_genuine_wins(environment)
+
+
+def test_a_genuine_package_behind_an_earlier_finder_wins(
+    make_environment: Make, make_genuine: Make, install_ours: Ours
+) -> None:
+    """The finder of an editable install may also stand before the path finder."""
+    environment = make_environment()
+    install_ours(environment)
+    environment.install(make_genuine("flat"), editable=True)
+    first = "import sys; sys.meta_path.sort(key=lambda finder: '_EditableFinder' not in str(finder)); "
+    assert environment.say(first + WHO).startswith("True ")
+
+
+def test_a_genuine_package_in_the_user_site_wins(
+    make_environment: Make, make_genuine: Make, install_ours: Ours, tmp_path: Path
+) -> None:
+    environment = make_environment("env", "--system-site-packages")
+    install_ours(environment)
+    base = {"PYTHONUSERBASE": str(tmp_path / "user")}
+    user_site = Path(environment.say("import site; print(site.getusersitepackages())", **base))
+    unpack(make_genuine("wheel"), user_site)
+    assert_order(environment, user_site, **base)
+    assert_genuine_wins(environment, **base)
+
+
+def test_a_genuine_package_in_the_base_site_packages_wins(
+    make_environment: Make, make_genuine: Make, install_ours: Ours, tmp_path: Path
+) -> None:
+    environment = make_environment("env", "--system-site-packages")
+    install_ours(environment)
+    base_site = give_a_base_of_its_own(environment, tmp_path / "base")
+    unpack(make_genuine("wheel"), base_site)
+    assert_order(environment, base_site)
+    assert_genuine_wins(environment)
+
+
+def test_ours_serves_again_once_the_genuine_package_is_gone(
+    make_environment: Make, make_genuine: Make, install_ours: Ours
+) -> None:
+    environment = make_environment()
+    install_ours(environment)
+    environment.install(make_genuine("wheel"))
+    environment.pip("uninstall", "-y", "torch-npu")
+    assert environment.say(FIND).endswith("/torch_npu/__init__.py")
+    assert environment.say("from drynpu import find_genuine; print(find_genuine('torch_npu'))") == "None"
+
+
+def test_where_no_pth_is_read_only_drynpu_run_serves(
+    make_environment: Make, wheel: Path, dependencies: Path, tmp_path: Path
+) -> None:
+    """The limitation that docs/facades.md states: ``pip install --target`` and ``python -S``."""
+    environment = make_environment()
+    target = tmp_path / "target"
+    environment.pip("install", "--no-deps", "--no-index", "--target", str(target), str(wheel))
+    path = {"PYTHONPATH": f"{target}:{dependencies}"}
+    assert environment.say("from importlib.util import find_spec; print(find_spec('torch_npu'))", **path) == "None"
+    script = environment.folder / "script.py"
+    script.write_text("from importlib.util import find_spec\nprint(find_spec('torch_npu').origin)\n")
+    done = environment.run("-m", "drynpu", "run", str(script), **path)
+    assert f"{target}/drynpu/_vendor/torch_npu/__init__.py" in done.stdout
+
+
+def assert_order(environment: Any, later: Path, **variables: str) -> None:
+    """Ours comes first on the path, so that only the guard can make the other win."""
+    path = environment.say("import sys; print(*sys.path, sep='\\n')", **variables).splitlines()
+    ours = [index for index, entry in enumerate(path) if entry.endswith(("/_vendor", "/torch/vendor"))]
+    assert ours
+    assert ours[0] < path.index(str(later))
+
+
+def unpack(wheel: Path, folder: Path) -> None:
+    import zipfile
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+
+
+def give_a_base_of_its_own(environment: Any, base: Path) -> Path:
+    """
+    Let the environment inherit from a base installation that belongs to the test; return its site-packages.
+
+    The base is links to the real one, file by file, so that only its site-packages differ.
+    """
+    real = Path(environment.say("import os; print(os.path.dirname(os.__file__))"))
+    library = base / "lib" / real.name
+    library.mkdir(parents=True)
+    for entry in real.iterdir():
+        if entry.name not in {"site-packages", "dist-packages"}:
+            (library / entry.name).symlink_to(entry)
+    (base / "bin").mkdir()
+    (base / "bin" / "python3").symlink_to(environment.python.resolve())
+    configuration = environment.folder / "pyvenv.cfg"
+    lines = [line for line in configuration.read_text().splitlines() if not line.startswith(("home", "executable"))]
+    configuration.write_text("\n".join([f"home = {base / 'bin'}", *lines]) + "\n")
+    folders = "import site, sys; print(sys.base_prefix); print(*site.getsitepackages([sys.base_prefix]), sep='\\n')"
+    prefix, *candidates = environment.say(folders).splitlines()
+    assert prefix == str(base)
+    site = Path(candidates[-1])
+    site.mkdir(parents=True)
+    return site
