@@ -1,0 +1,82 @@
+"""
+What the user asked for: the one neutral option model, its dialects, and what there is to say about it.
+
+`ProfilingRequest` is the model; `from_mapping`, `from_json`, `from_yaml` and `from_keywords` build it and report all
+problems of a document together. The subpackages `profiling_options` and `experimental_config` read vendor spellings
+into it, with notices and the origin of every value. `explain` turns the result into readable rows.
+"""
+
+from __future__ import annotations
+
+from drynpu.options import experimental_config, profiling_options
+from drynpu.options._building import from_json, from_keywords, from_mapping, from_yaml, parse_request, to_mapping
+from drynpu.options._deliverables import deliverables
+from drynpu.options._detect import detect_dialect, parse_mapping
+from drynpu.options._explain import Explanation, explain
+from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, db_not_available
+from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, leaf_values
+from drynpu.options._schedule import Action, Schedule, lint_schedule
+from drynpu.options._settings import ClockMode, Settings
+from drynpu.options._values import (
+    Activity,
+    BlockTrace,
+    CustomEvents,
+    ExportType,
+    GraphApi,
+    HostSystem,
+    HostUsage,
+    Level,
+    LlcMode,
+    MetricGroup,
+    Metrics,
+    Range,
+)
+
+__all__ = [
+    "Action",
+    "Activity",
+    "BlockTrace",
+    "ClockMode",
+    "CustomEvents",
+    "Explanation",
+    "ExportType",
+    "Filters",
+    "Footprint",
+    "GraphApi",
+    "HostSystem",
+    "HostUsage",
+    "Level",
+    "LlcMode",
+    "MetricGroup",
+    "Metrics",
+    "Notice",
+    "NoticeCode",
+    "Origin",
+    "Output",
+    "Parsed",
+    "ProfilingRequest",
+    "Range",
+    "RecordCost",
+    "Sampling",
+    "Schedule",
+    "Settings",
+    "Severity",
+    "Switches",
+    "db_not_available",
+    "deliverables",
+    "detect_dialect",
+    "estimate_footprint",
+    "experimental_config",
+    "explain",
+    "from_json",
+    "from_keywords",
+    "from_mapping",
+    "from_yaml",
+    "leaf_values",
+    "lint_schedule",
+    "parse_mapping",
+    "parse_request",
+    "profiling_options",
+    "to_mapping",
+]

@@ -1,0 +1,146 @@
+"""Building a `ProfilingRequest` from mappings, JSON, YAML and keywords, and turning it back into a mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import attrs
+from cattrs import BaseValidationError, Converter
+
+from drynpu._errors import OptionError
+from drynpu._spelling import did_you_mean
+from drynpu.options._converter import build_converter
+from drynpu.options._documents import load_json, load_yaml
+from drynpu.options._notices import Origin
+from drynpu.options._problems import Refused, join_path, problem_lines
+from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches
+
+__all__ = ["from_json", "from_keywords", "from_mapping", "from_yaml", "parse_request", "to_mapping"]
+
+_SECTIONS: dict[str, type] = {"switches": Switches, "filters": Filters, "sampling": Sampling, "output": Output}
+
+
+@cache
+def _converter() -> Converter:
+    return build_converter()
+
+
+def from_mapping(data: Mapping[str, Any], where: str = "") -> ProfilingRequest:
+    """
+    Build a request from a neutral document.
+
+    Parameters
+    ----------
+    data:
+        Nested mapping with the field names of `ProfilingRequest` and its sections; enums by their values.
+    where:
+        Path put before the path of every problem, e.g. a file name.
+
+    Raises
+    ------
+    OptionError
+        With one line for every unknown key, wrong type and out-of-range value of the whole document.
+    """
+    try:
+        return _converter().structure(data, ProfilingRequest)
+    except (BaseValidationError, Refused, OptionError) as error:
+        raise OptionError(list(problem_lines(error, where or "", where or ""))) from error
+
+
+def from_json(text: str | bytes, where: str = "") -> ProfilingRequest:
+    """Build a request from neutral JSON text. Raises `OptionError`."""
+    return from_mapping(load_json(text, where), where)
+
+
+def from_yaml(text: str | bytes, where: str = "") -> ProfilingRequest:
+    """Build a request from neutral YAML text; an empty text is a request of defaults. Raises `OptionError`."""
+    data = load_yaml(text, where)
+    return from_mapping({} if data is None else data, where)
+
+
+def from_keywords(**keywords: Any) -> ProfilingRequest:
+    """
+    Build a request from keywords: the top-level names, or the names inside the sections without their section.
+
+    ``from_keywords(level="l2", with_stack=True, io_hz=50)`` equals
+    ``from_mapping({"level": "l2", "switches": {"with_stack": True}, "sampling": {"io_hz": 50}})``. Values may be
+    enum members and instances of the model's classes.
+
+    Raises
+    ------
+    OptionError
+        As `from_mapping`; also when a keyword repeats an option that its section already gives.
+    """
+    nested: dict[str, Any] = {}
+    flat: dict[str, dict[str, Any]] = {}
+    problems = []
+    top = {attribute.name for attribute in attrs.fields(ProfilingRequest)}
+    homes = _section_of_option()
+    for name, value in keywords.items():
+        if name in top:
+            nested[name] = value
+        elif name in homes:
+            flat.setdefault(homes[name], {})[name] = value
+        else:
+            problems.append(f"{name}: unknown option.{did_you_mean(name, [*top, *homes])}")
+    for section, options in flat.items():
+        merged, repeated = _merge(nested.get(section), options)
+        nested[section] = merged
+        problems += [f"{section}.{name}: given twice, in {section} and as {name}." for name in repeated]
+    return _with_earlier(problems, nested)
+
+
+def _with_earlier(problems: list[str], nested: dict[str, Any]) -> ProfilingRequest:
+    try:
+        request = from_mapping(nested)
+    except OptionError as error:
+        raise OptionError([*problems, *error.problems]) from error
+    if problems:
+        raise OptionError(problems)
+    return request
+
+
+def _section_of_option() -> dict[str, str]:
+    return {attribute.name: section for section, kind in _SECTIONS.items() for attribute in attrs.fields(kind)}
+
+
+def _merge(section: Any, options: dict[str, Any]) -> tuple[Any, list[str]]:
+    """Lay flat options over a section that may be absent, a mapping or an instance."""
+    if section is None:
+        return options, []
+    if attrs.has(type(section)):
+        return {**attrs.asdict(section, recurse=False), **options}, []
+    if isinstance(section, Mapping):
+        return {**section, **options}, [name for name in options if name in section]
+    return section, []
+
+
+def to_mapping(request: ProfilingRequest) -> dict[str, Any]:
+    """
+    Return the neutral document of *request*: plain dicts, lists, texts, numbers; nothing left out.
+
+    ``from_mapping(to_mapping(request)) == request`` for every request.
+    """
+    plain = _plain(_converter().unstructure(request, ProfilingRequest))
+    assert isinstance(plain, dict)
+    return plain
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def parse_request(data: Mapping[str, Any], where: str = "") -> Parsed:
+    """Read a neutral document as a dialect does, with the origin of every value. Raises `OptionError`."""
+    request = from_mapping(data, where)
+    given = {}
+    for name, value in data.items():
+        if isinstance(value, Mapping):
+            given.update({join_path(name, inner): Origin.GIVEN for inner in value})
+        else:
+            given[name] = Origin.GIVEN
+    return Parsed.build(request, dialect="request", origins=given, effective=to_mapping(request))

@@ -1,0 +1,153 @@
+"""The cattrs converter of the option model: strict types, and every value it refuses says what is allowed."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args, get_origin
+
+import attrs
+from cattrs import Converter
+from cattrs.gen import make_dict_structure_fn
+
+from drynpu._errors import OptionError
+from drynpu.options._problems import Refused
+from drynpu.options._ranges import range_of
+from drynpu.options._values import CustomEvents, MetricGroup, Metrics, Range
+
+__all__ = ["build_converter"]
+
+_Hook = Callable[[Any, Any], Any]
+
+
+def build_converter() -> Converter:
+    """
+    Return a converter for the classes of the option model.
+
+    Text is never taken for a number or a truth value; instances of a wanted class pass through, so that keywords
+    may carry them.
+    """
+    converter = Converter(detailed_validation=True, forbid_extra_keys=True)
+    converter.register_structure_hook(bool, _structure_bool)
+    converter.register_structure_hook(int, _structure_int)
+    converter.register_structure_hook(float, _structure_float)
+    converter.register_structure_hook(str, _structure_str)
+    converter.register_structure_hook_func(_is_enum, _structure_enum)
+    converter.register_structure_hook_func(lambda kind: kind == Metrics, _structure_metrics)
+    converter.register_structure_hook_factory(_is_tuple, lambda kind: _tuple_hook(kind, converter))
+    converter.register_structure_hook_factory(_is_ranged, lambda kind: _ranged_hook(kind, converter))
+    converter.register_structure_hook_factory(attrs.has, lambda kind: _class_hook(kind, converter))
+    converter.register_unstructure_hook(CustomEvents, lambda value: value.text)
+    converter.register_unstructure_hook_func(lambda kind: kind == Metrics, _unstructure_metrics)
+    return converter
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, enum.Enum)
+
+
+def _is_tuple(kind: Any) -> bool:
+    return get_origin(kind) is tuple
+
+
+def _is_ranged(kind: Any) -> bool:
+    return get_origin(kind) is Annotated and range_of(kind) is not None
+
+
+def _structure_bool(value: Any, _: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Refused(value, "true or false")
+    return value
+
+
+def _structure_int(value: Any, _: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise Refused(value, "an integer")
+    return value
+
+
+def _structure_float(value: Any, _: Any) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise Refused(value, "a number")
+    return value
+
+
+def _structure_str(value: Any, _: Any) -> str:
+    if not isinstance(value, str):
+        raise Refused(value, "a text")
+    return value
+
+
+def _structure_enum(value: Any, kind: type[enum.Enum]) -> enum.Enum:
+    if isinstance(value, kind):
+        return value
+    # YAML reads a bare off/on as a truth value.
+    text = {False: "off", True: "on"}[value] if isinstance(value, bool) else value
+    if isinstance(text, str):
+        for member in kind:
+            if member.value == text:
+                return member
+    valid = [str(member.value) for member in kind]
+    raise Refused(value, ", ".join(valid), valid)
+
+
+def _structure_metrics(value: Any, _: Any) -> MetricGroup | CustomEvents:
+    if isinstance(value, (MetricGroup, CustomEvents)):
+        return value
+    valid = [str(member.value) for member in MetricGroup]
+    allowed = ", ".join(valid) + ", or custom:<event>,<event>..."
+    if not isinstance(value, str):
+        raise Refused(value, allowed, valid)
+    if value.casefold().startswith("custom:"):
+        try:
+            return CustomEvents.from_text(value)
+        except OptionError as error:
+            reasons = " ".join(line.partition(": ")[2] for line in error.problems)
+            raise Refused(value, f"custom:<event>,<event>... ({reasons})") from error
+    if value not in valid:
+        raise Refused(value, allowed, valid)
+    return MetricGroup(value)
+
+
+def _unstructure_metrics(value: MetricGroup | CustomEvents) -> str:
+    return value.text if isinstance(value, CustomEvents) else value.value
+
+
+def _tuple_hook(kind: Any, converter: Converter) -> _Hook:
+    inner = converter.get_structure_hook(list[get_args(kind)[0]])  # type: ignore[misc]
+
+    def structure(value: Any, _: Any) -> tuple[Any, ...]:
+        if not isinstance(value, (list, tuple)):
+            raise Refused(value, "a list")
+        return tuple(inner(value, list))
+
+    return structure
+
+
+def _ranged_hook(kind: Any, converter: Converter) -> _Hook:
+    base, limits = get_args(kind)[0], range_of(kind)
+    assert isinstance(limits, Range)
+
+    def structure(value: Any, _: Any) -> Any:
+        try:
+            number = converter.structure(value, base)
+        except Refused as refused:
+            raise Refused(value, f"{refused.allowed}, {limits.describe()}") from None
+        if not limits.holds(number):
+            raise Refused(value, limits.describe())
+        return number
+
+    return structure
+
+
+def _class_hook(kind: Any, converter: Converter) -> _Hook:
+    build = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True)
+
+    def structure(value: Any, _: Any) -> Any:
+        if isinstance(value, kind):
+            return value
+        if not isinstance(value, Mapping):
+            raise Refused(value, "a mapping of " + ", ".join(a.name for a in attrs.fields(kind)))
+        return build(value, kind)
+
+    return structure

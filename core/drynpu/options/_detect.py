@@ -1,0 +1,77 @@
+"""Telling the dialects apart, for a document whose writer did not say which one it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from drynpu._errors import OptionError
+from drynpu._spelling import did_you_mean
+from drynpu.options import experimental_config, profiling_options
+from drynpu.options._building import parse_request
+from drynpu.options._problems import shown
+from drynpu.options._request import Parsed, ProfilingRequest
+
+__all__ = ["detect_dialect", "parse_mapping"]
+
+
+def _words() -> dict[str, frozenset[str]]:
+    """Return the keys of each dialect; the first of equals wins."""
+    return {
+        "profiling_options": frozenset(profiling_options.KEYS),
+        "experimental_config": frozenset(a.name for a in attrs.fields(experimental_config.ConfigValues)),
+        "request": frozenset(a.name for a in attrs.fields(ProfilingRequest)),
+    }
+
+
+def detect_dialect(mapping: Mapping[str, Any]) -> str:
+    """
+    Return the dialect that knows most keys of *mapping*: ``profiling_options``, ``experimental_config`` or ``request``.
+
+    Keys that two dialects share count for both; ``aic_metrics`` alone is told apart by its value. An empty mapping is
+    ``profiling_options``.
+
+    Raises
+    ------
+    OptionError
+        When *mapping* is no mapping, or no dialect knows any of its keys.
+    """
+    if not isinstance(mapping, Mapping):
+        raise OptionError([f"document: {shown(mapping)} is not allowed; allowed: a mapping of options."])
+    dialects = _words()
+    if not mapping:
+        return "profiling_options"
+    score = {dialect: sum(key in words for key in mapping) for dialect, words in dialects.items()}
+    if not any(score.values()):
+        valid = sorted({*frozenset().union(*dialects.values())})
+        raise OptionError(
+            [
+                f"{key}: no dialect of options has this key ({', '.join(dialects)}).{did_you_mean(str(key), valid)}"
+                for key in mapping
+            ]
+        )
+    best = max(score.values())
+    tied = [dialect for dialect in dialects if score[dialect] == best]
+    metrics = mapping.get("aic_metrics")
+    if len(tied) > 1 and isinstance(metrics, str):
+        if metrics in experimental_config.METRIC_GROUPS or metrics == "AiCoreNone":
+            return "experimental_config" if "experimental_config" in tied else tied[0]
+        if "request" in tied and metrics and metrics == metrics.lower():
+            return "request"
+    return tied[0]
+
+
+def parse_mapping(mapping: Mapping[str, Any], *, chip: str = "5", strict: bool = False) -> Parsed:
+    """
+    Read a document in the dialect that `detect_dialect` finds.
+
+    *chip* and *strict* go to the dialects that have them. Raises `OptionError`.
+    """
+    dialect = detect_dialect(mapping)
+    if dialect == "profiling_options":
+        return profiling_options.parse(mapping, chip=chip, strict=strict)
+    if dialect == "experimental_config":
+        return experimental_config.parse(mapping, chip=chip)
+    return parse_request(mapping)

@@ -1,0 +1,151 @@
+"""Which training steps are recorded."""
+
+from __future__ import annotations
+
+import enum
+
+from attrs import frozen
+
+from drynpu._errors import OptionError
+from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._ranges import check_ranges
+from drynpu.options._values import NaturalInt, PositiveInt
+
+__all__ = ["Action", "Schedule", "lint_schedule"]
+
+
+class Action(enum.Enum):
+    """What the profiler does during one step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+    @property
+    def records(self) -> bool:
+        """Whether data of this step is kept."""
+        return self in (Action.RECORD, Action.RECORD_AND_SAVE)
+
+
+@frozen(kw_only=True)
+class Schedule:
+    """
+    Cycles of waiting, warming up and recording, counted in steps (torch_npu_profiler.md 1.4).
+
+    ``repeat=0`` means cycles without end. ``skip_first_wait`` other than 0 leaves out the waiting of the first
+    cycle only. Raises `OptionError` naming every field that is out of range.
+    """
+
+    wait: NaturalInt = 0
+    active: PositiveInt = 1
+    warmup: NaturalInt = 0
+    repeat: NaturalInt = 0
+    skip_first: NaturalInt = 0
+    skip_first_wait: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        check_ranges(self, "schedule")
+
+    @property
+    def cycle_length(self) -> int:
+        """Steps of one full cycle."""
+        return self.wait + self.warmup + self.active
+
+    @property
+    def first_recorded_step(self) -> int:
+        """The first step, counted from 0, of which data is kept."""
+        return self.skip_first + (0 if self.skip_first_wait else self.wait) + self.warmup
+
+    def action(self, step: int) -> Action:
+        """
+        Return what happens during *step*, counted from 0.
+
+        The rules are those of torch_npu_profiler.md 1.4. Raises `OptionError` for a negative step.
+        """
+        if step < 0:
+            raise OptionError([f"step: {step} is below 0; steps are counted from 0."])
+        if step < self.skip_first:
+            return Action.NONE
+        step -= self.skip_first
+        if self.skip_first_wait:
+            step += self.wait
+        if self.repeat and step >= self.repeat * self.cycle_length:
+            return Action.NONE
+        position = step % self.cycle_length
+        if position < self.wait:
+            return Action.NONE
+        if position < self.wait + self.warmup:
+            return Action.WARMUP
+        return Action.RECORD_AND_SAVE if position == self.cycle_length - 1 else Action.RECORD
+
+    def never_records(self, total_steps: int | None = None) -> bool:
+        """
+        Whether no step of a run of *total_steps* steps is recorded.
+
+        Without a number the question is whether the schedule ever records; as ``active`` is at least 1 it always
+        does, however late.
+        """
+        return total_steps is not None and total_steps <= self.first_recorded_step
+
+    def complete_cycles(self, total_steps: int) -> int:
+        """Number of cycles whose last recorded step lies within a run of *total_steps* steps."""
+        beyond = total_steps - 1 - (self.first_recorded_step + self.active - 1)
+        if beyond < 0:
+            return 0
+        cycles = beyond // self.cycle_length + 1
+        return min(cycles, self.repeat) if self.repeat else cycles
+
+
+def lint_schedule(schedule: Schedule, total_steps: int | None = None) -> tuple[Notice, ...]:
+    """
+    Say what a schedule will not do in a run of *total_steps* steps (``None``: length unknown).
+
+    An error when nothing is ever recorded, a warning when the run ends inside the first cycle or when there is no
+    warm-up, an information when endless or several cycles leave several directories.
+    """
+    found = []
+    waited = 0 if schedule.skip_first_wait else schedule.wait
+    if total_steps is not None and schedule.never_records(total_steps):
+        found.append(
+            Notice(
+                Severity.ERROR,
+                "schedule",
+                f"Nothing is recorded: the first recorded step is step {schedule.first_recorded_step} (counted from 0, "
+                f"= skip_first {schedule.skip_first} + wait {waited} + warmup {schedule.warmup}), "
+                f"but the run has {total_steps} steps.",
+                NoticeCode.NEVER_RECORDS,
+            )
+        )
+    elif total_steps is not None and not schedule.complete_cycles(total_steps):
+        needed = schedule.first_recorded_step + schedule.active
+        found.append(
+            Notice(
+                Severity.WARNING,
+                "schedule",
+                f"No cycle is completed: the first one needs {needed} steps, but the run has {total_steps}; "
+                "what was recorded until then may be incomplete.",
+                NoticeCode.INCOMPLETE_CYCLE,
+            )
+        )
+    if not schedule.warmup:
+        found.append(
+            Notice(
+                Severity.WARNING,
+                "schedule.warmup",
+                "There is no warm-up step; the first recorded step carries the start-up cost of the profiler.",
+                NoticeCode.NO_WARMUP,
+            )
+        )
+    return (*found, *_directories(schedule, total_steps))
+
+
+def _directories(schedule: Schedule, total_steps: int | None) -> list[Notice]:
+    if schedule.repeat == 1:
+        return []
+    cycles = schedule.complete_cycles(total_steps) if total_steps is not None else schedule.repeat
+    if cycles == 1 or (total_steps is not None and not cycles):
+        return []
+    count = f"{cycles} directories" if cycles else "one directory per cycle without end"
+    message = f"repeat={schedule.repeat} leaves {count}; several tools expect one per rank (repeat=1)."
+    return [Notice(Severity.INFO, "schedule.repeat", message, NoticeCode.MANY_DIRECTORIES)]

@@ -1,0 +1,124 @@
+"""The simulator's own settings, from environment variables."""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from drynpu._errors import OptionError
+from drynpu._spelling import did_you_mean
+from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._problems import Refused
+
+__all__ = ["ClockMode", "Settings"]
+
+_PREFIX = "DRYNPU_"
+# The host takes device id 64 (cann_msprof.md 2.4), so a node has fewer devices than that.
+_MAX_DEVICES = 63
+_MAX_SEED = 2**64 - 1
+_TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
+# Read by the import guard of the facades, not here.
+_ELSEWHERE = ("DISABLED",)
+
+
+class ClockMode(enum.Enum):
+    """How the host timeline is shown."""
+
+    PROJECTED = "projected"
+    """As it would be beside an NPU."""
+    WALL = "wall"
+    """As measured on this CPU."""
+
+
+@frozen(kw_only=True)
+class Settings:
+    """
+    What the simulation runs as.
+
+    ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` tells of variables
+    that look like misspellings.
+    """
+
+    chip: str = "Ascend910B2"
+    devices: int = 8
+    clock: ClockMode = ClockMode.PROJECTED
+    seed: int = 0
+    strict: bool = False
+    quiet: bool = False
+    notices: tuple[Notice, ...] = field(default=(), eq=False)
+
+    @classmethod
+    def from_environ(cls, environ: Mapping[str, str]) -> Settings:
+        """
+        Read ``DRYNPU_CHIP``, ``_DEVICES``, ``_CLOCK``, ``_SEED``, ``_STRICT`` and ``_QUIET``; empty counts as unset.
+
+        Raises
+        ------
+        OptionError
+            With one line per bad value.
+        """
+        values: dict[str, Any] = {}
+        problems = []
+        for name, read in _READERS.items():
+            text = environ.get(_PREFIX + name, "").strip()
+            if not text:
+                continue
+            try:
+                values[name.lower()] = read(text)
+            except Refused as refused:
+                problems.append(refused.line(_PREFIX + name))
+        if problems:
+            raise OptionError(problems)
+        return cls(**values, notices=_misspelt(environ))
+
+
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"[+-]?[0-9]{1,20}", text, re.ASCII) or not low <= int(text) <= high:
+            raise Refused(text, f"an integer from {low} to {high}")
+        return int(text)
+
+    return read
+
+
+def _flag(text: str) -> bool:
+    if text.casefold() in _TRUE:
+        return True
+    if text.casefold() in _FALSE:
+        return False
+    raise Refused(text, ", ".join((*_TRUE, *_FALSE)), (*_TRUE, *_FALSE))
+
+
+def _clock(text: str) -> ClockMode:
+    words = [mode.value for mode in ClockMode]
+    if text.casefold() not in words:
+        raise Refused(text, " or ".join(words), words)
+    return ClockMode(text.casefold())
+
+
+_READERS: Mapping[str, Callable[[str], Any]] = {
+    "CHIP": str,
+    "DEVICES": _integer(1, _MAX_DEVICES),
+    "CLOCK": _clock,
+    "SEED": _integer(0, _MAX_SEED),
+    "STRICT": _flag,
+    "QUIET": _flag,
+}
+
+
+def _misspelt(environ: Mapping[str, str]) -> tuple[Notice, ...]:
+    known = [*_READERS, *_ELSEWHERE]
+    found = []
+    for name in sorted(environ):
+        word = name.upper().removeprefix(_PREFIX)
+        if name.upper() == word or (word in known and name == _PREFIX + word):
+            continue
+        hint = did_you_mean(word, known).replace("'", f"'{_PREFIX}", 1)
+        if hint:
+            message = f"{name} is not a setting of drynpu and has no effect.{hint}"
+            found.append(Notice(Severity.WARNING, name, message, NoticeCode.MISSPELT))
+    return tuple(found)

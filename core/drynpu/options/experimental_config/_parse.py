@@ -1,0 +1,288 @@
+"""``_ExperimentalConfig`` and its surroundings into the neutral model (torch_npu_profiler.md 1.6, C-layer meaning)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from drynpu._errors import OptionError
+from drynpu._spelling import did_you_mean
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, db_not_available
+from drynpu.options._problems import shown
+from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches
+from drynpu.options._schedule import Schedule
+from drynpu.options._values import Activity, ExportType, Level, MetricGroup
+from drynpu.options.experimental_config._config import ConfigValues, normalise_config
+from drynpu.options.experimental_config._constants import (
+    AIC_METRICS,
+    EXPORTS,
+    HOST_SYSTEM_VALUES,
+    LEVELS,
+    METRIC_GROUPS,
+)
+from drynpu.options.profiling_options import metric_groups, metrics_text, resolve_family
+
+__all__ = ["Flags", "build_parsed", "parse"]
+
+_MEMORY_HZ, _IO_HZ, _INTERCONNECTION_HZ = 50, 100, 50
+
+
+@frozen(kw_only=True)
+class Flags:
+    """The five switches of ``profile`` itself."""
+
+    record_shapes: bool = False
+    profile_memory: bool = False
+    with_stack: bool = False
+    with_flops: bool = False
+    with_modules: bool = False
+
+
+_PATHS: Mapping[str, str] = {
+    "profiler_level": "level",
+    "aic_metrics": "aic_metrics",
+    "l2_cache": "switches.l2_cache",
+    "msprof_tx": "switches.tx",
+    "mstx": "switches.tx",
+    "data_simplification": "output.data_simplification",
+    "record_op_args": "switches.record_op_args",
+    "export_type": "output.export",
+    "host_sys": "sampling.host_systems",
+    "op_attr": "switches.op_attributes",
+    "gc_detect_threshold": "switches.gc_threshold_ms",
+    "mstx_domain_include": "filters.tx_domains_include",
+    "mstx_domain_exclude": "filters.tx_domains_exclude",
+    "sys_io": "sampling.io_hz",
+    "sys_interconnection": "sampling.interconnection_hz",
+}
+# What the C layer derives from level and profile_memory.
+_DERIVED = (
+    "switches.acl_api",
+    "switches.communication",
+    "switches.runtime_api",
+    "switches.aicpu",
+    "switches.task_memory",
+)
+
+
+def parse(
+    given: Mapping[str, Any] | None = None,
+    *,
+    attribute_names: bool = True,
+    chip: str = "5",
+    toolkit_exports_db: bool = False,
+    activities: Iterable[Activity] = (Activity.HOST, Activity.DEVICE),
+    flags: Flags | None = None,
+    schedule: Schedule | None = None,
+    output: Output | None = None,
+) -> Parsed:
+    """
+    Read the keywords of ``_ExperimentalConfig`` from a mapping, e.g. a JSON document.
+
+    Parameters
+    ----------
+    given:
+        Keyword -> value; nothing means a default configuration, which the vendor does not accept silently either.
+    attribute_names:
+        Whether ``profiler_level`` and ``aic_metrics`` may be attribute names such as ``PipeUtilization``, as in
+        ``profiler_config.json``, beside the attribute values that Python code passes.
+    chip:
+        ``platform_version``, family or SoC name: counter groups it lacks fall back.
+    toolkit_exports_db, activities, flags, schedule, output:
+        See `build_parsed`.
+
+    Raises
+    ------
+    OptionError
+        When *given* is no mapping or names keywords that do not exist; values never fail, they are reset.
+    """
+    given = {} if given is None else given
+    if not isinstance(given, Mapping):
+        raise OptionError([f"experimental_config: {shown(given)} is not allowed; allowed: a mapping."])
+    names = [attribute.name for attribute in attrs.fields(ConfigValues)]
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise OptionError(
+            [
+                f"{name}: unknown option.{did_you_mean(str(name), names)} Allowed: {', '.join(names)}."
+                for name in unknown
+            ]
+        )
+    keywords = dict(given)
+    if attribute_names and isinstance(keywords.get("aic_metrics"), str):
+        keywords["aic_metrics"] = AIC_METRICS.get(keywords["aic_metrics"], keywords["aic_metrics"])
+    values, notices = normalise_config(toolkit_exports_db=toolkit_exports_db, **keywords)
+    return build_parsed(
+        values,
+        given=keywords,
+        notices=notices,
+        chip=chip,
+        activities=activities,
+        flags=flags,
+        schedule=schedule,
+        output=output,
+    )
+
+
+def build_parsed(
+    values: ConfigValues,
+    *,
+    given: Mapping[str, Any] | None = None,
+    notices: Iterable[Notice] = (),
+    chip: str = "5",
+    activities: Iterable[Activity] = (Activity.HOST, Activity.DEVICE),
+    flags: Flags | None = None,
+    schedule: Schedule | None = None,
+    output: Output | None = None,
+) -> Parsed:
+    """
+    Map normalised values into the neutral model.
+
+    Parameters
+    ----------
+    values:
+        What `normalise_config` returned.
+    given:
+        The keywords as given, to tell given values from defaults.
+    notices:
+        Put before those that arise here.
+    flags, schedule, activities:
+        The rest of what ``profile`` was told.
+    output:
+        Directory, worker name, analyse flag and so on; its ``export`` and ``data_simplification`` are overridden by
+        *values*.
+    """
+    flags = flags or Flags()
+    level = LEVELS[values.profiler_level]
+    metrics, said = _metrics(METRIC_GROUPS[values.aic_metrics], level, chip)
+    exports = tuple(EXPORTS[item] for item in values.export_type)
+    if ExportType.DB in exports:
+        said.append(db_not_available("export_type"))
+    request = ProfilingRequest(
+        level=level,
+        activities=tuple(activities),
+        aic_metrics=metrics,
+        switches=_switches(values, level, flags),
+        filters=Filters(
+            tx_domains_include=tuple(values.mstx_domain_include), tx_domains_exclude=tuple(values.mstx_domain_exclude)
+        ),
+        sampling=_sampling(values, flags),
+        schedule=schedule,
+        output=attrs.evolve(output or Output(), export=exports, data_simplification=bool(values.data_simplification)),
+    )
+    return Parsed.build(
+        request,
+        dialect="experimental_config",
+        notices=[*notices, *said],
+        origins=_origins(values, given or {}, request, flags, schedule, output),
+        spellings=_spellings(request),
+        effective=values.dump(),
+    )
+
+
+def _metrics(group: MetricGroup, level: Level, chip: str) -> tuple[MetricGroup, list[Notice]]:
+    """Return the counters that the C layer really turns on."""
+    if level < Level.L1:
+        return MetricGroup.NONE, []
+    family = resolve_family(chip)
+    if group is MetricGroup.NONE or group in metric_groups(family):
+        return group, []
+    message = f"AiCMetrics is not supported to set to {metrics_text(group)}, reset to default."
+    return MetricGroup.PIPE_UTILIZATION, [Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED)]
+
+
+def _switches(values: ConfigValues, level: Level, flags: Flags) -> Switches:
+    threshold = values.gc_detect_threshold
+    # NaN and infinity are kept by the vendor and never reached by a collection.
+    usable = threshold is not None and math.isfinite(_number(threshold))
+    return Switches(
+        record_shapes=flags.record_shapes,
+        profile_memory=flags.profile_memory,
+        with_stack=flags.with_stack,
+        with_modules=flags.with_modules,
+        with_flops=flags.with_flops,
+        l2_cache=values.l2_cache,
+        tx=values.tx_enabled,
+        aicpu=level >= Level.L2,
+        communication=level >= Level.L1,
+        runtime_api=level >= Level.L2,
+        acl_api=level >= Level.L0,
+        task_memory=flags.profile_memory,
+        op_attributes=values.op_attr,
+        record_op_args=values.record_op_args,
+        gc_threshold_ms=_number(threshold) if usable else None,
+    )
+
+
+def _number(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond the floats
+        return math.inf
+
+
+def _sampling(values: ConfigValues, flags: Flags) -> Sampling:
+    return Sampling(
+        hardware_memory_hz=_MEMORY_HZ if flags.profile_memory else None,
+        io_hz=_IO_HZ if values.sys_io else None,
+        interconnection_hz=_INTERCONNECTION_HZ if values.sys_interconnection else None,
+        host_systems=tuple(HOST_SYSTEM_VALUES[item] for item in values.host_sys),
+    )
+
+
+def _origins(
+    values: ConfigValues,
+    given: Mapping[str, Any],
+    request: ProfilingRequest,
+    flags: Flags,
+    schedule: Schedule | None,
+    output: Output | None,
+) -> dict[str, Origin]:
+    origins = dict.fromkeys(_DERIVED, Origin.RULE)
+    if flags.profile_memory:
+        origins["sampling.hardware_memory_hz"] = Origin.RULE
+    for name, path in _PATHS.items():
+        asked = given.get(name, getattr(ConfigValues(), name))
+        if _changed(name, asked, getattr(values, name)):
+            origins[path] = Origin.RULE
+        elif name in given and origins.get(path) is not Origin.RULE:
+            origins[path] = Origin.GIVEN
+    if request.aic_metrics is not METRIC_GROUPS[values.aic_metrics]:
+        origins["aic_metrics"] = Origin.RULE
+    defaults = attrs.asdict(Flags())
+    for name, value in attrs.asdict(flags).items():
+        if value != defaults[name]:
+            origins[f"switches.{name}"] = Origin.GIVEN
+    if schedule is not None:
+        origins.update({f"schedule.{field.name}": Origin.GIVEN for field in attrs.fields(Schedule)})
+    if output is not None:
+        for name in ("directory", "worker_name", "storage_limit_mb", "analyse", "asynchronous"):
+            if getattr(output, name) != getattr(Output(), name):
+                origins[f"output.{name}"] = Origin.GIVEN
+    return origins
+
+
+def _changed(name: str, asked: Any, used: Any) -> bool:
+    """Whether a rule replaced the value; wrapping it in a list or dropping doubles is no replacement."""
+    if name == "export_type" and isinstance(asked, str):
+        asked = [asked]
+    if isinstance(used, list):
+        if not asked:
+            return bool(used)
+        return not isinstance(asked, list) or any(item not in used for item in asked)
+    # NaN differs from itself.
+    return type(asked) is not type(used) or (asked is not used and bool(asked != used))
+
+
+def _spellings(request: ProfilingRequest) -> dict[str, str]:
+    spellings = {path: name for name, path in _PATHS.items()}
+    spellings.update({f"switches.{field.name}": field.name for field in attrs.fields(Flags)})
+    if request.schedule is not None:
+        spellings.update({f"schedule.{field.name}": field.name for field in attrs.fields(Schedule)})
+    names = {"directory": "dir_name", "worker_name": "worker_name", "analyse": "analyse_flag"}
+    spellings.update({f"output.{name}": word for name, word in names.items()})
+    return spellings | {"output.asynchronous": "async_mode", "activities": "activities"}

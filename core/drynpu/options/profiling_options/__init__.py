@@ -1,0 +1,51 @@
+"""
+Dialect: the options JSON of the collector (``profiling_options``, GE options, ``PROFILING_OPTIONS``).
+
+The keys are declared once in `KEYS`; a `Surface` says which of them a way in takes and how it refuses. acl.json
+and the ACL configuration calls are further surfaces over the same keys.
+"""
+
+from __future__ import annotations
+
+from drynpu.options.profiling_options._chips import ChipFamily, metric_groups, resolve_family
+from drynpu.options.profiling_options._keys import GE_OPTIONS, KEYS, Key, Kind, Surface
+from drynpu.options.profiling_options._names import (
+    HOST_SYSTEM_NAMES,
+    HOST_USAGE_NAMES,
+    LEVEL_NAMES,
+    METRIC_NAMES,
+    PROF_LEVELS,
+    metrics_text,
+)
+from drynpu.options.profiling_options._output import (
+    INVALID_CHARACTER_REASON,
+    NOT_ACCESSIBLE_REASON,
+    prepare_output,
+    resolve_output,
+)
+from drynpu.options.profiling_options._parse import parse
+from drynpu.options.profiling_options._sample import pmu_events, sample_parameters
+
+__all__ = [
+    "GE_OPTIONS",
+    "HOST_SYSTEM_NAMES",
+    "HOST_USAGE_NAMES",
+    "INVALID_CHARACTER_REASON",
+    "KEYS",
+    "LEVEL_NAMES",
+    "METRIC_NAMES",
+    "NOT_ACCESSIBLE_REASON",
+    "PROF_LEVELS",
+    "ChipFamily",
+    "Key",
+    "Kind",
+    "Surface",
+    "metric_groups",
+    "metrics_text",
+    "parse",
+    "pmu_events",
+    "prepare_output",
+    "resolve_family",
+    "resolve_output",
+    "sample_parameters",
+]

@@ -1,0 +1,55 @@
+"""The collector's spellings of the neutral words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from drynpu.options._values import HostSystem, HostUsage, Level, MetricGroup, Metrics
+
+__all__ = ["HOST_SYSTEM_NAMES", "HOST_USAGE_NAMES", "LEVEL_NAMES", "METRIC_NAMES", "PROF_LEVELS", "metrics_text"]
+
+LEVEL_NAMES: Mapping[Level, str] = MappingProxyType(
+    {Level.NONE: "off", Level.L0: "l0", Level.L1: "l1", Level.L2: "l2", Level.L3: "l3"}
+)
+"""Level -> ``task_time``."""
+
+PROF_LEVELS: Mapping[Level, str] = MappingProxyType(
+    {Level.NONE: "off", Level.L0: "level0", Level.L1: "level1", Level.L2: "level2", Level.L3: "level3"}
+)
+"""Level -> ``prof_level`` of sample.json (cann_msprof.md 1.3)."""
+
+METRIC_NAMES: Mapping[MetricGroup, str] = MappingProxyType(
+    {
+        MetricGroup.PIPE_UTILIZATION: "PipeUtilization",
+        MetricGroup.ARITHMETIC_UTILIZATION: "ArithmeticUtilization",
+        MetricGroup.MEMORY: "Memory",
+        MetricGroup.MEMORY_L0: "MemoryL0",
+        MetricGroup.MEMORY_UB: "MemoryUB",
+        MetricGroup.RESOURCE_CONFLICT_RATIO: "ResourceConflictRatio",
+        MetricGroup.L2_CACHE: "L2Cache",
+        MetricGroup.MEMORY_ACCESS: "MemoryAccess",
+        MetricGroup.PIPELINE_EXECUTE_UTILIZATION: "PipelineExecuteUtilization",
+    }
+)
+"""Group -> ``aic_metrics`` (cann_msprof.md 1.8); ``NONE`` has no spelling there."""
+
+HOST_SYSTEM_NAMES: Mapping[HostSystem, str] = MappingProxyType(
+    {
+        HostSystem.CPU: "cpu",
+        HostSystem.MEMORY: "mem",
+        HostSystem.DISK: "disk",
+        HostSystem.NETWORK: "network",
+        HostSystem.OS_RUNTIME: "osrt",
+        HostSystem.NUMA: "numa",
+    }
+)
+
+HOST_USAGE_NAMES: Mapping[HostUsage, str] = MappingProxyType({HostUsage.CPU: "cpu", HostUsage.MEMORY: "mem"})
+
+
+def metrics_text(metrics: Metrics) -> str:
+    """Return ``aic_metrics`` as the collector spells it; ``""`` for no counters."""
+    if isinstance(metrics, MetricGroup):
+        return METRIC_NAMES.get(metrics, "")
+    return "Custom:" + ",".join(f"{event:#x}" for event in metrics.events)

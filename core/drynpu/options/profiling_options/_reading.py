@@ -1,0 +1,142 @@
+"""From what a script hands over (text, bytes, a mapping, nothing) to plain keys and values."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from drynpu._errors import OptionError
+from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._problems import shown
+from drynpu.options.profiling_options._keys import Surface
+
+__all__ = ["LEGACY_WORDS", "Document", "read_document"]
+
+LEGACY_WORDS = frozenset({"training_trace", "task_trace", "op_trace"})
+"""Members of the colon-separated option list of 2020."""
+
+_CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
+_MISSING_QUOTE = re.compile(r"[{,]\s*([A-Za-z_][A-Za-z0-9_]*)\"\s*:")
+
+
+@frozen(kw_only=True)
+class Document:
+    """
+    Options as given.
+
+    ``form`` is ``empty``, ``legacy`` or ``json``; ``values`` are the keys of a JSON document, or the words of a legacy
+    list with the value ``on``.
+    """
+
+    form: str
+    values: Mapping[str, Any]
+    notices: tuple[Notice, ...] = ()
+
+
+def read_document(options: object, surface: Surface, *, strict: bool) -> Document:
+    """
+    Read *options*: ``None``, text, UTF-8 bytes, or a mapping that would have been the JSON object.
+
+    Raises
+    ------
+    OptionError
+        For other types, text that is not a JSON object, and (strict) what only the lenient reading accepts.
+    """
+    if options is None:
+        return Document(form="empty", values={})
+    if isinstance(options, Mapping):
+        return Document(form="json" if options else "empty", values={_key_text(k): v for k, v in options.items()})
+    if isinstance(options, (bytes, bytearray)):
+        options = _decode(bytes(options), surface)
+    if not isinstance(options, str):
+        raise OptionError([f"{surface.name}: {shown(options)} is not options; allowed: JSON text or a mapping."])
+    if not options.strip():
+        return Document(form="empty", values={})
+    words = options.strip().split(":")
+    if all(word.strip() in LEGACY_WORDS for word in words):
+        return _legacy([word.strip() for word in words], options, surface, strict=strict)
+    notices = _check_length(options, surface, strict=strict)
+    text, joined = _join_lines(options, surface, strict=strict)
+    values, repeated = _load(text, surface)
+    return Document(form="json" if values else "empty", values=values, notices=(*notices, *joined, *repeated))
+
+
+def _key_text(key: object) -> str:
+    return key if isinstance(key, str) else shown(key)
+
+
+def _decode(data: bytes, surface: Surface) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        problem = f"{surface.name}: {surface.value_id} {surface.syntax_reason} (not UTF-8 at byte {error.start})"
+        raise OptionError([problem]) from error
+
+
+def _legacy(words: list[str], options: str, surface: Surface, *, strict: bool) -> Document:
+    if strict:
+        raise OptionError([f"{surface.name}: {surface.value_id} value {options!r} refused: {surface.syntax_reason}"])
+    message = (
+        f"{options!r} is the option list of 2020; the current collector refuses it. "
+        "It is read as JSON with " + ", ".join(f'"{word}":"on"' for word in words) + "."
+    )
+    notice = Notice(Severity.WARNING, surface.name, message, NoticeCode.LENIENT)
+    return Document(form="legacy", values=dict.fromkeys(words, "on"), notices=(notice,))
+
+
+def _check_length(text: str, surface: Surface, *, strict: bool) -> list[Notice]:
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size <= surface.byte_limit:
+        return []
+    message = f"the options are {size} bytes long; the collector takes at most {surface.byte_limit}"
+    if strict:
+        raise OptionError([f"{surface.name}: {surface.value_id} {message}"])
+    return [Notice(Severity.WARNING, surface.name, message, NoticeCode.LENIENT)]
+
+
+def _join_lines(text: str, surface: Surface, *, strict: bool) -> tuple[str, list[Notice]]:
+    """Take out backslash-newline pairs that a shell or a raw string left in the text."""
+    joined = _CONTINUATION.sub(" ", text)
+    if joined == text or strict:
+        return text, []
+    message = "backslash-newline continuations were taken out of the text; the collector would refuse it as JSON."
+    return joined, [Notice(Severity.WARNING, surface.name, message, NoticeCode.LENIENT)]
+
+
+def _load(text: str, surface: Surface) -> tuple[dict[str, Any], list[Notice]]:
+    repeated: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        repeated.extend(key for key, count in Counter(key for key, _ in items).items() if count > 1)
+        return dict(items)
+
+    refusal = f"{surface.name}: {surface.value_id} {surface.syntax_reason}"
+    try:
+        data = json.loads(text, object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}: {error.msg}"
+        raise OptionError([f"{refusal} ({place}){_pointer(text)}"]) from error
+    except (ValueError, RecursionError) as error:
+        raise OptionError([f"{refusal} ({error})"]) from error
+    if not isinstance(data, dict):
+        raise OptionError([f"{refusal}: {shown(data)} is no JSON object"])
+    notices = [
+        Notice(Severity.WARNING, key, f"{key} is given more than once; the last value counts.", NoticeCode.IGNORED)
+        for key in dict.fromkeys(repeated)
+    ]
+    return data, notices
+
+
+def _pointer(text: str) -> str:
+    """Name the mistake where it is a known one: the opening quote of a key left out, or single quotes."""
+    found = _MISSING_QUOTE.search(text)
+    if found:
+        return f'. The key {found.group(1)} lacks its opening quote; write "{found.group(1)}"'
+    if "'" in text and '"' not in text:
+        return ". JSON wants double quotes"
+    return ""

@@ -1,0 +1,143 @@
+"""Rules between options, applied after every single value was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve, frozen
+
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
+from drynpu.options._values import Level, LlcMode, MetricGroup
+from drynpu.options.profiling_options._chips import ChipFamily
+
+__all__ = ["Effective", "apply_rules", "exclusion_problems"]
+
+# cann_msprof.md 1.3, row instr_profiling_freq.
+_EXCLUDED_BY_INSTRUCTIONS = (
+    "training_trace",
+    "task_trace",
+    "task_time",
+    "hccl",
+    "aicpu",
+    "fp_point",
+    "bp_point",
+    "aic_metrics",
+    "l2",
+    "runtime_api",
+)
+
+
+@frozen(kw_only=True)
+class Effective:
+    """
+    Neutral values by key while the rules run.
+
+    ``values`` and ``origins`` are by key of the dialect; a key that is absent has its default.
+    """
+
+    values: Mapping[str, Any]
+    origins: Mapping[str, Origin]
+    notices: tuple[Notice, ...] = ()
+
+    def get(self, key: str, default: Any) -> Any:
+        """Return the value of *key*, or *default*."""
+        return self.values.get(key, default)
+
+    def put(self, key: str, value: Any, notice: Notice | None, origin: Origin = Origin.RULE) -> Effective:
+        """Return a copy in which *key* has *value*, with one more notice."""
+        return evolve(
+            self,
+            values={**self.values, key: value},
+            origins={**self.origins, key: origin},
+            notices=(*self.notices, *([notice] if notice else [])),
+        )
+
+    def say(self, path: str, message: str, code: NoticeCode, severity: Severity = Severity.WARNING) -> Effective:
+        """Return a copy with one more notice."""
+        return evolve(self, notices=(*self.notices, Notice(severity, path, message, code)))
+
+
+def _instruction_keys(values: Mapping[str, Any], family: ChipFamily) -> list[str]:
+    """Return the keys that ask for instruction profiling on this chip."""
+    asked = ["instr_profiling"] if values.get("instr_profiling") else []
+    if family is ChipFamily.ASCEND_A2_A3 and "instr_profiling_freq" in values:
+        asked.append("instr_profiling_freq")
+    return asked
+
+
+def exclusion_problems(values: Mapping[str, Any], family: ChipFamily, value_id: str) -> list[str]:
+    """Return one problem per option that cannot stand beside instruction profiling; a plain off may stand."""
+    asked = _instruction_keys(values, family)
+    if not asked:
+        return []
+    idle = (False, "", Level.NONE)
+    clash = [key for key in _EXCLUDED_BY_INSTRUCTIONS if key in values and values[key] not in idle]
+    return [f"{key}: {value_id} {key} and {asked[0]} are mutually exclusive; leave one of them out" for key in clash]
+
+
+def apply_rules(effective: Effective, family: ChipFamily, *, honour_task_trace: bool = False) -> Effective:
+    """Return the effective values after all rules between options, with a notice for every change."""
+    effective = _level(effective, honour_task_trace=honour_task_trace)
+    effective = _instructions(effective, family)
+    effective = _metrics(effective)
+    return _sampling(effective, family)
+
+
+def _level(effective: Effective, *, honour_task_trace: bool) -> Effective:
+    trace = effective.get("task_trace", None)
+    if trace is None or effective.origins["task_trace"] is Origin.RULE:
+        return effective
+    if honour_task_trace and "task_time" not in effective.values:
+        return effective.put("task_time", trace, None, Origin.GIVEN)
+    level = effective.get("task_time", Level.L1)
+    if trace is level:
+        return effective
+    by = "task_time" if "task_time" in effective.values else "the default of task_time, on"
+    message = f"task_trace has no effect: the current collector overwrites it with {by}. Use task_time."
+    return effective.say("task_trace", message, NoticeCode.IGNORED)
+
+
+def _instructions(effective: Effective, family: ChipFamily) -> Effective:
+    asked = _instruction_keys(effective.values, family)
+    if not asked:
+        if family is ChipFamily.ASCEND_950 and "instr_profiling_freq" in effective.values:
+            message = f"the interval has no use on {family.label}; instr_profiling switches the records on there."
+            return effective.put(
+                "instr_profiling_freq",
+                None,
+                Notice(Severity.WARNING, "instr_profiling_freq", message, NoticeCode.IGNORED),
+            )
+        return effective
+    effective = effective.put("instr_profiling", True, None, effective.origins[asked[0]])
+    if "instr_profiling_freq" not in effective.values and family is ChipFamily.ASCEND_A2_A3:
+        effective = effective.put("instr_profiling_freq", 1000, None, Origin.DEFAULT)
+    message = "task_time is off: it is mutually exclusive with instruction profiling."
+    notice = Notice(Severity.INFO, "task_time", message, NoticeCode.RULE)
+    return effective.put("task_time", Level.NONE, notice)
+
+
+def _metrics(effective: Effective) -> Effective:
+    level = effective.get("task_time", Level.L1)
+    metrics = effective.get("aic_metrics", MetricGroup.NONE)
+    if metrics is MetricGroup.NONE or level >= Level.L1:
+        return effective
+    message = "aic_metrics has no effect: counters need task_time on, l1 or l2."
+    notice = Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.RESET)
+    return effective.put("aic_metrics", MetricGroup.NONE, notice)
+
+
+def _sampling(effective: Effective, family: ChipFamily) -> Effective:
+    values = effective.values
+    if "llc_profiling" in values and "sys_hardware_mem_freq" not in values:
+        message = "llc_profiling has no effect without sys_hardware_mem_freq."
+        effective = effective.say("llc_profiling", message, NoticeCode.IGNORED)
+    if "llc_profiling" not in values and family is ChipFamily.ASCEND_310:
+        effective = effective.put("llc_profiling", LlcMode.CAPACITY, None, Origin.DEFAULT)
+    if "host_sys_usage_freq" in values and not values.get("host_sys_usage"):
+        message = "host_sys_usage_freq has no effect without host_sys_usage."
+        effective = effective.say("host_sys_usage_freq", message, NoticeCode.IGNORED)
+    if "sys_io_sampling_freq" in values and family is ChipFamily.ASCEND_310B:
+        message = "Ascend310B samples the NIC only, and only in root complex mode."
+        effective = effective.say("sys_io_sampling_freq", message, NoticeCode.CHIP, Severity.INFO)
+    return effective
