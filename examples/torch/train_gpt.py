@@ -14,6 +14,7 @@ import torch
 import torch_npu
 from torch import nn
 from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset
 
 VOCABULARY, CONTEXT, WIDTH, HEADS, LAYERS, BATCH = 512, 64, 128, 4, 3, 8
 
@@ -56,11 +57,20 @@ class GPT(nn.Module):
         return F.cross_entropy(logits.view(-1, VOCABULARY), targets.view(-1))
 
 
-def make_corpus(length: int = 20_000) -> torch.Tensor:
-    """Return token ids, shape ``[length]``: a noisy periodic sequence that a small model can learn."""
-    position = torch.arange(length)
-    wave = (torch.sin(position * (2 * math.pi / 37)) * 0.5 + 0.5) * (VOCABULARY - 32)
-    return (wave.long() + torch.randint(0, 32, (length,))).clamp_(0, VOCABULARY - 1)
+class Corpus(Dataset):
+    """Windows of a noisy periodic sequence of token ids, which a small model can learn."""
+
+    def __init__(self, length: int = 20_000) -> None:
+        position = torch.arange(length)
+        wave = (torch.sin(position * (2 * math.pi / 37)) * 0.5 + 0.5) * (VOCABULARY - 32)
+        self.ids = (wave.long() + torch.randint(0, 32, (length,))).clamp_(0, VOCABULARY - 1)
+
+    def __len__(self) -> int:
+        return len(self.ids) - CONTEXT - 1
+
+    def __getitem__(self, start: int) -> tuple[torch.Tensor, torch.Tensor]:
+        window = self.ids[start : start + CONTEXT + 1]
+        return window[:-1], window[1:]
 
 
 def main() -> None:
@@ -72,7 +82,7 @@ def main() -> None:
 
     torch.manual_seed(0)
     device = torch.device(arguments.device)
-    corpus = make_corpus()
+    loader = DataLoader(Corpus(), batch_size=BATCH, shuffle=True)
     model = GPT().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
 
@@ -89,10 +99,8 @@ def main() -> None:
         profile_memory=True,
         experimental_config=experimental_config,
     ) as prof:
-        for step in range(arguments.steps):
-            starts = torch.randint(0, len(corpus) - CONTEXT - 1, (BATCH,)).tolist()
-            tokens = torch.stack([corpus[s : s + CONTEXT] for s in starts]).to(device)
-            targets = torch.stack([corpus[s + 1 : s + CONTEXT + 1] for s in starts]).to(device)
+        for step, (tokens, targets) in zip(range(arguments.steps), loader):
+            tokens, targets = tokens.to(device), targets.to(device)
             loss = model(tokens, targets)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()

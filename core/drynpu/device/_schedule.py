@@ -43,6 +43,8 @@ class Mark(enum.IntEnum):
     RECORD_EVENT = 4
     WAIT_EVENT = 5
     """Later work of the stream starts after the event."""
+    SYNCHRONIZE_EVENT = 6
+    """The host waits for what was on the event's stream when it was recorded."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -57,6 +59,7 @@ class Dispatches:
     """Whether the call asks for its workspace size first (aclnn operators do, copies do not)."""
     stream: I64
     event: I64
+    thread: I64
 
 
 @frozen(eq=False, kw_only=True)
@@ -193,14 +196,17 @@ class _Scheduler:
             self.state.events[event] = free.get(stream, 0)
         elif mark == Mark.WAIT_EVENT:
             free[stream] = max(free.get(stream, 0), self.state.events.get(event, 0))
-        elif mark in (Mark.WAIT_DEVICE, Mark.WAIT_STREAM):
-            busy_until = max(free.values(), default=0) if mark == Mark.WAIT_DEVICE else free.get(stream, 0)
-            drained_ns = self.base_ns + int(np.ceil(busy_until * self.tick_ns))
-            self._wait(last, drained_ns)
+        elif mark == Mark.WAIT_DEVICE:
+            self._wait(last, max(free.values(), default=0))
+        elif mark == Mark.WAIT_STREAM:
+            self._wait(last, free.get(stream, 0))
+        elif mark == Mark.SYNCHRONIZE_EVENT:
+            self._wait(last, self.state.events.get(event, 0))
 
-    def _wait(self, row: int, drained_ns: int) -> None:
+    def _wait(self, row: int, until_ticks: int) -> None:
         if self.clock is Clock.WALL:
             return
+        drained_ns = self.base_ns + int(np.ceil(until_ticks * self.tick_ns))
         end = int(self.out["end_ns"][row])
         wait = max(0, drained_ns - end)
         self.out["end_ns"][row] = end + wait
@@ -265,6 +271,6 @@ def _cost(dispatches: Dispatches, costs: HostCosts) -> I64:
     """Host cost per dispatch on the projected clock, ns, shape ``[n]``."""
     launching = costs.operator_ns + costs.enqueue_ns + np.where(dispatches.workspace, costs.workspace_ns, 0)
     cost = np.where(dispatches.launches > 0, launching, 0)
-    waiting = (dispatches.mark == Mark.WAIT_DEVICE) | (dispatches.mark == Mark.WAIT_STREAM)
+    waiting = np.isin(dispatches.mark, [Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT])
     cost = cost + np.where(waiting, costs.synchronize_ns, 0)
     return cost.astype(np.int64)

@@ -19,7 +19,7 @@ from drynpu.device import (
     innermost,
     schedule,
 )
-from drynpu.kernels import Allocations, CostTable, Operators, jitter
+from drynpu.kernels import Allocations, CostTable, Operators, TaskType, jitter, occurrences, task_type_on
 from drynpu.session._lower import Lowered
 
 __all__ = ["DEFAULT_STREAM", "HostMark", "Simulation", "simulate"]
@@ -57,6 +57,8 @@ class Simulation:
     tick_ns: float
     lowered: Lowered
     costs: CostTable
+    task_types: tuple[TaskType, ...]
+    """Per kernel: the task type that the chip reports."""
     dispatches: Dispatches
     schedule: Schedule
     rows: I64
@@ -84,6 +86,7 @@ def simulate(
     seed: int,
     begin_ns: int,
     end_ns: int,
+    base_ns: int,
     marks: tuple[HostMark, ...] = (),
     streams: tuple[tuple[int, int, int], ...] = (),
     live_before_bytes: int = 0,
@@ -95,6 +98,8 @@ def simulate(
     ----------
     begin_ns, end_ns:
         When the recording began and ended on the measured host timeline (Unix ns).
+    base_ns:
+        Unix time of the device's tick 0 of this recording; kernels lie on the tick grid after it.
     marks:
         Synchronising calls, event records and waits, pauses of the profiler.
     streams:
@@ -102,9 +107,8 @@ def simulate(
     live_before_bytes:
         Device memory held when the recording began.
     """
-    base_ns = begin_ns // 1000 * 1000
     costs = CostTable.build(lowered.kernels, chip)
-    factor = jitter(lowered.launch_kernel, _occurrence(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
+    factor = jitter(lowered.launch_kernel, occurrences(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
     duration = costs.duration_ns[lowered.launch_kernel] * factor
     ticks = np.maximum(1, np.ceil(duration / chip.tick_ns)).astype(np.int64)
     op_stream = _streams(operators, lowered.dispatch_op, streams)
@@ -128,6 +132,7 @@ def simulate(
         tick_ns=chip.tick_ns,
         lowered=lowered,
         costs=costs,
+        task_types=tuple(task_type_on(kernel.task_type, chip) for kernel in lowered.kernels),
         dispatches=dispatches,
         schedule=plan,
         rows=rows,
@@ -140,17 +145,6 @@ def simulate(
         warp_from_ns=warp_from,
         warp_to_ns=warp_to,
     )
-
-
-def _occurrence(kernel: I64) -> I64:
-    """Return how often the same kernel was launched before, per launch."""
-    order = np.argsort(kernel, kind="stable")
-    ordered = kernel[order]
-    begins = np.concatenate(([True], ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, bool)
-    positions = np.arange(len(ordered))
-    occurrence = np.empty(len(kernel), np.int64)
-    occurrence[order] = positions - np.maximum.accumulate(np.where(begins, positions, 0)) if len(ordered) else positions
-    return occurrence
 
 
 def _streams(operators: Operators, dispatch_op: I64, switches: tuple[tuple[int, int, int], ...]) -> I64:
@@ -183,6 +177,7 @@ def _dispatches(
         "workspace": np.concatenate([aclnn, np.zeros(len(marks), bool)]),
         "stream": np.concatenate([op_stream, [m.stream for m in marks]]),
         "event": np.concatenate([none, [m.event for m in marks]]),
+        "thread": np.concatenate([operators.thread[op], [m.thread for m in marks]]),
     }
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
@@ -201,6 +196,7 @@ def _dispatches(
             workspace=merged["workspace"].astype(bool),
             stream=merged["stream"].astype(np.int64),
             event=merged["event"].astype(np.int64),
+            thread=merged["thread"].astype(np.int64),
         ),
         rows,
     )

@@ -11,7 +11,7 @@ from drynpu.session import DEFAULT_STREAM, HostMark
 
 __all__ = ["MarkRecorder"]
 
-_EVENT_MARKS = {"record": Mark.RECORD_EVENT, "wait": Mark.WAIT_EVENT}
+_EVENT_MARKS = {"record": Mark.RECORD_EVENT, "wait": Mark.WAIT_EVENT, "synchronize": Mark.SYNCHRONIZE_EVENT}
 
 
 def _stream_number(stream_id: int | None) -> int:
@@ -35,7 +35,7 @@ class MarkRecorder:
         self._add(mark, _stream_number(stream_id))
 
     def on_event(self, event_id: int, stream_id: int, action: str) -> None:
-        """An event was recorded on, or awaited by, a stream (``action`` record or wait)."""
+        """An event was recorded on, or awaited by, a stream (``action`` record, wait or synchronize)."""
         if action in _EVENT_MARKS:
             self._add(_EVENT_MARKS[action], _stream_number(stream_id), event_id)
 

@@ -1,0 +1,39 @@
+"""The profiler surface of PyTorch on Ascend; the facade ``torch_npu.profiler`` re-exports it."""
+
+from __future__ import annotations
+
+from drynpu_torch.profiler._analyse import analyse
+from drynpu_torch.profiler._config import _ExperimentalConfig
+from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
+from drynpu_torch.profiler._schedule import schedule
+from drynpu_torch.profiler._values import (
+    AiCMetrics,
+    ExportType,
+    HostSystem,
+    ProfilerAction,
+    ProfilerActivity,
+    ProfilerLevel,
+    supported_activities,
+    supported_ai_core_metrics,
+    supported_export_type,
+    supported_profiler_level,
+)
+
+__all__ = [
+    "AiCMetrics",
+    "ExportType",
+    "HostSystem",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "ProfilerLevel",
+    "_ExperimentalConfig",
+    "_KinetoProfile",
+    "analyse",
+    "profile",
+    "schedule",
+    "supported_activities",
+    "supported_ai_core_metrics",
+    "supported_export_type",
+    "supported_profiler_level",
+    "tensorboard_trace_handler",
+]

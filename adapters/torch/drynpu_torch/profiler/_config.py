@@ -1,0 +1,79 @@
+"""``torch_npu.profiler._ExperimentalConfig``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drynpu.options import MetricGroup, NoticeCode, Notice, Severity
+from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
+from drynpu.session import METRIC_NAMES
+
+from drynpu_torch.profiler._messages import show
+from drynpu_torch.profiler._values import AiCMetrics, ExportType, ProfilerLevel
+
+__all__ = ["_ExperimentalConfig"]
+
+
+class _ExperimentalConfig:
+    """
+    Further options of a profiler. Rules and messages are those of torch_npu_profiler.md 1.6; nothing raises.
+
+    The attributes, private names included, are those that profiler_info.json shows.
+    """
+
+    def __init__(
+        self,
+        profiler_level: Any = ProfilerLevel.Level0,
+        aic_metrics: Any = AiCMetrics.PipeUtilization,
+        l2_cache: Any = False,
+        msprof_tx: Any = False,
+        mstx: Any = False,
+        data_simplification: Any = True,
+        record_op_args: Any = False,
+        op_attr: Any = False,
+        gc_detect_threshold: Any = None,
+        export_type: Any = ExportType.Text,
+        host_sys: Any = None,
+        mstx_domain_include: Any = None,
+        mstx_domain_exclude: Any = None,
+        sys_io: Any = False,
+        sys_interconnection: Any = False,
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name != "self"}
+        values, notices = normalise_config(**given)
+        show((*notices, *_not_modelled(values)))
+        self.given = given
+        self.values = values
+        for name, value in values.dump().items():
+            setattr(self, name, value)
+
+    @property
+    def export_type(self) -> list[str]:
+        """Forms of the deliverables."""
+        return list(self.values.export_type)
+
+    @property
+    def with_gc(self) -> bool:
+        """Whether garbage collections are recorded."""
+        return self.values.with_gc
+
+    @property
+    def gc_detect_threshold(self) -> float | None:
+        """Shortest garbage collection that is recorded, ms."""
+        threshold: float | None = self.values.gc_detect_threshold
+        return threshold
+
+    @property
+    def tx_enabled(self) -> bool:
+        """Whether user marks are recorded."""
+        return self.values.tx_enabled
+
+
+def _not_modelled(values: ConfigValues) -> tuple[Notice, ...]:
+    """Say at once which counters will be missing, instead of leaving the user to look for columns."""
+    group = METRIC_GROUPS.get(values.aic_metrics, MetricGroup.NONE)
+    if group is MetricGroup.NONE or group in METRIC_NAMES:
+        return ()
+    name = next(attribute for attribute, value in vars(AiCMetrics).items() if value == values.aic_metrics)
+    message = f"drynpu does not model the counters of {name} yet; this recording will have no counter columns."
+    return (Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED),)

@@ -1,0 +1,145 @@
+"""The object behind ``prof.prof_if``: carries out the duties of the action table on one result at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from drynpu.options import Activity, ProfilingRequest, Settings
+from drynpu.options.experimental_config import Flags, InterfaceValues, build_parsed, normalise_interface
+
+from drynpu_torch.profiler._analyse import analyse_result
+from drynpu_torch.profiler._config import _ExperimentalConfig
+from drynpu_torch.profiler._messages import print_warning, show
+from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id
+from drynpu_torch.profiler._process import PROCESS
+from drynpu_torch.profiler._result import Result
+from drynpu_torch.profiler._values import ProfilerActivity, supported_activities
+
+__all__ = ["ProfInterface"]
+
+_NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
+
+
+class ProfInterface:
+    """
+    Recording, metadata and analysis of one profiler object.
+
+    ``schedule`` is what profiler_info.json shows: the six numbers, ``{}`` without a schedule, ``None`` for
+    ``_KinetoProfile``.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Any,
+        experimental_config: Any,
+        custom_trace_id_callback: Any,
+        schedule: Callable[[], dict[str, int] | None],
+        **flags: Any,
+    ) -> None:
+        values, notices = normalise_interface(
+            activities=activities,
+            host_activity=ProfilerActivity.CPU,
+            device_activity=ProfilerActivity.NPU,
+            supported=supported_activities(),
+            config_given=experimental_config is not None,
+            config_valid=isinstance(experimental_config, _ExperimentalConfig),
+            **flags,
+        )
+        show(notices)
+        self.config: _ExperimentalConfig = experimental_config if values.config_accepted else _ExperimentalConfig()
+        if self.config.with_gc and ProfilerActivity.CPU not in values.activities:
+            print_warning("GC detect will not take effect while ProfilerActivity.CPU is not set.")
+        if custom_trace_id_callback is not None and not callable(custom_trace_id_callback):
+            print_warning("Parameter custom_trace_id_callback is not callable, reset it to default.")
+            custom_trace_id_callback = None
+        self.metadata = Metadata()
+        self.trace_id_callback: Callable[[], object] | None = custom_trace_id_callback
+        self.trace_id = ""
+        self.raw_only = False
+        self._values = values
+        self._schedule = schedule
+        self._result = self._new_result()
+
+    @property
+    def prof_path(self) -> str:
+        """Path of the current or last result directory; empty before the first."""
+        return str(self._result.path) if self._result.path else ""
+
+    @property
+    def recording(self) -> bool:
+        """Whether operators are being recorded right now."""
+        return self._result.recording
+
+    def init_trace(self) -> None:
+        """Create the result directory."""
+        if self.raw_only:
+            PROCESS.reset()
+        self._result = self._new_result()
+        self._result.init()
+        self.trace_id = trace_id(self.trace_id_callback)
+
+    def warmup_trace(self) -> None:
+        """Load what the recording will need, so that its first step does not pay for it."""
+        self._result.warm_up()
+
+    def start_trace(self) -> None:
+        """Start recording."""
+        self._result.start()
+
+    def step_trace(self) -> None:
+        """Tell that a step has ended."""
+        self._result.step()
+
+    def stop_trace(self) -> None:
+        """Stop recording."""
+        self._result.stop()
+
+    def finalize_trace(self) -> None:
+        """Write everything that the recording consists of."""
+        metadata = self.metadata.take()
+        metadata["ENV_VARIABLES"] = environment_variables()
+        metadata["trace_id"] = self.trace_id
+        self._result.finalize(self._info(), metadata)
+
+    def delete_trace(self) -> None:
+        """Remove the result directory."""
+        self._result.delete()
+
+    def analyse(self, async_mode: bool = False) -> None:
+        """Turn the raw data of the last recording into deliverables."""
+        if self._result.path is not None and self._result.outcome is not None:
+            analyse_result(Path(self._result.path), simplify=bool(self.config.values.data_simplification))
+
+    def _request(self) -> ProfilingRequest:
+        values = self._values
+        return build_parsed(
+            self.config.values,
+            given=self.config.given,
+            chip=Settings.from_environ(os.environ).chip,
+            activities=[_NEUTRAL_ACTIVITY[a] for a in ProfilerActivity if a in values.activities],
+            flags=Flags(**{name: getattr(values, name) for name in _FLAGS}),
+        ).request
+
+    def _new_result(self) -> Result:
+        return Result(request=self._request(), raw_only=self.raw_only)
+
+    def _info(self) -> dict[str, object]:
+        return {
+            "config": {
+                "common_config": {
+                    "activities": [str(a) for a in ProfilerActivity if a in self._values.activities],
+                    "schedule": self._schedule(),
+                    **{name: getattr(self._values, name) for name in _FLAGS},
+                },
+                "experimental_config": self.config.values.dump(),
+            }
+        }
+
+
+_FLAGS = tuple(
+    name for name in InterfaceValues.__annotations__ if name not in ("activities", "config_accepted")
+)

@@ -1,0 +1,90 @@
+"""What the vendor's profiler keeps per process: where results go, and how many PROF directories there are."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import warnings
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from attrs import define, field
+from drynpu import OutputError
+
+__all__ = ["PROCESS", "ProcessState", "check_path"]
+
+_PATH_CHARACTERS = re.compile(r"[A-Za-z0-9_./~\-\s\u4E00-\u9FA5]+")
+_MAX_PATH, _MAX_COMPONENT = 4096, 255
+_RAW_ONLY_DIRECTORY = "export_only_prof_dir"
+
+
+@define
+class ProcessState:
+    """
+    The process-wide path creator of the vendor (torch_npu_profiler.md 3.1).
+
+    It is process-wide because scripts rely on it: ``tensorboard_trace_handler(dir)`` sets the directory when it
+    is called, for every profiler that is started later.
+    """
+
+    directory: str | None = None
+    worker_name: str | None = None
+    prof_numbers: count[int] = field(factory=count)
+
+    def configure(self, directory: str | None, worker_name: str | None) -> None:
+        """Take the checked arguments of ``tensorboard_trace_handler``; the directory is resolved now."""
+        self.worker_name = worker_name
+        self.directory = os.path.realpath(Path(directory).expanduser()) if directory else None
+        if directory:
+            check_path(str(Path(directory).expanduser()))
+
+    def reset(self) -> None:
+        """Forget directory and worker, as a profiler without ``on_trace_ready`` does."""
+        self.directory = self.worker_name = None
+
+    def result_directory(self, *, raw_only: bool) -> Path:
+        """Return the path of a new result directory; it does not exist yet."""
+        worker = self.worker_name or socket.gethostname()
+        moment = datetime.now()
+        stamp = moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
+        return self._parent(raw_only=raw_only) / f"{worker}_{os.getpid()}_{stamp}_ascend_pt"
+
+    def _parent(self, *, raw_only: bool) -> Path:
+        if self.directory and not raw_only:
+            return Path(self.directory)
+        work_path = os.environ.get("ASCEND_WORK_PATH")
+        if work_path:
+            return Path(os.path.realpath(Path(work_path).expanduser())) / "profiling_data"
+        return Path.cwd() / _RAW_ONLY_DIRECTORY if raw_only else Path.cwd()
+
+
+PROCESS = ProcessState()
+"""The one process-wide state of this surface; everything else is passed along."""
+
+
+def check_path(path: str) -> None:
+    """
+    Warn about a path as the vendor does (torch_npu_profiler.md 3.5), before anything is recorded.
+
+    Raises
+    ------
+    OutputError
+        If the path is a file.
+    """
+    if len(path) > _MAX_PATH or any(len(part) > _MAX_COMPONENT for part in Path(path).parts):
+        warnings.warn("Length of input path exceeds the limit.", stacklevel=3)
+    if Path(path).is_symlink():
+        warnings.warn(f"Invalid input path is a symbolic link: {path}", stacklevel=3)
+    if not _PATH_CHARACTERS.fullmatch(path):
+        warnings.warn(f"Invalid input path: {path}", stacklevel=3)
+    if Path(path).is_file():
+        raise OutputError(f"Invalid input path is a file path: {path}")
+    nearest = Path(path)
+    while not nearest.exists():
+        nearest = nearest.parent
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        warnings.warn(f"The path permission check failed: {path}", stacklevel=3)
+    elif not nearest.is_dir():
+        warnings.warn(f"The path permission check failed: {path} ({nearest} is a file)", stacklevel=3)

@@ -1,0 +1,312 @@
+"""``torch_npu.profiler.profile`` and ``_KinetoProfile``."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from drynpu.options import Action
+from drynpu.options.experimental_config import normalise_handler, normalise_profile
+from drynpu.session import Duty, Irregularity, transition
+
+from drynpu_torch.profiler._interface import ProfInterface
+from drynpu_torch.profiler._messages import never_raises, print_warning, show
+from drynpu_torch.profiler._process import PROCESS
+from drynpu_torch.profiler._schedule import schedule as schedule_class
+from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
+
+__all__ = ["_KinetoProfile", "profile", "tensorboard_trace_handler"]
+
+_MESSAGES = {
+    Irregularity.WARMUP_THEN_NONE: "Incorrect schedule: WARMUP followed by NONE",
+    Irregularity.RECORD_THEN_NONE: "Incorrect schedule: RECORD followed by NONE",
+    Irregularity.RECORD_THEN_WARMUP: "Incorrect schedule: RECORD followed by WARMUP",
+    Irregularity.STOPPED_IN_WARMUP: "Incorrect schedule: Stop profiler while current state is WARMUP which will "
+    "result in empty parsed data.",
+    Irregularity.STOPPED_IN_RECORD: "Incorrect schedule: Stop profiler while current state is RECORD which may "
+    "result in incomplete parsed data.",
+    Irregularity.STOPPED_IN_SAVE: "Stop profiler while current state is RECORD_AND_SAVE, perhaps the scheduling "
+    "cycle has not yet completed.",
+}
+_LOOK_AHEAD = 10_000
+"""Steps over which a schedule given as a function is tried before training begins."""
+
+
+def _always_record(_: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+class _KinetoProfile:
+    """Start and stop by hand; no schedule and no handler. Results are raw until exported."""
+
+    def __init__(
+        self,
+        *,
+        activities: Any = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        custom_trace_id_callback: Any = None,
+    ) -> None:
+        self.prof_if = ProfInterface(
+            activities=activities,
+            record_shapes=record_shapes,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_flops=with_flops,
+            with_modules=with_modules,
+            experimental_config=experimental_config,
+            custom_trace_id_callback=custom_trace_id_callback,
+            schedule=self._describe_schedule,
+        )
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        """Metadata added since the last recording."""
+        return self.prof_if.metadata.values
+
+    @never_raises
+    def start(self) -> None:
+        """Start recording."""
+        self.prof_if.raw_only = True
+        self.prof_if.init_trace()
+        self.prof_if.start_trace()
+
+    @never_raises
+    def stop(self) -> None:
+        """Stop recording and write the raw data."""
+        self.prof_if.stop_trace()
+        self.prof_if.finalize_trace()
+
+    @never_raises
+    def add_metadata(self, key: str, value: str) -> None:
+        """Add a text to profiler_metadata.json."""
+        self.prof_if.metadata.add(key, value)
+
+    @never_raises
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Add a JSON document, given as text, to profiler_metadata.json."""
+        self.prof_if.metadata.add_json(key, value)
+
+    @never_raises
+    def export_chrome_trace(self, output_path: str) -> None:
+        """Write the trace of the last recording to *output_path*."""
+        source = Path(self.prof_if.prof_path or ".") / "ASCEND_PROFILER_OUTPUT" / "trace_view.json"
+        if not self.prof_if.prof_path:
+            print_warning("Invalid profiling path.")
+            return
+        if not source.is_file():
+            self.prof_if.analyse()
+        target = Path(output_path).expanduser()
+        target.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+
+    def _describe_schedule(self) -> dict[str, int] | None:
+        return None
+
+
+class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
+    """
+    Record a training loop, by a schedule or from start to stop.
+
+    Parameters, warnings and the actions between steps are those of torch_npu_profiler.md 1.5 and 2.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities: Any = None,
+        schedule: Any = None,
+        on_trace_ready: Any = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        custom_trace_id_callback: Any = None,
+        use_cuda: Any = None,
+    ) -> None:
+        self.stopped = True  # until start(): an object that fails here has nothing to stop
+        self._own_schedule = schedule
+        arguments: dict[str, Any] = {
+            "activities": activities,
+            "record_shapes": record_shapes,
+            "profile_memory": profile_memory,
+            "with_stack": with_stack,
+            "with_flops": with_flops,
+            "with_modules": with_modules,
+            "experimental_config": experimental_config,
+            "custom_trace_id_callback": custom_trace_id_callback,
+        }
+        super().__init__(**arguments)
+        # The vendor builds the interface a second time, so its messages appear twice (torch_npu_profiler.md 1.5).
+        self.prof_if = ProfInterface(schedule=self._describe_schedule, **arguments)
+        values, notices = normalise_profile(schedule=schedule, on_trace_ready=on_trace_ready, use_cuda=use_cuda)
+        show(notices)
+        self.schedule: Callable[[int], ProfilerAction] = values.schedule or _always_record
+        self.record_steps = values.schedule is not None
+        self.on_trace_ready = values.on_trace_ready
+        self.execution_trace_observer = execution_trace_observer
+        self.step_num = 0
+        self.current_action = self.schedule(self.step_num)
+        self.stopped = False
+        self._started = False
+        self._marker: Any = None
+        self._recorded = False
+        if self.record_steps and not isinstance(self.schedule, schedule_class):
+            _check_function(self.schedule)
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __del__(self) -> None:
+        if not getattr(self, "stopped", True) and self._started:
+            self.stop()
+
+    @never_raises
+    def start(self) -> None:
+        """Begin with the action of step 0."""
+        self.stopped, self._started = False, True
+        if self.on_trace_ready is None:
+            self.prof_if.raw_only = True
+        self._transit(Action.NONE, NEUTRAL_ACTIONS[self.current_action])
+        self._open_step()
+
+    @never_raises
+    def stop(self) -> None:
+        """End the recording, whatever the schedule had in mind; what was recorded is kept."""
+        if not self._started:
+            print_warning("Profiler is not started, stop takes no effect!")
+            return
+        self._close_step()
+        self._transit(NEUTRAL_ACTIONS[self.current_action], None)
+        self.stopped, self._started = True, False
+        if not self._recorded:
+            self._say_nothing_recorded()
+
+    @never_raises
+    def step(self) -> None:
+        """Begin the next step."""
+        if self.stopped or not self._started:
+            print_warning("Profiler is stopped, step takes no effect!")
+            return
+        if self._marker is not None:
+            self._close_step()
+        previous = self.current_action
+        self.step_num += 1
+        self.current_action = following = self.schedule(self.step_num)
+        if previous is ProfilerAction.NONE and following is ProfilerAction.NONE:
+            return
+        self._transit(NEUTRAL_ACTIONS[previous], NEUTRAL_ACTIONS[following])
+        self._open_step()
+
+    @never_raises
+    def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
+        """Set what names later recordings."""
+        self.prof_if.trace_id_callback = callback
+
+    @never_raises
+    def get_trace_id(self) -> str:
+        """Return the id of the current or last recording."""
+        return self.prof_if.trace_id
+
+    def _open_step(self) -> None:
+        if self.record_steps and self.prof_if.recording:
+            self._marker = torch.autograd.profiler.record_function(f"ProfilerStep#{self.step_num}")
+            self._marker.__enter__()
+
+    def _close_step(self) -> None:
+        marker, self._marker = self._marker, None
+        if marker is not None:
+            marker.__exit__(None, None, None)
+
+    def _transit(self, previous: Action, following: Action | None) -> None:
+        plan = transition(previous, following)
+        if plan.irregularity is not None:
+            print_warning(_MESSAGES[plan.irregularity])
+        if not plan.duties and self.prof_if.recording:
+            self.prof_if.step_trace()
+        for duty in plan.duties:
+            self._carry_out(duty)
+
+    def _carry_out(self, duty: Duty) -> None:
+        if duty is Duty.READY:
+            self._recorded = True
+            if self.on_trace_ready is not None:
+                self.on_trace_ready(self)
+            return
+        {
+            Duty.INIT: self.prof_if.init_trace,
+            Duty.WARMUP: self.prof_if.warmup_trace,
+            Duty.START: self.prof_if.start_trace,
+            Duty.STOP: self.prof_if.stop_trace,
+            Duty.FINALIZE: self.prof_if.finalize_trace,
+            Duty.DELETE: self.prof_if.delete_trace,
+        }[duty]()
+
+    def _say_nothing_recorded(self) -> None:
+        if not isinstance(self.schedule, schedule_class):
+            return
+        first = self.schedule.neutral().first_recorded_step
+        if self.step_num < first:
+            print_warning(
+                f"Nothing was recorded: the schedule records from step {first} on (counted from 0), but step() was "
+                f"called only {self.step_num} times. Reduce skip_first, wait or warmup, or train longer."
+            )
+
+    def _describe_schedule(self) -> dict[str, int] | None:
+        return self._own_schedule.describe() if isinstance(self._own_schedule, schedule_class) else {}
+
+
+def _check_function(schedule: Callable[[int], ProfilerAction]) -> None:
+    """Warn before training when a schedule given as a function records none of its first steps."""
+    saves = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+    try:
+        if any(schedule(step) in saves for step in range(_LOOK_AHEAD)):
+            return
+    except Exception:  # user code: whatever it raises it will raise again in the training loop
+        return
+    warnings.warn(
+        f"the schedule records none of the first {_LOOK_AHEAD} steps: no profile will be written", stacklevel=4
+    )
+
+
+def tensorboard_trace_handler(
+    dir_name: str | None = None,
+    worker_name: str | None = None,
+    analyse_flag: bool = True,
+    async_mode: bool = False,
+) -> Callable[[profile], None] | None:
+    """
+    Return a handler that writes deliverables; sets directory and worker of the process right away.
+
+    Parameters, messages and that side effect are those of torch_npu_profiler.md 1.7.
+    """
+    return _make_handler(dir_name, worker_name, analyse_flag, async_mode)
+
+
+@never_raises
+def _make_handler(dir_name: Any, worker_name: Any, analyse_flag: Any, async_mode: Any) -> Callable[[profile], None]:
+    values, notices = normalise_handler(dir_name, worker_name, analyse_flag, async_mode)
+    show(notices)
+    PROCESS.configure(values.dir_name, values.worker_name)
+
+    @never_raises
+    def handler_fn(prof: profile) -> None:
+        if values.analyse_flag:
+            prof.prof_if.analyse(async_mode=values.async_mode)
+
+    return handler_fn

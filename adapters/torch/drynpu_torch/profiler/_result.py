@@ -1,0 +1,196 @@
+"""One result directory, from its creation to its deliverables."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from attrs import define, field
+from drynpu import OutputError, __version__
+from drynpu.chips import Chip, load_chip
+from drynpu.device import Clock
+from drynpu.kernels import RuleBook
+from drynpu.options import Activity, ProfilingRequest, Settings
+from drynpu.plugins import build_manager
+from drynpu.raw import ClockAnchors
+from drynpu.session import Outcome, Recording, Target, write_document, write_recording
+
+from drynpu_torch import device
+from drynpu_torch.capture import Capture, Captured, KinetoTracer
+from drynpu_torch.profiler._process import PROCESS
+
+__all__ = ["Result", "rank_id"]
+
+_PREFIX = "torch"
+
+
+def rank_id() -> str | int | None:
+    """Return the rank as the vendor does: the text of RANK, else the process group's rank, else None."""
+    if "RANK" in os.environ:
+        return os.environ["RANK"]
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized():
+        return int(distributed.get_rank())
+    return None
+
+
+@define(kw_only=True)
+class Result:
+    """
+    A recording and the directory it goes to.
+
+    The duties come in the order of the session's action table: :meth:`init`, :meth:`start`, :meth:`step` at every
+    step boundary, :meth:`stop`, :meth:`finalize`; :meth:`delete` removes a directory without data.
+    """
+
+    request: ProfilingRequest
+    raw_only: bool = False
+    settings: Settings = field(factory=lambda: Settings.from_environ(os.environ))
+    path: Path | None = None
+    outcome: Outcome | None = None
+    _chip: Chip | None = None
+    _capture: Capture | None = None
+    _captured: Captured | None = None
+    _anchors: ClockAnchors | None = None
+    _live_bytes: int = 0
+
+    def init(self) -> None:
+        """
+        Create the result directory.
+
+        Raises
+        ------
+        OutputError
+            If it cannot be created; the message names the path and the reason.
+        ChipError
+            If the chip of the settings does not exist.
+        """
+        self._chip = load_chip(self.settings.chip, extra_files=build_manager().chip_files())
+        path = PROCESS.result_directory(raw_only=self.raw_only)
+        try:
+            path.mkdir(mode=0o750, parents=True)
+        except OSError as error:
+            raise OutputError(
+                f"cannot create the result directory {path}: {error.strerror}. Choose a writable directory with "
+                "tensorboard_trace_handler(dir_name) or ASCEND_WORK_PATH."
+            ) from error
+        self.path, self.outcome = path, None
+
+    def start(self) -> None:
+        """Start recording. Raises `CaptureError` if another profiler is active."""
+        switches = self.request.switches
+        if self._chip is None:
+            return
+        self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
+        self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
+        capture = Capture(tracer=KinetoTracer(memory=switches.profile_memory, stack=switches.with_stack))
+        capture.start()
+        self._capture = capture
+        device.state().recorder = capture.marks
+
+    @property
+    def recording(self) -> bool:
+        """Whether operators are being recorded right now."""
+        return self._capture is not None
+
+    def warm_up(self) -> None:
+        """Start and stop the tracer once: its first start loads libraries."""
+        tracer = KinetoTracer()
+        tracer.start()
+        tracer.stop()
+
+    def step(self) -> None:
+        """Tell that a step has ended while recording."""
+        if self._capture is not None:
+            self._capture.step()
+
+    def stop(self) -> None:
+        """Stop recording and keep what was recorded."""
+        if self._capture is None:
+            return
+        device.state().recorder = None
+        self._captured, self._capture = self._capture.stop(), None
+
+    def finalize(self, info: Mapping[str, object], metadata: Mapping[str, object]) -> None:
+        """Simulate, and write the raw data, ``profiler_info*.json`` and ``profiler_metadata.json``."""
+        if self.path is None:
+            return
+        rank = rank_id()
+        document = dict(info)
+        if self._captured is not None and self._anchors is not None and self._chip is not None:
+            self.outcome = self._write(self._captured, self._anchors, self._chip, rank)
+            document["start_info"] = {
+                "syscnt_enable": False,
+                "freq": 100,
+                "start_cnt": 0,
+                "start_monotonic": self._anchors.monotonic_raw_ns,
+            }
+            document["end_info"] = {
+                "collectionTimeEnd": self.outcome.end_ns,
+                "MonotonicTimeEnd": self.outcome.end_ns - self._anchors.offset_ns,
+            }
+            metadata = {**metadata, "drynpu": self.outcome.describe()}
+        document["torch_npu_version"] = f"{torch.__version__.split('+')[0]}+drynpu{__version__}"
+        document["cann_version"] = "not known"
+        suffix = "" if rank is None else f"_{rank}"
+        if rank is not None:
+            document["rank_id"] = rank
+        write_document(self.path / f"profiler_info{suffix}.json", json.dumps(document, indent=4))
+        write_document(self.path / "profiler_metadata.json", json.dumps(metadata))
+        self._captured = None
+
+    def delete(self) -> None:
+        """Remove the result directory."""
+        if self.path is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self.path = None
+
+    def _write(self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None) -> Outcome:
+        assert self.path is not None  # narrowed by finalize
+        recording = Recording(
+            operators=captured.operators,
+            allocations=captured.allocations,
+            marks=tuple(captured.marks.marks),
+            streams=tuple(captured.marks.streams),
+            begin_ns=min(captured.begin_ns, anchors.collection_begin_us * 1000),
+            end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
+            live_before_bytes=self._live_bytes,
+        )
+        target = Target(
+            directory=self.path,
+            framework=_PREFIX,
+            pid=os.getpid(),
+            device_id=int(torch.npu.current_device()),
+            rank_id=int(rank) if rank is not None else -1,
+            prof_number=next(PROCESS.prof_numbers),
+            host_data=Activity.HOST in self.request.activities,
+            device_data=Activity.DEVICE in self.request.activities,
+        )
+        rules = RuleBook(build_manager().kernel_rules("torch"))
+        return write_recording(
+            recording,
+            target,
+            request=self.request,
+            chip=chip,
+            clock=Clock(self.settings.clock.value),
+            seed=self.settings.seed,
+            anchors=anchors,
+            plan=rules.plan,
+        )
+
+
+def _live_device_bytes() -> int:
+    """Return the bytes of all live tensors, each storage once: what the device holds when a recording begins."""
+    seen: dict[int, int] = {}
+    for value in gc.get_objects():
+        if isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_meta:
+            storage = value.untyped_storage()
+            seen[storage.data_ptr()] = storage.nbytes()
+    return sum(seen.values())
+
+

@@ -1,0 +1,36 @@
+"""What a run says at its end: where the step time went, and what was written."""
+
+from __future__ import annotations
+
+import atexit
+import os
+from pathlib import Path
+
+from drynpu import DrynpuError
+from drynpu.options import Settings
+
+from drynpu_torch.profiler._messages import print_error
+
+__all__ = ["announce"]
+
+_FINISHED: list[Path] = []
+"""Result directories of this process in order; shown once, when it ends."""
+
+
+def announce(path: Path) -> None:
+    """Remember a result directory for the summary at the end of the process."""
+    if not _FINISHED:
+        atexit.register(_show)
+    _FINISHED.append(path)
+
+
+def _show() -> None:
+    try:
+        if Settings.from_environ(os.environ).quiet or os.environ.get("RANK", "0") != "0":
+            return
+        from drynpu.tables import load_profile
+        from drynpu.views import print_summary
+
+        print_summary(load_profile(_FINISHED[-1]), others=_FINISHED[:-1])
+    except (DrynpuError, OSError) as error:  # the run itself has succeeded
+        print_error(f"no summary: {error}")

@@ -1,0 +1,28 @@
+"""The life of a profiling session: actions, simulation of what was captured, raw records on disk."""
+
+from __future__ import annotations
+
+from drynpu.session._actions import Duty, Irregularity, Transition, transition
+from drynpu.session._counters import METRIC_NAMES
+from drynpu.session._lower import Lowered, lower
+from drynpu.session._recording import Outcome, Recording, Target, write_document, write_recording
+from drynpu.session._simulate import DEFAULT_STREAM, HostMark, Simulation, simulate
+
+__all__ = [
+    "DEFAULT_STREAM",
+    "METRIC_NAMES",
+    "Duty",
+    "HostMark",
+    "Irregularity",
+    "Lowered",
+    "Outcome",
+    "Recording",
+    "Simulation",
+    "Target",
+    "Transition",
+    "lower",
+    "simulate",
+    "transition",
+    "write_document",
+    "write_recording",
+]

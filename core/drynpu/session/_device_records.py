@@ -1,0 +1,121 @@
+"""Device side of a PROF directory: task starts and ends, counters, step marks, memory and frequency samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from drynpu.chips import Chip
+from drynpu.kernels import Copy, KernelSpec, TaskType
+from drynpu.raw import MODEL_ID_NONE, SqeType, StarsFunction, family, pack_stars_header
+from drynpu.session._host_records import task_numbers
+from drynpu.session._simulate import DEFAULT_STREAM, Simulation
+
+__all__ = ["device_records", "step_records"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[np.void]
+
+_SQE_TYPES: Mapping[TaskType, SqeType] = {
+    TaskType.AI_CORE: SqeType.AI_CORE,
+    TaskType.AI_VECTOR_CORE: SqeType.AIV,
+    TaskType.MIX_AIC: SqeType.AI_CORE,
+    TaskType.MIX_AIV: SqeType.AIV,
+    TaskType.AI_CPU: SqeType.AI_CPU,
+    TaskType.DSA: SqeType.DSA,
+    TaskType.MEMCPY: SqeType.SDMA,
+}
+_STEP_START, _STEP_END = 60_000, 60_001
+_APP_MODULE = 33
+"""ENUM_MODULE id of APP (cann_msprof.md 4.6): what the process asked for."""
+_SAMPLE_HZ = 50
+"""Rate of the memory samples under profile_memory (torch_npu_profiler.md 1.6)."""
+
+
+def device_records(
+    simulation: Simulation, chip: Chip, *, device_cntvct: int, memory_samples: bool
+) -> dict[str, Records]:
+    """Return the records of every device family but the counters, keyed by family name; ticks are raw."""
+    task_id, batch = task_numbers(simulation)
+    start = simulation.schedule.kernel_start_ticks + device_cntvct
+    records = {
+        "stars_soc": _stars(simulation, task_id, start),
+        "ts_track_flip": _flips(simulation, task_id, batch, start),
+        "lpm_freq": _frequency(simulation, chip, device_cntvct),
+    }
+    if memory_samples:
+        records |= _memory_samples(simulation, device_cntvct)
+    return records
+
+
+def _sqe_type(kernel: KernelSpec, task_type: TaskType) -> SqeType:
+    if kernel.copy in (Copy.HOST_TO_DEVICE, Copy.DEVICE_TO_HOST):
+        return SqeType.PCIE_DMA
+    return _SQE_TYPES[task_type]
+
+
+def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) -> Records:
+    kernels = simulation.lowered.kernels
+    types = [int(_sqe_type(*of)) for of in zip(kernels, simulation.task_types, strict=True)]
+    sqe = np.array(types or [0])[simulation.lowered.launch_kernel]
+    halves = []
+    for function, tick in ((StarsFunction.TASK_START, start), (StarsFunction.TASK_END, start + simulation.kernel_ticks)):
+        rows = family("stars_soc").new(len(start))
+        rows["stream_id"], rows["task_id"], rows["tick"] = simulation.stream, task_id, tick
+        rows["header"] = pack_stars_header(int(function), np.arange(len(start)), sqe)
+        halves.append(rows)
+    both = np.concatenate(halves)
+    # On a tie the end of one task comes before the start of the next.
+    ending = np.concatenate([np.ones(len(start)), np.zeros(len(start))])
+    return both[np.lexsort((ending, both["tick"]))]
+
+
+def _flips(
+    simulation: Simulation, task_id: npt.NDArray[np.uint16], batch: npt.NDArray[np.uint16], start: I64
+) -> Records:
+    turns = np.flatnonzero((task_id == 0) & (batch > 0))
+    rows = family("ts_track_flip").new(len(turns))
+    rows["tick"], rows["stream_id"] = start[turns], simulation.stream[turns]
+    rows["flip_number"], rows["task_id"] = batch[turns], task_id[turns]
+    return rows
+
+
+def _frequency(simulation: Simulation, chip: Chip, device_cntvct: int) -> Records:
+    rows = family("lpm_freq").new(1)
+    rows["count"] = 1
+    rows["points"][0, 0] = (device_cntvct, chip.aic_mhz)
+    return rows
+
+
+def step_records(simulation: Simulation, steps: tuple[tuple[int, int, int], ...], device_cntvct: int) -> Records:
+    """
+    Mark explicit steps ``(step id, start_ns, end_ns)`` in the step trace (tags 60000 and 60001).
+
+    Times are those of the recording's host timeline (Unix ns).
+    """
+    rows = family("ts_track_step").new(2 * len(steps))
+    for number, (step_id, *bounds) in enumerate(steps):
+        for half, time_ns in enumerate(bounds):
+            row = rows[2 * number + half]
+            row["tick"] = device_cntvct + round((time_ns - simulation.base_ns) / simulation.tick_ns)
+            row["index_id"], row["model_id"], row["stream_id"] = step_id, MODEL_ID_NONE, DEFAULT_STREAM
+            row["tag_id"] = (_STEP_START, _STEP_END)[half]
+    return rows
+
+
+def _memory_samples(simulation: Simulation, device_cntvct: int) -> dict[str, Records]:
+    """Sample what the allocator has reserved; nothing else of the device's memory is known, so nothing is added."""
+    memory = simulation.memory
+    if not len(memory.time_ns):
+        return {}
+    period_ns = 1_000_000_000 // _SAMPLE_HZ
+    times = np.arange(simulation.begin_ns, simulation.end_ns + 1, period_ns)
+    position = np.searchsorted(simulation.warp(memory.time_ns), times, side="right") - 1
+    reserved = memory.reserved_bytes[np.maximum(position, 0)]
+    ticks = device_cntvct + ((times - simulation.base_ns) / simulation.tick_ns).astype(np.int64)
+    total = family("npu_mem").new(len(times))
+    total["hbm_bytes"], total["tick"] = reserved, ticks
+    module = family("npu_module_mem").new(len(times))
+    module["module_id"], module["tick"], module["reserved_bytes"] = _APP_MODULE, ticks, reserved
+    return {"npu_mem": total, "npu_module_mem": module}

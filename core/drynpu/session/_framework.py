@@ -1,0 +1,109 @@
+"""The ``FRAMEWORK`` directory of a recording: operators, the task queue, allocator events."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+from drynpu.kernels import Operators
+from drynpu.raw import FrameworkRecord, OpRangeField, layouts, write_tlv
+from drynpu.session._simulate import DEFAULT_STREAM, Simulation
+
+__all__ = ["FrameworkOptions", "write_framework"]
+
+I64 = npt.NDArray[np.int64]
+
+_NPU = 20
+_MALLOC, _FREE, _BLOCK_FREE = 0, 1, 2
+_MARK_NAME = 1
+
+
+@frozen(kw_only=True)
+class FrameworkOptions:
+    """
+    What goes into the files.
+
+    ``prefix`` is the framework's name in file names (``torch``); ``keep_claimed`` keeps the operators by which
+    the CPU computed a kernel, which a device would not have run.
+    """
+
+    prefix: str
+    pid: int
+    launching_thread: int
+    device_id: int
+    to_raw_ns: int
+    record_shapes: bool
+    profile_memory: bool
+    keep_claimed: bool
+
+
+def write_framework(directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
+    """Write ``<prefix>.op_range``, ``<prefix>.op_mark`` and, with profile_memory, ``<prefix>.memory_usage``."""
+    directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+    _write_operators(directory / f"{options.prefix}.op_range", simulation, operators, options)
+    _write_queue(directory / f"{options.prefix}.op_mark", simulation, operators, options)
+    if options.profile_memory:
+        _write_memory(directory / f"{options.prefix}.memory_usage", simulation, options)
+
+
+def _write_operators(path: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
+    rows = np.arange(len(operators)) if options.keep_claimed else np.flatnonzero(~simulation.lowered.claimed)
+    fixed = np.zeros(len(rows), layouts.OP_RANGE)
+    fixed["start"] = simulation.op_start_ns[rows] + options.to_raw_ns
+    fixed["end"] = simulation.op_end_ns[rows] + options.to_raw_ns
+    fixed["sequence"], fixed["scope"] = operators.sequence[rows], operators.scope[rows]
+    fixed["pid"], fixed["forward_tid"] = options.pid, operators.fwd_thread[rows]
+    fixed["start_tid"] = fixed["end_tid"] = operators.thread[rows]
+    key = np.stack([operators.name[rows], operators.signature[rows], operators.stack[rows]], 1)
+    distinct, index = np.unique(key, axis=0, return_inverse=True)
+    texts = [_op_text(operators, *row, record_shapes=options.record_shapes) for row in distinct.tolist()]
+    write_tlv(path, FrameworkRecord.OP_RANGE, fixed, index.reshape(-1).astype(np.int64), texts)
+
+
+def _op_text(operators: Operators, name: int, signature: int, stack: int, *, record_shapes: bool) -> dict[int, str]:
+    text = {int(OpRangeField.NAME): operators.names[name]}
+    if record_shapes and signature >= 0:
+        dtypes, shapes = operators.texts[signature]
+        text |= {int(OpRangeField.INPUT_DTYPES): dtypes, int(OpRangeField.INPUT_SHAPES): shapes}
+    if stack >= 0 and operators.stacks[stack]:
+        text[int(OpRangeField.CALL_STACK)] = operators.stacks[stack]
+    return text
+
+
+def _write_queue(path: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
+    s, lowered, rows = simulation.schedule, simulation.lowered, simulation.rows
+    n = len(rows)
+    thread = operators.thread[lowered.dispatch_op]
+    fixed = np.zeros((4, n), layouts.OP_MARK)
+    times = (s.enqueue_start_ns, s.enqueue_end_ns, s.dequeue_start_ns, s.dequeue_end_ns)
+    for category, time in enumerate(times):
+        fixed[category]["time"] = time[rows] + options.to_raw_ns
+        fixed[category]["category"] = category
+        fixed[category]["tid"] = thread if category < 2 else options.launching_thread
+    fixed["correlation_id"], fixed["pid"] = np.arange(1, n + 1), options.pid
+    flat = fixed.ravel()
+    order = np.lexsort((flat["category"], flat["time"]))
+    texts = [{_MARK_NAME: p.api} for p in lowered.plans]
+    index = np.tile(lowered.dispatch_plan, 4)
+    write_tlv(path, FrameworkRecord.OP_MARK, flat[order], index[order], texts)
+
+
+def _write_memory(path: Path, simulation: Simulation, options: FrameworkOptions) -> None:
+    """An allocation is one record, a release two: the block leaves the pool, then the tensor's memory is free."""
+    m = simulation.memory
+    release = np.flatnonzero(m.size_bytes < 0)
+    rows = np.concatenate([np.arange(len(m.time_ns)), release])
+    action = np.concatenate([np.where(m.size_bytes < 0, _BLOCK_FREE, _MALLOC), np.full(len(release), _FREE)])
+    order = np.lexsort((np.arange(len(rows)) >= len(m.time_ns), rows))
+    rows, action = rows[order], action[order]
+    fixed = np.zeros(len(rows), layouts.MEMORY_USAGE)
+    fixed["pointer"] = m.address[rows].astype(np.int64)
+    fixed["time"] = simulation.warp(m.time_ns)[rows] + options.to_raw_ns
+    fixed["size_bytes"] = m.size_bytes[rows]
+    fixed["total_allocated_bytes"] = fixed["total_active_bytes"] = m.allocated_bytes[rows]
+    fixed["total_reserved_bytes"] = m.reserved_bytes[rows]
+    fixed["stream"], fixed["device_type"], fixed["device_index"] = DEFAULT_STREAM, _NPU, options.device_id
+    fixed["action"], fixed["tid"], fixed["pid"] = action, m.thread[rows], options.pid
+    write_tlv(path, FrameworkRecord.MEMORY_USAGE, fixed)

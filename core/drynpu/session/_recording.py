@@ -1,0 +1,220 @@
+"""A recording becomes a directory: lower, simulate, write the raw records."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+from attrs import frozen
+from drynpu import __version__
+from drynpu.chips import Chip
+from drynpu.device import Clock
+from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Signature
+from drynpu.options import Level, ProfilingRequest
+from drynpu.raw import ClockAnchors, ProfWriter
+from drynpu.session._controls import device_info, host_info, sample
+from drynpu.session._counters import counter_records
+from drynpu.session._device_records import device_records, step_records
+from drynpu.session._framework import FrameworkOptions, write_framework
+from drynpu.session._host_records import HostThreads, host_records
+from drynpu.session._lower import lower
+from drynpu.session._simulate import HostMark, Simulation, simulate
+from drynpu.session._texts import TextIds, TypeIds
+
+__all__ = ["Outcome", "Recording", "Target", "write_document", "write_recording"]
+
+_STEP_PREFIX = "ProfilerStep#"
+
+
+@frozen(eq=False, kw_only=True)
+class Recording:
+    """What an adapter captured, on the measured host timeline (Unix ns). ``marks`` as for :func:`simulate`."""
+
+    operators: Operators
+    allocations: Allocations
+    begin_ns: int
+    end_ns: int
+    marks: tuple[HostMark, ...] = ()
+    streams: tuple[tuple[int, int, int], ...] = ()
+    live_before_bytes: int = 0
+
+
+@frozen(kw_only=True)
+class Target:
+    """Where a recording goes and who made it. ``framework`` is the prefix of the files in ``FRAMEWORK``."""
+
+    directory: Path
+    framework: str
+    pid: int
+    device_id: int = 0
+    rank_id: int = -1
+    prof_number: int = 0
+    host_data: bool = True
+    device_data: bool = True
+
+
+@frozen(kw_only=True)
+class Outcome:
+    """What was written, and what of it is simulated."""
+
+    directory: Path
+    prof_path: Path | None
+    chip: str
+    clock: str
+    seed: int
+    end_ns: int
+    kernels: int
+    unmapped: Mapping[str, int]
+
+    def describe(self) -> dict[str, object]:
+        """Return the note that goes into the metadata, so that nobody takes modelled numbers for measured ones."""
+        return {
+            "version": __version__,
+            "chip": self.chip,
+            "clock": self.clock,
+            "seed": self.seed,
+            "model": MODEL_VERSION,
+            "simulated": ["kernel times", "counters", "queue and CANN API times", "device memory reservation"],
+            "measured": ["operators", "shapes", "threads", "tensor sizes"]
+            + (["host times"] if self.clock == Clock.WALL.value else ["host times between operators"]),
+            "unmapped_operators": dict(self.unmapped),
+        }
+
+
+def write_recording(
+    recording: Recording,
+    target: Target,
+    *,
+    request: ProfilingRequest,
+    chip: Chip,
+    clock: Clock,
+    seed: int,
+    anchors: ClockAnchors,
+    plan: Callable[[Signature], KernelPlan],
+) -> Outcome:
+    """
+    Simulate a recording and write ``FRAMEWORK/`` and ``PROF_*/`` below ``target.directory``.
+
+    ``anchors`` tie Unix time to the device's counter; ``plan`` maps an operator call to its kernels. The same
+    recording, chip, clock and seed give the same device data bit for bit.
+    """
+    lowered = lower(recording.operators, plan)
+    simulation = simulate(
+        recording.operators,
+        recording.allocations,
+        lowered,
+        chip=chip,
+        clock=clock,
+        seed=seed,
+        begin_ns=recording.begin_ns,
+        end_ns=recording.end_ns,
+        base_ns=anchors.collection_begin_us * 1000,
+        marks=recording.marks,
+        streams=recording.streams,
+        live_before_bytes=recording.live_before_bytes,
+    )
+    launching = int(recording.operators.thread.max(initial=target.pid)) + 1
+    if target.host_data:
+        write_framework(
+            target.directory / "FRAMEWORK",
+            simulation,
+            recording.operators,
+            FrameworkOptions(
+                prefix=target.framework,
+                pid=target.pid,
+                launching_thread=launching,
+                device_id=target.device_id,
+                to_raw_ns=-anchors.offset_ns,
+                record_shapes=request.switches.record_shapes,
+                profile_memory=request.switches.profile_memory,
+                keep_claimed=clock is Clock.WALL,
+            ),
+        )
+    prof_path = None
+    if target.device_data:
+        prof_path = _write_prof(recording, simulation, target, request, chip, anchors, HostThreads(launching=launching))
+    return Outcome(
+        directory=target.directory,
+        prof_path=prof_path,
+        chip=chip.name,
+        clock=clock.value,
+        seed=seed,
+        end_ns=simulation.end_ns,
+        kernels=len(lowered.launch_kernel),
+        unmapped=lowered.unmapped,
+    )
+
+
+def _write_prof(
+    recording: Recording,
+    simulation: Simulation,
+    target: Target,
+    request: ProfilingRequest,
+    chip: Chip,
+    anchors: ClockAnchors,
+    threads: HostThreads,
+) -> Path:
+    begun = datetime.fromtimestamp(recording.begin_ns / 1e9)
+    writer = ProfWriter.create(target.directory, index=target.prof_number, pid=target.pid, now=begun)
+    writer.write_controls(
+        host_info(target, chip),
+        [device_info(target, chip)],
+        sample(request, chip, target),
+        anchors,
+        simulation.end_ns,
+    )
+    if request.level is not Level.NONE:
+        texts, types = TextIds(), TypeIds()
+        host = host_records(
+            simulation,
+            recording.operators,
+            level=request.level,
+            threads=threads,
+            device_id=target.device_id,
+            to_raw_ns=-anchors.offset_ns,
+            texts=texts,
+            types=types,
+        )
+        for family, records in host.items():
+            writer.write(family, records)
+        device = device_records(
+            simulation, chip, device_cntvct=anchors.device_cntvct, memory_samples=request.switches.profile_memory
+        )
+        device["ts_track_step"] = step_records(simulation, _steps(recording, simulation), anchors.device_cntvct)
+        device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
+        for family, records in device.items():
+            writer.write(family, records, device_id=target.device_id)
+        writer.write_dictionaries(texts.hashes, types.types)
+    return writer.path
+
+
+def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int, int], ...]:
+    operators = recording.operators
+    numbers = {
+        index: int(name.removeprefix(_STEP_PREFIX))
+        for index, name in enumerate(operators.names)
+        if name.startswith(_STEP_PREFIX) and name.removeprefix(_STEP_PREFIX).isdigit()
+    }
+    rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
+    return tuple(
+        (numbers[int(operators.name[row])], int(simulation.op_start_ns[row]), int(simulation.op_end_ns[row]))
+        for row in rows
+    )
+
+
+def write_document(path: Path, text: str) -> None:
+    """Write a small text file through a temporary name, mode 0640, so that it is whole or not there."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise

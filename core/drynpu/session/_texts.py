@@ -1,0 +1,57 @@
+"""The dictionaries of a recording: text ids and type ids, collected while records are built."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from drynpu.raw import Level, NodeType, RuntimeType, hash_text
+
+__all__ = ["TextIds", "TypeIds"]
+
+
+@define
+class TextIds:
+    """64-bit ids of strings (``hash_dic``)."""
+
+    hashes: dict[int, str] = field(factory=dict)
+
+    def of(self, texts: Sequence[str]) -> npt.NDArray[np.uint64]:
+        """Return the ids of *texts*, shape ``[len(texts)]``, and remember them."""
+        ids = [hash_text(text) for text in texts]
+        self.hashes.update(zip(ids, texts, strict=True))
+        return np.array(ids, np.uint64)
+
+
+@define
+class TypeIds:
+    """Numbers of API names and task types per level (``type_info_dic``), given out in order of appearance."""
+
+    types: dict[tuple[int, int], str] = field(factory=dict)
+    _known: dict[tuple[int, str], int] = field(factory=dict)
+
+    def api(self, level: Level, name: str) -> int:
+        """Return the type id of an API; ``launch`` of the node level has a fixed one."""
+        if level is Level.NODE and name == "launch":
+            return self._put(level, name, int(NodeType.LAUNCH))
+        return self._number(level, name, int(RuntimeType.FIRST_API) if level is Level.RUNTIME else 1)
+
+    def task(self, name: str) -> int:
+        """Return the type id of a runtime task type such as ``KERNEL_AICORE``."""
+        return self._number(Level.RUNTIME, name, 1)
+
+    def _number(self, level: Level, name: str, first: int) -> int:
+        if (int(level), name) in self._known:
+            return self._known[int(level), name]
+        taken = {number for of, number in self.types if of == int(level)}
+        number = first
+        while number in taken:
+            number += 1
+        return self._put(level, name, number)
+
+    def _put(self, level: Level, name: str, number: int) -> int:
+        self.types[int(level), number] = name
+        self._known[int(level), name] = number
+        return number
