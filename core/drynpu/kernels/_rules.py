@@ -52,9 +52,10 @@ class RuleBook:
         """
         # Attributes by their spelling: 1, 1.0 and True are equal to Python and not to an operator.
         key = (signature.name, signature.inputs, repr(signature.attributes), signature.placement)
-        if key not in self._plans:
-            self._plans[key] = self._work_out(signature)
-        return self._plans[key]
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._work_out(signature)
+        return plan
 
     def _work_out(self, signature: Signature) -> KernelPlan:
         if signature.placement is Placement.HOST:
@@ -64,7 +65,8 @@ class RuleBook:
         if signature.name in self._no_kernel:
             return _NOTHING
         named = self._rules.get(signature.name)
-        for rule in (*((named,) if named else ()), *self._fallbacks):
+        candidates: tuple[Rule, ...] = self._fallbacks if named is None else (named, *self._fallbacks)
+        for rule in candidates:
             plan = rule(signature)
             if plan is not None:
                 return plan

@@ -201,6 +201,7 @@ class KernelCost:
 
     Identities (device_and_cost_model.md 3.1): ``aic_cycles = aic_time_ns * aic_mhz/1000 * block_num``;
     each pipe time lies in [0, engine time]; ``duration_ns`` is at least every engine time.
+    Unified chips have one engine, whose time stands in both ``aic_time_ns`` and ``aiv_time_ns`` (see ``cost``).
     """
 
     duration_ns: float

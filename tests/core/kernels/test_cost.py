@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drynpu.chips import Chip, known_chips, load_chip
+from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost, task_type_on
+
+CHIPS = known_chips()
+SPLIT = tuple(chip for chip in CHIPS if chip.split)
+UNIFIED = tuple(chip for chip in CHIPS if not chip.split)
+AIC_PIPES = ("mac_ns", "aic_scalar_ns", "mte1_ns", "aic_mte2_ns", "fixpipe_ns")
+AIV_PIPES = ("vec_ns", "aiv_scalar_ns", "aiv_mte2_ns", "mte3_ns")
+MOVING = {TaskType.MEMCPY, TaskType.DSA, TaskType.AI_CPU}
+
+tensors = st.builds(
+    TensorDesc,
+    st.lists(st.integers(0, 4096), max_size=3).map(tuple),
+    st.sampled_from(["FLOAT", "FLOAT16", "DT_BF16", "INT8", "INT32", "INT64", "BOOL", "COMPLEX64"]),
+)
+amounts = st.one_of(st.integers(0, 10**4), st.integers(0, 10**7), st.integers(0, 10**11))
+specs = st.builds(
+    KernelSpec,
+    name=st.just("k"),
+    op_type=st.just("K"),
+    task_type=st.sampled_from(TaskType),
+    inputs=st.lists(tensors, max_size=2).map(tuple),
+    outputs=st.lists(tensors, max_size=1).map(tuple),
+    cube_flops=amounts,
+    vector_ops=amounts,
+    bytes_read=amounts,
+    bytes_written=amounts,
+    cube_tiles=st.integers(0, 100),
+    hf32=st.booleans(),
+    copy=st.sampled_from(Copy),
+)
+chips = st.sampled_from(CHIPS)
+
+
+def vector(elements: int, dtype: str = "FLOAT", *, inputs: int = 1) -> KernelSpec:
+    tensor = TensorDesc((elements,), dtype)
+    return KernelSpec(
+        name="aclnnAdd_AddAiCore_Add",
+        op_type="Add",
+        task_type=TaskType.AI_VECTOR_CORE,
+        inputs=(tensor,) * inputs,
+        outputs=(tensor,),
+        vector_ops=elements,
+        bytes_read=inputs * tensor.size_bytes,
+        bytes_written=tensor.size_bytes,
+    )
+
+
+def matmul(m: int, n: int, k: int, dtype: str = "DT_BF16", task_type: TaskType = TaskType.AI_CORE) -> KernelSpec:
+    a, b, c = TensorDesc((m, k), dtype), TensorDesc((k, n), dtype), TensorDesc((m, n), dtype)
+    return KernelSpec(
+        name="aclnnMatmul_MatMulV3Common_MatMulV3",
+        op_type="MatMulV3",
+        task_type=task_type,
+        inputs=(a, b),
+        outputs=(c,),
+        cube_flops=2 * m * n * k,
+        bytes_read=a.size_bytes + b.size_bytes,
+        bytes_written=c.size_bytes,
+        cube_tiles=math.ceil(m / 128) * math.ceil(n / 256),
+    )
+
+
+@given(specs, chips)
+@settings(max_examples=400, deadline=None)
+def test_pipes_lie_in_their_engine_and_engines_in_the_duration(spec: KernelSpec, chip: Chip) -> None:
+    c = cost(spec, chip)
+    assert math.isfinite(c.duration_ns)
+    assert 0 <= c.aic_time_ns < c.duration_ns
+    assert 0 <= c.aiv_time_ns < c.duration_ns
+    for pipe in AIC_PIPES:
+        assert 0 <= getattr(c, pipe) <= c.aic_time_ns
+    for pipe in AIV_PIPES:
+        assert 0 <= getattr(c, pipe) <= c.aiv_time_ns
+    assert 0 <= c.aic_icache_miss_rate <= 1
+    assert 0 <= c.aiv_icache_miss_rate <= 1
+
+
+@given(specs, chips)
+@settings(max_examples=300, deadline=None)
+def test_block_numbers_fit_the_chip(spec: KernelSpec, chip: Chip) -> None:
+    c = cost(spec, chip)
+    kind = task_type_on(spec.task_type, chip)
+    cores = chip.cube_cores if kind in {TaskType.AI_CORE, TaskType.MIX_AIC} else chip.vector_cores
+    assert 0 <= c.block_num <= cores
+    assert (c.block_num == 0) is (kind in {TaskType.MEMCPY, TaskType.DSA})
+    assert c.mix_block_num == (2 * c.block_num if kind is TaskType.MIX_AIC else 0)
+    assert c.mix_block_num <= chip.vector_cores
+
+
+@given(specs, chips)
+@settings(max_examples=300, deadline=None)
+def test_only_the_engines_of_the_task_type_run(spec: KernelSpec, chip: Chip) -> None:
+    c = cost(spec, chip)
+    runs_cube = spec.task_type not in MOVING and (not chip.split or spec.task_type.value in {"AI_CORE", "MIX_AIC"})
+    runs_vector = spec.task_type not in MOVING and (not chip.split or spec.task_type is not TaskType.AI_CORE)
+    assert (c.aic_time_ns > 0) is runs_cube
+    assert (c.aiv_time_ns > 0) is runs_vector
+
+
+@pytest.mark.parametrize("work", ["cube_flops", "vector_ops", "bytes_read", "bytes_written"])
+@given(spec=specs, chip=chips, more=amounts)
+@settings(max_examples=150, deadline=None)
+def test_more_work_is_never_faster(work: str, spec: KernelSpec, chip: Chip, more: int) -> None:
+    # Whether a unified kernel has products decides its layout, as its kind does on split chips.
+    if work == "cube_flops" and spec.cube_flops == 0:
+        spec = evolve(spec, cube_flops=1)
+    larger = evolve(spec, **{work: getattr(spec, work) + more})
+    before, after = cost(spec, chip), cost(larger, chip)
+    tiny = 1 - 1e-12
+    assert after.duration_ns >= before.duration_ns * tiny
+    assert after.block_num >= before.block_num
+    assert after.aic_time_ns >= before.aic_time_ns * tiny
+    assert after.aiv_time_ns >= before.aiv_time_ns * tiny
+
+
+@given(specs, st.sampled_from(UNIFIED))
+@settings(max_examples=150, deadline=None)
+def test_unified_chips_have_one_engine(spec: KernelSpec, chip: Chip) -> None:
+    c = cost(spec, chip)
+    assert c.aic_time_ns == c.aiv_time_ns
+    assert (c.fixpipe_ns, c.aiv_scalar_ns, c.aiv_mte2_ns, c.aiv_icache_miss_rate) == (0, 0, 0, 0)
+    assert task_type_on(spec.task_type, chip) in {TaskType.AI_CORE, *MOVING}
+
+
+@pytest.mark.parametrize("chip", SPLIT, ids=lambda c: c.name)
+def test_split_chips_report_the_task_type_as_it_is(chip: Chip) -> None:
+    assert [task_type_on(t, chip) for t in TaskType] == list(TaskType)
+
+
+def test_mac_time_is_arithmetic() -> None:
+    spec = matmul(4096, 2048, 1024)
+    c = cost(spec, load_chip("910B4"))
+    floor_ns = spec.cube_flops / (8192 * 1.650 * 20)
+    assert 1.01 <= c.mac_ns / floor_ns <= 1.06
+    assert c.block_num == 20
+    # device_and_cost_model.md 3.2, p5 .. max of AI_CORE
+    assert 0.56 <= c.mac_ns / c.aic_time_ns <= 0.90
+    assert 0.34 <= c.aic_scalar_ns / c.aic_time_ns <= 0.58
+    assert 0.42 <= c.mte1_ns / c.aic_time_ns <= 0.75
+    assert 0.46 <= c.aic_mte2_ns / c.aic_time_ns <= 0.97
+
+
+def test_few_tiles_use_few_cores_and_take_longer() -> None:
+    spec, chip = matmul(4096, 4096, 4096), load_chip("910B2")
+    half = cost(evolve(spec, cube_tiles=12), chip)
+    assert half.block_num == 12
+    assert half.mac_ns == pytest.approx(2 * cost(spec, chip).mac_ns, rel=0.01)
+
+
+def test_tiles_are_estimated_from_the_output_when_not_given() -> None:
+    chip = load_chip("910B2")
+    assert cost(evolve(matmul(256, 512, 64), cube_tiles=0), chip).block_num == 4
+    assert cost(evolve(matmul(256, 512, 64), cube_tiles=0, outputs=()), chip).block_num == 24
+
+
+@pytest.mark.parametrize(
+    ("dtype", "hf32", "slower"),
+    [
+        ("FLOAT16", False, 1.0),
+        ("DT_BF16", False, 1.0),
+        ("FLOAT", True, 2.0),
+        ("FLOAT", False, 1 / 0.28),
+        ("INT8", False, 0.5),
+    ],
+)
+def test_operand_type_sets_the_cube_rate(dtype: str, hf32: bool, slower: float) -> None:
+    chip = load_chip("910B2")
+    base = cost(matmul(8192, 8192, 8192), chip).mac_ns
+    other = cost(evolve(matmul(8192, 8192, 8192, dtype), hf32=hf32), chip).mac_ns
+    assert other / base == pytest.approx(slower, rel=0.001)
+
+
+def test_shape_operands_do_not_set_the_cube_rate() -> None:
+    chip, spec = load_chip("910B2"), matmul(4096, 4096, 4096)
+    led = evolve(spec, inputs=(TensorDesc((4,), "INT32"), *spec.inputs))
+    assert cost(led, chip) == cost(spec, chip)
+
+
+def test_smallest_vector_kernel() -> None:
+    c = cost(vector(1), load_chip("910B2"))
+    assert c.block_num == 1
+    assert 1_200 <= c.duration_ns <= 1_500
+
+
+def test_fixed_cost_of_a_cube_kernel() -> None:
+    assert 2_000 <= cost(matmul(16, 16, 16), load_chip("910B2")).duration_ns <= 5_000
+
+
+@pytest.mark.parametrize(("elements", "blocks"), [(1, 1), (1024, 1), (4096, 4), (23232, 23), (10**6, 48)])
+def test_vector_blocks_follow_the_traffic(elements: int, blocks: int) -> None:
+    # Scalar times a FLOAT vector: measured 1, 1, 4, 23, 48 blocks on 48 cores.
+    assert cost(vector(elements), load_chip("910B2")).block_num == blocks
+
+
+def test_large_copy_reaches_the_measured_share_of_memory() -> None:
+    chip = load_chip("910B4")
+    spec = evolve(vector(400_000_000), vector_ops=0)
+    reached = (spec.bytes_read + spec.bytes_written) / cost(spec, chip).duration_ns
+    assert 0.77 <= reached / chip.memory_gbs <= 0.83
+    fill = evolve(spec, bytes_read=0)
+    assert 0.95 <= fill.bytes_written / cost(fill, chip).duration_ns / chip.memory_gbs <= 0.99
+
+
+def test_cache_serves_what_fits() -> None:
+    chip = load_chip("910B2")
+    inside, outside = vector(5_000_000), vector(100_000_000)
+    rate_in, rate_out = ((s.bytes_read + s.bytes_written) / cost(s, chip).duration_ns for s in (inside, outside))
+    assert rate_in > chip.memory_gbs > rate_out
+
+
+def test_copy_and_fill_show_their_pipes() -> None:
+    chip = load_chip("910B4")
+    copy = cost(evolve(vector(400_000_000), vector_ops=0), chip)
+    assert 0.4 <= copy.aiv_mte2_ns / copy.aiv_time_ns <= 0.65
+    assert 0.4 <= copy.mte3_ns / copy.aiv_time_ns <= 0.65
+    fill = cost(evolve(vector(400_000_000), vector_ops=0, bytes_read=0), chip)
+    assert fill.mte3_ns / fill.aiv_time_ns > 0.98
+    assert fill.aiv_mte2_ns == 0
+
+
+def test_half_precision_computes_twice_as_wide() -> None:
+    chip = load_chip("910B2")
+    wide, narrow = (
+        cost(evolve(vector(10**8, d), bytes_read=0, bytes_written=0), chip).vec_ns for d in ("FLOAT", "FLOAT16")
+    )
+    assert wide / narrow == pytest.approx(2, rel=0.01)
+
+
+def test_bf16_pays_for_its_conversion() -> None:
+    chip = load_chip("910B2")
+    f32, bf16 = (cost(vector(10**8, d, inputs=2), chip).vec_ns for d in ("FLOAT", "DT_BF16"))
+    assert bf16 / f32 == pytest.approx(4, rel=0.01)
+
+
+def test_mixed_kernel_is_bounded_by_its_vector_side() -> None:
+    chip = load_chip("910B4")
+    spec = evolve(matmul(4096, 2048, 1024, task_type=TaskType.MIX_AIC), vector_ops=3 * 10**9)
+    c = cost(spec, chip)
+    assert (c.block_num, c.mix_block_num) == (20, 40)
+    assert c.vec_ns > 0.9 * c.aiv_time_ns
+    assert 0.8 <= c.aic_time_ns / c.aiv_time_ns <= 0.9
+    assert c.mac_ns == pytest.approx(cost(matmul(4096, 2048, 1024), chip).mac_ns)
+
+
+def test_mixed_kernel_without_vector_work_waits_for_its_cube() -> None:
+    c = cost(matmul(4096, 2048, 1024, task_type=TaskType.MIX_AIC), load_chip("910B4"))
+    assert c.aiv_time_ns == c.aic_time_ns
+
+
+def test_vector_bias_on_a_cube_kernel_is_free_on_split_chips_only() -> None:
+    plain, biased = matmul(4096, 4096, 64), evolve(matmul(4096, 4096, 64), vector_ops=4096 * 4096)
+    assert cost(plain, load_chip("910B2")) == cost(biased, load_chip("910B2"))
+    assert cost(biased, load_chip("910A")).vec_ns > cost(plain, load_chip("910A")).vec_ns
+
+
+def test_aicpu_takes_tens_of_microseconds() -> None:
+    c = cost(evolve(vector(1000), task_type=TaskType.AI_CPU), load_chip("910B2"))
+    assert 10_000 <= c.duration_ns <= 100_000
+    assert (c.block_num, c.aic_time_ns, c.aiv_time_ns) == (1, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("mask_bytes", "measured_ns"), [(16384, 2120), (36864, 3380)])
+def test_random_masks_as_measured(mask_bytes: int, measured_ns: float) -> None:
+    spec = KernelSpec(name="d", op_type="DSAGenBitMask", task_type=TaskType.DSA, bytes_written=mask_bytes)
+    assert cost(spec, load_chip("910B2")).duration_ns == pytest.approx(measured_ns, rel=0.01)
+
+
+def test_copies_over_the_bus_and_in_memory() -> None:
+    chip, size = load_chip("910B2"), 10**8
+    base = KernelSpec(name="c", op_type="c", task_type=TaskType.MEMCPY, bytes_read=size, bytes_written=size)
+    up, down, inside = (cost(evolve(base, copy=kind), chip).duration_ns for kind in Copy)
+    assert up == down == pytest.approx(size / (chip.pcie_gbs * 0.7), rel=0.01)
+    assert inside == pytest.approx(2 * size / (chip.memory_gbs * 0.7), rel=0.02)
+    assert cost(evolve(base, copy=Copy.HOST_TO_DEVICE, bytes_read=0, bytes_written=0), chip).duration_ns > 1_000
+
+
+def test_a_faster_chip_is_faster() -> None:
+    big = matmul(8192, 8192, 8192)
+    assert cost(big, load_chip("910B1")).duration_ns < cost(big, load_chip("910B4-1")).duration_ns
+    assert cost(vector(10**9), load_chip("910B4")).duration_ns > cost(vector(10**9), load_chip("910B2")).duration_ns
+
+
+def test_tuning_is_a_parameter() -> None:
+    slow = Tuning(vector=evolve(Tuning().vector, start_ns=5_550.0))
+    c, d = cost(vector(1), load_chip("910B2")), cost(vector(1), load_chip("910B2"), slow)
+    assert d.aiv_time_ns == pytest.approx(c.aiv_time_ns + 5_000)
+
+
+def test_cost_is_a_value() -> None:
+    assert isinstance(cost(vector(5), load_chip("910B2")), KernelCost)
+    assert cost(vector(5), load_chip("910B2")) == cost(vector(5), load_chip("910B2"))

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attrs import asdict
+
+from drynpu.chips import Chip, known_chips, load_chip
+from drynpu.kernels import CostTable, KernelSpec, TaskType, TensorDesc, cost
+
+X = TensorDesc((2048, 2048), "FLOAT16")
+
+
+def spec(task_type: TaskType, **work: int) -> KernelSpec:
+    return KernelSpec(name=task_type.name, op_type="T", task_type=task_type, inputs=(X,), outputs=(X,), **work)
+
+
+SPECS = tuple(
+    spec(kind, cube_flops=10**10, vector_ops=10**7, bytes_read=2 * 10**7, bytes_written=10**7, cube_tiles=13)
+    for kind in TaskType
+)
+
+
+@pytest.mark.parametrize("chip", known_chips(), ids=lambda c: c.name)
+def test_rows_are_the_costs(chip: Chip) -> None:
+    table = CostTable.build(SPECS, chip)
+    assert len(table) == len(SPECS)
+    for row, one in enumerate(SPECS):
+        for name, value in asdict(cost(one, chip)).items():
+            assert getattr(table, name)[row] == value, name
+
+
+@pytest.mark.parametrize("chip", known_chips(), ids=lambda c: c.name)
+def test_cycles_are_time_times_clock_times_blocks(chip: Chip) -> None:
+    table = CostTable.build(SPECS, chip)
+    assert table.aic_cycles.tolist() == [
+        round(t * chip.aic_mhz / 1000 * b) for t, b in zip(table.aic_time_ns, table.block_num, strict=True)
+    ]
+    vector_blocks = np.where([s.task_type is TaskType.MIX_AIC for s in SPECS], table.mix_block_num, table.block_num)
+    expected = np.rint(table.aiv_time_ns * chip.aiv_mhz / 1000 * vector_blocks) if chip.split else np.zeros(len(SPECS))
+    assert table.aiv_cycles.tolist() == expected.tolist()
+
+
+def test_mixed_kernels_count_two_vector_blocks_per_cube_block() -> None:
+    chip = load_chip("910B4")
+    table = CostTable.build([spec(TaskType.MIX_AIC, cube_flops=10**10, cube_tiles=20)], chip)
+    assert table.aiv_cycles[0] == round(table.aiv_time_ns[0] * 1.650 * 20 * 2)
+
+
+def test_take_gathers_and_scales_all_times_alike() -> None:
+    chip = load_chip("910B2")
+    table = CostTable.build(SPECS, chip)
+    index = np.array([3, 0, 0, 2], np.int32)
+    factor = np.array([1.0, 1.1, 0.9, 1.3])
+    taken = table.take(index, factor)
+    assert taken.chip is chip
+    assert taken.duration_ns.tolist() == (table.duration_ns[index] * factor).tolist()
+    assert taken.block_num.tolist() == table.block_num[index].tolist()
+    assert taken.aic_icache_miss_rate.tolist() == table.aic_icache_miss_rate[index].tolist()
+    with np.errstate(invalid="ignore"):
+        before = (table.mac_ns / table.aic_time_ns)[index]
+        np.testing.assert_allclose(taken.mac_ns / taken.aic_time_ns, before, rtol=1e-12)
+    assert (np.abs(taken.aic_cycles - taken.aic_time_ns * 1.8 * taken.block_num) <= 0.5).all()
+
+
+def test_take_without_noise() -> None:
+    table = CostTable.build(SPECS, load_chip("910B2"))
+    assert table.take(np.array([1, 1])).duration_ns.tolist() == [table.duration_ns[1]] * 2
+
+
+def test_empty_table() -> None:
+    table = CostTable.build((), load_chip("910B2"))
+    assert len(table) == 0
+    assert table.duration_ns.dtype == np.float64
+    assert table.block_num.dtype == np.int64
+    assert table.aic_cycles.shape == table.take(np.empty(0, np.int64)).aiv_cycles.shape == (0,)
