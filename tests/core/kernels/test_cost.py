@@ -299,3 +299,11 @@ def test_tuning_is_a_parameter() -> None:
 def test_cost_is_a_value() -> None:
     assert isinstance(cost(vector(5), load_chip("910B2")), KernelCost)
     assert cost(vector(5), load_chip("910B2")) == cost(vector(5), load_chip("910B2"))
+
+
+def test_one_block_moves_at_the_pace_of_one_core() -> None:
+    chip, tuning = load_chip("910B2"), Tuning()
+    one_core_gbs = chip.l2_read_gbs * tuning.l2_efficiency / chip.vector_cores
+    c = cost(vector(1024), chip)
+    assert c.aiv_mte2_ns - tuning.latency_ns == pytest.approx(4096 / one_core_gbs)
+    assert c.vec_ns - tuning.latency_ns == pytest.approx(1024 / (64 * 1.8 * tuning.vector_efficiency))
