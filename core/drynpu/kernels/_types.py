@@ -59,7 +59,7 @@ DTYPES: dict[str, DType] = {
     )
 }
 
-# cann_msprof.md 7.3.
+# cann_msprof.md 7.3; NCL (measured for three dimensions) has its number in the public aclFormat enumeration.
 FORMATS: dict[str, int] = {
     "NCHW": 0,
     "NHWC": 1,
@@ -70,6 +70,7 @@ FORMATS: dict[str, int] = {
     "FRACTAL_NZ": 29,
     "NCDHW": 30,
     "NDC1HWC0": 32,
+    "NCL": 47,
 }
 
 

@@ -1,0 +1,80 @@
+"""Operators that launch nothing: views and metadata, calls that may do nothing, and annotations."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drynpu.kernels import KernelPlan, Signature
+
+__all__ = ["MAYBE_NOTHING", "NO_KERNEL", "is_transparent", "no_kernel", "transparent", "wrapper_rule"]
+
+_VIEWS: Final = """
+_conj _neg_view _reshape_alias _unsafe_view alias as_strided as_strided_ broadcast_to chunk conj detach detach_
+diagonal expand expand_as imag mH mT matrix_H moveaxis movedim narrow numpy_T permute real resolve_conj resolve_neg
+select slice split split_with_sizes squeeze squeeze_ swapaxes swapdims t t_ tensor_split transpose transpose_ unbind
+unflatten unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze unsqueeze_ view view_as
+view_as_complex view_as_real
+"""
+_METADATA: Final = """
+_assert_tensor_metadata _debug_has_internal_overlap _fused_sdp_choice _has_compatible_shallow_copy_type
+_has_same_storage_numel _is_zerotensor _nested_tensor_size _version can_cast cudnn_is_acceptable dim empty
+empty_like empty_permuted empty_quantized empty_strided get_device is_complex is_floating_point is_inference is_neg
+is_pinned is_same_size is_signed lift lift_fresh new_empty new_empty_strided numel output_nr promote_types
+record_stream requires_grad_ resize_ resize_as_ result_type retain_grad set_ set_data size stride storage_offset
+sym_numel sym_size sym_stride sym_storage_offset
+"""
+_COMPOSITES: Final = """
+_pin_memory alpha_dropout atleast_1d atleast_2d atleast_3d broadcast_tensors contiguous dropout_ feature_dropout
+flatten index_put index_put_ meshgrid pin_memory positive ravel reshape reshape_as to type_as
+"""
+
+NO_KERNEL: Final = frozenset(f"aten::{name}" for name in (_VIEWS + _METADATA).split()) | {"detach", "detach_"}
+"""Launch nothing on a device, nor does anything that they call."""
+
+MAYBE_NOTHING: Final = frozenset(f"aten::{name}" for name in _COMPOSITES.split())
+"""Composites that may be leaves because there was nothing to do; otherwise their children speak."""
+
+_PREFIXES: Final = (
+    "autograd::engine::evaluate_function: ",
+    "Optimizer.",
+    "ProfilerStep",
+    "enumerate(DataLoader)#",
+    "torch::autograd::",
+    "nn.Module: ",
+    "DistributedDataParallel.",
+    "drynpu::",
+    "torch.distributed.",
+)
+
+
+def is_transparent(name: str) -> bool:
+    """
+    Tell whether an event is a mere wrapper: a node of the backward graph or an annotation.
+
+    Such events launch nothing themselves, also when nothing was called inside (``AddBackward0``).
+    """
+    if name.startswith(_PREFIXES):
+        return True
+    stem = name.rstrip("0123456789")
+    return stem != name and stem.endswith("Backward") and "::" not in stem
+
+
+def no_kernel(signature: Signature) -> KernelPlan:
+    """Rule of views and metadata operators."""
+    del signature
+    return KernelPlan(claims=True)
+
+
+def wrapper_rule(signature: Signature) -> KernelPlan | None:
+    """
+    Rule for names that no table can list: wrappers are transparent, also without children.
+
+    A fallback of the rule book, see :func:`is_transparent`.
+    """
+    return KernelPlan(claims=False) if is_transparent(signature.name) else None
+
+
+def transparent(signature: Signature) -> KernelPlan:
+    """Rule of composites that may be leaves."""
+    del signature
+    return KernelPlan(claims=False)
