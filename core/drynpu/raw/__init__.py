@@ -8,6 +8,7 @@ Everything after the simulated device meets everything before it here, in the fo
 from __future__ import annotations
 
 from drynpu.raw import layouts
+from drynpu.raw._batches import batches_from_flips
 from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._families import FAMILIES, Family, family
 from drynpu.raw._hash import hash_text
@@ -69,6 +70,7 @@ __all__ = [
     "StarsFunction",
     "TlvRecords",
     "TsFunction",
+    "batches_from_flips",
     "decode_stream_task",
     "encode_stream_task",
     "family",

@@ -68,7 +68,9 @@ def read_family(directory: Path, entry: Family, notes: list[str]) -> npt.NDArray
             parts.append(_records(_read(run), entry, f"{run[0].path.parent.parent.name}/{run[0].path.name}", notes))
     if not parts:
         return np.zeros(0, entry.dtype)
-    records = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    # By bytes: numpy would give joined records a layout of its own, without the reserved bytes.
+    joined = [np.ascontiguousarray(part).view(np.uint8) for part in parts]
+    records = parts[0] if len(parts) == 1 else np.concatenate(joined).view(entry.dtype)
     return records if entry.function is None else records[records["function"] == entry.function]
 
 

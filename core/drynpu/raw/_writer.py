@@ -110,7 +110,8 @@ class ProfWriter:
         family_name:
             A key of `FAMILIES`.
         records:
-            Structured array of the family's dtype (`Family.new` makes one).
+            Structured array with the family's fields (`Family.new` makes one); where numpy moved the fields, as
+            ``np.concatenate`` does, they are put back in their places.
         device_id:
             The device, for device families; ``None`` for host families.
 
@@ -123,8 +124,8 @@ class ProfWriter:
         """
         entry = family(family_name)
         directory, stem = self._place(entry, device_id)
-        if records.dtype != entry.dtype:
-            message = f"Records of {entry.name} need the dtype of that family, not {records.dtype}."
+        if records.dtype.names != entry.dtype.names:
+            message = f"Records of {entry.name} have the fields {entry.dtype.names}, not {records.dtype.names}."
             raise RawFormatError(message)
         per_slice = max(1, self.slice_bytes // entry.dtype.itemsize)
         for first in range(0, len(records), per_slice):
@@ -220,7 +221,12 @@ class ProfWriter:
 
 def _clean_bytes(entry: Family, records: npt.NDArray[Any], first: int) -> bytes:
     """Give the bytes of records with zeros where the layout has no field: numpy leaves chance values there."""
-    raw = np.ascontiguousarray(records).view(np.uint8).reshape(len(records), -1) & _mask(entry.dtype)
+    placed = np.ascontiguousarray(records)
+    if records.dtype != entry.dtype:
+        placed = np.zeros(len(records), entry.dtype)
+        for name in entry.dtype.names or ():
+            placed[name] = records[name]
+    raw = placed.view(np.uint8).reshape(len(records), -1) & _mask(entry.dtype)
     good = entry.plausible(raw.reshape(-1).view(entry.dtype))
     if not good.all():
         at = first + int(np.argmin(good))
