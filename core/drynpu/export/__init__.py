@@ -1,0 +1,13 @@
+"""
+The deliverables: tables and analyses written out as the files that the vendor's tools write.
+
+``export_msprof`` writes what the toolkit leaves in a PROF directory, ``export_torch`` what torch_npu.profiler leaves
+in a profile directory. Both work on a ``Profile`` and the frames of the analysis room only, column by column.
+"""
+
+from __future__ import annotations
+
+from drynpu.export._msprof import export_msprof
+from drynpu.export._torch import export_torch
+
+__all__ = ["export_msprof", "export_torch"]

@@ -1,0 +1,118 @@
+"""The toolkit's own deliverables: PROF_*/mindstudio_profiler_output (cann_msprof.md 4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+
+from drynpu._errors import OutputError
+from drynpu.analysis import api_statistic, op_statistic, overlap
+from drynpu.export._files import free_stamp, make_directory, new_file, write_csv_slices
+from drynpu.export._json import COMPACT, write_trace
+from drynpu.export._numbers import Writer, writer_of
+from drynpu.export._op_summary import STARTS, op_summary
+from drynpu.export._readme import readme_text
+from drynpu.export._statistics import (
+    api_statistic_table,
+    npu_mem_table,
+    npu_module_mem_table,
+    op_statistic_table,
+    task_time_table,
+)
+from drynpu.export._timeline import Timeline, timeline_blocks
+from drynpu.tables import Profile
+
+__all__ = ["OUTPUT_NAME", "export_msprof", "timeline_of"]
+
+_STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")
+OUTPUT_NAME = "mindstudio_profiler_output"
+
+
+def export_msprof(profile: Profile, out_dir: Path | None = None, now: datetime | None = None) -> list[Path]:
+    """
+    Write op_summary, op_statistic, api_statistic, task_time, memory samples, the timeline and README.txt.
+
+    A file exists only if it has data. Names carry one second (``_<YYYYMMDDhhmmss>``, local time): the first free
+    one from *now* on, so that earlier exports stay. Number formats are those of the writer that the toolkit uses
+    for the chip (cann_msprof.md 4.1).
+
+    Parameters
+    ----------
+    out_dir:
+        Where to write; default ``mindstudio_profiler_output`` in the PROF directory.
+
+    Returns
+    -------
+    list[Path]
+        The files written, README.txt last; empty if the profile has no device or API data.
+
+    Raises
+    ------
+    OutputError
+        The profile has no PROF directory and no *out_dir* was given, or a file cannot be written.
+    """
+    directory = out_dir if out_dir is not None else _default_directory(profile)
+    stamp = free_stamp(directory, now)
+    writer = writer_of(profile.platform_version)
+    tables = _tables(profile, writer)
+    make_directory(directory)
+    written: list[Path] = []
+    for stem, table in tables.items():
+        written.extend(write_csv_slices(directory, stem, stamp, table, line_end="\n"))
+    trace = directory / f"msprof_{stamp}.json"
+    if write_trace(trace, timeline_blocks(timeline_of(profile, overlap(profile)), COMPACT, writer), COMPACT):
+        written.append(trace)
+    return _with_readme(directory, written)
+
+
+def _default_directory(profile: Profile) -> Path:
+    if profile.prof_path is None:
+        raise OutputError(f"{profile.path}: holds no PROF directory, so there is nowhere to write {OUTPUT_NAME}")
+    return profile.prof_path / OUTPUT_NAME
+
+
+def _tables(profile: Profile, writer: Writer) -> dict[str, pl.DataFrame]:
+    summary = op_summary(
+        profile.kernels,
+        profile.communication_ops,
+        level=profile.level,
+        platform_version=profile.platform_version,
+        writer=writer,
+    )
+    tables = {
+        "op_summary": summary.drop(STARTS),
+        "api_statistic": api_statistic_table(api_statistic(profile), writer, profile.device_ids),
+        "task_time": task_time_table(profile.tasks, writer),
+        "npu_mem": npu_mem_table(profile.npu_mem),
+        "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
+    }
+    if profile.level != "level0":
+        tables["op_statistic"] = op_statistic_table(op_statistic(profile), writer)
+    return tables
+
+
+def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
+    """Return what the toolkit's timeline shows of a profile."""
+    return Timeline(
+        pid=profile.pid,
+        device_ids=profile.device_ids,
+        api=profile.api,
+        tasks=profile.tasks,
+        communication_ops=profile.communication_ops,
+        npu_mem=profile.npu_mem,
+        overlap=overlaps,
+    )
+
+
+def _with_readme(directory: Path, written: Sequence[Path]) -> list[Path]:
+    if not written:
+        return []
+    readme = directory / "README.txt"
+    text = readme_text(_STAMPED.sub("", path.name) for path in written)
+    with new_file(readme) as stream:
+        stream.write(text.encode())
+    return [*written, readme]

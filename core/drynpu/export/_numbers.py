@@ -1,0 +1,126 @@
+"""
+How numbers become text in the deliverables.
+
+The toolkit has two writers whose numbers look different (cann_msprof.md 4.1): a native one on the platforms 5, 15
+and 16, a Python one elsewhere. Which of them wrote a file is a value here, so that both remain producible.
+Everything takes polars expressions and yields String expressions: nothing is formatted row by row.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+
+import polars as pl
+
+__all__ = [
+    "NATIVE_PLATFORMS",
+    "Writer",
+    "decimal_text",
+    "duration_text",
+    "float_text",
+    "floats_text",
+    "rounded_text",
+    "shortest_text",
+    "statistic_text",
+    "thousandths_text",
+    "us_text",
+    "wait_text",
+    "writer_of",
+]
+
+NATIVE_PLATFORMS = frozenset({"5", "15", "16"})
+"""``platform_version`` of the chips whose files the native writer produces (cann_msprof.md 4)."""
+
+# Outside these bounds Python's repr switches to an exponent and spells it differently from polars.
+_REPR_SMALL = 1e-4
+_REPR_LARGE = 1e16
+
+
+class Writer(enum.Enum):
+    """Which of the toolkit's two writers a file looks like."""
+
+    NATIVE = "native"
+    PYTHON = "python"
+
+
+def writer_of(platform_version: str) -> Writer:
+    """Return the writer that the toolkit uses for the chips of *platform_version* (cann_msprof.md 4)."""
+    return Writer.NATIVE if platform_version in NATIVE_PLATFORMS else Writer.PYTHON
+
+
+@functools.cache
+def _fractions() -> pl.Series:
+    return pl.Series("fraction", [f".{thousandths:03d}" for thousandths in range(1000)])
+
+
+@functools.cache
+def _short_fractions() -> pl.Series:
+    texts = (f".{thousandths:03d}".rstrip("0") for thousandths in range(1000))
+    return pl.Series("fraction", [".0" if text == "." else text for text in texts])
+
+
+def us_text(ns: pl.Expr, suffix: str = "") -> pl.Expr:
+    """Return whole non-negative nanoseconds as microseconds with exactly three decimals, then *suffix*."""
+    parts = [(ns // 1000).cast(pl.String), pl.lit(_fractions()).gather(ns % 1000)]
+    return pl.concat_str([*parts, pl.lit(suffix)] if suffix else parts)
+
+
+def decimal_text(thousandths: pl.Expr) -> pl.Expr:
+    """
+    Return whole thousandths as Python prints the float: ``60.0``, ``5.02``, ``-0.001``.
+
+    Made from digits, not by division: polars divides by a constant through its reciprocal, which shows in the last
+    digit (5.0200000000000005).
+    """
+    sign = pl.when(thousandths < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    size = thousandths.abs()
+    return pl.concat_str([sign, (size // 1000).cast(pl.String), pl.lit(_short_fractions()).gather(size % 1000)])
+
+
+def float_text(value: pl.Expr) -> pl.Expr:
+    """Return floats of ordinary size as Python prints them (``60.0``, ``0.125``)."""
+    return value.cast(pl.Float64).cast(pl.String)
+
+
+def rounded_text(value: pl.Expr) -> pl.Expr:
+    """Return floats rounded to three decimals as Python prints them."""
+    # Beyond the range of Int64 thousandths there are no decimals left in a float to speak of.
+    thousandths = (value.cast(pl.Float64) * 1000).round(0).cast(pl.Int64, strict=False)
+    return pl.coalesce(decimal_text(thousandths), float_text(value))
+
+
+def floats_text(values: pl.Series) -> pl.Series:
+    """Return floats of any size as Python's ``repr`` prints them; null stays null."""
+    text: pl.Series = values.cast(pl.Float64).cast(pl.String)
+    size = values.abs()
+    odd = values.filter(((size < _REPR_SMALL) & (size > 0)) | (size >= _REPR_LARGE)).unique()
+    if not odd.is_empty():
+        shown = [repr(value) for value in odd.to_list()]
+        text = values.replace_strict(odd, shown, default=text, return_dtype=pl.String)
+    return text
+
+
+def shortest_text(value: pl.Expr) -> pl.Expr:
+    """Return floats rounded to three decimals without a trailing ``.0`` (``60``, ``0.341``)."""
+    return rounded_text(value).str.strip_suffix(".0")
+
+
+def duration_text(ns: pl.Expr, writer: Writer) -> pl.Expr:
+    """Return nanoseconds as a duration in microseconds: ``60.000`` (native) or ``60.0`` (Python)."""
+    return us_text(ns) if writer is Writer.NATIVE else decimal_text(ns)
+
+
+def wait_text(ns: pl.Expr, writer: Writer) -> pl.Expr:
+    """Return a waiting time in microseconds: six decimals (native) or ``940.0`` (Python)."""
+    return us_text(ns, "000") if writer is Writer.NATIVE else decimal_text(ns)
+
+
+def statistic_text(us: pl.Expr, writer: Writer) -> pl.Expr:
+    """Return a statistic rounded to three decimals: shortest form (native) or ``60.0`` (Python)."""
+    return shortest_text(us) if writer is Writer.NATIVE else rounded_text(us)
+
+
+def thousandths_text(value: pl.Expr) -> pl.Expr:
+    """Return non-negative floats with exactly three decimals."""
+    return us_text((value.cast(pl.Float64) * 1000).round(0).cast(pl.Int64))

@@ -1,0 +1,302 @@
+"""
+The toolkit's timeline: CANN, Ascend Hardware, Communication, NPU MEM and Overlap Analysis (cann_msprof.md 4.5).
+
+msprof_*.json is this timeline alone; trace_view.json has it after the host events of the framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+from attrs import frozen
+
+from drynpu.export import _layers as layers
+from drynpu.export._json import Events, JsonStyle, Present, Value, constant
+from drynpu.export._numbers import Writer, decimal_text, float_text, us_text
+
+__all__ = ["Timeline", "collective_threads", "timeline_blocks"]
+
+Block = Events | Sequence[str]
+
+_API_LAYERS = {
+    "acl": "AscendCL",
+    "model": "Model",
+    "node": "Node",
+    "communication": "Communication",
+    "runtime": "Runtime",
+}
+# The acl level shows the family of the API as its mode; the records name the API only, so the family follows from
+# the prefix of the name.
+_ACL_MODES = (
+    ("aclnn", "ACL_NN"),
+    ("aclrt", "ACL_RTS"),
+    ("aclmdl", "ACL_MODEL"),
+    ("acldvpp", "ACL_DVPP"),
+    ("aclop", "ACL_OP"),
+    ("aclgrph", "ACL_GRAPH"),
+    ("hcom", "HOST_HCCL"),
+)
+_EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
+_COPY_OPERATIONS = (
+    "host to host",
+    "host to device",
+    "device to host",
+    "device to device",
+    "managed memory",
+    "addr device to device",
+    "host to device ex",
+    "device to host ex",
+)
+_OVERLAP_KINDS = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
+_NO_MODEL = 4294967295
+
+
+@frozen(kw_only=True)
+class Timeline:
+    """The frames of a profile that the timeline shows (schemas of the tables room; overlap of the analysis room)."""
+
+    pid: int
+    device_ids: tuple[int, ...]
+    api: pl.DataFrame
+    tasks: pl.DataFrame
+    communication_ops: pl.DataFrame
+    npu_mem: pl.DataFrame
+    overlap: pl.DataFrame
+
+
+def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned: bool = False) -> Iterator[Block]:
+    """Yield the events layer by layer; *pruned* leaves out what trace_view.json drops at Level0."""
+    linked = _linked(data)
+    yield from _cann(data, linked, style, pruned=pruned)
+    yield from _ascend_hardware(data, linked, style, pruned=pruned)
+    yield from _communication(data, linked, style)
+    yield from _npu_mem(data, style)
+    yield from _overlap(data, style, writer)
+
+
+def _linked(data: Timeline) -> pl.DataFrame:
+    """Connection ids whose arrow has both ends: an API call and a kernel, copy, event task or collective."""
+    events = data.api.filter(pl.col("name").is_in(_EVENT_APIS)).select("connection_id")
+    tasks = data.tasks.filter(_is_launched(events["connection_id"])).select("connection_id")
+    ends = pl.concat([tasks, data.communication_ops.select("connection_id")])
+    return data.api.select("connection_id").join(ends, on="connection_id", how="semi").unique()
+
+
+def _is_launched(event_connections: pl.Series) -> pl.Expr:
+    return (
+        (pl.col("kernel_name") != "")
+        | pl.col("copy_bytes").is_not_null()
+        | pl.col("connection_id").is_in(event_connections.implode())
+    )
+
+
+def _flow(phase: str, pid: Value, tid: pl.Expr) -> dict[str, Value]:
+    """Return one end of a HostToDevice arrow of rows with connection_id and start_ns."""
+    identity = (pl.col("connection_id") * 2**32).cast(pl.String)
+    members: dict[str, Value] = {
+        "name": ('"HostToDevice', identity, '"'),
+        "pid": pid,
+        "tid": tid,
+        "ph": constant(phase),
+        "cat": '"HostToDevice"',
+        "id": ('"', identity, '"'),
+        "ts": ('"', us_text(pl.col("start_ns")), '"'),
+    }
+    return members if phase == "s" else {**members, "bp": '"e"'}
+
+
+def _duration_event(name: Value, pid: Value, tid: Value, args: dict[str, Value] | None) -> dict[str, Value]:
+    """Return an X event of rows with start_ns and duration_ns."""
+    members: dict[str, Value] = {
+        "name": name,
+        "pid": pid,
+        "tid": tid,
+        "ts": ('"', us_text(pl.col("start_ns")), '"'),
+        "dur": decimal_text(pl.col("duration_ns")),
+        "ph": '"X"',
+    }
+    return members if args is None else {**members, "args": args}
+
+
+def _cann(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
+    if data.api.is_empty():
+        return
+    pid = constant(layers.layer_pid(data.pid, layers.CANN))
+    threads = [layers.Thread(tid, f"Thread {tid}", tid) for tid in data.api["tid"].unique().sort().to_list()]
+    yield layers.metadata_events(data.pid, layers.CANN, layers.HOST_SLOT, threads, style, pruned=pruned)
+    calls = _api_calls(data.api)
+    if pruned:
+        calls = calls.filter(layers.kept_at_level0(pl.col("shown")))
+    args: dict[str, Value] = {
+        "Thread Id": pl.col("tid"),
+        "Mode": pl.col("mode"),
+        "level": pl.col("level"),
+        "id": pl.col("shown_id"),
+        "item_id": pl.col("shown_item"),
+        "connection_id": pl.col("connection_id"),
+    }
+    texts = ("shown", "mode", "level", "shown_id", "shown_item")
+    yield Events(calls, _duration_event(pl.col("shown"), pid, pl.col("tid"), args), texts)
+    starts = data.api.join(linked, on="connection_id", how="semi", maintain_order="left")
+    yield Events(starts, _flow("s", pid, pl.col("tid")))
+
+
+def _api_calls(api: pl.DataFrame) -> pl.DataFrame:
+    level, name, item = pl.col("level"), pl.col("name"), pl.col("item")
+    mode = pl.lit("ACL_OTHERS")
+    for prefix, text in reversed(_ACL_MODES):
+        mode = pl.when(name.str.starts_with(prefix)).then(pl.lit(text)).otherwise(mode)
+    layer = level.replace_strict(list(_API_LAYERS), list(_API_LAYERS.values()), default="Api")
+    return api.with_columns(
+        pl.concat_str([layer, pl.lit("@"), name]).alias("shown"),
+        pl.when(level == "acl").then(mode).otherwise(name).alias("mode"),
+        pl.when(level == "acl").then(name).otherwise(pl.lit("0")).alias("shown_id"),
+        pl.when(item == "").then(pl.lit("0")).otherwise(item).alias("shown_item"),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
+    )
+
+
+def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
+    if data.tasks.is_empty():
+        return
+    event_apis = data.api.filter(pl.col("name").is_in(_EVENT_APIS))["connection_id"]
+    name = pl.when(pl.col("kernel_name") == "").then("kernel_type").otherwise("kernel_name")
+    tasks = data.tasks.with_columns(
+        name.alias("shown"),
+        (_is_launched(event_apis) & pl.col("connection_id").is_in(linked["connection_id"].implode())).alias("arrow"),
+        pl.col("copy_kind")
+        .replace_strict(list(range(len(_COPY_OPERATIONS))), list(_COPY_OPERATIONS), default="other")
+        .alias("operation"),
+    )
+    if pruned:
+        tasks = tasks.filter(layers.kept_at_level0(pl.col("shown")))
+    pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
+    members = _duration_event(pl.col("shown"), pid, tid, _task_args())
+    arrow = (pl.col("arrow"), _flow("f", pid, tid))
+    yield Events(tasks, members, ("shown", "kernel_type", "operation"), arrow)
+    for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
+        streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
+        yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)
+
+
+def _task_args() -> dict[str, Value]:
+    size, duration = pl.col("copy_bytes"), pl.col("duration_ns")
+    # Bytes per nanosecond are 10^9 bytes per second; a copy that took no time has no bandwidth.
+    bandwidth = pl.when(duration > 0).then(float_text(size / duration)).otherwise(pl.lit('"N/A"'))
+    copy = Present(
+        size.is_not_null(),
+        {
+            "size(B)": size.cast(pl.String).fill_null(""),
+            "bandwidth(GB/s)": bandwidth.fill_null(""),
+            "operation": pl.col("operation"),
+        },
+    )
+    return {
+        "Model Id": pl.col("model_id"),
+        "Task Type": pl.col("kernel_type"),
+        "Physic Stream Id": pl.col("stream_id"),
+        "Task Id": pl.col("task_id"),
+        "Batch Id": pl.col("batch_id"),
+        "Subtask Id": pl.col("context_id"),
+        "connection_id": pl.col("connection_id"),
+        "copy": copy,
+    }
+
+
+def _communication(data: Timeline, linked: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
+    if data.communication_ops.is_empty():
+        return
+    groups = collective_threads(data.communication_ops)
+    for (device_id,), rows in groups.group_by("device_id", maintain_order=True):
+        threads = [
+            layers.Thread(tid, f"Group {group} Communication" if group else "Communication", tid)
+            for group, tid in rows.select("group", "tid").iter_rows()
+        ]
+        yield layers.metadata_events(data.pid, layers.COMMUNICATION, _number(device_id), threads, style)
+    operations = data.communication_ops.join(
+        groups, on=["device_id", "group"], how="left", maintain_order="left"
+    ).with_columns(pl.col("connection_id").is_in(linked["connection_id"].implode()).alias("arrow"))
+    pid, tid = layers.layer_pids(data.pid, layers.COMMUNICATION), pl.col("tid")
+    args: dict[str, Value] = {
+        "rank_size": _number_or_unknown("rank_size"),
+        "connection_id": pl.col("connection_id"),
+        "model id": constant(_NO_MODEL),
+        "data_type": pl.col("dtype"),
+        "alg_type": pl.col("algorithm"),
+        "count": _number_or_unknown("count"),
+        # The table does not say whether a link was relayed or retried.
+        "relay": '"N/A"',
+        "retry": '"N/A"',
+    }
+    texts = ("name", "dtype", "algorithm")
+    operations = operations.with_columns(pl.col("dtype", "algorithm").replace("", "N/A"))
+    members = _duration_event(pl.col("name"), pid, tid, args)
+    yield Events(operations, members, texts, (pl.col("arrow"), _flow("f", pid, tid)))
+
+
+def collective_threads(communication_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return the thread (``tid``) of each ``device_id`` and ``group`` in the layer Communication."""
+    groups = communication_ops.select("device_id", "group").unique(maintain_order=True)
+    return groups.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("device_id").alias("tid"))
+
+
+def _number_or_unknown(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String).fill_null(pl.lit('"N/A"'))
+
+
+def _npu_mem(data: Timeline, style: JsonStyle) -> Iterator[Block]:
+    if data.npu_mem.is_empty():
+        return
+    for device_id in data.npu_mem["device_id"].unique().sort().to_list():
+        yield layers.metadata_events(data.pid, layers.NPU_MEM, device_id, (), style)
+    samples = data.npu_mem.with_row_index("sample")
+    series = pl.concat(
+        samples.select(
+            "sample",
+            "device_id",
+            pl.col("time_ns"),
+            pl.lit(order).alias("order"),
+            pl.concat_str(
+                [pl.when(pl.col("event") == 0).then(pl.lit("APP/")).otherwise(pl.lit("Device/")), pl.lit(name)]
+            ).alias("shown"),
+            (size / 1024).alias("kilobytes"),
+        )
+        for order, (name, size) in enumerate(
+            (
+                ("DDR", pl.col("ddr_bytes")),
+                ("HBM", pl.col("hbm_bytes")),
+                ("Memory", pl.col("ddr_bytes") + pl.col("hbm_bytes")),
+            )
+        )
+    ).sort("sample", "order")
+    members: dict[str, Value] = {
+        "name": pl.col("shown"),
+        "pid": layers.layer_pids(data.pid, layers.NPU_MEM),
+        "tid": "0",
+        "ts": ('"', us_text(pl.col("time_ns")), '"'),
+        "ph": '"C"',
+        "args": {"KB": float_text(pl.col("kilobytes"))},
+    }
+    yield Events(series, members, ("shown",))
+
+
+def _overlap(data: Timeline, style: JsonStyle, writer: Writer) -> Iterator[Block]:
+    if data.overlap.is_empty():
+        return
+    threads = [layers.Thread(tid, kind, tid) for tid, kind in enumerate(_OVERLAP_KINDS)]
+    for device_id in data.overlap["device_id"].unique().sort().to_list():
+        yield layers.metadata_events(data.pid, layers.OVERLAP_ANALYSIS, device_id, threads, style)
+    pieces = data.overlap.with_columns(
+        pl.col("kind").replace_strict(list(_OVERLAP_KINDS), list(range(len(_OVERLAP_KINDS)))).alias("tid"),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
+    )
+    args: dict[str, Value] | None = {} if writer is Writer.NATIVE else None
+    pid = layers.layer_pids(data.pid, layers.OVERLAP_ANALYSIS)
+    yield Events(pieces, _duration_event(pl.col("kind"), pid, pl.col("tid"), args), ("kind",))
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"device_id is {value!r}, not an integer")
+    return value

@@ -1,0 +1,152 @@
+"""The deliverables of torch_npu.profiler: ASCEND_PROFILER_OUTPUT (torch_npu_profiler.md 3.6, 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from drynpu.analysis import (
+    Links,
+    api_statistic,
+    link_operators,
+    memory_record,
+    op_statistic,
+    operator_details,
+    operator_memory,
+    overlap,
+    step_ranges,
+    step_trace,
+    steps_at,
+)
+from drynpu.export._files import new_file, replaced_directory, write_csv
+from drynpu.export._host_trace import HostTrace, host_blocks, kernel_arrows
+from drynpu.export._json import SPACED, write_trace
+from drynpu.export._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
+from drynpu.export._msprof import timeline_of
+from drynpu.export._numbers import writer_of
+from drynpu.export._op_summary import STARTS, kernel_details, op_summary
+from drynpu.export._statistics import (
+    api_statistic_table,
+    npu_module_mem_mb_table,
+    op_statistic_table,
+    task_time_table,
+)
+from drynpu.export._timeline import Block, collective_threads, timeline_blocks
+from drynpu.export._torch_tables import (
+    memory_record_table,
+    operator_details_table,
+    operator_memory_table,
+    step_trace_table,
+)
+from drynpu.tables import Profile
+
+__all__ = ["OUTPUT_NAME", "export_torch"]
+
+OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
+_LEVELS = ("level0", "level1", "level2", "level3")
+
+
+def export_torch(profile: Profile) -> list[Path]:
+    """
+    Recreate ASCEND_PROFILER_OUTPUT in the profile directory.
+
+    Everything is written beside the directory first and then swapped in, so that a failure leaves the earlier
+    output as it was. A file exists only if it has a data row; which files there are follows the level and the data
+    (torch_npu_profiler.md 3.6). ``analyse.done`` is written last.
+
+    Returns
+    -------
+    list[Path]
+        The files written, ``analyse.done`` last.
+
+    Raises
+    ------
+    OutputError
+        A file or the directory cannot be written.
+    """
+    final = profile.path / OUTPUT_NAME
+    links = link_operators(profile)
+    overlaps = overlap(profile)
+    with replaced_directory(final) as directory:
+        names: list[str] = []
+        blocks = _trace_blocks(profile, links, overlaps)
+        if write_trace(directory / "trace_view.json", blocks, SPACED):
+            names.append("trace_view.json")
+        for name, table in _tables(profile, links, overlaps):
+            if not table.is_empty():
+                write_csv(directory / name, table, line_end="\r\n")
+                names.append(name)
+        with new_file(directory / "analyse.done"):
+            names.append("analyse.done")
+    return [final / name for name in names]
+
+
+def _trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
+    host = HostTrace(
+        pid=profile.pid,
+        device_ids=profile.device_ids,
+        host_ops=profile.host_ops,
+        queue=profile.queue,
+        python_calls=profile.python_calls,
+        gc=profile.gc,
+    )
+    yield from host_blocks(host, SPACED)
+    writer = writer_of(profile.platform_version)
+    yield from timeline_blocks(timeline_of(profile, overlaps), SPACED, writer, pruned=profile.level == "level0")
+    yield kernel_arrows(_arrow_ends(profile, links))
+
+
+def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
+    """Both ends of the arrow from each framework operator to its device work."""
+    operators = profile.host_ops.select("op_id", "pid", "tid", "start_ns")
+    work = links.kernel_op.select("kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id").join(
+        operators, on="op_id", suffix="_op", maintain_order="left"
+    )
+    threads = profile.communication_ops.select("device_id", "group", "connection_id", "start_ns").join(
+        collective_threads(profile.communication_ops), on=["device_id", "group"], maintain_order="left"
+    )
+    collective = pl.col("kind") == "communication"
+    key = ["device_id", "connection_id", "start_ns"]
+    group_tid = threads.select(*key, pl.col("tid").alias("group_tid")).unique(key, keep="first")
+    return work.join(group_tid, on=key, how="left", maintain_order="left").select(
+        "pid",
+        "tid",
+        pl.col("start_ns_op").alias("start_ns"),
+        pl.when(collective)
+        .then(layer_pids(profile.pid, COMMUNICATION))
+        .otherwise(layer_pids(profile.pid, ASCEND_HARDWARE))
+        .alias("pid_to"),
+        pl.when(collective).then("group_tid").otherwise("stream_id").alias("tid_to"),
+        pl.col("start_ns").alias("start_ns_to"),
+    )
+
+
+def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield file names and their rows; a table may be empty."""
+    yield "operator_details.csv", operator_details_table(operator_details(profile, links))
+    yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
+    yield "memory_record.csv", memory_record_table(memory_record(profile))
+    if profile.level in _LEVELS:
+        yield from _device_tables(profile, links, overlaps)
+
+
+def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    writer = writer_of(profile.platform_version)
+    ranges = step_ranges(profile, links)
+    summary = op_summary(
+        profile.kernels,
+        profile.communication_ops,
+        level=profile.level,
+        platform_version=profile.platform_version,
+        writer=writer,
+    )
+    steps = None if ranges.is_empty() else steps_at(summary[STARTS], ranges).cast(pl.String)
+    yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
+    yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlaps))
+    yield "task_time.csv", task_time_table(profile.tasks, writer)
+    yield "npu_module_mem.csv", npu_module_mem_mb_table(profile.npu_module_mem)
+    if profile.level != "level0":
+        yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
+        yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)
