@@ -9,6 +9,7 @@ from drynpu.kernels import TaskType, event_codes, pmu_events
 from drynpu.options import Level, MetricGroup, ProfilingRequest
 from drynpu.raw import StarsFunction, family, pack_stars_header
 from drynpu.session._host_records import task_numbers
+from drynpu.session._rows import join_records
 from drynpu.session._simulate import Simulation
 
 __all__ = ["METRIC_NAMES", "counter_records", "metric_name", "sample_metrics"]
@@ -59,7 +60,7 @@ def counter_records(
     block["total_cycles"] = np.where(other_is_vector, events.aiv_total_cycles[mixed], events.aic_total_cycles[mixed])
     block["pmu"] = np.where(other_is_vector[:, None], events.aiv_pmu[mixed], events.aic_pmu[mixed])
     block = block[block["total_cycles"] > 0]
-    both = np.concatenate([context, block])
+    both = join_records("ffts_profile", [context, block])
     return {"ffts_profile": both[np.argsort(both["end_tick"], kind="stable")]}
 
 

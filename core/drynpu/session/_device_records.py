@@ -10,6 +10,7 @@ from drynpu.chips import Chip
 from drynpu.kernels import Copy, KernelSpec, TaskType
 from drynpu.raw import MODEL_ID_NONE, SqeType, StarsFunction, family, pack_stars_header
 from drynpu.session._host_records import task_numbers
+from drynpu.session._rows import join_records
 from drynpu.session._simulate import DEFAULT_STREAM, Simulation
 
 __all__ = ["device_records", "step_records"]
@@ -65,7 +66,7 @@ def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) 
         rows["stream_id"], rows["task_id"], rows["tick"] = simulation.stream, task_id, tick
         rows["header"] = pack_stars_header(int(function), np.arange(len(start)), sqe)
         halves.append(rows)
-    both = np.concatenate(halves)
+    both = join_records("stars_soc", halves)
     # On a tie the end of one task comes before the start of the next.
     ending = np.concatenate([np.ones(len(start)), np.zeros(len(start))])
     return both[np.lexsort((ending, both["tick"]))]

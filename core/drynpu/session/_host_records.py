@@ -11,6 +11,7 @@ from drynpu.device import Mark
 from drynpu.kernels import DTYPES, FORMATS, KernelSpec, Operators, TaskType, occurrences
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import GeTaskType, Level, family, layouts, split_task_id
+from drynpu.session._rows import join_records
 from drynpu.session._simulate import Simulation
 from drynpu.session._texts import TextIds, TypeIds
 
@@ -147,7 +148,7 @@ def _api_events(
         ),
         *_synchronizations(simulation, level, types),
     ]
-    events = np.concatenate(parts)
+    events = join_records("api_event", parts)
     events["begin"] += np.uint64(to_raw_ns % 2**64)
     events["end"] += np.uint64(to_raw_ns % 2**64)
     return events[np.lexsort((-events["end"].astype(np.int64), events["begin"]))]

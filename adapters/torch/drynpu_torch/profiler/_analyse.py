@@ -9,8 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from drynpu import OutputError
-from drynpu.export import export_msprof, export_torch
-from drynpu.tables import find_profiles, load_profile
 
 from drynpu_torch.profiler import _summary
 from drynpu_torch.profiler._messages import never_raises, print_info, print_warning
@@ -29,6 +27,10 @@ def analyse_result(path: Path, *, simplify: bool, announce: bool = True) -> None
     OutputError
         If the directory holds no profile or cannot be written.
     """
+    # Here, not above: importing torch_npu must not wait for the table engine.
+    from drynpu.export import export_msprof, export_torch
+    from drynpu.tables import load_profile
+
     begun = time.monotonic()
     print_info(f"Start parsing profiling data in sync mode at: {path}")
     profile = load_profile(path)
@@ -51,6 +53,8 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
 
     ``max_process_number`` is checked as the vendor does; directories are parsed one after another for now.
     """
+    from drynpu.tables import find_profiles
+
     root = Path(profiler_path).expanduser()
     if not root.exists():
         raise OutputError(f"The path does not exist: {profiler_path}")

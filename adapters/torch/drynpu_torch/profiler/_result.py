@@ -14,7 +14,7 @@ from attrs import define, field
 from drynpu import OutputError, __version__
 from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
-from drynpu.kernels import RuleBook
+from drynpu.kernels import KernelPlan, Signature, build_rule_book
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
@@ -23,10 +23,13 @@ from drynpu.session import Outcome, Recording, Target, write_document, write_rec
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 from drynpu_torch.profiler._process import PROCESS
+from drynpu_torch.rules import is_transparent
 
 __all__ = ["Result", "rank_id"]
 
 _PREFIX = "torch"
+NOTHING = KernelPlan(claims=False)
+"""Nodes of the backward graph and annotations: what they called speaks."""
 
 
 def rank_id() -> str | int | None:
@@ -157,7 +160,7 @@ class Result:
             allocations=captured.allocations,
             marks=tuple(captured.marks.marks),
             streams=tuple(captured.marks.streams),
-            begin_ns=min(captured.begin_ns, anchors.collection_begin_us * 1000),
+            begin_ns=max(captured.begin_ns, anchors.collection_begin_us * 1000),
             end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
             live_before_bytes=self._live_bytes,
         )
@@ -171,7 +174,11 @@ class Result:
             host_data=Activity.HOST in self.request.activities,
             device_data=Activity.DEVICE in self.request.activities,
         )
-        rules = RuleBook(build_manager().kernel_rules("torch"))
+        rules = build_rule_book(build_manager().kernel_rules("torch"))
+
+        def plan(signature: Signature) -> KernelPlan:
+            return NOTHING if is_transparent(signature.name) else rules.plan(signature)
+
         return write_recording(
             recording,
             target,
@@ -180,7 +187,7 @@ class Result:
             clock=Clock(self.settings.clock.value),
             seed=self.settings.seed,
             anchors=anchors,
-            plan=rules.plan,
+            plan=plan,
         )
 
 
@@ -188,7 +195,8 @@ def _live_device_bytes() -> int:
     """Return the bytes of all live tensors, each storage once: what the device holds when a recording begins."""
     seen: dict[int, int] = {}
     for value in gc.get_objects():
-        if isinstance(value, torch.Tensor) and value.layout is torch.strided and not value.is_meta:
+        # By type: isinstance would wake lazy objects such as deprecated names of torch.distributed.
+        if issubclass(type(value), torch.Tensor) and value.layout is torch.strided and not value.is_meta:
             storage = value.untyped_storage()
             seen[storage.data_ptr()] = storage.nbytes()
     return sum(seen.values())

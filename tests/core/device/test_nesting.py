@@ -1,0 +1,74 @@
+"""Nesting of intervals against a stack machine."""
+
+from __future__ import annotations
+
+import numpy as np
+from drynpu.device import inherit, innermost, nest
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+@st.composite
+def nested(draw: st.DrawFn) -> list[tuple[int, int, int, int]]:
+    """Rows (start, end, thread, parent) of properly nested intervals in start order, made by a stack machine."""
+    rows: list[list[int]] = []
+    for thread in range(draw(st.integers(1, 3))):
+        clock, stack = draw(st.integers(0, 5)), []
+        for opens in draw(st.lists(st.booleans(), max_size=12)):
+            clock += draw(st.integers(1, 3))
+            if opens:
+                rows.append([clock, 0, thread, stack[-1] if stack else -1])
+                stack.append(len(rows) - 1)
+            elif stack:
+                rows[stack.pop()][1] = clock
+        while stack:
+            clock += 1
+            rows[stack.pop()][1] = clock
+    order = sorted(range(len(rows)), key=lambda i: (rows[i][0], -rows[i][1]))
+    place = {old: new for new, old in enumerate(order)} | {-1: -1}
+    return [(*rows[old][:3], place[rows[old][3]]) for old in order]
+
+
+def columns(rows: list[tuple[int, int, int, int]]) -> tuple[np.ndarray, ...]:
+    return tuple(np.array([row[i] for row in rows], np.int64) for i in range(4))
+
+
+@given(nested())
+def test_parents_are_those_of_a_stack_machine(rows: list[tuple[int, int, int, int]]) -> None:
+    start, end, thread, expected = columns(rows)
+    depth, parent = nest(start, end, thread)
+    assert parent.tolist() == expected.tolist()
+    for row in range(len(rows)):
+        above = int(parent[row])
+        assert depth[row] == (0 if above < 0 else depth[above] + 1)
+
+
+def test_a_child_may_share_its_parents_bounds_and_empty_intervals_are_siblings() -> None:
+    start, end = np.array([0, 0, 1, 2, 5, 5]), np.array([10, 5, 2, 2, 9, 7])
+    depth, parent = nest(start, end, np.zeros(6, np.int64))
+    assert parent.tolist() == [-1, 0, 1, 1, 0, 4]
+    assert depth.tolist() == [0, 1, 2, 2, 1, 2]
+
+
+@given(nested(), st.lists(st.booleans(), min_size=40, max_size=40))
+def test_inherit_climbs_to_every_ancestor(rows: list[tuple[int, int, int, int]], flags: list[bool]) -> None:
+    start, end, thread, _ = columns(rows)
+    depth, parent = nest(start, end, thread)
+    flag = np.resize(np.array(flags), len(rows))
+    inherited = inherit(depth, parent, flag)
+    for row in range(len(rows)):
+        above, expected = int(parent[row]), False
+        while above >= 0:
+            expected |= bool(flag[above])
+            above = int(parent[above])
+        assert inherited[row] == expected
+
+
+@given(nested(), st.integers(0, 40), st.integers(0, 3))
+def test_innermost_is_the_deepest_open_interval(
+    rows: list[tuple[int, int, int, int]], time: int, on_thread: int
+) -> None:
+    start, end, thread, parent = columns(rows)
+    found = innermost(np.array([time]), np.array([on_thread]), start, end, thread, parent)[0]
+    open_rows = [i for i, (a, b, of, _) in enumerate(rows) if of == on_thread and a <= time <= b]
+    assert found == (open_rows[-1] if open_rows else -1)

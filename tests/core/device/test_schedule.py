@@ -1,0 +1,166 @@
+"""The schedule against a machine that takes one event at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
+from hypothesis import given
+from hypothesis import strategies as st
+
+COSTS = HostCosts()
+TICK_NS = 20.0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 200)), max_size=30),
+    st.integers(0, 500),
+)
+def test_fifo_is_a_queue(jobs: list[tuple[int, int]], free: int) -> None:
+    arrival = np.sort(np.array([a for a, _ in jobs], np.int64))
+    length = np.array([n for _, n in jobs], np.int64)
+    expected, busy = [], free
+    for a, n in zip(arrival.tolist(), length.tolist(), strict=True):
+        expected.append(max(a, busy))
+        busy = expected[-1] + n
+    assert fifo(arrival, length, free).tolist() == expected
+
+
+@st.composite
+def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
+    rows, launches, clock = [], [], draw(st.integers(0, 50))
+    for _ in range(draw(st.integers(0, 14))):
+        clock += draw(st.integers(0, 60_000))
+        length = draw(st.integers(0, 50_000))
+        mark = draw(st.sampled_from([Mark.LAUNCH, Mark.LAUNCH, *Mark]))
+        count = draw(st.integers(1, 3)) if mark in (Mark.LAUNCH, Mark.WAIT_STREAM) else 0
+        stream = draw(st.sampled_from([2, 3]))
+        rows.append((clock, clock + length, int(mark), count, draw(st.booleans()), stream, draw(st.integers(1, 2))))
+        launches += [(stream, draw(st.integers(1, 5000))) for _ in range(count)]
+        clock += length
+    table = np.array(rows, np.int64).reshape(-1, 7)
+    kernels = np.array(launches, np.int64).reshape(-1, 2)
+    return (
+        Dispatches(
+            start_ns=table[:, 0],
+            end_ns=table[:, 1],
+            mark=table[:, 2],
+            launches=table[:, 3],
+            workspace=table[:, 4].astype(bool),
+            stream=table[:, 5],
+            event=table[:, 6],
+            thread=np.ones(len(table), np.int64),
+        ),
+        Launches(stream=kernels[:, 0], duration_ticks=kernels[:, 1]),
+    )
+
+
+def run(case: tuple[Dispatches, Launches], clock: Clock) -> Schedule:
+    return schedule(*case, costs=COSTS, clock=clock, tick_ns=TICK_NS, base_ns=0)
+
+
+def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[int], list[int], list[int]]:
+    """Return host starts, host ends and kernel start ticks, by a loop that follows the text of the design."""
+    d, launches = case
+    free: dict[int, int] = {}
+    events: dict[int, int] = {}
+    starts, ends, kernels = [], [], []
+    host, measured_end, queue_free, at = None, 0, 0, 0
+    for i in range(len(d.start_ns)):
+        a, b = int(d.start_ns[i]), int(d.end_ns[i])
+        start = a if host is None or clock is Clock.WALL else host + (a - measured_end)
+        waits = d.mark[i] in (Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT)
+        workspace = COSTS.workspace_ns if d.workspace[i] else 0
+        cost = (COSTS.operator_ns + workspace + COSTS.enqueue_ns) if d.launches[i] else 0
+        cost += COSTS.synchronize_ns if waits else 0
+        end = start + (cost if clock is Clock.PROJECTED else b - a)
+        stream, count = int(d.stream[i]), int(d.launches[i])
+        if count:
+            ahead = COSTS.operator_ns + workspace + COSTS.enqueue_ns
+            fits = min(1.0, (end - start) / ahead)
+            dequeue = max(start + int(ahead * fits), queue_free)
+            queue_free = dequeue + COSTS.dequeue_ns + COSTS.api_ns + count * COSTS.node_ns
+            for k in range(count):
+                node = dequeue + COSTS.dequeue_ns // 2 + COSTS.api_ns // 2 + k * COSTS.node_ns
+                launched = node + (COSTS.node_ns - COSTS.runtime_ns) // 2 + COSTS.runtime_ns
+                begin = max(math.ceil(launched / TICK_NS), free.get(stream, 0))
+                kernels.append(begin)
+                free[stream] = begin + int(launches.duration_ticks[at])
+                at += 1
+        mark, event = d.mark[i], int(d.event[i])
+        if mark == Mark.RECORD_EVENT:
+            events[event] = free.get(stream, 0)
+        if mark == Mark.WAIT_EVENT:
+            free[stream] = max(free.get(stream, 0), events.get(event, 0))
+        if waits and clock is Clock.PROJECTED:
+            until = {
+                Mark.WAIT_DEVICE: max(free.values(), default=0),
+                Mark.WAIT_STREAM: free.get(stream, 0),
+                Mark.SYNCHRONIZE_EVENT: events.get(event, 0),
+            }[Mark(int(mark))]
+            end = max(end, math.ceil(until * TICK_NS))
+        starts.append(start)
+        ends.append(end)
+        host, measured_end = end, b
+    return starts, ends, kernels
+
+
+@given(work(), st.sampled_from(list(Clock)))
+def test_columns_equal_one_event_at_a_time(case: tuple[Dispatches, Launches], clock: Clock) -> None:
+    result = run(case, clock)
+    starts, ends, kernels = one_by_one(case, clock)
+    assert result.start_ns.tolist() == starts
+    assert result.end_ns.tolist() == ends
+    assert result.kernel_start_ticks.tolist() == kernels
+
+
+@given(work(), st.sampled_from(list(Clock)))
+def test_no_kernel_starts_before_its_launch_or_overlaps_on_its_stream(
+    case: tuple[Dispatches, Launches], clock: Clock
+) -> None:
+    result, launches = run(case, clock), case[1]
+    assert (result.kernel_start_ticks * TICK_NS >= result.runtime_end_ns).all()
+    for stream in np.unique(launches.stream):
+        rows = np.flatnonzero(launches.stream == stream)
+        end = result.kernel_start_ticks[rows] + launches.duration_ticks[rows]
+        assert (result.kernel_start_ticks[rows][1:] >= end[:-1]).all()
+
+
+@given(work(), st.sampled_from(list(Clock)))
+def test_queue_and_api_times_nest_and_follow_each_other(case: tuple[Dispatches, Launches], clock: Clock) -> None:
+    r, d = run(case, clock), case[0]
+    rows = np.flatnonzero(d.launches > 0)
+    for earlier, later in (
+        (r.start_ns, r.workspace_start_ns),
+        (r.workspace_start_ns, r.enqueue_start_ns),
+        (r.enqueue_start_ns, r.enqueue_end_ns),
+        (r.enqueue_end_ns, r.end_ns),
+        (r.enqueue_end_ns, r.dequeue_start_ns),
+        (r.dequeue_start_ns, r.api_start_ns),
+        (r.api_end_ns, r.dequeue_end_ns),
+    ):
+        assert (earlier[rows] <= later[rows]).all()
+    assert (r.dequeue_start_ns[rows][1:] >= r.dequeue_end_ns[rows][:-1]).all()
+    owner = np.repeat(np.arange(len(d.launches)), d.launches)
+    assert (r.api_start_ns[owner] <= r.node_start_ns).all()
+    assert (r.node_start_ns <= r.runtime_start_ns).all()
+    assert (r.runtime_end_ns <= r.node_end_ns).all()
+    assert (r.node_end_ns <= r.api_end_ns[owner]).all()
+
+
+def test_a_pause_of_the_profiler_takes_no_projected_time() -> None:
+    zeros = np.zeros(2, np.int64)
+    pause = Dispatches(
+        start_ns=np.array([100, 5000]),
+        end_ns=np.array([4100, 5000]),
+        mark=np.array([int(Mark.PAUSE), int(Mark.LAUNCH)]),
+        launches=zeros,
+        workspace=zeros.astype(bool),
+        stream=zeros,
+        event=zeros,
+        thread=zeros,
+    )
+    nothing = Launches(stream=np.empty(0, np.int64), duration_ticks=np.empty(0, np.int64))
+    assert run((pause, nothing), Clock.PROJECTED).start_ns.tolist() == [100, 1000]
+    assert run((pause, nothing), Clock.WALL).start_ns.tolist() == [100, 5000]
