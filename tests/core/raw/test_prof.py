@@ -26,7 +26,7 @@ from drynpu.raw import (
     prof_directory_name,
 )
 
-NOW = datetime(2022, 1, 29, 1, 47, 31, 273_999)  # noqa: DTZ001 - local time is what the name holds
+NOW = datetime(2022, 1, 29, 1, 47, 31, 273_999)
 
 
 def new_writer(parent: Path, slice_bytes: int = 1 << 20) -> ProfWriter:
