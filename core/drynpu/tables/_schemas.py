@@ -12,15 +12,28 @@ import polars as pl
 __all__ = [
     "ALLOCATIONS",
     "API",
+    "CANN_ALLOCATIONS",
     "COMMUNICATION_OPS",
+    "FREQUENCIES",
+    "GC",
     "HOST_OPS",
     "KERNELS",
+    "NO_CONTEXT",
+    "NO_MODEL",
     "NPU_MEM",
     "NPU_MODULE_MEM",
     "PMU_COLUMNS_SPLIT",
+    "PYTHON_CALLS",
     "QUEUE",
+    "STEP_MARKS",
     "TASKS",
 ]
+
+NO_CONTEXT = 4294967295
+"""Context id of a whole task (``N/A`` in op_summary)."""
+
+NO_MODEL = 4294967295
+"""Model id of an operator launched on its own, outside any graph."""
 
 HOST_OPS = pl.Schema(
     {
@@ -204,3 +217,46 @@ NPU_MODULE_MEM = pl.Schema(
     }
 )
 """npu_module_mem samples."""
+
+STEP_MARKS = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "index_id": pl.Int64,  # iteration
+        "model_id": pl.Int64,
+        "stream_id": pl.Int64,
+        "task_id": pl.Int64,
+        "tag_id": pl.Int64,  # cann_msprof.md 5
+        "time_ns": pl.Int64,
+    }
+)
+"""ts_track: key points of the step trace."""
+
+FREQUENCIES = pl.Schema({"device_id": pl.Int64, "time_ns": pl.Int64, "mhz": pl.Int64})
+"""lpmFreqConv: changes of the AI core frequency."""
+
+CANN_ALLOCATIONS = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "time_ns": pl.Int64,
+        "name": pl.String,  # operator
+        "address": pl.UInt64,
+        "size_bytes": pl.Int64,  # negative when released
+        "total_allocated_bytes": pl.Int64,
+        "total_reserved_bytes": pl.Int64,
+    }
+)
+"""host task_memory_info: memory the toolkit itself took for an operator (component GE)."""
+
+PYTHON_CALLS = pl.Schema(
+    {
+        "time_ns": pl.Int64,
+        "pid": pl.Int64,
+        "tid": pl.Int64,
+        "name": pl.String,
+        "tag": pl.Int64,  # 0 Python call, 1 Python return, 2 C call, 3 C return
+    }
+)
+"""torch.python_tracer_func: entries and exits of Python frames."""
+
+GC = pl.Schema({"pid": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64})
+"""torch.gc_record: collections of Python's garbage collector."""

@@ -1,0 +1,71 @@
+"""Small helpers that turn record fields into table columns; loops run over distinct values only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+__all__ = ["I64", "Records", "empty", "frame", "gather_text", "i64", "ordinals", "texts"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[np.void]
+
+
+def i64(values: npt.ArrayLike) -> I64:
+    """Return *values* as int64; unsigned values above 2^63 keep their bits (pointers, all-ones marks)."""
+    array = np.asarray(values)
+    return array.view(np.int64) if array.dtype == np.uint64 and array.flags.c_contiguous else array.astype(np.int64)
+
+
+def texts(values: npt.ArrayLike, resolve: Callable[[int], str]) -> pl.Series:
+    """Return a text column: *resolve* is asked once per distinct value."""
+    array = np.asarray(values)
+    distinct, inverse = np.unique(array, return_inverse=True)
+    words = pl.Series([resolve(int(value)) for value in distinct], dtype=pl.String)
+    return words.gather(pl.Series(inverse.reshape(-1), dtype=pl.UInt32)) if len(array) else words
+
+
+def gather_text(words: Mapping[int, str], values: npt.ArrayLike) -> pl.Series:
+    """Return the words behind text ids, ``""`` where the dictionary has none."""
+    return texts(values, lambda value: words.get(value, ""))
+
+
+def empty(schema: pl.Schema) -> pl.DataFrame:
+    """Return a table of *schema* without rows."""
+    return pl.DataFrame(schema=schema)
+
+
+def frame(schema: pl.Schema, columns: Mapping[str, object]) -> pl.DataFrame:
+    """Return a table of exactly *schema* from one value per column name (array, series or scalar)."""
+    scalars = {n: v for n, v in columns.items() if isinstance(v, str | int | bool) or v is None}
+    table = pl.DataFrame([_series(n, v) for n, v in columns.items() if n not in scalars])
+    return table.with_columns(pl.lit(v).alias(n) for n, v in scalars.items()).select(
+        pl.col(name).cast(dtype) for name, dtype in schema.items()
+    )
+
+
+def _series(name: str, value: object) -> pl.Series:
+    if isinstance(value, pl.Series):
+        return value.alias(name)
+    return pl.Series(name, np.ascontiguousarray(np.asarray(value)))
+
+
+def ordinals(keys: I64) -> I64:
+    """
+    Return for every row how many earlier rows have the same key; shape ``[n]``.
+
+    >>> ordinals(np.array([7, 3, 7, 7])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    positions = np.arange(len(keys), dtype=np.int64)
+    begins = np.ones(len(keys), bool)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    first = np.maximum.accumulate(np.where(begins, positions, 0)) if len(keys) else positions
+    result = np.empty(len(keys), np.int64)
+    result[order] = positions - first
+    return result

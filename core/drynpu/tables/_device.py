@@ -1,0 +1,158 @@
+"""Device records to arrays: when each task ran, and its counters."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from drynpu.raw import StarsFunction, decode_stream_task, unpack_stars_header
+from drynpu.tables._columns import I64, Records, ordinals
+
+__all__ = ["Counters", "DeviceTasks", "pair_tasks", "task_counters", "task_key"]
+
+_TASK_BITS = 16
+AIC, AIV = 0, 1
+
+
+def task_key(stream_id: I64, task_id: I64) -> I64:
+    """Return one number per (stream, 16-bit task id)."""
+    return stream_id << _TASK_BITS | task_id
+
+
+@frozen(eq=False)
+class DeviceTasks:
+    """
+    Tasks that started and ended on one device, in start order; int64 ``[n]`` columns.
+
+    ``batch_id`` counts how often the 16-bit ids of the stream began again before the task; ``ordinal`` counts
+    earlier tasks with the same stream and task id, with those that never ended.
+    """
+
+    stream_id: I64
+    task_id: I64
+    batch_id: I64
+    ordinal: I64
+    sqe_type: I64
+    start_tick: I64
+    end_tick: I64
+    notes: tuple[str, ...] = ()
+
+
+def pair_tasks(records: Records) -> DeviceTasks:
+    """
+    Join start and end records of stars_soc.data (cann_msprof.md 7.4); sub-task records are left out.
+
+    A start without an end (the run was killed) and an end without a start are dropped, with a note.
+    """
+    function, _, sqe = unpack_stars_header(records["header"])
+    whole = (function == StarsFunction.TASK_START.value) | (function == StarsFunction.TASK_END.value)
+    records, is_end, sqe = records[whole], function[whole] == StarsFunction.TASK_END.value, sqe[whole]
+    streams, tasks = decode_stream_task(records["stream_id"], records["task_id"])
+    key, tick = task_key(streams.astype(np.int64), tasks.astype(np.int64)), records["tick"].astype(np.int64)
+    order = np.lexsort((is_end, tick, key))
+    key, tick, is_end, sqe = key[order], tick[order], is_end[order], sqe[order].astype(np.int64)
+    starts = np.flatnonzero(~is_end)
+    following = np.minimum(starts + 1, max(len(key) - 1, 0))
+    ended = is_end[following] & (key[following] == key[starts]) if len(starts) else np.zeros(0, bool)
+    notes = _lost(len(starts) - int(ended.sum()), int(is_end.sum()) - int(ended.sum()))
+    begin = tick[starts]
+    by_start = np.lexsort((key[starts], begin))
+    starts, ended, begin = starts[by_start], ended[by_start], begin[by_start]
+    batch = _batches(key[starts])
+    place = ordinals(key[starts])
+    rows = starts[ended]
+    return DeviceTasks(
+        stream_id=key[rows] >> _TASK_BITS,
+        task_id=key[rows] & (1 << _TASK_BITS) - 1,
+        batch_id=batch[ended],
+        ordinal=place[ended],
+        sqe_type=sqe[rows],
+        start_tick=begin[ended],
+        end_tick=tick[rows + 1],
+        notes=notes,
+    )
+
+
+def _lost(starts: int, ends: int) -> tuple[str, ...]:
+    notes = []
+    if starts:
+        notes.append(f"stars_soc: {starts} task(s) started but never ended and were dropped")
+    if ends:
+        notes.append(f"stars_soc: {ends} task end(s) have no start and were dropped")
+    return tuple(notes)
+
+
+def _batches(key: I64) -> I64:
+    """Return how often the task ids of the stream had begun again; streams run their tasks in id order."""
+    stream, task = key >> _TASK_BITS, key & (1 << _TASK_BITS) - 1
+    order = np.argsort(stream, kind="stable")
+    stream, task = stream[order], task[order]
+    fresh = np.ones(len(key), bool)
+    fresh[1:] = stream[1:] != stream[:-1]
+    flips = np.zeros(len(key), np.int64)
+    flips[1:] = (task[1:] < task[:-1]) & ~fresh[1:]
+    counted = np.cumsum(flips)
+    positions = np.arange(len(key))
+    base = counted[np.maximum.accumulate(np.where(fresh, positions, 0))] if len(key) else counted
+    result = np.empty(len(key), np.int64)
+    result[order] = counted - base
+    return result
+
+
+@frozen(eq=False)
+class Counters:
+    """
+    Counters of the tasks of one device; one row per task, zero where a half was not measured.
+
+    ``measured`` tells which tasks have any; ``start_tick``/``end_tick`` are the operator's own ticks, 0 if none;
+    ``cycles`` is int64 ``[n, 2]`` and ``pmu`` int64 ``[n, 2, 8]``: cube half, vector half.
+    """
+
+    measured: npt.NDArray[np.bool_]
+    start_tick: I64
+    end_tick: I64
+    cycles: I64
+    pmu: I64 = field(repr=False)
+
+
+def task_counters(records: Records, tasks: DeviceTasks) -> Counters:
+    """
+    Give each ffts_profile record to the task it was taken from (cann_msprof.md 7.4).
+
+    Context records (0x28) describe the main engine of a task: fftsType 0, or 4 with sub-task type 0 or 6, is the
+    cube half; everything else is the vector half. Block records (0x29) are summed over the blocks of a core type.
+    A record belongs to the last task with its stream and task id that had started when the record ended.
+    """
+    function, _, _ = unpack_stars_header(records["header"])
+    context = function == StarsFunction.CONTEXT_PMU.value
+    block = function == StarsFunction.BLOCK_PMU.value
+    kind, sub = records["ffts"] >> 13, records["sub_task"] & 0xFF
+    cube = np.where(context, (kind == 0) | ((kind == 4) & ((sub == 0) | (sub == 6))), (records["ffts"] & 1) == 0)
+    streams, ids = decode_stream_task(records["stream_id"], records["task_id"])
+    row = _owners(tasks, task_key(streams.astype(np.int64), ids.astype(np.int64)), records["end_tick"].astype(np.int64))
+    usable = (row >= 0) & (context | block)
+    half = np.where(cube, AIC, AIV)
+    count = len(tasks.task_id)
+    cycles, pmu = np.zeros((count, 2), np.int64), np.zeros((count, 2, records["pmu"].shape[1]), np.int64)
+    np.add.at(cycles, (row[usable], half[usable]), records["total_cycles"][usable].astype(np.int64))
+    np.add.at(pmu, (row[usable], half[usable]), records["pmu"][usable].astype(np.int64))
+    measured = np.zeros(count, bool)
+    measured[row[usable]] = True
+    start, end = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    timed = usable & context & (records["end_tick"] > records["start_tick"])
+    start[row[timed]] = records["start_tick"][timed].astype(np.int64)
+    end[row[timed]] = records["end_tick"][timed].astype(np.int64)
+    return Counters(measured=measured, start_tick=start, end_tick=end, cycles=cycles, pmu=pmu)
+
+
+def _owners(tasks: DeviceTasks, key: I64, tick: I64) -> I64:
+    """Return the row of the last task with each key that started at or before each tick, -1 if none."""
+    own = task_key(tasks.stream_id, tasks.task_id)
+    codes = np.unique(np.concatenate([own, key]), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    ticks = np.unique(np.concatenate([tasks.start_tick, tick]), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    wide = codes * (len(ticks) + 1) + ticks
+    order = np.argsort(wide[: len(own)], kind="stable")
+    position = np.searchsorted(wide[: len(own)][order], wide[len(own) :], side="right") - 1
+    found = np.where(position >= 0, order[np.maximum(position, 0)], -1) if len(own) else np.full(len(key), -1)
+    return np.where((found >= 0) & (own[found] == key), found, -1) if len(own) else found

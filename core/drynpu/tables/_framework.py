@@ -1,0 +1,178 @@
+"""FRAMEWORK files to tables (torch_npu_profiler.md 3.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from attrs import field, frozen
+
+from drynpu.raw import FlatRecords, OpRangeField, TlvRecords, layouts, read_flat, read_tlv
+from drynpu.tables._columns import I64, empty, frame, i64, texts
+from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
+
+__all__ = ["FrameworkTables", "load_framework", "no_framework"]
+
+_MARK_NAME = 1
+_HASH_VALUE = 1
+
+ToUnix = Callable[[I64], I64]
+
+
+@frozen(eq=False, kw_only=True)
+class FrameworkTables:
+    """Tables of one ``FRAMEWORK`` directory; empty where a file is absent."""
+
+    host_ops: pl.DataFrame
+    queue: pl.DataFrame
+    allocations: pl.DataFrame
+    python_calls: pl.DataFrame
+    gc: pl.DataFrame
+    notes: tuple[str, ...] = field(default=())
+
+
+def no_framework() -> FrameworkTables:
+    """Return the tables of a profile without host capture."""
+    return FrameworkTables(
+        host_ops=empty(HOST_OPS),
+        queue=empty(QUEUE),
+        allocations=empty(ALLOCATIONS),
+        python_calls=empty(PYTHON_CALLS),
+        gc=empty(GC),
+    )
+
+
+def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
+    """
+    Read the files of *directory*; an absent file gives an empty table.
+
+    Parameters
+    ----------
+    to_unix:
+        Converts raw host times (int64 array) to Unix nanoseconds.
+    """
+    notes: list[str] = []
+
+    def tlv(name: str, dtype: np.dtype[np.void]) -> TlvRecords | None:
+        path = directory / name
+        if not path.is_file():
+            return None
+        records = read_tlv(path, dtype)
+        notes.extend(records.notes)
+        return records
+
+    def flat(name: str, dtype: np.dtype[np.void]) -> FlatRecords | None:
+        path = directory / name
+        if not path.is_file():
+            return None
+        records = read_flat(path, dtype)
+        notes.extend(records.notes)
+        return records
+
+    ranges = tlv("torch.op_range", layouts.OP_RANGE)
+    marks = tlv("torch.op_mark", layouts.OP_MARK)
+    memory = tlv("torch.memory_usage", layouts.MEMORY_USAGE)
+    words = tlv("torch.python_tracer_hash", layouts.HASH_KEY)
+    calls = flat("torch.python_tracer_func", layouts.PYTHON_TRACER_FUNC)
+    collections = flat("torch.gc_record", layouts.GC_RECORD)
+    return FrameworkTables(
+        host_ops=empty(HOST_OPS) if ranges is None else _host_ops(ranges, to_unix),
+        queue=empty(QUEUE) if marks is None else _queue(marks, to_unix),
+        allocations=empty(ALLOCATIONS) if memory is None else _allocations(memory, to_unix),
+        python_calls=empty(PYTHON_CALLS) if calls is None else _python_calls(calls, words, to_unix),
+        gc=empty(GC) if collections is None else _gc(collections, to_unix),
+        notes=tuple(notes),
+    )
+
+
+def _text(records: TlvRecords, number: int) -> pl.Series:
+    """Return text field *number* of every record, ``""`` where it has none."""
+    words = pl.Series(["", *(entry.get(number, "") for entry in records.texts)], dtype=pl.String)
+    return words.gather(pl.Series(np.asarray(records.text_index, np.int64) + 1, dtype=pl.UInt32))
+
+
+def _host_ops(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
+    fixed = records.fixed
+    table = frame(
+        HOST_OPS,
+        {
+            "op_id": np.arange(len(fixed)),
+            "name": _text(records, OpRangeField.NAME),
+            "start_ns": to_unix(i64(fixed["start"])),
+            "end_ns": to_unix(i64(fixed["end"])),
+            "sequence": fixed["sequence"],
+            "pid": i64(fixed["pid"]),
+            "tid": i64(fixed["start_tid"]),
+            "fwd_tid": i64(fixed["forward_tid"]),
+            "scope": fixed["scope"],
+            "is_async": fixed["is_async"],
+            "input_dtypes": _text(records, OpRangeField.INPUT_DTYPES),
+            "input_shapes": _text(records, OpRangeField.INPUT_SHAPES),
+            "call_stack": _text(records, OpRangeField.CALL_STACK),
+            "module_hierarchy": _text(records, OpRangeField.MODULE_HIERARCHY),
+        },
+    )
+    # An operator stands before those it calls, also when they start in the same nanosecond.
+    ordered = table.sort("start_ns", "end_ns", descending=[False, True], maintain_order=True)
+    return ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("op_id"))
+
+
+def _queue(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
+    """Join begin (even category) and end (odd) of each side of the task queue; half pairs are dropped."""
+    fixed = records.fixed
+    category, time = i64(fixed["category"]), to_unix(i64(fixed["time"]))
+    correlation, tid, pid = i64(fixed["correlation_id"]), i64(fixed["tid"]), i64(fixed["pid"])
+    order = np.lexsort((category, time, tid, correlation, category // 2))
+    side = category[order] // 2
+    same = np.ones(max(len(order) - 1, 0), bool)
+    for column in (side, correlation[order], tid[order]):
+        same &= column[1:] == column[:-1]
+    begins = np.flatnonzero(same & (category[order][:-1] % 2 == 0) & (category[order][1:] % 2 == 1))
+    first, last = order[begins], order[begins + 1]
+    names = _text(records, _MARK_NAME)
+    table = frame(
+        QUEUE,
+        {
+            "correlation_id": correlation[first],
+            "side": texts(side[begins], lambda value: "dequeue" if value else "enqueue"),
+            "name": pl.select(
+                pl.when(names.gather(first) != "").then(names.gather(first)).otherwise(names.gather(last))
+            ).to_series(),
+            "start_ns": time[first],
+            "end_ns": time[last],
+            "pid": pid[first],
+            "tid": tid[first],
+        },
+    )
+    return table.sort("start_ns", maintain_order=True)
+
+
+def _allocations(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
+    fixed = records.fixed
+    renamed = {"device_id": "device_index"}
+    values = {name: i64(fixed[renamed.get(name, name)]) for name in ALLOCATIONS if name != "time_ns"}
+    return frame(ALLOCATIONS, values | {"time_ns": to_unix(i64(fixed["time"]))}).sort("time_ns", maintain_order=True)
+
+
+def _python_calls(flat: FlatRecords, words: TlvRecords | None, to_unix: ToUnix) -> pl.DataFrame:
+    records, names = flat.fixed, dict[int, str]()
+    if words is not None:
+        names = dict(zip(words.fixed["key"].tolist(), _text(words, _HASH_VALUE).to_list(), strict=True))
+    return frame(
+        PYTHON_CALLS,
+        {
+            "time_ns": to_unix(i64(records["time"])),
+            "pid": i64(records["pid"]),
+            "tid": i64(records["tid"]),
+            "name": texts(records["key"], lambda key: names.get(key, "")),
+            "tag": records["tag"],
+        },
+    ).sort("time_ns", maintain_order=True)
+
+
+def _gc(flat: FlatRecords, to_unix: ToUnix) -> pl.DataFrame:
+    records = flat.fixed
+    begin, end = to_unix(i64(records["start"])), to_unix(i64(records["end"]))
+    return frame(GC, {"pid": i64(records["pid"]), "start_ns": begin, "end_ns": end}).sort("start_ns")

@@ -1,0 +1,149 @@
+"""Operator information reported inside node API calls: type, blocks, shapes, data types, formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from drynpu.kernels import DTYPES, FORMATS
+from drynpu.raw import GeTaskType
+from drynpu.tables._columns import I64, Records, gather_text, ordinals, texts
+from drynpu.tables._host import Dictionaries
+
+__all__ = ["TASK_TYPES", "distinct_rows", "node_info"]
+
+TASK_TYPES = {
+    GeTaskType.AI_CORE.value: "AI_CORE",
+    GeTaskType.AI_CPU.value: "AI_CPU",
+    GeTaskType.AIV.value: "AI_VECTOR_CORE",
+    GeTaskType.WRITE_BACK.value: "WRITE_BACK",
+    GeTaskType.MIX_AIC.value: "MIX_AIC",
+    GeTaskType.MIX_AIV.value: "MIX_AIV",
+    GeTaskType.FFTS_PLUS.value: "FFTS_PLUS",
+    GeTaskType.DSA.value: "DSA",
+    GeTaskType.DVPP.value: "DVPP",
+    GeTaskType.HCCL.value: "COMMUNICATION",
+    GeTaskType.FUSION.value: "FUSION",
+    GeTaskType.INVALID.value: "INVALID",
+}
+"""GE task type to the text in op_summary (cann_msprof.md 4.2, 7.3)."""
+
+_FORMAT_NAMES = {number: name for name, number in FORMATS.items()}
+_DTYPE_NAMES = {dtype.ge_id: dtype.name for dtype in DTYPES.values()}
+_TEXT_COLUMNS = (
+    "input_shapes",
+    "input_dtypes",
+    "input_formats",
+    "output_shapes",
+    "output_dtypes",
+    "output_formats",
+)
+
+
+def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I64, words: Dictionaries) -> pl.DataFrame:
+    """
+    Return what is known of the operator of each node API call.
+
+    Parameters
+    ----------
+    basic, tensors:
+        node_basic_info ``[b]`` and tensor_info ``[t]`` records.
+    basic_node, tensor_node:
+        Row of the enclosing node API of each record, -1 if none.
+
+    Returns
+    -------
+    pl.DataFrame
+        One row per ``node`` that reported something; text columns are null where there was no tensor_info.
+    """
+    known = basic_node >= 0
+    # A call that launches several kernels of one operator reports it once; later reports add nothing.
+    first = np.unique(basic_node[known], return_index=True)[1]
+    rows = basic[known][first]
+    info = pl.DataFrame(
+        {
+            "node": basic_node[known][first],
+            "op_name": gather_text(words.hashes, rows["op_name"]),
+            "op_type": gather_text(words.hashes, rows["op_type"]),
+            "task_type": texts(rows["task_type"], lambda value: TASK_TYPES.get(value, str(value))),
+            "block_num": (rows["block_dim"] & 0xFFFF).astype(np.int64),
+            "mix_block_num": (rows["block_dim"] >> 16).astype(np.int64),
+            "hf32": (rows["op_flag"] & 1).astype(bool),
+        }
+    )
+    return info.join(_tensor_texts(tensors, tensor_node), on="node", how="left", maintain_order="left")
+
+
+def distinct_rows(records: Records) -> tuple[I64, I64]:
+    """
+    Return ``(first, inverse)`` such that ``records[first][inverse]`` equals *records*; whole records compared.
+
+    Rows are grouped by a 64-bit mix of their words, which is checked against the bytes afterwards: sorting
+    numbers is far faster than sorting byte strings.
+    """
+    size = records.dtype.itemsize
+    raw = np.ascontiguousarray(records).view(np.uint8).reshape(len(records), size)
+    padded = np.zeros((len(records), -(-size // 8) * 8), np.uint8)
+    padded[:, :size] = raw
+    words = padded.view(np.uint64)
+    odd = np.random.default_rng(0).integers(0, 2**63, words.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    mixed = (words * odd).sum(axis=1, dtype=np.uint64)
+    first, inverse = np.unique(mixed, return_index=True, return_inverse=True)[1:]
+    inverse = inverse.reshape(-1)
+    if not (words[first[inverse]] == words).all():
+        first, inverse = np.unique(words, axis=0, return_index=True, return_inverse=True)[1:]
+    return first.astype(np.int64), inverse.reshape(-1).astype(np.int64)
+
+
+def _tensor_texts(records: Records, node: I64) -> pl.DataFrame:
+    """Return the six text columns per node; the records of one node are joined in file order."""
+    records, node = records[node >= 0], node[node >= 0]
+    content = np.zeros(len(records), [("op_name", "<u8"), ("tensor_num", "<u4"), ("tensors", records.dtype["tensors"])])
+    for name in ("op_name", "tensor_num", "tensors"):
+        content[name] = records[name]
+    first, code = distinct_rows(content)
+    order = np.argsort(node, kind="stable")
+    node, code = node[order], code[order]
+    place = ordinals(node)
+    nodes = node[place == 0]
+    # chains[c] lists the distinct records that make up combination c; nodes refer to combinations.
+    chains: list[tuple[int, ...]] = [(int(value),) for value in range(len(first))]
+    chain = code[place == 0]
+    for step in range(1, int(place.max(initial=0)) + 1):
+        rows = np.searchsorted(nodes, node[place == step])
+        pairs, inverse = np.unique(np.stack([chain[rows], code[place == step]], 1), axis=0, return_inverse=True)
+        chain[rows] = len(chains) + inverse.reshape(-1)
+        chains.extend((*chains[head], int(tail)) for head, tail in pairs.tolist())
+    used, position = np.unique(chain, return_inverse=True)
+    described = [_describe([content[first[part]] for part in chains[index]]) for index in used.tolist()]
+    lookup = pl.DataFrame(described, schema=dict.fromkeys(_TEXT_COLUMNS, pl.String), orient="row")
+    taken = lookup[position.reshape(-1)] if len(position) else lookup
+    return taken.insert_column(0, pl.Series("node", nodes, dtype=pl.Int64))
+
+
+def _describe(records: Sequence[np.void]) -> tuple[str, ...]:
+    sides: tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]] = ([], [])
+    for record in records:
+        for tensor in record["tensors"][: min(int(record["tensor_num"]), len(record["tensors"]))]:
+            sides[0 if int(tensor["direction"]) == 0 else 1].append(
+                (_shape(tensor["shape"]), _dtype(int(tensor["data_type"])), _format(int(tensor["format"])))
+            )
+    return tuple(";".join(column) for side in sides for column in (zip(*side, strict=True) if side else ((), (), ())))
+
+
+def _shape(dims: I64) -> str:
+    # Unused dimensions are 0, so a dimension of size 0 cannot be told from the end (cann_msprof.md 7.3).
+    end = int(np.argmax(dims == 0)) if (dims == 0).any() else len(dims)
+    return ",".join(str(int(dim)) for dim in dims[:end])
+
+
+def _dtype(number: int) -> str:
+    return _DTYPE_NAMES.get(number, str(number))
+
+
+def _format(number: int) -> str:
+    # GE keeps a sub-format above the low byte; real files show it after a colon (``NC1HWC0:1``).
+    name, sub = _FORMAT_NAMES.get(number & 0xFF, str(number & 0xFF)), number >> 8 & 0xFFFF
+    return f"{name}:{sub}" if sub else name

@@ -1,0 +1,83 @@
+"""A profile as tables: what every deliverable, analysis and view works on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+from attrs import field, frozen
+
+from drynpu.tables._schemas import KERNELS
+
+__all__ = ["Profile"]
+
+
+@frozen(eq=False, kw_only=True)
+class Profile:
+    """
+    One recording read back from disk. Tables follow the schemas of this room; absent data gives empty tables.
+
+    Attributes
+    ----------
+    path:
+        The profile directory: ``*_ascend_pt``, or ``PROF_*`` where there is nothing around it.
+    prof_path, framework_path:
+        Where the toolkit's and the framework's records are; ``None`` if absent.
+    pid, pid_name, hostname:
+        Of the recorded process; 0 and ``""`` if unknown.
+    rank_id:
+        -1 if the run was not distributed.
+    platform_version:
+        Chip number of info.json (cann_msprof.md 1.9), ``""`` if unknown.
+    aic_mhz, aiv_mhz, aic_cores, aiv_cores:
+        Clocks and core numbers of the first device; 0 if unknown.
+    level:
+        ``level0`` to ``level3``, or ``""`` (sample.json ``prof_level``).
+    aic_metrics:
+        Metric group under its neutral name, e.g. ``PipeUtilization``; ``""`` if no counters were collected.
+    begin_ns, end_ns:
+        Unix time of the collection's begin and end; 0 where the directory does not tell (a killed run has no end).
+    notes:
+        What the reader had to tolerate or leave out, one readable line each.
+    """
+
+    path: Path
+    prof_path: Path | None
+    framework_path: Path | None
+    pid: int
+    pid_name: str
+    hostname: str
+    rank_id: int
+    device_ids: tuple[int, ...]
+    platform_version: str
+    aic_mhz: int
+    aiv_mhz: int
+    aic_cores: int
+    aiv_cores: int
+    level: str
+    aic_metrics: str
+    begin_ns: int
+    end_ns: int
+    notes: tuple[str, ...]
+    host_ops: pl.DataFrame = field(repr=False)
+    queue: pl.DataFrame = field(repr=False)
+    allocations: pl.DataFrame = field(repr=False)
+    python_calls: pl.DataFrame = field(repr=False)
+    gc: pl.DataFrame = field(repr=False)
+    api: pl.DataFrame = field(repr=False)
+    tasks: pl.DataFrame = field(repr=False)
+    kernels: pl.DataFrame = field(repr=False)
+    communication_ops: pl.DataFrame = field(repr=False)
+    npu_mem: pl.DataFrame = field(repr=False)
+    npu_module_mem: pl.DataFrame = field(repr=False)
+    cann_allocations: pl.DataFrame = field(repr=False)
+    step_marks: pl.DataFrame = field(repr=False)
+    frequencies: pl.DataFrame = field(repr=False)
+    profiler_info: Mapping[str, object] = field(repr=False)
+    metadata: Mapping[str, object] = field(repr=False)
+
+    @property
+    def pmu_columns(self) -> tuple[str, ...]:
+        """Counter columns at the right of ``kernels``; empty if none were collected."""
+        return tuple(name for name in self.kernels.columns if name not in KERNELS)

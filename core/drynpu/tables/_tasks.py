@@ -1,0 +1,303 @@
+"""Device tasks joined with what the host knew when it launched them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from attrs import frozen
+
+from drynpu.raw import ClockAnchors, Level, SqeType
+from drynpu.tables._columns import I64, Records, empty, gather_text, ordinals, texts
+from drynpu.tables._device import Counters, DeviceTasks
+from drynpu.tables._host import Calls, Dictionaries
+from drynpu.tables._operators import node_info
+from drynpu.tables._pmu import CoreFacts, Measured, pipe_utilization
+from drynpu.tables._schemas import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL, TASKS
+
+__all__ = ["DeviceSide", "HostSide", "build_tasks"]
+
+_COMPUTE_SQE = [t.value for t in (SqeType.AI_CORE, SqeType.AI_CPU, SqeType.AIV, SqeType.DSA)]
+_COPY_SQE = [SqeType.SDMA.value, SqeType.PCIE_DMA.value]
+_DROPPED = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"]
+_KEY = ["device_id", "stream_id", "task_id", "ordinal"]
+_HCCL_DTYPES = (
+    "INT8", "INT16", "INT32", "FP16", "FP32", "INT64", "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16", "INT128",
+)  # fmt: skip
+"""ENUM_HCCL_DATA_TYPE (torch_npu_profiler.md 4.16)."""
+
+
+@frozen(eq=False, kw_only=True)
+class HostSide:
+    """Host records that speak of tasks, with the calls around them."""
+
+    calls: Calls
+    words: Dictionaries
+    track: Records
+    basic: Records
+    tensors: Records
+    copies: Records
+    collectives: Records
+    clock: ClockAnchors
+
+
+@frozen(eq=False, kw_only=True)
+class DeviceSide:
+    """Tasks and counters of one device."""
+
+    device_id: int
+    tasks: DeviceTasks
+    counters: Counters
+    clock: ClockAnchors
+    facts: CoreFacts
+    pipes: bool
+    """Whether the counters are of the group PipeUtilization."""
+
+
+def build_tasks(host: HostSide, devices: Sequence[DeviceSide]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """
+    Return the tables TASKS, KERNELS (with counter columns where measured) and COMMUNICATION_OPS.
+
+    A device task belongs to the task_track record with its device, stream, task id and occurrence; the record
+    lies inside a runtime API, that inside a node API ``launch`` whose item is the operator (cann_msprof.md 7.5).
+    """
+    launched = _launches(host)
+    joined = pl.concat([_ran(side) for side in devices]) if devices else _ran_nothing()
+    joined = joined.join(launched, on=_KEY, how="left", maintain_order="left")
+    joined = _describe(joined, host).sort("device_id", "start_ns", maintain_order=True)
+    tasks = joined.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
+    return tasks, _kernels(joined, devices), _communication(joined, host)
+
+
+def _ran_nothing() -> pl.DataFrame:
+    columns = ("device_id", "stream_id", "task_id", "ordinal", "batch_id", "sqe", "start_ns", "duration_ns")
+    return pl.DataFrame(schema=dict.fromkeys((*columns, "op_start_ns", "op_duration_ns", "counters"), pl.Int64))
+
+
+def _ran(side: DeviceSide) -> pl.DataFrame:
+    tasks, counters = side.tasks, side.counters
+    start, end = side.clock.tick_to_unix(tasks.start_tick), side.clock.tick_to_unix(tasks.end_tick)
+    timed = counters.end_tick > 0
+    op_start = np.where(timed, side.clock.tick_to_unix(np.where(timed, counters.start_tick, tasks.start_tick)), start)
+    op_end = np.where(timed, side.clock.tick_to_unix(np.where(timed, counters.end_tick, tasks.end_tick)), end)
+    rows = np.arange(len(start), dtype=np.int64)
+    return pl.DataFrame(
+        {
+            "device_id": np.full(len(start), side.device_id, np.int64),
+            "stream_id": tasks.stream_id,
+            "task_id": tasks.task_id,
+            "ordinal": tasks.ordinal,
+            "batch_id": tasks.batch_id,
+            "sqe": tasks.sqe_type,
+            "start_ns": start,
+            "duration_ns": end - start,
+            "op_start_ns": op_start,
+            "op_duration_ns": op_end - op_start,
+            "counters": np.where(counters.measured, rows, -1),
+        }
+    )
+
+
+def _launches(host: HostSide) -> pl.DataFrame:
+    """Return one row per task_track record: its key, its task type and names, and the calls around it."""
+    track, calls = host.track, host.calls
+    track = track[np.argsort(track["timestamp"], kind="stable")]
+    time = host.clock.host_to_unix(track["timestamp"].astype(np.int64))
+    tid = track["thread_id"].astype(np.int64)
+    device = (track["device_id"] & 0xFFF).astype(np.int64)
+    stream, task = track["stream_id"].astype(np.int64), track["task_id"].astype(np.int64)
+    runtime = calls.around(Level.RUNTIME, time, tid)
+    return pl.DataFrame(
+        {
+            "device_id": device,
+            "stream_id": stream,
+            "task_id": task,
+            "ordinal": ordinals(device << 32 | stream << 16 | task),
+            "host_batch": track["batch_id"].astype(np.int64),
+            "host_type": texts(track["task_type"], host.words.runtime_type),
+            "kernel": gather_text(host.words.hashes, track["kernel_name"]),
+            "runtime": runtime,
+            "node": calls.around(Level.NODE, time, tid),
+            "collective": calls.around(Level.COMMUNICATION, time, tid),
+            "model_id": calls.model_id(time, tid),
+        }
+    ).join(_copies(host), on="runtime", how="left", maintain_order="left")
+
+
+def _copies(host: HostSide) -> pl.DataFrame:
+    """Return size and direction of the copy each runtime API asked for."""
+    rows = host.copies
+    runtime = _around(host, Level.RUNTIME, rows)
+    table = pl.DataFrame(
+        {
+            "runtime": runtime,
+            "copy_bytes": rows["size_bytes"].astype(np.int64),
+            "copy_kind": rows["copy_kind"].astype(np.int64),
+        }
+    )
+    return table.filter(pl.col("runtime") >= 0).unique("runtime", keep="first", maintain_order=True)
+
+
+def _around(host: HostSide, level: Level, records: Records) -> I64:
+    time = host.clock.host_to_unix(records["timestamp"].astype(np.int64))
+    return host.calls.around(level, time, records["thread_id"].astype(np.int64))
+
+
+def _describe(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
+    """Add operator information, names, types and connection ids to tasks with their launches."""
+    info = node_info(
+        host.basic,
+        _around(host, Level.NODE, host.basic),
+        host.tensors,
+        _around(host, Level.NODE, host.tensors),
+        host.words,
+    )
+    calls = host.calls
+    node_of = pl.DataFrame(
+        {
+            "node": np.arange(len(calls.tid), dtype=np.int64),
+            "item": calls.table["item"],
+            "node_start_ns": calls.start_ns,
+            "node_tid": calls.tid,
+        }
+    )
+    connection = {"call": np.arange(len(calls.tid), dtype=np.int64), "connection_id": calls.connection_id}
+    is_compute = (
+        pl.col("sqe").is_in(_COMPUTE_SQE)
+        | pl.col("host_type").fill_null("").str.starts_with("KERNEL_")
+        | (pl.col("host_type").fill_null("") == "FFTS_PLUS")
+    )
+    is_copy = pl.col("sqe").is_in(_COPY_SQE) | pl.col("host_type").fill_null("").str.starts_with("MEMCPY")
+    hardware = pl.col("sqe").replace_strict(
+        {t.value: _sqe_name(t) for t in SqeType}, default="", return_dtype=pl.String
+    )
+    return (
+        joined.with_columns(
+            pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)
+        )
+        .join(info, on="node", how="left", maintain_order="left")
+        .join(node_of, on="node", how="left", maintain_order="left")
+        .with_columns(
+            pl.when(pl.col("node") >= 0).then("node").otherwise("runtime").alias("call"),
+            pl.max_horizontal(pl.col("batch_id"), pl.col("host_batch").fill_null(0)).alias("batch_id"),
+            is_compute.alias("compute"),
+            pl.coalesce(_known("op_name"), _known("item"), _known("kernel"), pl.lit("")).alias("name"),
+            # The API that copies may put other tasks on the stream as well.
+            pl.when(is_copy & ~is_compute).then(pl.col("copy_bytes", "copy_kind")),
+        )
+        .join(pl.DataFrame(connection), on="call", how="left", maintain_order="left")
+        .with_columns(
+            pl.lit(NO_CONTEXT).alias("context_id"),
+            pl.col("connection_id").fill_null(-1),
+            pl.when("compute")
+            .then(pl.coalesce(_known("kernel"), pl.col("name")))
+            .otherwise(pl.lit(""))
+            .alias("kernel_name"),
+            pl.coalesce(pl.when("compute").then(_known("task_type")), _known("host_type"), hardware).alias(
+                "kernel_type"
+            ),
+        )
+    )
+
+
+def _known(column: str) -> pl.Expr:
+    return pl.when(pl.col(column) != "").then(pl.col(column))
+
+
+def _sqe_name(kind: SqeType) -> str:
+    return kind.name if kind in (SqeType.AI_CORE, SqeType.AI_CPU) else f"{kind.name}_SQE"
+
+
+def _kernels(joined: pl.DataFrame, devices: Sequence[DeviceSide]) -> pl.DataFrame:
+    """Return compute tasks that have a name; rules of cann_msprof.md 4.2 for what op_summary leaves out."""
+    kind = pl.col("task_type").fill_null("")
+    rows = joined.filter(
+        pl.col("compute")
+        & (pl.col("name") != "")
+        & (pl.col("collective") < 0)
+        & ~kind.is_in(_DROPPED)
+        & ((kind != "COMMUNICATION") | pl.col("name").str.ends_with("AivKernel"))
+    ).with_columns(
+        pl.col("op_start_ns").alias("start_ns"),
+        pl.col("op_duration_ns").alias("duration_ns"),
+        pl.col("block_num").fill_null(0),
+        pl.col("node_start_ns", "node_tid").fill_null(-1),
+        # Without operator information (level0) nothing tells whether shapes were fixed.
+        pl.when(pl.col("op_type").is_null())
+        .then(pl.lit(""))
+        .when(pl.col("model_id") == NO_MODEL)
+        .then(pl.lit("dynamic"))
+        .otherwise(pl.lit("static"))
+        .alias("op_state"),
+    )
+    rows = rows.sort("device_id", "start_ns", maintain_order=True)
+    table = rows.select(
+        pl.col(name).cast(dtype).fill_null("") if dtype == pl.String else pl.col(name).cast(dtype)
+        for name, dtype in KERNELS.items()
+    )
+    return table.with_columns(_counter_columns(rows, devices))
+
+
+def _counter_columns(rows: pl.DataFrame, devices: Sequence[DeviceSide]) -> list[pl.Series]:
+    """Return counter columns, null where a kernel was not measured; none at all where nothing was."""
+    parts: list[pl.DataFrame] = []
+    for side in devices:
+        if not side.pipes:
+            continue
+        own = rows.with_row_index("row").filter((pl.col("device_id") == side.device_id) & (pl.col("counters") >= 0))
+        if own.height:
+            columns = pipe_utilization(_measured(own, side.counters), side.facts)
+            parts.append(pl.DataFrame({"row": own["row"], **columns}).fill_nan(None))
+    if not parts:
+        return []
+    index = pl.DataFrame({"row": pl.Series(range(rows.height), dtype=pl.UInt32)})
+    together = index.join(pl.concat(parts, how="diagonal"), on="row", how="left", maintain_order="left")
+    return together.drop("row").get_columns()
+
+
+def _measured(own: pl.DataFrame, counters: Counters) -> Measured:
+    row = own["counters"].to_numpy()
+    main, mix = own["block_num"].to_numpy(), own["mix_block_num"].fill_null(0).to_numpy()
+    # The second engine of a mixed kernel runs the mix blocks; a kernel that names none runs equally many.
+    second = np.where(mix > 0, mix, main)
+    vector_first = own["task_type"].fill_null("").is_in(["MIX_AIV", "AI_VECTOR_CORE"]).to_numpy()
+    blocks = np.where(vector_first[:, None], np.stack([second, main], 1), np.stack([main, second], 1))
+    return Measured(
+        cycles=counters.cycles[row],
+        pmu=counters.pmu[row],
+        blocks=blocks,
+        duration_us=own["duration_ns"].to_numpy() / 1000.0,
+    )
+
+
+def _communication(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
+    """Return one row per communication API that put tasks on a device: from its first start to its last end."""
+    if not (joined["collective"] >= 0).any():
+        return empty(COMMUNICATION_OPS)
+    calls, rows = host.calls, host.collectives
+    told = pl.DataFrame(
+        {
+            "collective": _around(host, Level.COMMUNICATION, rows),
+            "group": gather_text(host.words.hashes, rows["group_name"]),
+            "algorithm": gather_text(host.words.hashes, rows["alg_type"]),
+            "dtype": texts(rows["data_type"], lambda v: _HCCL_DTYPES[v] if v < len(_HCCL_DTYPES) else str(v)),
+            "count": rows["count"].astype(np.int64),
+        }
+    ).unique("collective", keep="first", maintain_order=True)
+    ran = (
+        joined.filter(pl.col("collective") >= 0)
+        .group_by("device_id", "collective", maintain_order=True)
+        .agg(pl.col("start_ns").min(), (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"))
+        .join(told, on="collective", how="left", maintain_order="left")
+    )
+    call = ran["collective"].to_numpy()
+    items = calls.table["item"][call]
+    names = pl.select(pl.when(items != "").then(items).otherwise(calls.table["name"][call])).to_series()
+    return ran.with_columns(
+        names.alias("name"),
+        pl.Series("connection_id", calls.connection_id[call]),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
+        pl.lit(None, pl.Int64).alias("rank_size"),
+        pl.col("group", "algorithm", "dtype").fill_null(""),
+    ).select(pl.col(name).cast(dtype) for name, dtype in COMMUNICATION_OPS.items())

@@ -1,0 +1,166 @@
+"""
+Algebra of time intervals, and which interval is open at a time. Whole arrays only.
+
+A *set* of intervals is an int64 array of shape ``[n, 2]``: start and end, half open. :func:`union`,
+:func:`subtract` and :func:`intersect` take sets in any order, overlapping or not, and return the canonical
+form: sorted, disjoint, not touching, none empty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["innermost", "intersect", "last_reaching", "parents", "subtract", "total", "union"]
+
+I64 = npt.NDArray[np.int64]
+
+
+def _boundaries(members: list[I64]) -> tuple[I64, list[I64]]:
+    """Return all bounds in order, and for each set how often it covers the stretch after each bound."""
+    bounds = np.unique(np.concatenate([np.asarray(m, np.int64).reshape(-1) for m in members]))
+    covers = []
+    for member in members:
+        pairs = np.asarray(member, np.int64).reshape(-1, 2)
+        pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+        change = np.zeros(len(bounds), np.int64)
+        np.add.at(change, np.searchsorted(bounds, pairs[:, 0]), 1)
+        np.add.at(change, np.searchsorted(bounds, pairs[:, 1]), -1)
+        covers.append(np.cumsum(change))
+    return bounds, covers
+
+
+def _stretches(bounds: I64, inside: npt.NDArray[np.bool_]) -> I64:
+    """Join the stretches between bounds that are *inside* (one flag per bound, for what follows it)."""
+    if not len(bounds):
+        return np.empty((0, 2), np.int64)
+    before = np.concatenate(([False], inside[:-1]))
+    return np.stack([bounds[inside & ~before], bounds[before & ~inside]], axis=1)
+
+
+def union(*members: I64) -> I64:
+    """
+    Return the union of the sets, int64 ``[m, 2]`` in canonical form.
+
+    >>> union(np.array([[5, 9], [0, 2], [2, 4]])).tolist()
+    [[0, 4], [5, 9]]
+    """
+    if not members:
+        return np.empty((0, 2), np.int64)
+    bounds, covers = _boundaries(list(members))
+    return _stretches(bounds, np.any([c > 0 for c in covers], axis=0))
+
+
+def subtract(minuend: I64, subtrahend: I64) -> I64:
+    """
+    Return what *minuend* covers and *subtrahend* does not, int64 ``[m, 2]`` in canonical form.
+
+    >>> subtract(np.array([[0, 10]]), np.array([[2, 3], [8, 12]])).tolist()
+    [[0, 2], [3, 8]]
+    """
+    bounds, (keep, drop) = _boundaries([minuend, subtrahend])
+    return _stretches(bounds, (keep > 0) & (drop == 0))
+
+
+def intersect(first: I64, second: I64) -> I64:
+    """
+    Return what both sets cover, int64 ``[m, 2]`` in canonical form.
+
+    >>> intersect(np.array([[0, 10]]), np.array([[2, 3], [8, 12]])).tolist()
+    [[2, 3], [8, 10]]
+    """
+    bounds, (one, two) = _boundaries([first, second])
+    return _stretches(bounds, (one > 0) & (two > 0))
+
+
+def total(members: I64) -> int:
+    """Return the sum of the lengths of a set in canonical form."""
+    pairs = np.asarray(members, np.int64).reshape(-1, 2)
+    return int((pairs[:, 1] - pairs[:, 0]).sum())
+
+
+def last_reaching(values: I64, before: I64, threshold: I64) -> I64:
+    """
+    Return for each query the largest ``j < before`` with ``values[j] >= threshold``, -1 if there is none.
+
+    All queries walk one tree of maxima together: the work is ``(n + q) log n`` whatever the data.
+
+    Parameters
+    ----------
+    values:
+        Shape ``[n]``.
+    before, threshold:
+        Shape ``[q]``; ``0 <= before <= n``.
+    """
+    found = np.full(len(before), -1, np.int64)
+    if not len(values) or not len(before):
+        return found
+    lowest = np.iinfo(np.int64).min
+    levels = [np.asarray(values, np.int64)]
+    while len(levels[-1]) > 1:
+        level = levels[-1]
+        level = np.append(level, lowest) if len(level) % 2 else level
+        levels.append(np.maximum(level[0::2], level[1::2]))
+    height = np.full(len(before), -1, np.int64)
+    bound = np.array(before, np.int64)
+    for depth, level in enumerate(levels):
+        # An odd bound leaves one whole node of this level on its left; even bounds are covered further up.
+        rows = np.flatnonzero((bound % 2 == 1) & (height < 0))
+        rows = rows[level[bound[rows] - 1] >= threshold[rows]]
+        found[rows], height[rows] = bound[rows] - 1, depth
+        bound //= 2
+    for depth in range(len(levels) - 2, -1, -1):
+        rows = np.flatnonzero(height > depth)
+        right = found[rows] * 2 + 1
+        inside = right < len(levels[depth])
+        reaches = np.where(inside, levels[depth][np.where(inside, right, 0)], lowest) >= threshold[rows]
+        found[rows] = np.where(inside & reaches, right, right - 1)
+    return found
+
+
+def parents(starts: I64, ends: I64) -> I64:
+    """
+    Return the row of the interval each one is nested in, -1 for roots.
+
+    The rule of the vendor's operator tree (torch_npu_profiler.md 5.3): in start order, a new interval becomes a
+    child of the last open one; open means ``start <= end of that one``. Intervals need not nest properly.
+
+    Parameters
+    ----------
+    starts, ends:
+        Shape ``[n]``, sorted by start (longer first where starts are equal).
+    """
+    return last_reaching(ends, np.arange(len(starts), dtype=np.int64), starts)
+
+
+def innermost(starts: I64, ends: I64, groups: I64, at: I64, at_groups: I64) -> I64:
+    """
+    Return for each time the row of the interval of the same group that opened last and is still open, or -1.
+
+    An interval is open from its start to its end, both included.
+
+    Parameters
+    ----------
+    starts, ends, groups:
+        Shape ``[n]``, in any order; of intervals with equal starts the shorter counts as opened later.
+    at, at_groups:
+        Shape ``[q]``.
+    """
+    if not len(starts) or not len(at):
+        return np.full(len(at), -1, np.int64)
+    codes = np.unique(np.concatenate([groups, at_groups]), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    times = np.concatenate([starts, np.maximum(ends, starts), at]).astype(np.int64)
+    low = int(times.min())
+    span = int(times.max()) - low + 1
+    if (int(codes.max()) + 1) * span >= 2**62:
+        times = np.unique(times, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        low, span = 0, len(times)
+    count = len(starts)
+    start_keys = codes[:count] * span + (times[:count] - low)
+    end_keys = codes[:count] * span + (times[count : 2 * count] - low)
+    at_keys = codes[count:] * span + (times[2 * count :] - low)
+    order = np.lexsort((-end_keys, start_keys))
+    before = np.searchsorted(start_keys[order], at_keys, side="right").astype(np.int64)
+    # Ends of another group lie below every time of this one, so that a group never finds its neighbour.
+    position = last_reaching(end_keys[order], before, at_keys)
+    return np.where(position >= 0, order[np.maximum(position, 0)], -1).astype(np.int64)
