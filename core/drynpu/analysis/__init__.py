@@ -1,0 +1,45 @@
+"""
+What a profile means: which operator launched what, steps, overlap, statistics, memory, a summary.
+
+Every function takes a loaded profile (:class:`drynpu.tables.Profile`) and gives a polars table with raw numbers;
+how they are printed is for ``export`` and ``views``.
+"""
+
+from __future__ import annotations
+
+from drynpu.analysis._links import KERNEL_OP, Links, link_operators
+from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
+from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
+from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
+from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
+from drynpu.analysis._steps import STEP_RANGES, kernel_steps, step_ranges, steps_at
+from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
+
+__all__ = [
+    "API_STATISTIC",
+    "KERNEL_OP",
+    "MEMORY_RECORD",
+    "OPERATOR_DETAILS",
+    "OPERATOR_MEMORY",
+    "OP_STATISTIC",
+    "OVERLAP",
+    "OVERLAP_KINDS",
+    "STEP_RANGES",
+    "STEP_TRACE",
+    "Busy",
+    "KernelShare",
+    "Links",
+    "Summary",
+    "api_statistic",
+    "kernel_steps",
+    "link_operators",
+    "memory_record",
+    "op_statistic",
+    "operator_details",
+    "operator_memory",
+    "overlap",
+    "step_ranges",
+    "step_trace",
+    "steps_at",
+    "summarise",
+]

@@ -1,0 +1,155 @@
+"""Which framework operator launched which device work (torch_npu_profiler.md 5.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from attrs import field, frozen
+
+from drynpu.tables import NO_CONTEXT, Profile, intervals
+
+__all__ = ["KERNEL_OP", "Links", "link_operators", "open_at", "sum_up"]
+
+I64 = npt.NDArray[np.int64]
+
+KERNEL_OP = pl.Schema(
+    {
+        "kind": pl.String,  # kernel, copy or communication
+        "device_id": pl.Int64,
+        "stream_id": pl.Int64,  # -1 for communication, which spans streams
+        "task_id": pl.Int64,
+        "context_id": pl.Int64,
+        "start_ns": pl.Int64,
+        "duration_ns": pl.Int64,
+        "task_type": pl.String,
+        "connection_id": pl.Int64,  # API call that launched it
+        "correlation_id": pl.Int64,  # task queue entry; start of the launching API where there is no task queue
+        "op_id": pl.Int64,
+        "op_tid": pl.Int64,
+        "op_start_ns": pl.Int64,
+    }
+)
+"""Device work with the innermost framework operator behind it; work that no operator claims has no row."""
+
+
+@frozen(eq=False)
+class Links:
+    """
+    The operator tree and what hangs on it.
+
+    Attributes
+    ----------
+    kernel_op:
+        Table :data:`KERNEL_OP` in order of device and start.
+    op_parent:
+        int64 ``[operators]``: ``op_id`` of the parent, -1 for roots. Nesting does not look at threads.
+    """
+
+    kernel_op: pl.DataFrame
+    op_parent: I64 = field(repr=False)
+
+    @property
+    def ancestry(self) -> list[I64]:
+        """Rows of the tree by depth, roots first."""
+        depth = np.where(self.op_parent < 0, 0, -1)
+        levels = [np.flatnonzero(self.op_parent < 0)]
+        rest = np.flatnonzero(depth < 0)
+        while len(rest):
+            ready = depth[self.op_parent[rest]] >= 0
+            levels.append(rest[ready])
+            depth[levels[-1]] = len(levels) - 1
+            rest = rest[~ready]
+        return levels
+
+
+def sum_up(links: Links, values: I64) -> I64:
+    """Return for every operator the sum of *values* (``[operators]``) over itself and all operators below it."""
+    total = values.copy()
+    for level in reversed(links.ancestry[1:]):
+        np.add.at(total, links.op_parent[level], total[level])
+    return total
+
+
+def open_at(rows: pl.DataFrame, time_ns: I64, tid: I64) -> I64:
+    """Return the position of the innermost row (``start_ns``, ``end_ns``, ``tid``) open at each time, -1 if none."""
+    start, end, thread = (rows[name].to_numpy() for name in ("start_ns", "end_ns", "tid"))
+    return intervals.innermost(start, end, thread, time_ns, tid)
+
+
+def link_operators(profile: Profile) -> Links:
+    """
+    Link kernels, copies and communication operations to framework operators.
+
+    With a task queue, the API that launched a kernel lies in a dequeue interval of its thread; the enqueue of the
+    same correlation id hangs on the innermost operator open on its thread at that time. Without one, the launching
+    API is found in the operator tree by time alone. A launch outside every dequeue interval of a profile with a
+    task queue stays unlinked, as it does in the vendor's parser.
+    """
+    ops = profile.host_ops
+    starts, ends = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
+    parent = intervals.parents(starts, ends)
+    work = _device_work(profile)
+    if profile.queue.height:
+        linked = _through_queue(profile, work)
+    else:
+        linked = _through_time(work, starts, ends, parent)
+    known = ops.select("op_id", pl.col("tid").alias("op_tid"), pl.col("start_ns").alias("op_start_ns"))
+    table = linked.join(known, on="op_id", how="inner", maintain_order="left").sort(
+        "device_id", "start_ns", maintain_order=True
+    )
+    return Links(table.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()), parent)
+
+
+def _device_work(profile: Profile) -> pl.DataFrame:
+    """Return everything a host-to-device flow can end at, with start and thread of the launching API."""
+    calls = profile.api.select("connection_id", pl.col("start_ns").alias("api_ns"), pl.col("tid").alias("api_tid"))
+    common = ["device_id", "start_ns", "duration_ns", "connection_id"]
+    ids = ["stream_id", "task_id", "context_id"]
+    kernels = profile.kernels.select(pl.lit("kernel").alias("kind"), *common, *ids, "task_type")
+    copies = profile.tasks.filter(pl.col("copy_bytes").is_not_null()).select(
+        pl.lit("copy").alias("kind"), *common, *ids, pl.col("kernel_type").alias("task_type")
+    )
+    collectives = profile.communication_ops.select(
+        pl.lit("communication").alias("kind"),
+        *common,
+        *(pl.lit(-1, pl.Int64).alias(name) for name in ids[:2]),
+        pl.lit(NO_CONTEXT, pl.Int64).alias("context_id"),
+        pl.lit("COMMUNICATION").alias("task_type"),
+    )
+    return pl.concat([kernels, copies, collectives]).join(calls, on="connection_id", how="inner", maintain_order="left")
+
+
+def _through_queue(profile: Profile, work: pl.DataFrame) -> pl.DataFrame:
+    queue, ops = profile.queue, profile.host_ops
+    taken = queue.filter(pl.col("side") == "dequeue")
+    found = open_at(taken, work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
+    put = queue.filter(pl.col("side") == "enqueue")
+    op = open_at(ops, put["start_ns"].to_numpy(), put["tid"].to_numpy())
+    hung = (
+        put.select("correlation_id").with_columns(pl.Series("op_id", op, dtype=pl.Int64)).filter(pl.col("op_id") >= 0)
+    )
+    queued = found >= 0
+    return (
+        work.filter(pl.Series(queued))
+        .with_columns(taken["correlation_id"].gather(found[queued]).alias("correlation_id"))
+        .join(hung.unique("correlation_id", keep="first"), on="correlation_id", how="inner", maintain_order="left")
+    )
+
+
+def _through_time(work: pl.DataFrame, starts: I64, ends: I64, parent: I64) -> pl.DataFrame:
+    api = work["api_ns"].to_numpy()
+    before = np.searchsorted(starts, api, side="right").astype(np.int64)
+    # Going down the tree, every operator on the path must be open, not only the last one.
+    reach = intervals.last_reaching(_path_ends(ends, parent), before, api)
+    return work.with_columns(
+        pl.col("api_ns").alias("correlation_id"), pl.Series("op_id", reach, dtype=pl.Int64)
+    ).filter(pl.col("op_id") >= 0)
+
+
+def _path_ends(ends: I64, parent: I64) -> I64:
+    """Return for every operator the earliest end on its path from the root."""
+    lowest = ends.copy()
+    for level in Links(pl.DataFrame(), parent).ancestry[1:]:
+        lowest[level] = np.minimum(lowest[level], lowest[parent[level]])
+    return lowest

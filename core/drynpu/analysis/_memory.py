@@ -1,0 +1,233 @@
+"""Device memory by operator and over time (torch_npu_profiler.md 4.8, 4.9, 5.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from drynpu.analysis._links import Links, open_at
+from drynpu.tables import Profile
+
+__all__ = ["MEMORY_RECORD", "OPERATOR_MEMORY", "memory_record", "operator_memory"]
+
+I64 = npt.NDArray[np.int64]
+
+NPU_DEVICE = 20
+_WORKSPACE = 1
+_MALLOC, _FREE, _BLOCK_FREE = 0, 1, 2
+_IGNORED = ["empty_tensor", "malloc_workspace"]
+_FRAMEWORK_NAME = r"^(aten|npu|atb)::"
+
+OPERATOR_MEMORY = pl.Schema(
+    {
+        "name": pl.String,
+        "size_bytes": pl.Int64,
+        "allocation_ns": pl.Int64,
+        "release_ns": pl.Int64,
+        "active_release_ns": pl.Int64,
+        "duration_ns": pl.Int64,
+        "active_duration_ns": pl.Int64,
+        "allocation_total_allocated_bytes": pl.Int64,
+        "allocation_total_reserved_bytes": pl.Int64,
+        "allocation_total_active_bytes": pl.Int64,
+        "release_total_allocated_bytes": pl.Int64,
+        "release_total_reserved_bytes": pl.Int64,
+        "release_total_active_bytes": pl.Int64,
+        "stream": pl.Int64,
+        "device_id": pl.Int64,
+        "component": pl.String,  # PTA, WORKSPACE or GE
+    }
+)
+"""One row per allocation; null where the recording ended before the release."""
+
+MEMORY_RECORD = pl.Schema(
+    {
+        "component": pl.String,  # APP, PTA, GE, PTA+GE, WORKSPACE
+        "time_ns": pl.Int64,
+        "allocated_bytes": pl.Int64,
+        "reserved_bytes": pl.Int64,
+        "active_bytes": pl.Int64,
+        "stream": pl.Int64,
+        "device_id": pl.Int64,
+    }
+)
+"""Totals after every allocator event and sample; null where a component does not know a total."""
+
+_TOTALS = ("allocated", "reserved", "active")
+
+
+def operator_memory(profile: Profile, links: Links) -> pl.DataFrame:
+    """
+    Return table :data:`OPERATOR_MEMORY`: framework rows by allocation time, then the toolkit's (``cann::<op>``).
+
+    The events of a pointer in time order form groups of one malloc and at most one free and one block free after
+    it; a release whose malloc was not recorded has no row. A row is named after the innermost operator open on the
+    allocating thread, or, on the thread that empties the task queue, after the framework operator that enqueued
+    the work.
+    """
+    grouped = _groups(profile.allocations.filter(pl.col("device_type") == NPU_DEVICE))
+    named = grouped.with_columns(_names(profile, links, grouped))
+    framework = named.with_columns(
+        (pl.col("release_ns") - pl.col("allocation_ns")).alias("duration_ns"),
+        (pl.col("active_release_ns") - pl.col("allocation_ns")).alias("active_duration_ns"),
+    ).sort("allocation_ns", maintain_order=True)
+    toolkit = _toolkit_rows(profile.cann_allocations)
+    columns = [pl.col(name).cast(dtype) for name, dtype in OPERATOR_MEMORY.items()]
+    return pl.concat([framework.select(columns), toolkit.select(columns)])
+
+
+def _groups(events: pl.DataFrame) -> pl.DataFrame:
+    """Return one row per malloc with what its free and block free recorded."""
+    key = ["device_id", "component", "pointer"]
+    numbered = events.sort("time_ns", maintain_order=True).with_columns(
+        (pl.col("action") == _MALLOC).cum_sum().over(key).alias("group")
+    )
+    numbered = numbered.filter(pl.col("group") > 0)
+
+    def of(action: int, column: str) -> pl.Expr:
+        return pl.col(column).filter(pl.col("action") == action).first()
+
+    totals = [f"total_{name}_bytes" for name in _TOTALS]
+    return (
+        numbered.group_by(*key, "group", maintain_order=True)
+        .agg(
+            of(_MALLOC, "size_bytes").alias("size_bytes"),
+            of(_MALLOC, "time_ns").alias("allocation_ns"),
+            of(_FREE, "time_ns").alias("release_ns"),
+            of(_BLOCK_FREE, "time_ns").alias("active_release_ns"),
+            of(_MALLOC, "stream").alias("stream"),
+            of(_MALLOC, "tid").alias("tid"),
+            *(of(_MALLOC, name).alias(f"allocation_{name}") for name in totals),
+            *(pl.coalesce(of(_FREE, name), of(_BLOCK_FREE, name)).alias(f"release_{name}") for name in totals),
+        )
+        .with_columns(
+            pl.when(pl.col("component") == _WORKSPACE)
+            .then(pl.lit("WORKSPACE"))
+            .otherwise(pl.lit("PTA"))
+            .alias("component")
+        )
+    )
+
+
+def _names(profile: Profile, links: Links, rows: pl.DataFrame) -> pl.Series:
+    time, tid = rows["allocation_ns"].to_numpy(), rows["tid"].to_numpy()
+    ops = profile.host_ops
+    allocating = ops.filter(~pl.col("name").is_in(_IGNORED))
+    names = _pick(allocating["name"], open_at(allocating, time, tid))
+    taken = profile.queue.filter(pl.col("side") == "dequeue")
+    entry = open_at(taken, time, tid)
+    queued = np.flatnonzero(entry >= 0)
+    put = profile.queue.filter(pl.col("side") == "enqueue").unique("correlation_id", keep="first")
+    origin = (
+        taken.select("correlation_id")[entry[queued]]
+        .join(put.select("correlation_id", "start_ns", "tid"), on="correlation_id", how="left", maintain_order="left")
+        .with_columns(pl.col("start_ns", "tid").fill_null(-1))
+    )
+    behind = open_at(ops, origin["start_ns"].to_numpy(), origin["tid"].to_numpy())
+    is_framework = ops["name"].str.contains(_FRAMEWORK_NAME).to_numpy()
+    named = _pick(ops["name"], _climb(behind, links.op_parent, is_framework))
+    return names.scatter(queued, named).alias("name") if len(queued) else names.alias("name")
+
+
+def _climb(rows: I64, parent: I64, wanted: npt.NDArray[np.bool_]) -> I64:
+    """Return for each operator the nearest one at or above it that is *wanted*, -1 if there is none."""
+    found = rows.copy()
+    while True:
+        above = np.flatnonzero((found >= 0) & ~wanted[found]) if len(wanted) else np.empty(0, np.int64)
+        if not len(above):
+            return found
+        found[above] = parent[found[above]]
+
+
+def _pick(names: pl.Series, rows: I64) -> pl.Series:
+    return pl.concat([pl.Series([""], dtype=pl.String), names]).gather(rows + 1)
+
+
+def _toolkit_rows(events: pl.DataFrame) -> pl.DataFrame:
+    key = ["device_id", "address"]
+    is_malloc = pl.col("size_bytes") > 0
+    numbered = events.with_columns(is_malloc.cum_sum().over(key).alias("group")).filter(pl.col("group") > 0)
+
+    def of(malloc: bool, column: str) -> pl.Expr:
+        return pl.col(column).filter(is_malloc if malloc else ~is_malloc).first()
+
+    totals = ["total_allocated_bytes", "total_reserved_bytes"]
+    unknown = [f"{side}_total_active_bytes" for side in ("allocation", "release")]
+    return (
+        numbered.group_by(*key, "group", maintain_order=True)
+        .agg(
+            (pl.lit("cann::") + of(True, "name")).alias("name"),
+            of(True, "size_bytes").alias("size_bytes"),
+            of(True, "time_ns").alias("allocation_ns"),
+            of(False, "time_ns").alias("release_ns"),
+            *(of(True, name).alias(f"allocation_{name}") for name in totals),
+            *(of(False, name).alias(f"release_{name}") for name in totals),
+        )
+        .with_columns(
+            (pl.col("release_ns") - pl.col("allocation_ns")).alias("duration_ns"),
+            pl.lit("GE").alias("component"),
+            *(pl.lit(None, pl.Int64).alias(n) for n in ("active_release_ns", "active_duration_ns", "stream", *unknown)),
+        )
+        .sort("allocation_ns", maintain_order=True)
+    )
+
+
+def memory_record(profile: Profile) -> pl.DataFrame:
+    """
+    Return table :data:`MEMORY_RECORD`: APP samples first, then allocator events in time order.
+
+    Every PTA or GE row is followed by a ``PTA+GE`` row of the same time: this record plus the last one of the
+    other component on the device. WORKSPACE rows stand alone.
+    """
+    app = profile.npu_mem.filter(pl.col("event") == 0).select(
+        pl.lit("APP").alias("component"),
+        "time_ns",
+        pl.lit(None, pl.Int64).alias("allocated_bytes"),
+        (pl.col("ddr_bytes") + pl.col("hbm_bytes")).alias("reserved_bytes"),
+        pl.lit(None, pl.Int64).alias("active_bytes"),
+        pl.lit(None, pl.Int64).alias("stream"),
+        "device_id",
+    )
+    records = _allocator_records(profile)
+    both = _combined(records.filter(pl.col("component") != "WORKSPACE"))
+    merged = pl.concat([records.with_columns(pl.lit(0).alias("after")), both.with_columns(pl.lit(1).alias("after"))])
+    rows = merged.sort("time_ns", "row", "after").select(MEMORY_RECORD.names())
+    return pl.concat([part.select(pl.col(n).cast(t) for n, t in MEMORY_RECORD.items()) for part in (app, rows)])
+
+
+def _allocator_records(profile: Profile) -> pl.DataFrame:
+    pta = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE).select(
+        pl.when(pl.col("component") == _WORKSPACE)
+        .then(pl.lit("WORKSPACE"))
+        .otherwise(pl.lit("PTA"))
+        .alias("component"),
+        "time_ns",
+        *(pl.col(f"total_{name}_bytes").alias(f"{name}_bytes") for name in _TOTALS),
+        "stream",
+        "device_id",
+    )
+    ge = profile.cann_allocations.select(
+        pl.lit("GE").alias("component"),
+        "time_ns",
+        pl.col("total_allocated_bytes").alias("allocated_bytes"),
+        pl.col("total_reserved_bytes").alias("reserved_bytes"),
+        *(pl.lit(None, pl.Int64).alias(name) for name in ("active_bytes", "stream")),
+        "device_id",
+    )
+    return pl.concat([pta, ge]).sort("time_ns", maintain_order=True).with_row_index("row")
+
+
+def _combined(records: pl.DataFrame) -> pl.DataFrame:
+    """Add to each record the last totals of the other component of its device, 0 before its first."""
+    names = [f"{name}_bytes" for name in _TOTALS]
+
+    def last_of(component: str, column: str) -> pl.Expr:
+        own = pl.when(pl.col("component") == component).then(pl.col(column).fill_null(0))
+        return own.otherwise(None).forward_fill().over("device_id").fill_null(0)
+
+    return records.with_columns(
+        *((last_of("PTA", name) + last_of("GE", name)).alias(name) for name in names),
+        pl.col("stream").forward_fill().over("device_id").alias("stream"),
+        pl.lit("PTA+GE").alias("component"),
+    )

@@ -1,0 +1,183 @@
+"""Computing, communication and idle time of each device, and their sums per step (torch_npu_profiler.md 5.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from drynpu.tables import Profile, intervals
+
+__all__ = ["OVERLAP", "OVERLAP_KINDS", "STEP_TRACE", "overlap", "step_trace"]
+
+I64 = npt.NDArray[np.int64]
+
+COMPUTING, COMMUNICATION = "Computing", "Communication"
+EXPOSED, FREE = "Communication(Not Overlapped)", "Free"
+
+OVERLAP_KINDS = (COMPUTING, COMMUNICATION, EXPOSED, FREE)
+"""Event names in the order of their threads in the timeline."""
+
+OVERLAP = pl.Schema({"device_id": pl.Int64, "kind": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64})
+
+STEP_TRACE = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "step": pl.String,  # "" without a schedule
+        "computing_us": pl.Float64,
+        "communication_not_overlapped_us": pl.Float64,
+        "overlapped_us": pl.Float64,
+        "communication_us": pl.Float64,
+        "free_us": pl.Float64,
+        "stage_us": pl.Float64,
+        "bubble_us": pl.Float64,
+        "comm_exclude_receive_us": pl.Float64,
+        "preparing_us": pl.Float64,
+    }
+)
+
+# Tasks that do not stretch the range by themselves (cann_msprof.md 4.5): compute sections do it for them.
+_NOT_EXTENDING = (
+    "AI_CORE",
+    "AI_VECTOR_CORE",
+    "MIX_AIC",
+    "MIX_AIV",
+    "KERNEL_AICORE",
+    "KERNEL_AIVEC",
+    "KERNEL_MIX_AIC",
+    "KERNEL_MIX_AIV",
+    "FFTS_PLUS",
+    "PROFILING_ENABLE",
+    "PROFILING_DISABLE",
+)
+
+
+_NO_STEP = -1
+
+
+def overlap(profile: Profile) -> pl.DataFrame:
+    """
+    Return table :data:`OVERLAP`: merged intervals per device and kind, none empty, by device, kind, start.
+
+    Computing is the union of compute kernels (communication kernels ``...AicpuKernel`` and ``...AivKernel``
+    excepted), Communication that of communication operations; Free is what neither covers between the first
+    and the last event of the device. Copies are neither, so they lie in Free, as in the vendor's analysis.
+    """
+    parts = [_device_overlap(profile, device) for device in profile.device_ids]
+    return pl.concat([pl.DataFrame(schema=OVERLAP), *parts])
+
+
+def _device_overlap(profile: Profile, device: int) -> pl.DataFrame:
+    own = pl.col("device_id") == device
+    compute = profile.kernels.filter(own & ~pl.col("name").str.contains(r"(AicpuKernel|AivKernel)$"))
+    others = profile.tasks.filter(own & ~pl.col("kernel_type").is_in(_NOT_EXTENDING))
+    computing = intervals.union(_pairs(compute))
+    communication = intervals.union(_pairs(profile.communication_ops.filter(own)))
+    bounds = np.concatenate([computing, communication, _pairs(others)])
+    if not len(bounds):
+        return pl.DataFrame(schema=OVERLAP)
+    whole = np.array([[bounds[:, 0].min(), bounds[:, 1].max()]])
+    sets = {
+        COMPUTING: computing,
+        COMMUNICATION: communication,
+        EXPOSED: intervals.subtract(communication, computing),
+        FREE: intervals.subtract(whole, intervals.union(computing, communication)),
+    }
+    return pl.DataFrame(
+        {
+            "device_id": np.full(sum(map(len, sets.values())), device, np.int64),
+            "kind": pl.concat(
+                [pl.repeat(kind, len(pairs), dtype=pl.String, eager=True) for kind, pairs in sets.items()]
+            ),
+            "start_ns": np.concatenate([pairs[:, 0] for pairs in sets.values()]),
+            "end_ns": np.concatenate([pairs[:, 1] for pairs in sets.values()]),
+        },
+        schema=OVERLAP,
+    )
+
+
+def _pairs(rows: pl.DataFrame) -> I64:
+    ends = pl.col("start_ns") + pl.col("duration_ns")
+    return rows.select("start_ns", ends.alias("end_ns")).to_numpy().astype(np.int64).reshape(-1, 2)
+
+
+def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
+    """
+    Return table :data:`STEP_TRACE`, by device and step; one row with step ``""`` where *ranges* is empty.
+
+    An event belongs wholly to the step whose device range contains its start (end excluded); what starts in no
+    step is dropped. So Computing + Communication(Not Overlapped) + Free is not the device range itself but that
+    range moved to the bounds of events: from the start of the first event in it to the end of the last, which may
+    lie after it. It equals Stage + Bubble, unless a communication operation straddles the end of the step.
+
+    Parameters
+    ----------
+    ranges:
+        Table of ``step_ranges``.
+    overlaps:
+        Table of :func:`overlap`.
+    """
+    events = _assign(overlaps, ranges)
+    if not events.height:
+        return pl.DataFrame(schema=STEP_TRACE)
+    length = pl.col("end_ns") - pl.col("start_ns")
+    busy = pl.col("kind").is_in([COMPUTING, COMMUNICATION])
+    sums = {
+        name: length.filter(pl.col("kind") == kind).sum()
+        for name, kind in zip(("computing", "communication", "exposed", "free"), OVERLAP_KINDS, strict=True)
+    }
+    table = events.group_by("device_id", "step_id", "host_start_ns").agg(
+        *(value.alias(name) for name, value in sums.items()),
+        pl.col("start_ns").min().alias("first"),
+        pl.col("end_ns").max().alias("last"),
+        pl.col("start_ns").filter(busy).min().alias("first_busy"),
+    )
+    received = profile.communication_ops.filter(pl.col("name").str.to_lowercase().str.starts_with("hcom_receive"))
+    bubbles = _assign(received.with_columns((pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns")), ranges)
+    bubble = bubbles.group_by("device_id", "step_id").agg(length.sum().alias("bubble"))
+    joined = table.join(bubble, on=["device_id", "step_id"], how="left").with_columns(pl.col("bubble").fill_null(0))
+    origin = pl.coalesce("host_start_ns", pl.lit(profile.host_ops["start_ns"].min(), pl.Int64))
+    values = {
+        "computing_us": pl.col("computing"),
+        "communication_not_overlapped_us": pl.col("exposed"),
+        "overlapped_us": pl.col("communication") - pl.col("exposed"),
+        "communication_us": pl.col("communication"),
+        "free_us": pl.col("free"),
+        "stage_us": pl.col("last") - pl.col("first") - pl.col("bubble"),
+        "bubble_us": pl.col("bubble"),
+        "comm_exclude_receive_us": pl.max_horizontal(pl.col("exposed") - pl.col("bubble"), 0),
+        "preparing_us": (pl.col("first_busy") - origin).fill_null(0),
+    }
+    return joined.sort("device_id", "step_id").select(
+        "device_id",
+        pl.when(pl.col("step_id") == _NO_STEP)
+        .then(pl.lit(""))
+        .otherwise(pl.col("step_id").cast(pl.String))
+        .alias("step"),
+        *((value / 1000).alias(name) for name, value in values.items()),
+    )
+
+
+def _assign(events: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
+    """Return the events that start in a step, with its id and host start; without steps all, as of no step."""
+    wanted = events.select("device_id", "start_ns", "end_ns", *(["kind"] if "kind" in events.columns else []))
+    if not ranges.height:
+        return wanted.with_columns(
+            pl.lit(_NO_STEP, pl.Int64).alias("step_id"), pl.lit(None, pl.Int64).alias("host_start_ns")
+        )
+    wanted = wanted.sort("start_ns")
+    starts = wanted["start_ns"].to_numpy()
+    taken = np.zeros(len(starts), bool)
+    parts: list[pl.DataFrame] = []
+    for step in ranges.rows(named=True):
+        low = np.searchsorted(starts, step["device_start_ns"], side="left")
+        high = np.searchsorted(starts, step["device_end_ns"], side="left")
+        rows = low + np.flatnonzero(~taken[low:high])
+        taken[low:high] = True
+        parts.append(
+            wanted[rows].with_columns(
+                pl.lit(step["step_id"], pl.Int64).alias("step_id"),
+                pl.lit(step["host_start_ns"], pl.Int64).alias("host_start_ns"),
+            )
+        )
+    return pl.concat(parts)

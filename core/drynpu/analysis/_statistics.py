@@ -1,0 +1,84 @@
+"""Totals by operator type and by API (cann_msprof.md 4.3)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from drynpu.tables import Profile
+
+__all__ = ["API_STATISTIC", "OP_STATISTIC", "api_statistic", "op_statistic"]
+
+OP_STATISTIC = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "op_type": pl.String,
+        "core_type": pl.String,
+        "count": pl.Int64,
+        "total_us": pl.Float64,
+        "min_us": pl.Float64,
+        "avg_us": pl.Float64,
+        "max_us": pl.Float64,
+        "ratio_pct": pl.Float64,  # of the device
+    }
+)
+
+API_STATISTIC = pl.Schema(
+    {
+        "level": pl.String,
+        "name": pl.String,
+        "time_us": pl.Float64,
+        "count": pl.Int64,
+        "avg_us": pl.Float64,
+        "min_us": pl.Float64,
+        "max_us": pl.Float64,
+        "variance": pl.Float64,  # of the population, us^2
+    }
+)
+
+
+def op_statistic(profile: Profile) -> pl.DataFrame:
+    """
+    Return table :data:`OP_STATISTIC`: kernels by operator and core type, per device by total time descending.
+
+    Empty at level0, where operator types are not recorded. Communication operations are not kernels.
+    """
+    typed = profile.kernels.filter(pl.col("op_type") != "")
+    total = pl.col("total").sum().over("device_id")
+    return (
+        typed.group_by("device_id", "op_type", pl.col("task_type").alias("core_type"))
+        .agg(
+            pl.len().alias("count"),
+            pl.col("duration_ns").sum().alias("total"),
+            pl.col("duration_ns").min().alias("least"),
+            pl.col("duration_ns").max().alias("most"),
+        )
+        .sort("device_id", "total", "op_type", "core_type", descending=[False, True, False, False])
+        .with_columns(
+            (pl.col("total") / 1000).alias("total_us"),
+            (pl.col("least") / 1000).alias("min_us"),
+            (pl.col("total") / pl.col("count") / 1000).alias("avg_us"),
+            (pl.col("most") / 1000).alias("max_us"),
+            pl.when(total > 0).then(pl.col("total") * 100 / total).otherwise(0.0).alias("ratio_pct"),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in OP_STATISTIC.items())
+    )
+
+
+def api_statistic(profile: Profile) -> pl.DataFrame:
+    """Return table :data:`API_STATISTIC`: host API calls by level and name, sorted by name, then level."""
+    # Summed in whole nanoseconds: the mean of squares of long calls would lose the variance of short ones.
+    duration = pl.col("end_ns") - pl.col("start_ns")
+    return (
+        profile.api.with_columns(duration.alias("ns"))
+        .group_by("level", "name")
+        .agg(
+            (pl.col("ns").sum() / 1000).alias("time_us"),
+            pl.len().alias("count"),
+            (pl.col("ns").mean() / 1000).alias("avg_us"),
+            (pl.col("ns").min() / 1000).alias("min_us"),
+            (pl.col("ns").max() / 1000).alias("max_us"),
+            (pl.col("ns").var(ddof=0) / 1e6).alias("variance"),
+        )
+        .sort("name", "level")
+        .select(pl.col(name).cast(dtype) for name, dtype in API_STATISTIC.items())
+    )

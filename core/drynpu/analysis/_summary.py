@@ -1,0 +1,154 @@
+"""The short account of a profile that a user reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+from attrs import field, frozen
+
+from drynpu.analysis._links import link_operators
+from drynpu.analysis._overlap import OVERLAP_KINDS, overlap, step_trace
+from drynpu.analysis._steps import step_ranges
+from drynpu.tables import Profile
+
+__all__ = ["UNMAPPED_SUFFIX", "Busy", "KernelShare", "Summary", "summarise"]
+
+UNMAPPED_SUFFIX = "_Unmapped"
+"""Ends the name of the generic kernel that stands for an operator without a rule."""
+
+_NPU_DEVICE = 20
+_UNKNOWN = "N/A"
+
+
+@frozen
+class KernelShare:
+    """Kernels of one type on one kind of core; ``ratio`` is the share of all kernel time, 0 to 1."""
+
+    op_type: str
+    core: str
+    count: int
+    total_us: float
+    ratio: float
+
+
+@frozen
+class Busy:
+    """How a device spent the time from its first to its last event; shares of it, 0 to 1."""
+
+    device_id: int
+    span_us: float
+    computing: float
+    communication: float
+    communication_not_overlapped: float
+    free: float
+
+
+@frozen(eq=False, kw_only=True)
+class Summary:
+    """
+    What a profile says in a few lines.
+
+    ``chip`` and ``clock`` are what the simulation wrote into the metadata, ``N/A`` for a genuine profile without it.
+    ``steps`` has the columns of ``step_trace``. ``unmapped`` counts kernels of operators without a rule by name.
+    Peaks are bytes, ``None`` if memory was not recorded. ``files`` maps every deliverable to its size in bytes.
+    """
+
+    path: Path
+    chip: str
+    clock: str
+    level: str
+    device_ids: tuple[int, ...]
+    steps: pl.DataFrame = field(repr=False)
+    kernels: tuple[KernelShare, ...]
+    kernel_count: int
+    kernel_us: float
+    unmapped: Mapping[str, int]
+    busy: tuple[Busy, ...]
+    peak_allocated_bytes: int | None
+    peak_reserved_bytes: int | None
+    files: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    @property
+    def unmapped_count(self) -> int:
+        """Number of kernels of operators without a rule."""
+        return sum(self.unmapped.values())
+
+
+def summarise(profile: Profile) -> Summary:
+    """Return the summary of *profile*; works with any part of it absent."""
+    overlaps = overlap(profile)
+    ranges = step_ranges(profile, link_operators(profile))
+    memory = profile.allocations.filter(pl.col("device_type") == _NPU_DEVICE)
+    return Summary(
+        path=profile.path,
+        chip=_told(profile, "chip"),
+        clock=_told(profile, "clock"),
+        level=profile.level,
+        device_ids=profile.device_ids,
+        steps=step_trace(profile, ranges, overlaps),
+        kernels=_kernel_shares(profile.kernels),
+        kernel_count=profile.kernels.height,
+        kernel_us=int(profile.kernels["duration_ns"].sum()) / 1000,
+        unmapped=_unmapped(profile.kernels),
+        busy=_busy(overlaps),
+        peak_allocated_bytes=_peak(memory, "total_allocated_bytes"),
+        peak_reserved_bytes=_peak(memory, "total_reserved_bytes"),
+        files=_files(profile),
+        notes=profile.notes,
+    )
+
+
+def _told(profile: Profile, key: str) -> str:
+    """Return what the simulation said of itself: ``drynpu`` of the metadata holds it, or the key with that prefix."""
+    own = profile.metadata.get("drynpu")
+    value = own.get(key) if isinstance(own, Mapping) else profile.metadata.get(f"drynpu_{key}")
+    return str(value) if value else _UNKNOWN
+
+
+def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
+    whole = max(int(kernels["duration_ns"].sum()), 1)
+    rows = (
+        kernels.group_by("op_type", "task_type")
+        .agg(pl.len().alias("count"), pl.col("duration_ns").sum().alias("total"))
+        .sort("total", "op_type", "task_type", descending=[True, False, False])
+    )
+    return tuple(
+        KernelShare(op_type or _UNKNOWN, core or _UNKNOWN, count, total / 1000, total / whole)
+        for op_type, core, count, total in rows.iter_rows()
+    )
+
+
+def _unmapped(kernels: pl.DataFrame) -> dict[str, int]:
+    rows = kernels.filter(pl.col("name").str.ends_with(UNMAPPED_SUFFIX)).group_by("name").len()
+    names = rows.with_columns(pl.col("name").str.strip_suffix(UNMAPPED_SUFFIX)).sort(
+        "len", "name", descending=[True, False]
+    )
+    return dict(names.iter_rows())
+
+
+def _busy(overlaps: pl.DataFrame) -> tuple[Busy, ...]:
+    length = pl.col("end_ns") - pl.col("start_ns")
+    rows = overlaps.group_by("device_id").agg(
+        (pl.col("end_ns").max() - pl.col("start_ns").min()).alias("span"),
+        *(length.filter(pl.col("kind") == kind).sum().alias(kind) for kind in OVERLAP_KINDS),
+    )
+    return tuple(
+        Busy(device, span / 1000, *(part / max(span, 1) for part in parts))
+        for device, span, *parts in rows.sort("device_id").iter_rows()
+    )
+
+
+def _peak(memory: pl.DataFrame, column: str) -> int | None:
+    value = memory[column].max()
+    return int(value) if isinstance(value, int) else None
+
+
+def _files(profile: Profile) -> dict[str, int]:
+    folders = [profile.path / "ASCEND_PROFILER_OUTPUT"]
+    if profile.prof_path is not None:
+        folders.append(profile.prof_path / "mindstudio_profiler_output")
+    found = (file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir()) if file.is_file())
+    return {str(file.relative_to(profile.path)): file.stat().st_size for file in found}
