@@ -55,6 +55,29 @@ def test_without_torch_one_line_says_which_extra_to_install(make_environment: Ma
     assert environment.say(caught) == message
 
 
+def test_plain_torch_stays_plain_and_pays_next_to_nothing(
+    make_environment: Make, wheel: Path, dependencies: Path
+) -> None:
+    """PyTorch runs our entry point at every import; unless asked to, it imports nothing of the core."""
+    environment = make_environment()
+    environment.link_dependencies(dependencies)
+    environment.install(wheel)
+    code = """
+import sys, time
+import torch
+print(sorted(name for name in sys.modules if name.startswith("drynpu")), hasattr(torch, "npu"))
+for name in [name for name in sys.modules if name.startswith("drynpu")]:
+    del sys.modules[name]
+started = time.perf_counter()
+import drynpu_torch.autoload
+drynpu_torch.autoload.load()
+print(time.perf_counter() - started)
+"""
+    modules, seconds = environment.say(code).splitlines()
+    assert modules == "['drynpu_torch', 'drynpu_torch.autoload'] False"
+    assert float(seconds) < 0.02, "1 ms on an idle machine"
+
+
 @pytest.mark.parametrize("ours_first", [True, False])
 def test_a_genuine_package_in_the_same_site_packages_wins(
     make_environment: Make, make_genuine: Make, install_ours: Ours, ours_first: bool
