@@ -40,8 +40,9 @@ def chips(name: str | None, json_output: bool) -> None:
 
 def _overview(found: tuple[Chip, ...]) -> Table:
     table = Table(title="Chips (choose with DRYNPU_CHIP or drynpu run --chip)")
-    for heading in ("name", "cores cube/vector", "clock MHz", "16-bit TFLOPS", "memory GB", "GB/s", "L2 MB", "platform"):
-        table.add_column(heading, justify="left" if heading == "name" else "right")
+    table.add_column("name", no_wrap=True)
+    for heading in ("cores\ncube/vec", "MHz", "TFLOPS\n16 bit", "memory\nGB", "GB/s", "L2\nMB", "platform"):
+        table.add_column(heading, justify="right")
     for chip in found:
         tflops = chip.cube_cores * chip.cube_flop_per_cycle * chip.aic_mhz / 1e6
         table.add_row(

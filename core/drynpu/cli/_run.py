@@ -88,10 +88,11 @@ def _start(plugins: Plugins, script: str, arguments: tuple[str, ...], *, is_modu
         if is_module:
             runpy.run_module(script, run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(str(path), run_name="__main__")
+            runpy.run_path(str(path.absolute()), run_name="__main__")
     except Exception as error:
         # Show the script's own frames, as `python script.py` would.
-        sys.excepthook(type(error), error, _own_frames(error.__traceback__))
+        own = error.with_traceback(_own_frames(error.__traceback__))
+        sys.excepthook(type(own), own, own.__traceback__)
         raise SystemExit(1) from None
 
 

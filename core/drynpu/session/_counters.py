@@ -33,9 +33,7 @@ def metric_name(request: ProfilingRequest) -> str | None:
     return METRIC_NAMES.get(request.aic_metrics)
 
 
-def counter_records(
-    simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int
-) -> dict[str, Records]:
+def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
     """Return the ``ffts_profile`` records of all kernels that run on AI cores; empty without a metric group."""
     metrics = metric_name(request)
     if metrics is None or not simulation.task_types:

@@ -61,7 +61,10 @@ def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) 
     types = [int(_sqe_type(*of)) for of in zip(kernels, simulation.task_types, strict=True)]
     sqe = np.array(types or [0])[simulation.lowered.launch_kernel]
     halves = []
-    for function, tick in ((StarsFunction.TASK_START, start), (StarsFunction.TASK_END, start + simulation.kernel_ticks)):
+    for function, tick in (
+        (StarsFunction.TASK_START, start),
+        (StarsFunction.TASK_END, start + simulation.kernel_ticks),
+    ):
         rows = family("stars_soc").new(len(start))
         rows["stream_id"], rows["task_id"], rows["tick"] = simulation.stream, task_id, tick
         rows["header"] = pack_stars_header(int(function), np.arange(len(start)), sqe)

@@ -260,5 +260,3 @@ def _tensor_templates(kernels: tuple[KernelSpec, ...], texts: TextIds) -> tuple[
                     (*tensor.shape[:8], *(0,) * (8 - len(tensor.shape[:8]))),
                 )
     return rows, first, count
-
-

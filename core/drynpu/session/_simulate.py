@@ -114,9 +114,7 @@ def simulate(
     op_stream = _streams(operators, lowered.dispatch_op, streams)
     dispatches, rows = _dispatches(operators, lowered, marks, op_stream)
     launches = Launches(stream=op_stream[lowered.launch_dispatch], duration_ticks=ticks)
-    plan = schedule(
-        dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns
-    )
+    plan = schedule(dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns)
     warp_from = np.stack([dispatches.start_ns, dispatches.end_ns], 1).ravel()
     warp_to = np.stack([plan.start_ns, plan.end_ns], 1).ravel()
     warp_from, warp_to = _anchor(warp_from, warp_to, begin_ns)
@@ -222,9 +220,7 @@ def _warp(time_ns: I64, warp_from: I64, warp_to: I64) -> I64:
     return np.asarray(warp_to[at] + np.where(inside, np.minimum(scaled, np.maximum(width_to, 0)), into), np.int64)
 
 
-def _memory(
-    operators: Operators, allocations: Allocations, lowered: Lowered, live_before_bytes: int
-) -> MemoryTimeline:
+def _memory(operators: Operators, allocations: Allocations, lowered: Lowered, live_before_bytes: int) -> MemoryTimeline:
     """Keep what lives on the device: neither host tensors nor the CPU implementation's scratch."""
     owner = innermost(
         allocations.time_ns,
@@ -236,9 +232,7 @@ def _memory(
     )
     allocated = (allocations.size_bytes > 0) & (owner >= 0)
     allocated[allocated] = lowered.device_memory[owner[allocated]]
-    everything = account(
-        allocations.time_ns, allocations.thread, allocations.address, allocations.size_bytes
-    )
+    everything = account(allocations.time_ns, allocations.thread, allocations.address, allocations.size_bytes)
     dispatch = _dispatch_of(owner, lowered)
     partner = everything.partner
     scratch = (partner >= 0) & (dispatch >= 0) & (dispatch == dispatch[partner])

@@ -104,7 +104,14 @@ class KinetoTracer:
                 "time. Stop torch.profiler first, or profile with torch_npu.profiler alone."
             )
         config = ProfilerConfig(
-            ProfilerState.KINETO, True, self.memory, self.stack, False, False, _ExperimentalConfig(verbose=self.stack), ""
+            ProfilerState.KINETO,
+            True,
+            self.memory,
+            self.stack,
+            False,
+            False,
+            _ExperimentalConfig(verbose=self.stack),
+            "",
         )
         activities = {ProfilerActivity.CPU}
         _prepare_profiler(config, activities, activity_filter={})

@@ -11,8 +11,8 @@ from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
 from drynpu_torch.device import _memory
-from drynpu_torch.device._sink import mark
-from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
+from drynpu_torch.device._sink import mark_storage, storage_device
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, DeviceState
 from drynpu_torch.device._streams import Stream
 from drynpu_torch.device.npu.streams import current_stream, set_stream, synchronize
 
@@ -28,6 +28,7 @@ def patch_framework(state: DeviceState) -> None:
     torch.Generator = _Generator  # type: ignore[misc]
     torch.get_default_device = _make_get_default_device(state, torch.get_default_device)
     _patch_accelerator(state)
+    torch.UntypedStorage.npu = _make_storage_npu(state)  # type: ignore[attr-defined]
     torch.serialization.register_package(_BEFORE_EVERY_BUILT_IN, lambda _: None, functools.partial(_restore, state))
 
 
@@ -112,10 +113,22 @@ def _restore(state: DeviceState, storage: torch.UntypedStorage, location: str) -
     """Keep a storage that is to be loaded to the device where it is, in host memory."""
     if str(location).partition(":")[0] != DEVICE_TYPE:
         return None
-    index = state.index_of(str(location))
-    untyped = storage if isinstance(storage, torch.UntypedStorage) else storage._untyped_storage
-    mark(torch.empty(0, dtype=torch.uint8, device="cpu").set_(untyped), index)
-    return storage
+    return mark_storage(storage, state.index_of(str(location)))
+
+
+def _make_storage_npu(state: DeviceState) -> Callable[..., torch.UntypedStorage]:
+    """Return the method behind ``map_location=lambda storage, location: storage.npu(0)``."""
+
+    def npu(
+        self: torch.UntypedStorage,
+        device: DeviceLike = None,
+        non_blocking: bool = False,  # noqa: ARG001
+    ) -> torch.UntypedStorage:
+        """Return a copy of the storage on *device*, or the storage itself if it was made for it."""
+        index = state.index_of(device)
+        return self if storage_device(self) == index else mark_storage(self.clone(), index)
+
+    return npu
 
 
 def _patch_accelerator(state: DeviceState) -> None:

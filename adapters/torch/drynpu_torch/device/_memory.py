@@ -25,11 +25,13 @@ __all__ = ["Meter", "Usage", "empty_cache", "mem_get_info", "meter", "nested_sta
 
 @frozen
 class Usage:
-    """What the live storages take: their number, and bytes in allocator blocks and in reserved segments."""
+    """What the live storages take: their number, bytes in allocator blocks and in reserved segments; peaks seen."""
 
-    blocks: int
-    allocated_bytes: int
-    reserved_bytes: int
+    blocks: int = 0
+    allocated_bytes: int = 0
+    reserved_bytes: int = 0
+    peak_allocated_bytes: int = 0
+    peak_reserved_bytes: int = 0
 
 
 @define
@@ -46,7 +48,9 @@ class Meter:
         self.reserved_bytes = max(self.reserved_bytes, now.reserved_bytes)
         self.peak_allocated_bytes = max(self.peak_allocated_bytes, now.allocated_bytes)
         self.peak_reserved_bytes = max(self.peak_reserved_bytes, self.reserved_bytes)
-        return Usage(now.blocks, now.allocated_bytes, self.reserved_bytes)
+        return Usage(
+            now.blocks, now.allocated_bytes, self.reserved_bytes, self.peak_allocated_bytes, self.peak_reserved_bytes
+        )
 
 
 @functools.cache
@@ -63,7 +67,7 @@ def usage(device: DeviceLike = None) -> Usage:
     device has none.
     """
     if state().index_of(device) != state().last_device:
-        return Usage(0, 0, 0)
+        return Usage()
     return meter().measure()
 
 
@@ -88,15 +92,12 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
 def nested_stats(device: DeviceLike = None) -> dict[str, object]:
     """Return what is measured in the layout of PyTorch's allocator statistics; what is not measured is left out."""
     now = usage(device)
-    peak_allocated, peak_reserved = (
-        (meter().peak_allocated_bytes, meter().peak_reserved_bytes) if now.blocks else (0, 0)
-    )
-    allocated = {"all": {"current": now.allocated_bytes, "peak": peak_allocated}}
+    allocated = {"all": {"current": now.allocated_bytes, "peak": now.peak_allocated_bytes}}
     return {
         "active_bytes": allocated,
         "allocated_bytes": allocated,
         "allocation": {"all": {"current": now.blocks}},
-        "reserved_bytes": {"all": {"current": now.reserved_bytes, "peak": peak_reserved}},
+        "reserved_bytes": {"all": {"current": now.reserved_bytes, "peak": now.peak_reserved_bytes}},
     }
 
 
@@ -105,7 +106,7 @@ def _live_usage() -> Usage:
     sizes = sizes[sizes > 0]
     count = len(sizes)
     if not count:
-        return Usage(0, 0, 0)
+        return Usage()
     number = np.arange(count)
     timeline = account(number, number, number.astype(np.uint64), sizes)
     return Usage(count, int(timeline.allocated_bytes[-1]), int(timeline.reserved_bytes[-1]))

@@ -16,7 +16,7 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 from drynpu_torch.device import npu
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
-__all__ = ["CPU", "known_device", "mark", "register_sink"]
+__all__ = ["CPU", "known_device", "mark", "mark_storage", "register_sink", "storage_device"]
 
 CPU = torch.device("cpu")
 _MARK = "_drynpu_device"
@@ -32,14 +32,25 @@ def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
     """Note on the storage of *tensor* that it was made for *device*, and return *tensor*."""
     index = state().index_of(device)
     if tensor.layout is torch.strided:
-        setattr(tensor.untyped_storage(), _MARK, index)
+        mark_storage(tensor.untyped_storage(), index)
     return tensor
+
+
+def mark_storage(storage: torch.UntypedStorage, index: int) -> torch.UntypedStorage:
+    """Note on *storage* that it was made for device *index*, and return it."""
+    setattr(storage, _MARK, index)
+    return storage
+
+
+def storage_device(storage: torch.UntypedStorage) -> int | None:
+    """Return the device that *storage* was made for, or None if that is not known."""
+    return getattr(storage, _MARK, None)
 
 
 def known_device(tensor: torch.Tensor) -> int | None:
     """Return the device that *tensor* was made for, or None if that is not known (see docs/torch-device.md)."""
     try:
-        return getattr(tensor.untyped_storage(), _MARK, None)
+        return storage_device(tensor.untyped_storage())
     except (NotImplementedError, RuntimeError):
         return None  # sparse tensors and wrappers have no storage to ask
 

@@ -140,6 +140,4 @@ class ProfInterface:
         }
 
 
-_FLAGS = tuple(
-    name for name in InterfaceValues.__annotations__ if name not in ("activities", "config_accepted")
-)
+_FLAGS = tuple(name for name in InterfaceValues.__annotations__ if name not in ("activities", "config_accepted"))

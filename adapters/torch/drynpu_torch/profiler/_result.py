@@ -200,5 +200,3 @@ def _live_device_bytes() -> int:
             storage = value.untyped_storage()
             seen[storage.data_ptr()] = storage.nbytes()
     return sum(seen.values())
-
-

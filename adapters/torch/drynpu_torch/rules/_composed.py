@@ -97,13 +97,14 @@ def _clamp_rule(api: str, at_low: int | None, at_high: int | None, *, inplace: b
 
 
 def _gradient_rule(api: str, function: str | None, op_type: str, cost: float) -> Rule:
-    """Gradient of an activation: first argument the incoming gradient, second the saved tensor."""
+    """Gradient of an activation: the first tensor is the incoming gradient, the second the saved one."""
     full = f"aclnn{api}Backward"
 
     def rule(signature: Signature) -> KernelPlan | None:
-        dy, saved = signature.tensor(0), signature.tensor(1)
-        if dy is None or saved is None:
+        given = signature.tensors()
+        if len(given) < 2:
             return None
+        dy, saved = given[:2]
         out = _common([dy, saved], promote([dy.dtype, saved.dtype]))
         if out is None:
             return None

@@ -121,6 +121,7 @@ fmod | FmodTensor | Mod | 4 | | FmodScalar
 atan2 | Atan2 | Atan2 | 20 | float
 hypot | Hypot | Sqrt | 4 | float
 logaddexp | LogAddExp | LogAddExp | 6 | float
+xlogy | XLogYTensor | Xlogy | 2 | float | XLogYScalarOther
 copysign | Copysign | Sign | 3 | float
 eq | EqTensor | Equal | 1 | bool | EqScalar
 ne | NeTensor | NotEqual | 1 | bool | NeScalar

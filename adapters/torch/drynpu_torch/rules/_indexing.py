@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, Signature, TaskType, TensorDesc
 from drynpu_torch.rules._elementwise import cast
-from drynpu_torch.rules._shapes import attribute, broadcast, integers, number, product, replaced
+from drynpu_torch.rules._shapes import attribute, integers, number, replaced
 from drynpu_torch.rules._work import Rule, kernel, like, plan, scalar, tensor, to_host
 
 __all__ = ["indexing_rules"]
@@ -86,76 +86,38 @@ def _gather(signature: Signature) -> KernelPlan | None:
     return plan("aclnnGather", spec)
 
 
-def _indices(signature: Signature) -> tuple[list[int], list[TensorDesc]]:
-    """Return (axes, indices) of ``index``-like calls; an entry without dims is a dimension left alone."""
-    listed = signature.inputs[1] if len(signature.inputs) > 1 else None
-    if not isinstance(listed, tuple):
-        return [], []
-    found = [(axis, TensorDesc(t.shape, _INDEX)) for axis, t in enumerate(listed) if t.shape]
-    return [axis for axis, _ in found], [index for _, index in found]
-
-
-def _indexed_shape(x: TensorDesc, axes: list[int], indices: list[TensorDesc]) -> tuple[int, ...] | None:
-    """
-    Return the shape of ``x[indices]``, None when Kineto's record does not tell it.
-
-    The record has no dtypes for the indices, so an index of more than one dimension, or one as long as the
-    dimension that it indexes, could be a mask.
-    """
-    could_be_mask = any(
-        len(index.shape) > 1 or (axis < len(x.shape) and index.shape == (x.shape[axis],))
-        for axis, index in zip(axes, indices, strict=True)
-    )
-    common = broadcast([index.shape for index in indices])
-    if not axes or (could_be_mask and len(axes) == 1) or common is None or axes[-1] >= len(x.shape):
-        return None
-    rest = [dim for axis, dim in enumerate(x.shape) if axis not in axes]
-    adjacent = axes == list(range(axes[0], axes[-1] + 1))
-    at = axes[0] if adjacent else 0
-    return (*rest[:at], *common, *rest[at:])
-
-
 def _index(signature: Signature) -> KernelPlan | None:
+    """
+    ``index(x, indices)``.
+
+    Kineto records nothing of the list of optional indices, so the result is unknown: no output is stated, and the
+    bytes are the upper bound of a selection, all of *x*.
+    """
     x = signature.tensor(0)
     if x is None:
         return None
-    axes, indices = _indices(signature)
-    shape = _indexed_shape(x, axes, indices)
-    outputs = [tensor(shape, x.dtype)] if shape is not None else []
-    moved = outputs[0].size_bytes if outputs else x.size_bytes
-    inputs = [x, TensorDesc((max(len(x.shape), 1),), _INDEX), TensorDesc((1,), _INDEX), *indices]
-    spec = kernel(
-        "aclnnIndex",
-        None,
-        "Index",
-        inputs,
-        outputs,
-        over=moved // max(x.size_bytes // max(x.elements, 1), 1),
-        read=moved + sum(i.size_bytes for i in indices),
-        written=moved,
-    )
+    sizes = TensorDesc((max(len(x.shape), 1),), _INDEX)
+    inputs = [x, sizes, TensorDesc((1,), _INDEX)]
+    spec = kernel("aclnnIndex", None, "Index", inputs, [], cost=0, read=x.size_bytes, written=x.size_bytes)
     # A mask is turned into positions first, here and on an NPU: nonzero is among the children and speaks.
     return plan("aclnnIndex", spec, claims=False)
 
 
 def _index_put(signature: Signature) -> KernelPlan | None:
-    """``_index_put_impl_(x, indices, values, accumulate)``."""
+    """``_index_put_impl_(x, indices, values, accumulate)``; as many elements change as values are given."""
     x, values = signature.tensor(0), signature.tensor(2)
     if x is None or values is None:
         return None
-    _, indices = _indices(signature)
-    places = product(broadcast([i.shape for i in indices]) or ())
-    moved = max(values.size_bytes, places * (x.size_bytes // max(x.elements, 1)))
     sizes = TensorDesc((max(len(x.shape), 1),), _INDEX)
     spec = kernel(
         "aclnnIndexPutImpl",
         "IndexPutV2",
         "IndexPutV2",
-        [x, values, sizes, sizes, *indices],
+        [x, values, sizes, sizes],
         [x],
-        over=max(values.elements, places),
-        read=moved + sum(i.size_bytes for i in indices),
-        written=moved,
+        over=values.elements,
+        read=values.size_bytes,
+        written=values.size_bytes,
     )
     return plan("aclnnIndexPutImpl", spec)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from drynpu_torch.device._memory import empty_cache, mem_get_info, meter, nested_stats, reset_peak, usage
+from drynpu_torch.device._memory import empty_cache, mem_get_info, nested_stats, reset_peak, usage
 from drynpu_torch.device._state import DeviceLike
 
 __all__ = [
@@ -32,7 +32,7 @@ def memory_allocated(device: DeviceLike = None) -> int:
 
 def max_memory_allocated(device: DeviceLike = None) -> int:
     """Return the largest :func:`memory_allocated` seen so far, this one included."""
-    return meter().peak_allocated_bytes if usage(device).blocks else 0
+    return usage(device).peak_allocated_bytes
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
@@ -42,7 +42,7 @@ def memory_reserved(device: DeviceLike = None) -> int:
 
 def max_memory_reserved(device: DeviceLike = None) -> int:
     """Return the largest :func:`memory_reserved` seen so far, this one included."""
-    return meter().peak_reserved_bytes if usage(device).blocks else 0
+    return usage(device).peak_reserved_bytes
 
 
 def memory_cached(device: DeviceLike = None) -> int:
