@@ -1,0 +1,66 @@
+"""Totals by operator type and by API, against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drynpu.analysis import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
+
+from .conftest import make_profile
+
+
+def test_op_statistic() -> None:
+    profile = make_profile(
+        kernels=[
+            {"op_type": "MatMul", "task_type": "AI_CORE", "duration_ns": 1500},
+            {"op_type": "Add", "task_type": "AI_VECTOR_CORE", "duration_ns": 3000},
+            {"op_type": "MatMul", "task_type": "AI_CORE", "duration_ns": 2500},
+            {"op_type": "MatMul", "task_type": "MIX_AIC", "duration_ns": 1000},
+            {"op_type": "MatMul", "task_type": "AI_CORE", "duration_ns": 500, "device_id": 1},
+        ]
+    )
+    result = op_statistic(profile)
+    assert result.schema == OP_STATISTIC
+    assert result.rows() == [
+        (0, "MatMul", "AI_CORE", 2, 4.0, 1.5, 2.0, 2.5, 50.0),
+        (0, "Add", "AI_VECTOR_CORE", 1, 3.0, 3.0, 3.0, 3.0, 37.5),
+        (0, "MatMul", "MIX_AIC", 1, 1.0, 1.0, 1.0, 1.0, 12.5),
+        (1, "MatMul", "AI_CORE", 1, 0.5, 0.5, 0.5, 0.5, 100.0),
+    ]
+
+
+def test_op_statistic_is_empty_without_types() -> None:
+    assert op_statistic(make_profile(kernels=[{"name": "k", "duration_ns": 5}])).is_empty()
+
+
+def test_api_statistic() -> None:
+    profile = make_profile(
+        api=[
+            {"level": "runtime", "name": "b", "start_ns": 0, "end_ns": 1000},
+            {"level": "node", "name": "launch", "start_ns": 10**18, "end_ns": 10**18 + 2000},
+            {"level": "node", "name": "launch", "start_ns": 5, "end_ns": 4005},
+            {"level": "acl", "name": "b", "start_ns": 0, "end_ns": 500},
+        ]
+    )
+    result = api_statistic(profile)
+    assert result.schema == API_STATISTIC
+    assert result.rows() == [
+        ("acl", "b", 0.5, 1, 0.5, 0.5, 0.5, 0.0),
+        ("runtime", "b", 1.0, 1, 1.0, 1.0, 1.0, 0.0),
+        ("node", "launch", 6.0, 2, 3.0, 2.0, 4.0, 1.0),
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 10_000)), min_size=1))
+def test_api_statistic_equals_the_textbook(calls: list[tuple[str, int]]) -> None:
+    profile = make_profile(api=[{"level": "acl", "name": n, "start_ns": 7, "end_ns": 7 + d} for n, d in calls])
+    for row in api_statistic(profile).rows(named=True):
+        times = [duration / 1000 for name, duration in calls if name == row["name"]]
+        assert row["count"] == len(times)
+        assert row["time_us"] == pytest.approx(sum(times))
+        assert row["avg_us"] == pytest.approx(statistics.fmean(times))
+        assert row["variance"] == pytest.approx(statistics.pvariance(times), abs=1e-6)

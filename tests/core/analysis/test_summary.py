@@ -1,0 +1,55 @@
+"""The summary of a profile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from drynpu.analysis import summarise
+
+from .conftest import make_profile
+
+
+def test_summary(tmp_path: Path) -> None:
+    output = tmp_path / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir()
+    (output / "trace_view.json").write_text("[]")
+    odd = {"name": "aten::odd_Unmapped", "op_type": "Odd", "task_type": "AI_VECTOR_CORE", "duration_ns": 1000}
+    profile = make_profile(
+        path=tmp_path,
+        metadata={"drynpu": {"chip": "Ascend910B2", "clock": "projected"}},
+        kernels=[
+            {"name": "a", "op_type": "MatMul", "task_type": "AI_CORE", "start_ns": 0, "duration_ns": 6000},
+            {"start_ns": 8000, **odd},
+            {"start_ns": 9000, **odd},
+        ],
+        allocations=[
+            {"device_type": 20, "total_allocated_bytes": 10, "total_reserved_bytes": 64},
+            {"device_type": 20, "total_allocated_bytes": 30, "total_reserved_bytes": 64},
+            {"device_type": 0, "total_allocated_bytes": 9999},
+        ],
+    )
+    summary = summarise(profile)
+    assert (summary.chip, summary.clock, summary.level) == ("Ascend910B2", "projected", "level1")
+    assert (summary.kernel_count, summary.kernel_us) == (3, 8.0)
+    assert [(k.op_type, k.core, k.count, k.total_us, k.ratio) for k in summary.kernels] == [
+        ("MatMul", "AI_CORE", 1, 6.0, 0.75),
+        ("Odd", "AI_VECTOR_CORE", 2, 2.0, 0.25),
+    ]
+    assert summary.unmapped == {"aten::odd": 2}
+    assert summary.unmapped_count == 2
+    (busy,) = summary.busy
+    assert (busy.device_id, busy.span_us) == (0, 10.0)
+    assert (busy.computing, busy.free, busy.communication) == pytest.approx((0.8, 0.2, 0.0))
+    assert (summary.peak_allocated_bytes, summary.peak_reserved_bytes) == (30, 64)
+    assert summary.steps["step"].to_list() == [""]
+    assert summary.files == {"ASCEND_PROFILER_OUTPUT/trace_view.json": 2}
+
+
+def test_summary_of_nothing() -> None:
+    summary = summarise(make_profile(device_ids=(), notes=("lost",)))
+    assert (summary.chip, summary.kernel_count, summary.busy, summary.kernels) == ("N/A", 0, (), ())
+    assert summary.peak_allocated_bytes is None
+    assert summary.notes == ("lost",)
+    assert summary.steps.is_empty()
