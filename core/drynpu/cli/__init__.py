@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drynpu.cli._main import cli, main
+from drynpu.cli._main import build_cli, main
 
-__all__ = ["cli", "main"]
+__all__ = ["build_cli", "main"]

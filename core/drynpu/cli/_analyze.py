@@ -32,7 +32,7 @@ def analyze(directory: Path, no_export: bool, json_output: bool) -> None:
     paths = find_profiles(directory)
     if not paths:
         raise OutputError(
-            f"no profile in {directory}: expected FRAMEWORK/ or PROF_*/ in it, or directories named *_ascend_pt below it"
+            f"no profile in {directory}: expected FRAMEWORK/ or PROF_*/ in it, or *_ascend_pt directories below it"
         )
     console = Console(stderr=True)
     documents: list[dict[str, object]] = []

@@ -18,7 +18,7 @@ _INSTALL = {
 @click.argument("shell", type=click.Choice(sorted(_INSTALL)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print the completion script for SHELL. Switch it on with:"""
+    """Print the completion script for SHELL; the lines below switch it on for good."""
     kind = get_completion_class(shell)
     if kind is None:  # Choice allows only shells that click knows
         raise click.UsageError(f"click cannot complete for {shell}")

@@ -89,8 +89,8 @@ def _show(plugins: Plugins, names: list[Resolution], versions: dict[str, str], p
     table = Table(title="Vendor names")
     for heading in ("import", "resolves to", "from", "note"):
         table.add_column(heading, overflow="fold")
-    for name in names:
-        table.add_row(name.module, name.kind, name.origin, name.note)
+    for found in names:
+        table.add_row(found.module, found.kind, found.origin, found.note)
     console.print(table)
     packages = Table(title="Packages")
     packages.add_column("name")

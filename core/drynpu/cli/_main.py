@@ -7,37 +7,48 @@ from collections.abc import Sequence
 
 import click
 
-from drynpu import CommandError, DrynpuError, __version__
+from drynpu import CommandError, DrynpuError, PluginError, __version__
 from drynpu.cli._analyze import analyze
 from drynpu.cli._check import check
 from drynpu.cli._chips import chips
 from drynpu.cli._completion import completion
 from drynpu.cli._doctor import doctor
 from drynpu.cli._run import run
-from drynpu.plugins import build_manager
+from drynpu.plugins import Plugins, build_manager
 
-__all__ = ["cli", "main"]
+__all__ = ["build_cli", "main"]
 
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="drynpu")
-def cli() -> None:
-    """Run Ascend profiling code where there is no NPU, and look at what it leaves."""
+_VERBS = (run, analyze, check, chips, doctor, completion)
 
 
-for command in (run, analyze, check, chips, doctor, completion):
-    cli.add_command(command)
+def build_cli(plugins: Plugins) -> click.Group:
+    """Return a fresh command group: the bundled verbs and those that plugins add."""
+
+    @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+    @click.version_option(__version__, prog_name="drynpu")
+    def cli() -> None:
+        """Run Ascend profiling code where there is no NPU, and look at what it leaves."""
+
+    for verb in _VERBS:
+        cli.add_command(verb)
+    plugins.add_commands(cli)
+    return cli
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """
     Run the command line; the console script.
 
-    An error of drynpu is one message on stderr and the exit status 1 (or the one the error carries).
+    An error of drynpu is one message on stderr and the exit status 1 (or the one the error carries). A plugin that
+    cannot be loaded is such an error, except for ``drynpu doctor``, which explains it.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        build_manager(record_problems=True).add_commands(cli)
-        cli.main(args=None if argv is None else list(argv), prog_name="drynpu")
+        plugins = build_manager(record_problems=True)
+        cli = build_cli(plugins)
+        if plugins.problems and arguments[:1] != [doctor.name]:
+            raise PluginError("\n".join(map(str, plugins.problems)) + "\nSee: drynpu doctor")
+        cli.main(args=arguments, prog_name="drynpu")
     except DrynpuError as error:
         click.echo(f"drynpu: {error}", err=True)
         sys.exit(error.exit_code if isinstance(error, CommandError) else 1)

@@ -89,7 +89,7 @@ def _start(plugins: Plugins, script: str, arguments: tuple[str, ...], *, is_modu
             runpy.run_module(script, run_name="__main__", alter_sys=True)
         else:
             runpy.run_path(str(path.absolute()), run_name="__main__")
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the script's own errors, shown as Python shows them
         # Show the script's own frames, as `python script.py` would.
         own = error.with_traceback(_own_frames(error.__traceback__))
         sys.excepthook(type(own), own, own.__traceback__)

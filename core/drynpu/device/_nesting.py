@@ -30,7 +30,7 @@ def nest(start_ns: I64, end_ns: I64, thread: I64) -> tuple[I64, I64]:
     for value in np.unique(thread):
         rows = np.flatnonzero(thread == value)
         depth[rows] = _depth(start_ns[rows], end_ns[rows])
-        _link(rows, start_ns, depth, parent)
+        _link(rows, depth, parent)
     return depth, parent
 
 
@@ -43,7 +43,7 @@ def _depth(start_ns: I64, end_ns: I64) -> I64:
     return np.arange(len(starts), dtype=np.int64) - closed
 
 
-def _link(rows: I64, start_ns: I64, depth: I64, parent: I64) -> None:
+def _link(rows: I64, depth: I64, parent: I64) -> None:
     levels = depth[rows]
     for level in range(1, int(levels.max(initial=0)) + 1):
         inner, outer = rows[levels == level], rows[levels == level - 1]

@@ -103,7 +103,7 @@ def fifo(arrival: I64, length: I64, free: int) -> I64:
     before = np.cumsum(length) - length
     earliest = arrival - before
     earliest[0] = max(int(earliest[0]), free)
-    return np.maximum.accumulate(earliest) + before
+    return np.asarray(np.maximum.accumulate(earliest) + before)
 
 
 @define(kw_only=True)
@@ -273,4 +273,4 @@ def _cost(dispatches: Dispatches, costs: HostCosts) -> I64:
     cost = np.where(dispatches.launches > 0, launching, 0)
     waiting = np.isin(dispatches.mark, [Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT])
     cost = cost + np.where(waiting, costs.synchronize_ns, 0)
-    return cost.astype(np.int64)
+    return np.asarray(cost, np.int64)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 
 from attrs import frozen
+
 from drynpu.options import Action
 
 __all__ = ["Duty", "Irregularity", "Transition", "transition"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
+
 from drynpu.chips import Chip
 from drynpu.options import Level, ProfilingRequest
 from drynpu.raw import CpuInfo, DeviceInfo, HostInfo

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
+
 from drynpu.chips import Chip
 from drynpu.kernels import TaskType, event_codes, pmu_events
 from drynpu.options import Level, MetricGroup, ProfilingRequest
@@ -15,7 +18,7 @@ from drynpu.session._simulate import Simulation
 __all__ = ["METRIC_NAMES", "counter_records", "metric_name", "sample_metrics"]
 
 I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[np.void]
+Records = npt.NDArray[Any]
 
 METRIC_NAMES = {MetricGroup.PIPE_UTILIZATION: "PipeUtilization"}
 """Metric groups whose counters are modelled, under their name in sample.json."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
 from drynpu.chips import Chip
 from drynpu.kernels import Copy, KernelSpec, TaskType
 from drynpu.raw import MODEL_ID_NONE, SqeType, StarsFunction, family, pack_stars_header
@@ -16,7 +18,7 @@ from drynpu.session._simulate import DEFAULT_STREAM, Simulation
 __all__ = ["device_records", "step_records"]
 
 I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[np.void]
+Records = npt.NDArray[Any]
 
 _SQE_TYPES: Mapping[TaskType, SqeType] = {
     TaskType.AI_CORE: SqeType.AI_CORE,
@@ -43,7 +45,7 @@ def device_records(
     records = {
         "stars_soc": _stars(simulation, task_id, start),
         "ts_track_flip": _flips(simulation, task_id, batch, start),
-        "lpm_freq": _frequency(simulation, chip, device_cntvct),
+        "lpm_freq": _frequency(chip, device_cntvct),
     }
     if memory_samples:
         records |= _memory_samples(simulation, device_cntvct)
@@ -72,7 +74,7 @@ def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) 
     both = join_records("stars_soc", halves)
     # On a tie the end of one task comes before the start of the next.
     ending = np.concatenate([np.ones(len(start)), np.zeros(len(start))])
-    return both[np.lexsort((ending, both["tick"]))]
+    return np.asarray(both[np.lexsort((ending, both["tick"]))])
 
 
 def _flips(
@@ -85,7 +87,7 @@ def _flips(
     return rows
 
 
-def _frequency(simulation: Simulation, chip: Chip, device_cntvct: int) -> Records:
+def _frequency(chip: Chip, device_cntvct: int) -> Records:
     rows = family("lpm_freq").new(1)
     rows["count"] = 1
     rows["points"][0, 0] = (device_cntvct, chip.aic_mhz)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+
 from drynpu.kernels import Operators
 from drynpu.raw import FrameworkRecord, OpRangeField, layouts, write_tlv
 from drynpu.session._simulate import DEFAULT_STREAM, Simulation

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
+
 from drynpu.device import Mark
 from drynpu.kernels import DTYPES, FORMATS, KernelSpec, Operators, TaskType, occurrences
 from drynpu.options import Level as ProfileLevel
@@ -18,7 +20,7 @@ from drynpu.session._texts import TextIds, TypeIds
 __all__ = ["HostThreads", "host_records", "task_numbers"]
 
 I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[np.void]
+Records = npt.NDArray[Any]
 
 GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
     TaskType.AI_CORE: GeTaskType.AI_CORE,
@@ -151,7 +153,7 @@ def _api_events(
     events = join_records("api_event", parts)
     events["begin"] += np.uint64(to_raw_ns % 2**64)
     events["end"] += np.uint64(to_raw_ns % 2**64)
-    return events[np.lexsort((-events["end"].astype(np.int64), events["begin"]))]
+    return np.asarray(events[np.lexsort((-events["end"].astype(np.int64), events["begin"]))])
 
 
 def _synchronizations(simulation: Simulation, level: ProfileLevel, types: TypeIds) -> list[Records]:

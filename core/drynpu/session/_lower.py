@@ -84,7 +84,7 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
         dispatch_plan=dispatch_plan,
         launch_dispatch=launch_dispatch,
         launch_kernel=first[dispatch_plan[launch_dispatch]] + position if len(launch_dispatch) else launch_dispatch,
-        unmapped=_count_unmapped(operators, plans, dispatch_op, dispatch_plan),
+        unmapped=_count_unmapped(operators, plans, dispatch_plan),
     )
 
 
@@ -93,9 +93,7 @@ def _number_kernels(plans: tuple[KernelPlan, ...]) -> tuple[tuple[KernelSpec, ..
     return tuple(kernel for p in plans for kernel in p.kernels), np.cumsum(count) - count, count
 
 
-def _count_unmapped(
-    operators: Operators, plans: tuple[KernelPlan, ...], dispatch_op: I64, dispatch_plan: I64
-) -> dict[str, int]:
+def _count_unmapped(operators: Operators, plans: tuple[KernelPlan, ...], dispatch_plan: I64) -> dict[str, int]:
     calls = np.bincount(dispatch_plan, minlength=len(plans))
     found: Counter[str] = Counter()
     for index, plan in enumerate(plans):

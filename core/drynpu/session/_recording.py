@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from attrs import frozen
+
 from drynpu import __version__
 from drynpu.chips import Chip
 from drynpu.device import Clock

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy.typing as npt
+
 from drynpu.raw import family
 
 __all__ = ["join_records"]

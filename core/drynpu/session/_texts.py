@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
+
 from drynpu.raw import Level, NodeType, RuntimeType, hash_text
 
 __all__ = ["TextIds", "TypeIds"]

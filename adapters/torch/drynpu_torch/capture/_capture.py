@@ -7,9 +7,9 @@ import time
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
+
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
-
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._marks import MarkRecorder
 from drynpu_torch.rules import signature_from_kineto

@@ -6,6 +6,7 @@ import threading
 import time
 
 from attrs import define, field
+
 from drynpu.device import Mark
 from drynpu.session import DEFAULT_STREAM, HostMark
 

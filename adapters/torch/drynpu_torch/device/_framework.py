@@ -25,7 +25,7 @@ _BEFORE_EVERY_BUILT_IN = 5
 def patch_framework(state: DeviceState) -> None:
     """Patch what in PyTorch asks an accelerator for something that a CPU tensor cannot answer."""
     _patch_autocast()
-    torch.Generator = _Generator  # type: ignore[misc]
+    torch.Generator = _Generator  # type: ignore[misc, assignment]
     torch.get_default_device = _make_get_default_device(state, torch.get_default_device)
     _patch_accelerator(state)
     torch.UntypedStorage.npu = _make_storage_npu(state)  # type: ignore[attr-defined]
@@ -60,13 +60,13 @@ def _patch_autocast() -> None:
             set_dtype(_compute_type(device_type), dtype)
 
     def set_autocast_enabled(*arguments: Any) -> None:
-        set_enabled(*(_compute_type(a) if isinstance(a, str) else a for a in arguments))
+        set_enabled(*(_compute_type(a) if isinstance(a, str) else a for a in arguments))  # type: ignore[arg-type]
 
     autocast.__init__ = init  # type: ignore[method-assign]
-    torch.is_autocast_enabled = is_autocast_enabled
+    torch.is_autocast_enabled = is_autocast_enabled  # type: ignore[assignment]
     torch.get_autocast_dtype = get_autocast_dtype
     torch.set_autocast_dtype = set_autocast_dtype
-    torch.set_autocast_enabled = set_autocast_enabled
+    torch.set_autocast_enabled = set_autocast_enabled  # type: ignore[assignment]
     for name in ("custom_fwd", "custom_bwd"):
         setattr(torch.amp, name, _with_compute_type(getattr(torch.amp, name)))
 
@@ -100,7 +100,8 @@ def _make_get_default_device(state: DeviceState, original: Callable[[], torch.de
 
     @functools.wraps(original)
     def get_default_device() -> torch.device:
-        contexts = [mode for mode in _get_current_function_mode_stack() if isinstance(mode, DeviceContext)]
+        modes = _get_current_function_mode_stack()  # type: ignore[no-untyped-call]
+        contexts = [mode for mode in modes if isinstance(mode, DeviceContext)]
         context = contexts[-1] if contexts else getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
         if context is not None and context.device.type == DEVICE_TYPE and context.device.index is None:
             return torch.device(DEVICE_TYPE, state.current_device)
@@ -126,7 +127,7 @@ def _make_storage_npu(state: DeviceState) -> Callable[..., torch.UntypedStorage]
     ) -> torch.UntypedStorage:
         """Return a copy of the storage on *device*, or the storage itself if it was made for it."""
         index = state.index_of(device)
-        return self if storage_device(self) == index else mark_storage(self.clone(), index)
+        return self if storage_device(self) == index else mark_storage(self.clone(), index)  # type: ignore[no-untyped-call]
 
     return npu
 

@@ -58,13 +58,13 @@ def known_device(tensor: torch.Tensor) -> int | None:
 def register_sink() -> tuple[torch.library.Library, ...]:
     """Register the device and its kernels; they last as long as the libraries returned."""
     _setup_privateuseone_for_python_backend(DEVICE_TYPE, npu, None, _Guard())
-    aten = torch.library.Library("aten", "IMPL")
-    aten.impl("empty.memory_format", _empty, "PrivateUse1")
-    aten.impl("empty_strided", _empty_strided, "PrivateUse1")
-    aten.impl("_pin_memory", _pin_memory, "CPU", allow_override=True)
-    aten.impl("is_pinned", _is_pinned, "CPU", allow_override=True)
-    every = torch.library.Library("_", "IMPL")
-    every.fallback(_fallback, "PrivateUse1")
+    aten = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
+    aten.impl("empty.memory_format", _empty, "PrivateUse1")  # type: ignore[no-untyped-call]
+    aten.impl("empty_strided", _empty_strided, "PrivateUse1")  # type: ignore[no-untyped-call]
+    aten.impl("_pin_memory", _pin_memory, "CPU", allow_override=True)  # type: ignore[no-untyped-call]
+    aten.impl("is_pinned", _is_pinned, "CPU", allow_override=True)  # type: ignore[no-untyped-call]
+    every = torch.library.Library("_", "IMPL")  # type: ignore[no-untyped-call]
+    every.fallback(_fallback, "PrivateUse1")  # type: ignore[no-untyped-call]
     return aten, every
 
 

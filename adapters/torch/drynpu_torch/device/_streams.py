@@ -45,7 +45,7 @@ class Stream(torch.Stream):
             cls,
             stream_id=number,
             device_index=state().index_of(device),
-            device_type=int(torch._C._autograd.DeviceType.PrivateUse1),
+            device_type=torch._C._autograd.DeviceType.PrivateUse1.value,
         )
         stream.priority = priority
         stream._outer = []

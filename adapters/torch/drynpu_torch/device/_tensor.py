@@ -35,7 +35,7 @@ def _is_npu(self: torch.Tensor) -> bool:
 
 def _make_to(state: DeviceState, original: _TensorMethod) -> _TensorMethod:
     def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        target = args[0] if args else kwargs.get("device")
+        target: Any = args[0] if args else kwargs.get("device")
         kind = type(target)
         if kind is str:
             if target == "cpu":

@@ -9,7 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from drynpu import OutputError
-
 from drynpu_torch.profiler import _summary
 from drynpu_torch.profiler._messages import never_raises, print_info, print_warning
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from drynpu.options import MetricGroup, NoticeCode, Notice, Severity
+from drynpu.options import MetricGroup, Notice, NoticeCode, Severity
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
 from drynpu.session import METRIC_NAMES
-
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import AiCMetrics, ExportType, ProfilerLevel
 

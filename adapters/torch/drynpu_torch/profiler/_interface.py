@@ -9,10 +9,9 @@ from typing import Any
 
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.options.experimental_config import Flags, InterfaceValues, build_parsed, normalise_interface
-
 from drynpu_torch.profiler._analyse import analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
-from drynpu_torch.profiler._messages import print_warning, show
+from drynpu_torch.profiler._messages import print_info, print_warning, show
 from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
@@ -110,7 +109,9 @@ class ProfInterface:
         self._result.delete()
 
     def analyse(self, async_mode: bool = False) -> None:
-        """Turn the raw data of the last recording into deliverables."""
+        """Turn the raw data of the last recording into deliverables, now: ``async_mode`` is not built yet."""
+        if async_mode:
+            print_info("drynpu does not parse in the background yet; async_mode has no effect.")
         if self._result.path is not None and self._result.outcome is not None:
             analyse_result(Path(self._result.path), simplify=bool(self.config.values.data_simplification))
 

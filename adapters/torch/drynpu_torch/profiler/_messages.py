@@ -67,7 +67,7 @@ def never_raises(function: Callable[P, R]) -> Callable[P, R | None]:
             return function(*args, **kwargs)
         except DrynpuError as error:
             print_error(f"Call {function.__name__} failed. Exception: {error}")
-        except Exception as error:  # the vendor's contract: no exception leaves these functions
+        except Exception as error:  # noqa: BLE001 - the vendor's contract: nothing leaves these functions
             print_error(f"Call {function.__name__} failed. Exception: {error!r}")
         return None
 

@@ -82,7 +82,7 @@ def trace_id(callback: Callable[[], object] | None) -> str:
         return default
     try:
         given = callback()
-    except Exception as error:  # user code
+    except Exception as error:  # noqa: BLE001 - user code
         print_warning(f"Parameter custom_trace_id_callback raised an exception: {error}, reset it to default.")
         return default
     if isinstance(given, str) and len(given) <= _MAX_TRACE_ID:

@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from attrs import define, field
+
 from drynpu import OutputError
 
 __all__ = ["PROCESS", "ProcessState", "check_path"]

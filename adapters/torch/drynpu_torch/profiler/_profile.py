@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+
 from drynpu.options import Action
 from drynpu.options.experimental_config import normalise_handler, normalise_profile
 from drynpu.session import Duty, Irregularity, transition
-
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import never_raises, print_warning, show
 from drynpu_torch.profiler._process import PROCESS
@@ -277,7 +277,7 @@ def _check_function(schedule: Callable[[int], ProfilerAction]) -> None:
     try:
         if any(schedule(step) in saves for step in range(_LOOK_AHEAD)):
             return
-    except Exception:  # user code: whatever it raises it will raise again in the training loop
+    except Exception:  # noqa: BLE001 - user code: it will raise again in the training loop
         return
     warnings.warn(
         f"the schedule records none of the first {_LOOK_AHEAD} steps: no profile will be written", stacklevel=4

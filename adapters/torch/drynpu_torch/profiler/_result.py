@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 from attrs import define, field
+
 from drynpu import OutputError, __version__
 from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
@@ -19,7 +20,6 @@ from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
 from drynpu.session import Outcome, Recording, Target, write_document, write_recording
-
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 from drynpu_torch.profiler._process import PROCESS

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from drynpu.options import Schedule
 from drynpu.options.experimental_config import STEP_MESSAGE, normalise_schedule
-
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import FACADE_ACTIONS, ProfilerAction
 

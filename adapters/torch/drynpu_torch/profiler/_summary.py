@@ -8,7 +8,6 @@ from pathlib import Path
 
 from drynpu import DrynpuError
 from drynpu.options import Settings
-
 from drynpu_torch.profiler._messages import print_error
 
 __all__ = ["announce"]

@@ -55,7 +55,8 @@ class GradScaler(torch.amp.GradScaler):
     ) -> float | None:
         if self._dynamic:
             return super()._maybe_opt_step(optimizer, optimizer_state, *args, **kwargs)
-        return optimizer.step(*args, **kwargs)
+        loss: float | None = optimizer.step(*args, **kwargs)
+        return loss
 
     def update(self, new_scale: float | torch.Tensor | None = None) -> None:
         """Update the scale after a step; a static one changes only to *new_scale*."""
