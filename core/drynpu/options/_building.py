@@ -14,7 +14,7 @@ from drynpu._spelling import did_you_mean
 from drynpu.options._converter import build_converter
 from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._notices import Origin
-from drynpu.options._problems import Refused, join_path, problem_lines
+from drynpu.options._problems import Refused, join_path, problem_lines, shown_key
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches
 
 __all__ = ["from_json", "from_keywords", "from_mapping", "from_yaml", "parse_request", "to_mapping"]
@@ -84,7 +84,7 @@ def from_keywords(**keywords: Any) -> ProfilingRequest:
         elif name in homes:
             flat.setdefault(homes[name], {})[name] = value
         else:
-            problems.append(f"{name}: unknown option.{did_you_mean(name, [*top, *homes])}")
+            problems.append(f"{shown_key(name)}: unknown option.{did_you_mean(name, [*top, *homes])}")
     for section, options in flat.items():
         merged, repeated = _merge(nested.get(section), options)
         nested[section] = merged

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from drynpu.options._request import ProfilingRequest
-from drynpu.options._values import Activity, BlockTrace, ExportType, GraphApi, HostSystem, Level, MetricGroup
+from drynpu.options._values import Activity, BlockTrace, GraphApi, HostSystem, Level, MetricGroup
 
 __all__ = ["deliverables"]
 
@@ -114,8 +114,6 @@ def deliverables(request: ProfilingRequest, path: str, *, torch: bool) -> tuple[
     *torch* picks ``ASCEND_PROFILER_OUTPUT`` (torch_npu_profiler.md 3.6) over ``mindstudio_profiler_output``
     (cann_msprof.md 3). A file named for several options needs only one of them; none is written empty.
     """
-    if ExportType.TEXT not in request.output.export and not torch:
-        return ()
     return tuple(dict.fromkeys(_files(request, path, torch=torch)))
 
 

@@ -11,7 +11,7 @@ from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options import experimental_config, profiling_options
 from drynpu.options._building import parse_request
-from drynpu.options._problems import shown
+from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Parsed, ProfilingRequest
 
 __all__ = ["detect_dialect", "parse_mapping"]
@@ -46,9 +46,10 @@ def detect_dialect(mapping: Mapping[str, Any]) -> str:
     score = {dialect: sum(key in words for key in mapping) for dialect, words in dialects.items()}
     if not any(score.values()):
         valid = sorted({*frozenset().union(*dialects.values())})
+        tried = ", ".join(dialects)
         raise OptionError(
             [
-                f"{key}: no dialect of options has this key ({', '.join(dialects)}).{did_you_mean(str(key), valid)}"
+                f"{shown_key(key)}: no dialect of options has this key ({tried}).{did_you_mean(str(key), valid)}"
                 for key in mapping
             ]
         )

@@ -10,7 +10,7 @@ from cattrs import AttributeValidationNote, BaseValidationError, ForbiddenExtraK
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 
-__all__ = ["Refused", "join_path", "problem_lines", "shown"]
+__all__ = ["Refused", "join_path", "problem_lines", "shown", "shown_key"]
 
 _SHOWN_LENGTH = 60
 
@@ -49,6 +49,12 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN_LENGTH else text[: _SHOWN_LENGTH - 3] + "..."
 
 
+def shown_key(key: object) -> str:
+    """Return a key of a document as it goes into a path: itself where it is a plain word, else its repr."""
+    plain = isinstance(key, str) and 0 < len(key) <= _SHOWN_LENGTH and key.isprintable() and not set(key) & set(" .:")
+    return str(key) if plain else shown(key)
+
+
 def join_path(where: str, name: str) -> str:
     """Append an attribute name to a path that may be empty."""
     return f"{where}.{name}" if where else name
@@ -82,7 +88,7 @@ def _note(error: BaseException) -> object:
 def _leaf_lines(error: BaseException, path: str, root: str) -> Iterator[str]:
     if isinstance(error, ForbiddenExtraKeysError):
         names = [attribute.name for attribute in attrs.fields(error.cl)]
-        for extra in sorted(map(str, error.extra_fields)):
+        for extra in sorted(map(shown_key, error.extra_fields)):
             allowed = ", ".join(names)
             yield f"{join_path(path, extra)}: unknown option.{did_you_mean(extra, names)} Allowed here: {allowed}."
     elif isinstance(error, Refused):

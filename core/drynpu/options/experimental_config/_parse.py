@@ -12,7 +12,7 @@ from attrs import frozen
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, db_not_available
-from drynpu.options._problems import shown
+from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches
 from drynpu.options._schedule import Schedule
 from drynpu.options._values import Activity, ExportType, Level, MetricGroup
@@ -108,7 +108,7 @@ def parse(
     if unknown:
         raise OptionError(
             [
-                f"{name}: unknown option.{did_you_mean(str(name), names)} Allowed: {', '.join(names)}."
+                f"{shown_key(name)}: unknown option.{did_you_mean(str(name), names)} Allowed: {', '.join(names)}."
                 for name in unknown
             ]
         )

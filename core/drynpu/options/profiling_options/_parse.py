@@ -10,7 +10,7 @@ from typing import Any
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
-from drynpu.options._problems import Refused, shown
+from drynpu.options._problems import Refused, shown, shown_key
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, leaf_values
 from drynpu.options._values import Activity, BlockTrace, GraphApi, HostSystem, HostUsage, Level, LlcMode, MetricGroup
 from drynpu.options.profiling_options._checks import Context, check_value
@@ -79,7 +79,7 @@ def parse(
     if document.form == "empty":
         if not framework:
             raise OptionError([f"{surface.name}: {surface.value_id} {surface.empty_reason}"])
-        return _parsed(_empty(document, cwd), family, surface)
+        return _parsed(apply_rules(_empty(document, cwd), family), family, surface)
     effective, problems = _read_values(document, Context(family, strict, surface.storage_limit_fails), surface)
     problems += exclusion_problems(effective.values, family, surface.value_id)
     try:
@@ -115,7 +115,7 @@ def _read_values(document: Document, context: Context, surface: Surface) -> tupl
         if key is None or name not in surface.keys:
             hint = did_you_mean(name, sorted(surface.keys))
             value = f"value {shown(given)} refused"
-            problems.append(f"{name}: {surface.unknown_id} {value}: {surface.unknown_reason}.{hint}")
+            problems.append(f"{shown_key(name)}: {surface.unknown_id} {value}: {surface.unknown_reason}.{hint}")
             continue
         if key.note:
             notices.append(Notice(Severity.WARNING, name, key.note, NoticeCode.DEPRECATED))

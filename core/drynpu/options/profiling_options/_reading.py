@@ -12,7 +12,7 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu.options._notices import Notice, NoticeCode, Severity
-from drynpu.options._problems import shown
+from drynpu.options._problems import shown, shown_key
 from drynpu.options.profiling_options._keys import Surface
 
 __all__ = ["LEGACY_WORDS", "Document", "read_document"]
@@ -126,7 +126,12 @@ def _load(text: str, surface: Surface) -> tuple[dict[str, Any], list[Notice]]:
     if not isinstance(data, dict):
         raise OptionError([f"{refusal}: {shown(data)} is no JSON object"])
     notices = [
-        Notice(Severity.WARNING, key, f"{key} is given more than once; the last value counts.", NoticeCode.IGNORED)
+        Notice(
+            Severity.WARNING,
+            key,
+            f"{shown_key(key)} is given more than once; the last value counts.",
+            NoticeCode.IGNORED,
+        )
         for key in dict.fromkeys(repeated)
     ]
     return data, notices

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import pytest
+
+from drynpu._errors import OptionError
+from drynpu.options import (
+    Activity,
+    Level,
+    Origin,
+    ProfilingRequest,
+    Switches,
+    db_not_available,
+    detect_dialect,
+    estimate_footprint,
+    experimental_config,
+    explain,
+    leaf_values,
+    parse_mapping,
+    parse_request,
+    profiling_options,
+)
+from drynpu.options.experimental_config import Flags
+
+
+def rows(parsed):
+    return {row.path: row for row in explain(parsed)}
+
+
+def test_every_option_is_explained_once() -> None:
+    parsed = profiling_options.parse({"output": "/tmp/o"}, environ={}, cwd="/")
+    assert [row.path for row in explain(parsed)] == list(leaf_values(parsed.request))
+
+
+def test_collector_files_follow_the_options() -> None:
+    options = {"output": "/o", "task_time": "l0", "l2": "on", "sys_io_sampling_freq": 10, "host_sys": "cpu,osrt"}
+    found = rows(profiling_options.parse(options, environ={}, cwd="/"))
+    assert found["level"].option == "task_time"
+    assert "op_summary_*.csv" in found["level"].files
+    assert "op_statistic_*.csv" not in found["level"].files
+    assert found["switches.l2_cache"].files == ("l2_cache_*.csv", "soc_pmu_*.csv")
+    assert found["sampling.io_hz"].files == ("nic_*.csv", "roce_*.csv", "ub_*.csv")
+    assert found["sampling.host_systems"].files == ("host_cpu_usage_*.csv", "os_runtime_statistic_*.csv")
+    assert found["switches.aicpu"].files == ()
+    at_l1 = rows(profiling_options.parse({"output": "/o"}, environ={}, cwd="/"))
+    assert "op_statistic_*.csv" in at_l1["level"].files
+    assert at_l1["level"].origin is Origin.DEFAULT
+    assert at_l1["level"].value == "l1"
+    assert at_l1["aic_metrics"].value == "none"
+
+
+def test_torch_files_follow_the_options() -> None:
+    given = {"profiler_level": "Level1", "l2_cache": True, "sys_interconnection": True}
+    found = rows(experimental_config.parse(given, flags=Flags(profile_memory=True)))
+    assert "kernel_details.csv" in found["level"].files
+    assert "op_statistic.csv" in found["level"].files
+    assert found["switches.l2_cache"].files == ("l2_cache.csv", "soc_pmu.csv")
+    assert found["sampling.interconnection_hz"].files == ("pcie.csv", "hccs.csv")
+    assert found["switches.profile_memory"].files == ("memory_record.csv", "operator_memory.csv", "npu_module_mem.csv")
+    assert found["switches.profile_memory"].origin is Origin.GIVEN
+    at_none = rows(experimental_config.parse({"profiler_level": "Level_none", "mstx": True}))
+    assert at_none["level"].files == ()
+
+
+def test_footprint_is_the_sum_of_the_record_sizes() -> None:
+    device = (Activity.DEVICE,)
+    at_l0 = ProfilingRequest(level=Level.L0, activities=device, switches=Switches(acl_api=False))
+    assert estimate_footprint(at_l0).bytes_per_kernel == 2 * 64 + 64 + 2 * 40
+    at_l2 = ProfilingRequest(
+        level=Level.L2,
+        activities=device,
+        switches=Switches(runtime_api=True, op_attributes=True, task_memory=True),
+    )
+    counted = 2 * 64 + 64 + 2 * 40 + 64 + 256 + 128 + 40 + 40 + 64 + 2 * 256
+    footprint = estimate_footprint(at_l2)
+    assert footprint.bytes_per_kernel == counted
+    assert footprint.bytes_per_operator == 0
+    assert footprint.total_bytes(kernels=1000, operators=10) == 1000 * counted
+    off = ProfilingRequest(level=Level.NONE, activities=device)
+    assert estimate_footprint(off).bytes_per_kernel == 0
+
+
+def test_host_footprint() -> None:
+    host = (Activity.HOST,)
+    plain = estimate_footprint(ProfilingRequest(activities=host))
+    assert plain.bytes_per_kernel == 0
+    assert plain.bytes_per_operator == (6 + 58) + (6 + 20) + 4 * (6 + 40)
+    memory = estimate_footprint(ProfilingRequest(activities=host, switches=Switches(profile_memory=True)))
+    assert memory.bytes_per_operator - plain.bytes_per_operator == 2 * (6 + 77)
+
+
+def test_explanations_share_out_the_whole_footprint() -> None:
+    parsed = parse_request({"level": "l2", "switches": {"with_stack": True, "record_shapes": True, "tx": True}})
+    footprint = estimate_footprint(parsed.request)
+    assert sum(row.bytes_per_kernel for row in explain(parsed)) == footprint.bytes_per_kernel > 0
+    assert sum(row.bytes_per_operator for row in explain(parsed)) == footprint.bytes_per_operator > 0
+
+
+@pytest.mark.parametrize(
+    ("document", "dialect"),
+    [
+        ({}, "profiling_options"),
+        ({"output": "./o"}, "profiling_options"),
+        ({"output": {"directory": "o"}, "level": "l1"}, "request"),
+        ({"l2": "on"}, "profiling_options"),
+        ({"profiler_level": "Level1", "aic_metrics": "PipeUtilization"}, "experimental_config"),
+        ({"aic_metrics": "ACL_AICORE_NONE"}, "experimental_config"),
+        ({"aic_metrics": "PipeUtilization"}, "profiling_options"),
+        ({"aic_metrics": "pipe_utilization"}, "request"),
+        ({"aic_metrics": ""}, "profiling_options"),
+        ({"schedule": {"wait": 1}}, "request"),
+    ],
+)
+def test_dialects_are_told_apart(document, dialect: str) -> None:
+    assert detect_dialect(document) == dialect
+    if dialect == "request" or "output" in document:
+        assert parse_mapping(document).dialect == dialect
+
+
+def test_a_document_of_no_dialect() -> None:
+    with pytest.raises(OptionError, match=r"taks_time: no dialect.*Did you mean 'task_time'\?"):
+        detect_dialect({"taks_time": "on"})
+    with pytest.raises(OptionError):
+        detect_dialect([])  # type: ignore[arg-type]
+
+
+def test_db_notice() -> None:
+    assert db_not_available().message == "db export is not available yet; text is written"
