@@ -11,7 +11,7 @@ from __future__ import annotations
 from drynpu.options import experimental_config, profiling_options
 from drynpu.options._building import from_json, from_keywords, from_mapping, from_yaml, parse_request, to_mapping
 from drynpu.options._deliverables import deliverables
-from drynpu.options._detect import detect_dialect, parse_mapping
+from drynpu.options._detect import detect_dialect, parse_document, parse_mapping
 from drynpu.options._explain import Explanation, explain
 from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, db_not_available
@@ -75,6 +75,7 @@ __all__ = [
     "from_yaml",
     "leaf_values",
     "lint_schedule",
+    "parse_document",
     "parse_mapping",
     "parse_request",
     "profiling_options",

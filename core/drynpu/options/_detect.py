@@ -11,10 +11,11 @@ from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options import experimental_config, profiling_options
 from drynpu.options._building import parse_request
+from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Parsed, ProfilingRequest
 
-__all__ = ["detect_dialect", "parse_mapping"]
+__all__ = ["detect_dialect", "parse_document", "parse_mapping"]
 
 
 def _words() -> dict[str, frozenset[str]]:
@@ -76,3 +77,32 @@ def parse_mapping(mapping: Mapping[str, Any], *, chip: str = "5", strict: bool =
     if dialect == "experimental_config":
         return experimental_config.parse(mapping, chip=chip)
     return parse_request(mapping)
+
+
+def parse_document(text: str, *, chip: str = "5", strict: bool = False, where: str = "") -> Parsed:
+    """
+    Read JSON or YAML text in the dialect that `detect_dialect` finds.
+
+    Text that only the reader of ``profiling_options`` understands (the option list of 2020, continued lines) is read by
+    it; JSON with a mistake gets its pointed message.
+
+    Raises
+    ------
+    OptionError
+        With every problem; *where* names the document in those that concern its text.
+    """
+    try:
+        mapping = load_json(text, where)
+    except OptionError:
+        if _collector_text(text):
+            return profiling_options.parse(text, chip=chip, strict=strict)
+        return parse_mapping(load_yaml(text, where), chip=chip, strict=strict)
+    if isinstance(mapping, Mapping) and detect_dialect(mapping) == "profiling_options":
+        return profiling_options.parse(text, chip=chip, strict=strict)
+    return parse_mapping(mapping, chip=chip, strict=strict)
+
+
+def _collector_text(text: str) -> bool:
+    """Whether text that is not JSON was meant for the collector: quoted JSON gone wrong, or the list of 2020."""
+    words = {word.strip() for word in text.strip().split(":")}
+    return (text.lstrip().startswith("{") and '"' in text) or words <= profiling_options.LEGACY_WORDS

@@ -15,6 +15,7 @@ from drynpu.options import (
     experimental_config,
     explain,
     leaf_values,
+    parse_document,
     parse_mapping,
     parse_request,
     profiling_options,
@@ -125,3 +126,19 @@ def test_a_document_of_no_dialect() -> None:
 
 def test_db_notice() -> None:
     assert db_not_available().message == "db export is not available yet; text is written"
+
+
+def test_documents_as_text(monkeypatch) -> None:
+    monkeypatch.setenv("ASCEND_WORK_PATH", "/w")
+    assert parse_document('{"l2":"on"}').dialect == "profiling_options"
+    assert parse_document('{"l2":"on",\\\n"aicpu":"on"}').request.switches.aicpu
+    assert parse_document("task_trace:training_trace").request.switches.training_trace
+    assert parse_document("level: l2\nswitches: {tx: true}").request.switches.tx
+    assert parse_document("{level: l2}").request.level is Level.L2
+    assert parse_document('{"profiler_level":"Level2"}').request.level is Level.L2
+    with pytest.raises(OptionError, match='write "task_trace"'):
+        parse_document('{"l2":"on",task_trace":"on"}')
+    with pytest.raises(OptionError, match="notes.yaml: not valid YAML at line 1"):
+        parse_document("level: [", where="notes.yaml")
+    with pytest.raises(OptionError, match="a mapping of options"):
+        parse_document("words")

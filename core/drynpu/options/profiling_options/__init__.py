@@ -24,6 +24,7 @@ from drynpu.options.profiling_options._output import (
     resolve_output,
 )
 from drynpu.options.profiling_options._parse import parse
+from drynpu.options.profiling_options._reading import LEGACY_WORDS
 from drynpu.options.profiling_options._sample import pmu_events, sample_parameters
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "HOST_USAGE_NAMES",
     "INVALID_CHARACTER_REASON",
     "KEYS",
+    "LEGACY_WORDS",
     "LEVEL_NAMES",
     "METRIC_NAMES",
     "NOT_ACCESSIBLE_REASON",
