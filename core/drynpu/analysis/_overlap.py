@@ -53,6 +53,7 @@ _NOT_EXTENDING = (
 
 
 _NO_STEP = -1
+_LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
 def overlap(profile: Profile) -> pl.DataFrame:
@@ -120,24 +121,12 @@ def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -
     events = _assign(overlaps, ranges)
     if not events.height:
         return pl.DataFrame(schema=STEP_TRACE)
-    length = pl.col("end_ns") - pl.col("start_ns")
-    busy = pl.col("kind").is_in([COMPUTING, COMMUNICATION])
-    sums = {
-        name: length.filter(pl.col("kind") == kind).sum()
-        for name, kind in zip(("computing", "communication", "exposed", "free"), OVERLAP_KINDS, strict=True)
-    }
-    table = events.group_by("device_id", "step_id", "host_start_ns").agg(
-        *(value.alias(name) for name, value in sums.items()),
-        pl.col("start_ns").min().alias("first"),
-        pl.col("end_ns").max().alias("last"),
-        pl.col("start_ns").filter(busy).min().alias("first_busy"),
-    )
     received = profile.communication_ops.filter(pl.col("name").str.to_lowercase().str.starts_with("hcom_receive"))
     bubbles = _assign(received.with_columns((pl.col("start_ns") + pl.col("duration_ns")).alias("end_ns")), ranges)
-    bubble = bubbles.group_by("device_id", "step_id").agg(length.sum().alias("bubble"))
-    joined = table.join(bubble, on=["device_id", "step_id"], how="left").with_columns(pl.col("bubble").fill_null(0))
-    origin = pl.coalesce("host_start_ns", pl.lit(profile.host_ops["start_ns"].min(), pl.Int64))
-    values = {
+    bubble = bubbles.group_by("device_id", "step_id").agg(_LENGTH.sum().alias("bubble"))
+    sums = _step_sums(events).join(bubble, on=["device_id", "step_id"], how="left")
+    no_step = pl.col("step_id") == _NO_STEP
+    columns = {
         "computing_us": pl.col("computing"),
         "communication_not_overlapped_us": pl.col("exposed"),
         "overlapped_us": pl.col("communication") - pl.col("exposed"),
@@ -146,16 +135,34 @@ def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -
         "stage_us": pl.col("last") - pl.col("first") - pl.col("bubble"),
         "bubble_us": pl.col("bubble"),
         "comm_exclude_receive_us": pl.max_horizontal(pl.col("exposed") - pl.col("bubble"), 0),
-        "preparing_us": (pl.col("first_busy") - origin).fill_null(0),
+        "preparing_us": (pl.col("first_busy") - _host_origin(profile)).fill_null(0),
     }
-    return joined.sort("device_id", "step_id").select(
-        "device_id",
-        pl.when(pl.col("step_id") == _NO_STEP)
-        .then(pl.lit(""))
-        .otherwise(pl.col("step_id").cast(pl.String))
-        .alias("step"),
-        *((value / 1000).alias(name) for name, value in values.items()),
+    return (
+        sums.with_columns(pl.col("bubble").fill_null(0))
+        .sort("device_id", "step_id")
+        .select(
+            "device_id",
+            pl.when(no_step).then(pl.lit("")).otherwise(pl.col("step_id").cast(pl.String)).alias("step"),
+            *((value / 1000).alias(name) for name, value in columns.items()),
+        )
     )
+
+
+def _step_sums(events: pl.DataFrame) -> pl.DataFrame:
+    """Return per device and step the time of each kind (ns) and the bounds of the events."""
+    names = zip(("computing", "communication", "exposed", "free"), OVERLAP_KINDS, strict=True)
+    busy = pl.col("kind").is_in([COMPUTING, COMMUNICATION])
+    return events.group_by("device_id", "step_id", "host_start_ns").agg(
+        *(_LENGTH.filter(pl.col("kind") == kind).sum().alias(name) for name, kind in names),
+        pl.col("start_ns").min().alias("first"),
+        pl.col("end_ns").max().alias("last"),
+        pl.col("start_ns").filter(busy).min().alias("first_busy"),
+    )
+
+
+def _host_origin(profile: Profile) -> pl.Expr:
+    """Return where preparing begins: the step's host start, without steps the first operator; null if neither."""
+    return pl.coalesce("host_start_ns", pl.lit(profile.host_ops["start_ns"].min(), pl.Int64))
 
 
 def _assign(events: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:

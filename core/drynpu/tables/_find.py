@@ -73,6 +73,8 @@ def _is_prof(path: Path) -> bool:
 
 
 def _is_result(path: Path) -> bool:
-    if (path / "FRAMEWORK").is_dir() or any(path.glob("profiler_info*.json")):
+    if (path / "FRAMEWORK").is_dir():
         return True
-    return path.name.endswith(_RESULT_SUFFIXES) and any(_is_prof(child) for child in path.glob("PROF_*"))
+    # A stray profiler_info.json alone says nothing: a profiler that was never started leaves one where it stands.
+    marked = path.name.endswith(_RESULT_SUFFIXES) or any(path.glob("profiler_info*.json"))
+    return marked and any(_is_prof(child) for child in path.glob("PROF_*"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,27 +23,28 @@ _HASH_VALUE = 1
 ToUnix = Callable[[I64], I64]
 
 
+_SCHEMAS: Mapping[str, pl.Schema] = MappingProxyType(
+    {
+        "host_ops": HOST_OPS,
+        "queue": QUEUE,
+        "allocations": ALLOCATIONS,
+        "python_calls": PYTHON_CALLS,
+        "gc": GC,
+    }
+)
+
+
 @frozen(eq=False, kw_only=True)
 class FrameworkTables:
-    """Tables of one ``FRAMEWORK`` directory; empty where a file is absent."""
+    """Tables of one ``FRAMEWORK`` directory by their name in ``Profile``; empty where a file is absent."""
 
-    host_ops: pl.DataFrame
-    queue: pl.DataFrame
-    allocations: pl.DataFrame
-    python_calls: pl.DataFrame
-    gc: pl.DataFrame
+    tables: Mapping[str, Any]
     notes: tuple[str, ...] = field(default=())
 
 
 def no_framework() -> FrameworkTables:
     """Return the tables of a profile without host capture."""
-    return FrameworkTables(
-        host_ops=empty(HOST_OPS),
-        queue=empty(QUEUE),
-        allocations=empty(ALLOCATIONS),
-        python_calls=empty(PYTHON_CALLS),
-        gc=empty(GC),
-    )
+    return FrameworkTables(tables={name: empty(schema) for name, schema in _SCHEMAS.items()})
 
 
 def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
@@ -54,37 +57,35 @@ def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
         Converts raw host times (int64 array) to Unix nanoseconds.
     """
     notes: list[str] = []
+    tables = dict(no_framework().tables)
+    for name, file, dtype, build in _TLV_FILES:
+        records = _tlv(directory / file, dtype, notes)
+        if records is not None:
+            tables[name] = build(records, to_unix)
+    calls = _flat(directory / "torch.python_tracer_func", layouts.PYTHON_TRACER_FUNC, notes)
+    if calls is not None:
+        words = _tlv(directory / "torch.python_tracer_hash", layouts.HASH_KEY, notes)
+        tables["python_calls"] = _python_calls(calls, words, to_unix)
+    collections = _flat(directory / "torch.gc_record", layouts.GC_RECORD, notes)
+    if collections is not None:
+        tables["gc"] = _gc(collections, to_unix)
+    return FrameworkTables(tables=tables, notes=tuple(notes))
 
-    def tlv(name: str, dtype: np.dtype[np.void]) -> TlvRecords | None:
-        path = directory / name
-        if not path.is_file():
-            return None
-        records = read_tlv(path, dtype)
-        notes.extend(records.notes)
-        return records
 
-    def flat(name: str, dtype: np.dtype[np.void]) -> FlatRecords | None:
-        path = directory / name
-        if not path.is_file():
-            return None
-        records = read_flat(path, dtype)
-        notes.extend(records.notes)
-        return records
+def _tlv(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> TlvRecords | None:
+    if not path.is_file():
+        return None
+    records = read_tlv(path, dtype)
+    notes.extend(records.notes)
+    return records
 
-    ranges = tlv("torch.op_range", layouts.OP_RANGE)
-    marks = tlv("torch.op_mark", layouts.OP_MARK)
-    memory = tlv("torch.memory_usage", layouts.MEMORY_USAGE)
-    words = tlv("torch.python_tracer_hash", layouts.HASH_KEY)
-    calls = flat("torch.python_tracer_func", layouts.PYTHON_TRACER_FUNC)
-    collections = flat("torch.gc_record", layouts.GC_RECORD)
-    return FrameworkTables(
-        host_ops=empty(HOST_OPS) if ranges is None else _host_ops(ranges, to_unix),
-        queue=empty(QUEUE) if marks is None else _queue(marks, to_unix),
-        allocations=empty(ALLOCATIONS) if memory is None else _allocations(memory, to_unix),
-        python_calls=empty(PYTHON_CALLS) if calls is None else _python_calls(calls, words, to_unix),
-        gc=empty(GC) if collections is None else _gc(collections, to_unix),
-        notes=tuple(notes),
-    )
+
+def _flat(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> FlatRecords | None:
+    if not path.is_file():
+        return None
+    records = read_flat(path, dtype)
+    notes.extend(records.notes)
+    return records
 
 
 def _text(records: TlvRecords, number: int) -> pl.Series:
@@ -176,3 +177,10 @@ def _gc(flat: FlatRecords, to_unix: ToUnix) -> pl.DataFrame:
     records = flat.fixed
     begin, end = to_unix(i64(records["start"])), to_unix(i64(records["end"]))
     return frame(GC, {"pid": i64(records["pid"]), "start_ns": begin, "end_ns": end}).sort("start_ns")
+
+
+_TLV_FILES = (
+    ("host_ops", "torch.op_range", layouts.OP_RANGE, _host_ops),
+    ("queue", "torch.op_mark", layouts.OP_MARK, _queue),
+    ("allocations", "torch.memory_usage", layouts.MEMORY_USAGE, _allocations),
+)

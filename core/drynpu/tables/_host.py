@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -15,13 +16,15 @@ from drynpu.tables._schemas import API, CANN_ALLOCATIONS, NO_MODEL
 
 __all__ = ["LEVELS", "Calls", "Dictionaries", "build_calls", "build_cann_allocations"]
 
-LEVELS = {
-    Level.ACL.value: "acl",
-    Level.MODEL.value: "model",
-    Level.NODE.value: "node",
-    Level.COMMUNICATION.value: "communication",
-    Level.RUNTIME.value: "runtime",
-}
+LEVELS: Mapping[int, str] = MappingProxyType(
+    {
+        Level.ACL.value: "acl",
+        Level.MODEL.value: "model",
+        Level.NODE.value: "node",
+        Level.COMMUNICATION.value: "communication",
+        Level.RUNTIME.value: "runtime",
+    }
+)
 """Level id to the word in api_statistic (cann_msprof.md 4.3)."""
 
 _TYPE_BITS = 32

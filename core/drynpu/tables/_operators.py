@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import polars as pl
@@ -14,24 +15,26 @@ from drynpu.tables._host import Dictionaries
 
 __all__ = ["TASK_TYPES", "distinct_rows", "node_info"]
 
-TASK_TYPES = {
-    GeTaskType.AI_CORE.value: "AI_CORE",
-    GeTaskType.AI_CPU.value: "AI_CPU",
-    GeTaskType.AIV.value: "AI_VECTOR_CORE",
-    GeTaskType.WRITE_BACK.value: "WRITE_BACK",
-    GeTaskType.MIX_AIC.value: "MIX_AIC",
-    GeTaskType.MIX_AIV.value: "MIX_AIV",
-    GeTaskType.FFTS_PLUS.value: "FFTS_PLUS",
-    GeTaskType.DSA.value: "DSA",
-    GeTaskType.DVPP.value: "DVPP",
-    GeTaskType.HCCL.value: "COMMUNICATION",
-    GeTaskType.FUSION.value: "FUSION",
-    GeTaskType.INVALID.value: "INVALID",
-}
+TASK_TYPES: Mapping[int, str] = MappingProxyType(
+    {
+        GeTaskType.AI_CORE.value: "AI_CORE",
+        GeTaskType.AI_CPU.value: "AI_CPU",
+        GeTaskType.AIV.value: "AI_VECTOR_CORE",
+        GeTaskType.WRITE_BACK.value: "WRITE_BACK",
+        GeTaskType.MIX_AIC.value: "MIX_AIC",
+        GeTaskType.MIX_AIV.value: "MIX_AIV",
+        GeTaskType.FFTS_PLUS.value: "FFTS_PLUS",
+        GeTaskType.DSA.value: "DSA",
+        GeTaskType.DVPP.value: "DVPP",
+        GeTaskType.HCCL.value: "COMMUNICATION",
+        GeTaskType.FUSION.value: "FUSION",
+        GeTaskType.INVALID.value: "INVALID",
+    }
+)
 """GE task type to the text in op_summary (cann_msprof.md 4.2, 7.3)."""
 
-_FORMAT_NAMES = {number: name for name, number in FORMATS.items()}
-_DTYPE_NAMES = {dtype.ge_id: dtype.name for dtype in DTYPES.values()}
+_FORMAT_NAMES: Mapping[int, str] = MappingProxyType({number: name for name, number in FORMATS.items()})
+_DTYPE_NAMES: Mapping[int, str] = MappingProxyType({dtype.ge_id: dtype.name for dtype in DTYPES.values()})
 _TEXT_COLUMNS = (
     "input_shapes",
     "input_dtypes",

@@ -6,53 +6,22 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from attrs import frozen
 
-from drynpu.raw import ClockAnchors, Level, SqeType
-from drynpu.tables._columns import I64, Records, empty, gather_text, ordinals, texts
-from drynpu.tables._device import Counters, DeviceTasks
-from drynpu.tables._host import Calls, Dictionaries
+from drynpu.raw import Level, SqeType
+from drynpu.tables._columns import gather_text, ordinals, texts
+from drynpu.tables._communication import communication_ops
+from drynpu.tables._device import Counters
 from drynpu.tables._operators import node_info
-from drynpu.tables._pmu import CoreFacts, Measured, pipe_utilization
-from drynpu.tables._schemas import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL, TASKS
+from drynpu.tables._pmu import Measured, pipe_utilization
+from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
+from drynpu.tables._sides import DeviceSide, HostSide
 
-__all__ = ["DeviceSide", "HostSide", "build_tasks"]
+__all__ = ["build_tasks"]
 
 _COMPUTE_SQE = [t.value for t in (SqeType.AI_CORE, SqeType.AI_CPU, SqeType.AIV, SqeType.DSA)]
 _COPY_SQE = [SqeType.SDMA.value, SqeType.PCIE_DMA.value]
 _DROPPED = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"]
 _KEY = ["device_id", "stream_id", "task_id", "ordinal"]
-_HCCL_DTYPES = (
-    "INT8", "INT16", "INT32", "FP16", "FP32", "INT64", "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16", "INT128",
-)  # fmt: skip
-"""ENUM_HCCL_DATA_TYPE (torch_npu_profiler.md 4.16)."""
-
-
-@frozen(eq=False, kw_only=True)
-class HostSide:
-    """Host records that speak of tasks, with the calls around them."""
-
-    calls: Calls
-    words: Dictionaries
-    track: Records
-    basic: Records
-    tensors: Records
-    copies: Records
-    collectives: Records
-    clock: ClockAnchors
-
-
-@frozen(eq=False, kw_only=True)
-class DeviceSide:
-    """Tasks and counters of one device."""
-
-    device_id: int
-    tasks: DeviceTasks
-    counters: Counters
-    clock: ClockAnchors
-    facts: CoreFacts
-    pipes: bool
-    """Whether the counters are of the group PipeUtilization."""
 
 
 def build_tasks(host: HostSide, devices: Sequence[DeviceSide]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
@@ -67,7 +36,7 @@ def build_tasks(host: HostSide, devices: Sequence[DeviceSide]) -> tuple[pl.DataF
     joined = joined.join(launched, on=_KEY, how="left", maintain_order="left")
     joined = _describe(joined, host).sort("device_id", "start_ns", maintain_order=True)
     tasks = joined.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
-    return tasks, _kernels(joined, devices), _communication(joined, host)
+    return tasks, _kernels(joined, devices), communication_ops(joined, host)
 
 
 def _ran_nothing() -> pl.DataFrame:
@@ -128,7 +97,7 @@ def _launches(host: HostSide) -> pl.DataFrame:
 def _copies(host: HostSide) -> pl.DataFrame:
     """Return size and direction of the copy each runtime API asked for."""
     rows = host.copies
-    runtime = _around(host, Level.RUNTIME, rows)
+    runtime = host.around(Level.RUNTIME, rows)
     table = pl.DataFrame(
         {
             "runtime": runtime,
@@ -139,65 +108,51 @@ def _copies(host: HostSide) -> pl.DataFrame:
     return table.filter(pl.col("runtime") >= 0).unique("runtime", keep="first", maintain_order=True)
 
 
-def _around(host: HostSide, level: Level, records: Records) -> I64:
-    time = host.clock.host_to_unix(records["timestamp"].astype(np.int64))
-    return host.calls.around(level, time, records["thread_id"].astype(np.int64))
-
-
 def _describe(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
     """Add operator information, names, types and connection ids to tasks with their launches."""
     info = node_info(
         host.basic,
-        _around(host, Level.NODE, host.basic),
+        host.around(Level.NODE, host.basic),
         host.tensors,
-        _around(host, Level.NODE, host.tensors),
+        host.around(Level.NODE, host.tensors),
         host.words,
     )
     calls = host.calls
-    node_of = pl.DataFrame(
-        {
-            "node": np.arange(len(calls.tid), dtype=np.int64),
-            "item": calls.table["item"],
-            "node_start_ns": calls.start_ns,
-            "node_tid": calls.tid,
-        }
-    )
-    connection = {"call": np.arange(len(calls.tid), dtype=np.int64), "connection_id": calls.connection_id}
-    is_compute = (
-        pl.col("sqe").is_in(_COMPUTE_SQE)
-        | pl.col("host_type").fill_null("").str.starts_with("KERNEL_")
-        | (pl.col("host_type").fill_null("") == "FFTS_PLUS")
-    )
-    is_copy = pl.col("sqe").is_in(_COPY_SQE) | pl.col("host_type").fill_null("").str.starts_with("MEMCPY")
-    hardware = pl.col("sqe").replace_strict(
-        {t.value: _sqe_name(t) for t in SqeType}, default="", return_dtype=pl.String
-    )
-    return (
-        joined.with_columns(
-            pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)
-        )
+    rows = np.arange(len(calls.tid), dtype=np.int64)
+    node_of = {"node": rows, "item": calls.table["item"], "node_start_ns": calls.start_ns, "node_tid": calls.tid}
+    connection = {"call": rows, "connection_id": calls.connection_id}
+    missing = [pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)]
+    known = (
+        joined.with_columns(*missing)
         .join(info, on="node", how="left", maintain_order="left")
-        .join(node_of, on="node", how="left", maintain_order="left")
-        .with_columns(
-            pl.when(pl.col("node") >= 0).then("node").otherwise("runtime").alias("call"),
-            pl.max_horizontal(pl.col("batch_id"), pl.col("host_batch").fill_null(0)).alias("batch_id"),
-            is_compute.alias("compute"),
-            pl.coalesce(_known("op_name"), _known("item"), _known("kernel"), pl.lit("")).alias("name"),
-            # The API that copies may put other tasks on the stream as well.
-            pl.when(is_copy & ~is_compute).then(pl.col("copy_bytes", "copy_kind")),
-        )
+        .join(pl.DataFrame(node_of), on="node", how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("node") >= 0).then("node").otherwise("runtime").alias("call"))
         .join(pl.DataFrame(connection), on="call", how="left", maintain_order="left")
-        .with_columns(
-            pl.lit(NO_CONTEXT).alias("context_id"),
-            pl.col("connection_id").fill_null(-1),
-            pl.when("compute")
-            .then(pl.coalesce(_known("kernel"), pl.col("name")))
-            .otherwise(pl.lit(""))
-            .alias("kernel_name"),
-            pl.coalesce(pl.when("compute").then(_known("task_type")), _known("host_type"), hardware).alias(
-                "kernel_type"
-            ),
-        )
+    )
+    return _classify(known)
+
+
+def _classify(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Tell computing tasks and copies from the rest, and give every task its names and type."""
+    host_type = pl.col("host_type").fill_null("")
+    is_compute = pl.col("sqe").is_in(_COMPUTE_SQE) | host_type.str.starts_with("KERNEL_") | (host_type == "FFTS_PLUS")
+    is_copy = pl.col("sqe").is_in(_COPY_SQE) | host_type.str.starts_with("MEMCPY")
+    hardware = pl.col("sqe").replace_strict(
+        {kind.value: _sqe_name(kind) for kind in SqeType}, default="", return_dtype=pl.String
+    )
+    compute_name = pl.coalesce(_known("kernel"), pl.col("name"))
+    compute_type = pl.when("compute").then(_known("task_type"))
+    return tasks.with_columns(
+        pl.max_horizontal(pl.col("batch_id"), pl.col("host_batch").fill_null(0)).alias("batch_id"),
+        is_compute.alias("compute"),
+        pl.coalesce(_known("op_name"), _known("item"), _known("kernel"), pl.lit("")).alias("name"),
+        # The API that copies may put other tasks on the stream as well.
+        pl.when(is_copy & ~is_compute).then(pl.col("copy_bytes", "copy_kind")),
+    ).with_columns(
+        pl.lit(NO_CONTEXT).alias("context_id"),
+        pl.col("connection_id").fill_null(-1),
+        pl.when("compute").then(compute_name).otherwise(pl.lit("")).alias("kernel_name"),
+        pl.coalesce(compute_type, _known("host_type"), hardware).alias("kernel_type"),
     )
 
 
@@ -251,7 +206,7 @@ def _counter_columns(rows: pl.DataFrame, devices: Sequence[DeviceSide]) -> list[
             parts.append(pl.DataFrame({"row": own["row"], **columns}).fill_nan(None))
     if not parts:
         return []
-    index = pl.DataFrame({"row": pl.Series(range(rows.height), dtype=pl.UInt32)})
+    index = pl.select(pl.int_range(rows.height, dtype=pl.UInt32).alias("row"))
     together = index.join(pl.concat(parts, how="diagonal"), on="row", how="left", maintain_order="left")
     return together.drop("row").get_columns()
 
@@ -269,35 +224,3 @@ def _measured(own: pl.DataFrame, counters: Counters) -> Measured:
         blocks=blocks,
         duration_us=own["duration_ns"].to_numpy() / 1000.0,
     )
-
-
-def _communication(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
-    """Return one row per communication API that put tasks on a device: from its first start to its last end."""
-    if not (joined["collective"] >= 0).any():
-        return empty(COMMUNICATION_OPS)
-    calls, rows = host.calls, host.collectives
-    told = pl.DataFrame(
-        {
-            "collective": _around(host, Level.COMMUNICATION, rows),
-            "group": gather_text(host.words.hashes, rows["group_name"]),
-            "algorithm": gather_text(host.words.hashes, rows["alg_type"]),
-            "dtype": texts(rows["data_type"], lambda v: _HCCL_DTYPES[v] if v < len(_HCCL_DTYPES) else str(v)),
-            "count": rows["count"].astype(np.int64),
-        }
-    ).unique("collective", keep="first", maintain_order=True)
-    ran = (
-        joined.filter(pl.col("collective") >= 0)
-        .group_by("device_id", "collective", maintain_order=True)
-        .agg(pl.col("start_ns").min(), (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"))
-        .join(told, on="collective", how="left", maintain_order="left")
-    )
-    call = ran["collective"].to_numpy()
-    items = calls.table["item"][call]
-    names = pl.select(pl.when(items != "").then(items).otherwise(calls.table["name"][call])).to_series()
-    return ran.with_columns(
-        names.alias("name"),
-        pl.Series("connection_id", calls.connection_id[call]),
-        (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
-        pl.lit(None, pl.Int64).alias("rank_size"),
-        pl.col("group", "algorithm", "dtype").fill_null(""),
-    ).select(pl.col(name).cast(dtype) for name, dtype in COMMUNICATION_OPS.items())

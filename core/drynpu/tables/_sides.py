@@ -1,0 +1,46 @@
+"""What the two sides of a profile bring to the join of tasks and launches."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import frozen
+
+from drynpu.raw import ClockAnchors, Level
+from drynpu.tables._columns import I64, Records
+from drynpu.tables._device import Counters, DeviceTasks
+from drynpu.tables._host import Calls, Dictionaries
+from drynpu.tables._pmu import CoreFacts
+
+__all__ = ["DeviceSide", "HostSide"]
+
+
+@frozen(eq=False, kw_only=True)
+class HostSide:
+    """Host records that speak of tasks, with the calls around them."""
+
+    calls: Calls
+    words: Dictionaries
+    track: Records
+    basic: Records
+    tensors: Records
+    copies: Records
+    collectives: Records
+    clock: ClockAnchors
+
+    def around(self, level: Level, records: Records) -> I64:
+        """Return the row of the innermost call of *level* around each compact or additional record, -1 if none."""
+        time = self.clock.host_to_unix(records["timestamp"].astype(np.int64))
+        return self.calls.around(level, time, records["thread_id"].astype(np.int64))
+
+
+@frozen(eq=False, kw_only=True)
+class DeviceSide:
+    """Tasks and counters of one device."""
+
+    device_id: int
+    tasks: DeviceTasks
+    counters: Counters
+    clock: ClockAnchors
+    facts: CoreFacts
+    pipes: bool
+    """Whether the counters are of the group PipeUtilization."""

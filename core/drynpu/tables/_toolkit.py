@@ -1,0 +1,237 @@
+"""A PROF directory to tables, with the facts of its control files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import polars as pl
+from attrs import field, frozen
+
+from drynpu._errors import OutputError, RawFormatError
+from drynpu.raw import ClockAnchors, ProfReader
+from drynpu.tables._columns import empty, frame
+from drynpu.tables._device import pair_tasks, task_counters
+from drynpu.tables._host import Dictionaries, build_calls, build_cann_allocations
+from drynpu.tables._pmu import CUBE_EVENTS, PIPE_EVENTS, CoreFacts, parse_events
+from drynpu.tables._schemas import (
+    API,
+    CANN_ALLOCATIONS,
+    COMMUNICATION_OPS,
+    FREQUENCIES,
+    KERNELS,
+    NPU_MEM,
+    NPU_MODULE_MEM,
+    STEP_MARKS,
+    TASKS,
+)
+from drynpu.tables._sides import DeviceSide, HostSide
+from drynpu.tables._tasks import build_tasks
+
+__all__ = ["Toolkit", "load_toolkit", "no_toolkit"]
+
+_SPLIT_PLATFORMS = frozenset({"5", "15", "16"})
+"""Chips with separate cube and vector cores (cann_msprof.md 1.9)."""
+
+_METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
+"""Names that only sample.json uses (cann_msprof.md 1.8)."""
+
+
+@frozen(eq=False, kw_only=True)
+class Toolkit:
+    """What a PROF directory gives: facts for the profile, and its tables."""
+
+    facts: Mapping[str, Any]
+    tables: Mapping[str, Any]
+    clock: ClockAnchors | None
+    notes: tuple[str, ...] = field(default=())
+
+
+def no_toolkit() -> Toolkit:
+    """Return the tables of a profile without device capture."""
+    schemas = {
+        "api": API,
+        "tasks": TASKS,
+        "kernels": KERNELS,
+        "communication_ops": COMMUNICATION_OPS,
+        "npu_mem": NPU_MEM,
+        "npu_module_mem": NPU_MODULE_MEM,
+        "cann_allocations": CANN_ALLOCATIONS,
+        "step_marks": STEP_MARKS,
+        "frequencies": FREQUENCIES,
+    }
+    facts: dict[str, object] = dict.fromkeys(
+        ("pid", "aic_mhz", "aiv_mhz", "aic_cores", "aiv_cores", "begin_ns", "end_ns"), 0
+    )
+    facts |= dict.fromkeys(("pid_name", "hostname", "platform_version", "level", "aic_metrics"), "")
+    facts |= {"rank_id": -1, "device_ids": ()}
+    return Toolkit(facts=facts, tables={name: empty(schema) for name, schema in schemas.items()}, clock=None)
+
+
+def load_toolkit(path: Path) -> Toolkit:
+    """
+    Read a PROF directory.
+
+    Raises
+    ------
+    OutputError, RawFormatError
+        If the host's control files are missing or unusable. A device of which that is true is left out.
+    """
+    reader = ProfReader(path)
+    words = Dictionaries(reader.hashes, reader.types)
+    clock = _host_clock(reader)
+    calls = build_calls(reader.read("api_event"), words, clock.host_to_unix, reader.host_info.pid)
+    host = HostSide(
+        calls=calls,
+        words=words,
+        track=reader.read("task_track"),
+        basic=reader.read("node_basic_info"),
+        tensors=reader.read("tensor_info"),
+        copies=reader.read("memcpy_info"),
+        collectives=reader.read("hccl_op_info"),
+        clock=clock,
+    )
+    notes: list[str] = []
+    metrics = _metrics(reader)
+    devices = _devices(reader, metrics, notes)
+    tasks, kernels, communication = build_tasks(host, devices)
+    unlinked = tasks.filter(pl.col("connection_id") < 0).height
+    if unlinked:
+        notes.append(f"{unlinked} of {tasks.height} device tasks have no host record of their launch")
+    tables = {
+        "api": calls.table,
+        "tasks": tasks,
+        "kernels": kernels,
+        "communication_ops": communication,
+        "cann_allocations": build_cann_allocations(reader.read("task_memory_info"), words, clock.host_to_unix),
+        "npu_mem": _samples(reader, devices, "npu_mem", NPU_MEM),
+        "npu_module_mem": _samples(reader, devices, "npu_module_mem", NPU_MODULE_MEM),
+        "step_marks": _samples(reader, devices, "ts_track_step", STEP_MARKS),
+        "frequencies": _frequencies(reader, devices),
+    }
+    facts = _facts(reader, devices, metrics, clock)
+    return Toolkit(facts=facts, tables=tables, clock=clock, notes=(*reader.notes, *notes))
+
+
+def _host_clock(reader: ProfReader) -> ClockAnchors:
+    """Return the clock of the first device that has one: any will do for host times."""
+    for device in reader.device_ids[:-1]:
+        try:
+            return reader.anchors(device)
+        except (OutputError, RawFormatError):
+            continue
+    return reader.anchors(reader.device_ids[-1] if reader.device_ids else None)
+
+
+def _devices(reader: ProfReader, metrics: str, notes: list[str]) -> list[DeviceSide]:
+    sides = []
+    for device in reader.device_ids:
+        try:
+            sides.append(_device_side(reader, device, metrics, notes))
+        except (OutputError, RawFormatError) as error:
+            notes.append(f"device {device} could not be read and was left out: {error}")
+    return sides
+
+
+def _sample(reader: ProfReader, device: int | None) -> Mapping[str, Any]:
+    try:
+        return reader.sample(device)
+    except (OutputError, RawFormatError):
+        return {}
+
+
+def _metrics(reader: ProfReader) -> str:
+    samples = [_sample(reader, device) for device in (*reader.device_ids[:1], None)]
+    name = next((str(sample["ai_core_metrics"]) for sample in samples if sample.get("ai_core_metrics")), "")
+    return _METRIC_NAMES.get(name, name)
+
+
+def _device_side(reader: ProfReader, device: int, metrics: str, notes: list[str]) -> DeviceSide:
+    tasks = pair_tasks(reader.read("stars_soc", device))
+    records = reader.read("ffts_profile", device)
+    facts = _core_facts(reader, device)
+    notes.extend(f"device {device}: {note}" for note in tasks.notes)
+    pipes = metrics in ("PipeUtilization", "") and facts.complete
+    if len(records) and not pipes:
+        why = f"counter group {metrics!r} is not decoded" if facts.complete else "clock or core number is unknown"
+        notes.append(f"device {device}: {len(records)} counter record(s) give no columns: {why}")
+    return DeviceSide(
+        device_id=device,
+        tasks=tasks,
+        counters=task_counters(records, tasks),
+        clock=reader.anchors(device),
+        facts=facts,
+        pipes=pipes,
+    )
+
+
+def _core_facts(reader: ProfReader, device: int) -> CoreFacts:
+    info, sample = reader.device_info(device), _sample(reader, device)
+    split = reader.host_info.platform_version in _SPLIT_PLATFORMS
+    return CoreFacts(
+        aic_mhz=_whole(info.aic_frequency),
+        aiv_mhz=_whole(info.aiv_frequency),
+        aic_cores=info.ai_core_num,
+        aiv_cores=info.aiv_num,
+        split=split,
+        aic_events=parse_events(sample.get("ai_core_profiling_events"), CUBE_EVENTS if split else PIPE_EVENTS),
+        aiv_events=parse_events(sample.get("aiv_profiling_events"), PIPE_EVENTS),
+    )
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(float(text))
+    except ValueError:
+        return 0
+
+
+def _facts(reader: ProfReader, devices: Sequence[DeviceSide], metrics: str, clock: ClockAnchors) -> dict[str, object]:
+    info, first = reader.host_info, devices[0].facts if devices else None
+    sample = _sample(reader, None)
+    return {
+        "pid": info.pid,
+        "pid_name": info.pid_name,
+        "hostname": info.hostname,
+        "rank_id": info.rank_id,
+        "device_ids": tuple(side.device_id for side in devices),
+        "platform_version": info.platform_version,
+        "aic_mhz": first.aic_mhz if first else 0,
+        "aiv_mhz": first.aiv_mhz if first else 0,
+        "aic_cores": first.aic_cores if first else 0,
+        "aiv_cores": first.aiv_cores if first else 0,
+        "level": str(sample.get("prof_level") or ""),
+        "aic_metrics": metrics,
+        "begin_ns": clock.collection_begin_us * 1000,
+        "end_ns": reader.ended_unix_ns or 0,
+    }
+
+
+def _samples(reader: ProfReader, devices: Sequence[DeviceSide], name: str, schema: pl.Schema) -> pl.DataFrame:
+    """Return records whose fields have the names of the table, the tick converted to ``time_ns``."""
+    parts = [empty(schema)]
+    for side in devices:
+        records = reader.read(name, side.device_id)
+        own = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(records["tick"])}
+        columns = {column: own[column] if column in own else records[column] for column in schema}
+        parts.append(frame(schema, columns).sort("time_ns", maintain_order=True))
+    return pl.concat(parts)
+
+
+def _frequencies(reader: ProfReader, devices: Sequence[DeviceSide]) -> pl.DataFrame:
+    parts = [empty(FREQUENCIES)]
+    for side in devices:
+        records = reader.read("lpm_freq", side.device_id)
+        points = records["points"]
+        meant = np.arange(points.shape[1]) < records["count"][:, None] if len(records) else np.zeros((0, 1), bool)
+        chosen = points[meant] if len(records) else points.reshape(-1)
+        columns = {
+            "device_id": side.device_id,
+            "time_ns": side.clock.tick_to_unix(chosen["tick"]),
+            "mhz": chosen["mhz"],
+        }
+        parts.append(frame(FREQUENCIES, columns).sort("time_ns"))
+    return pl.concat(parts)
