@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -55,18 +55,12 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream
         partial.replace(path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-    finally:
-        # Also after errors that are not the file system's; the name is gone when the file was completed.
-        _discard(partial)
-
-
-def _discard(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be removed: {error.strerror or error}") from error
+    except BaseException as error:
+        with suppress(OSError):
+            partial.unlink()
+        if isinstance(error, OSError):
+            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
 
 
 @contextmanager

@@ -99,7 +99,6 @@ def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
     """Return what the toolkit's timeline shows of a profile."""
     return Timeline(
         pid=profile.pid,
-        device_ids=profile.device_ids,
         api=profile.api,
         tasks=profile.tasks,
         communication_ops=profile.communication_ops,

@@ -57,7 +57,6 @@ class Timeline:
     """The frames of a profile that the timeline shows (schemas of the tables room; overlap of the analysis room)."""
 
     pid: int
-    device_ids: tuple[int, ...]
     api: pl.DataFrame
     tasks: pl.DataFrame
     communication_ops: pl.DataFrame

@@ -1,0 +1,66 @@
+"""Frames out of calls and returns."""
+
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drynpu.export._python_frames import python_frames
+from drynpu.tables import PYTHON_CALLS
+
+CALL, RETURN, C_CALL, C_RETURN = range(4)
+
+
+def calls(rows: list[tuple[int, int, str, int]]) -> pl.DataFrame:
+    return pl.DataFrame([(time, 1, tid, name, tag) for time, tid, name, tag in rows], schema=PYTHON_CALLS, orient="row")
+
+
+def test_nesting_modules_and_open_ends() -> None:
+    frames = python_frames(
+        calls(
+            [
+                (0, 1, "stray", RETURN),
+                (1, 1, "main", CALL),
+                (2, 1, "Linear######77", CALL),
+                (3, 1, "built-in", C_CALL),
+                (4, 1, "", C_RETURN),
+                (5, 1, "", RETURN),
+                (6, 1, "Linear######78", CALL),
+                (7, 1, "", RETURN),
+                (8, 1, "open", CALL),
+                (3, 2, "other thread", CALL),
+            ]
+        )
+    )
+    assert frames.select("id", "parent_id", "name", "module_id", "start_ns", "end_ns").rows() == [
+        (3, 2, "built-in", None, 3, 4),
+        (2, 1, "nn.Module: Linear_0", 0, 2, 5),
+        (6, 1, "nn.Module: Linear_1", 1, 6, 7),
+        (8, 1, "open", None, 8, 8),
+        (1, 0, "main", None, 1, 8),
+        (0, 0, "other thread", None, 3, 3),
+    ]
+
+
+def replay(tags: list[int]) -> list[tuple[int, int, int, int]]:
+    """The same by a stack: (id, parent_id, start, end) in order of return."""
+    stack: list[tuple[int, int]] = []
+    frames = []
+    for number, tag in enumerate(tags):
+        if tag in (CALL, C_CALL):
+            stack.append((number, stack[-1][0] if stack else 0))
+        elif stack:
+            opened, parent = stack.pop()
+            frames.append((opened, parent, opened * 10, number * 10))
+    end = (len(tags) - 1) * 10
+    while stack:
+        opened, parent = stack.pop()
+        frames.append((opened, parent, opened * 10, end))
+    return frames
+
+
+@given(st.lists(st.integers(0, 3), max_size=40))
+def test_columns_do_what_a_stack_does(tags: list[int]) -> None:
+    found = python_frames(calls([(number * 10, 1, f"f{number}", tag) for number, tag in enumerate(tags)]))
+    assert found.select("id", "parent_id", "start_ns", "end_ns").rows() == replay(tags)
