@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import attrs
 import click
-import orjson
-import yaml
 from rich.console import Console
 from rich.table import Table
 
-from drynpu import OptionError
 from drynpu.chips import load_chip
 from drynpu.cli._options import as_json, echo_json
-from drynpu.options import Origin, Parsed, Settings, estimate_footprint, explain, lint_schedule, parse_mapping
+from drynpu.options import Origin, Parsed, Settings, estimate_footprint, explain, lint_schedule, parse_document
 from drynpu.plugins import build_manager
 
 __all__ = ["check"]
@@ -40,7 +36,8 @@ def check(document: str, chip: str | None, strict: bool, steps: int | None, show
     """
     settings = Settings.from_environ(os.environ)
     known = load_chip(chip or settings.chip, extra_files=build_manager(record_problems=True).chip_files())
-    parsed = parse_mapping(_read(document), chip=known.platform_version, strict=strict or settings.strict)
+    text, where = _read(document)
+    parsed = parse_document(text, chip=known.platform_version, strict=strict or settings.strict, where=where)
     notices = [*parsed.notices]
     if parsed.request.schedule is not None:
         notices += lint_schedule(parsed.request.schedule, steps)
@@ -59,23 +56,11 @@ def check(document: str, chip: str | None, strict: bool, steps: int | None, show
     )
 
 
-def _read(document: str) -> Any:
-    text = document
-    place = "document"
+def _read(document: str) -> tuple[str, str]:
+    """Return the text of the document and what to call it in messages."""
     if not document.lstrip().startswith(("{", "[")) and Path(document).is_file():
-        text, place = Path(document).read_text(encoding="utf-8"), document
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as json_error:
-        try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
-            raise OptionError([f"{place}: neither JSON ({json_error}) nor YAML"]) from json_error
-        if not isinstance(value, dict):
-            raise OptionError(
-                [f"{place}: {text[:80]!r} is no file and no mapping of options ({json_error})"]
-            ) from json_error
-        return value
+        return Path(document).read_text(encoding="utf-8"), document
+    return document, ""
 
 
 def _document(parsed: Parsed, notices: list[str]) -> dict[str, object]:

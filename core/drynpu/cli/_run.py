@@ -60,7 +60,10 @@ def run(
         os.environ.setdefault(name, value)
     os.environ.setdefault("DRYNPU_AUTOLOAD", "1")
     plugins = build_manager()
-    load_chip(Settings.from_environ(os.environ).chip, extra_files=plugins.chip_files())
+    settings = Settings.from_environ(os.environ)
+    for notice in settings.notices:
+        click.echo(f"drynpu: {notice}", err=True)
+    load_chip(settings.chip, extra_files=plugins.chip_files())
     _serve_facades(plugins)
     _start(plugins, script, arguments, is_module=is_module)
 

@@ -79,6 +79,23 @@ class Schedule:
             return Action.WARMUP
         return Action.RECORD_AND_SAVE if position == self.cycle_length - 1 else Action.RECORD
 
+    def idle_until(self, step: int) -> int | None:
+        """
+        Return the first step from *step* on during which something happens, ``None`` if nothing ever does again.
+
+        A surface that waits can count steps up to it without asking :meth:`action` each time.
+        """
+        first = self.skip_first + (0 if self.skip_first_wait else self.wait)
+        if step <= first:
+            return first
+        if self.action(step) is not Action.NONE:
+            return step
+        position = step - self.skip_first + (self.wait if self.skip_first_wait else 0)
+        cycle = position // self.cycle_length
+        if self.repeat and cycle >= self.repeat:
+            return None
+        return step + self.wait - position % self.cycle_length
+
     def never_records(self, total_steps: int | None = None) -> bool:
         """
         Whether no step of a run of *total_steps* steps is recorded.

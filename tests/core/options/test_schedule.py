@@ -105,3 +105,18 @@ def test_all_fields_out_of_range_are_named() -> None:
         "schedule.repeat",
         "schedule.skip_first",
     ]
+
+
+@given(
+    wait=st.integers(0, 5),
+    warmup=st.integers(0, 3),
+    active=st.integers(1, 4),
+    repeat=st.integers(0, 3),
+    skip_first=st.integers(0, 4),
+    skip_first_wait=st.integers(0, 1),
+    step=st.integers(0, 60),
+)
+def test_idle_until_is_the_next_step_with_an_action(step: int, **numbers: int) -> None:
+    schedule = Schedule(**numbers)
+    acting = [s for s in range(step, step + 200) if schedule.action(s) is not Action.NONE]
+    assert schedule.idle_until(step) == (acting[0] if acting else None)

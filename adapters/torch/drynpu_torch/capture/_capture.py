@@ -12,12 +12,12 @@ from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._marks import MarkRecorder
+from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.rules import signature_from_kineto
 
-__all__ = ["COPY_TO_HOST", "Capture", "Captured"]
+__all__ = ["Capture", "Captured"]
 
-COPY_TO_HOST = "drynpu::copy_to_host"
-"""Annotation that the device wraps around a copy to the host; shown as the operator a device would run."""
+_FACTORIES = ("aten::empty_strided", "aten::empty")
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
 _PLACEMENTS = tuple(Placement)
@@ -99,7 +99,7 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
         signatures=signatures,
         texts=texts,
         stack=column("stack")[order].astype(np.int32) if tracer.stack else np.full(len(order), -1, np.int32),
-        stacks=tuple(str(value) for value in tracer.stacks.values) if tracer.stack else (),
+        stacks=tuple(_own_frames_removed(str(value)) for value in tracer.stacks.values) if tracer.stack else (),
     )
     begin_ns = min(chunks[0].begin_ns, int(start[0]) if len(start) else chunks[0].begin_ns)
     return Captured(
@@ -128,9 +128,9 @@ def _placements(
     Tell where each operator works: index into :class:`Placement`, shape ``[n]``.
 
     The sink computes on CPU tensors, so the device is read off the shape of the call tree: a copy to the device
-    allocates through our own ``empty_strided``, which shows as one inside another; copies to the host are
-    annotated; what runs inside a data loader, and scalar-only work inside an optimizer's step (its step
-    counters), runs on the host beside a real NPU too.
+    allocates through our own factory, which shows as one inside another; copies to the host are annotated; what
+    runs inside a data loader, pinning of memory, and scalar-only work inside an optimizer's step (its step
+    counters) run on the host beside a real NPU too.
     """
     place = np.full(len(name), _PLACEMENTS.index(Placement.DEVICE), np.int64)
 
@@ -138,20 +138,22 @@ def _placements(
         table = np.array([bool(test(text)) for text in names] or [False])  # type: ignore[operator]
         return np.asarray(table[name], bool)
 
-    factory = named("aten::empty_strided".__eq__)
-    inner = np.flatnonzero(factory & (parent >= 0))
-    inner = inner[factory[parent[inner]]]
-    outer = parent[parent[inner]]
-    outer = outer[outer >= 0]
     copies = named("aten::_to_copy".__eq__)
-    place[outer[copies[outer]]] = _PLACEMENTS.index(Placement.TO_DEVICE)
+    for factory_name in _FACTORIES:
+        factory = named(factory_name.__eq__)
+        inner = np.flatnonzero(factory & (parent >= 0))
+        inner = inner[factory[parent[inner]]]
+        outer = parent[parent[inner]]
+        outer = outer[outer >= 0]
+        place[outer[copies[outer]]] = _PLACEMENTS.index(Placement.TO_DEVICE)
     place[inherit(depth, parent, named(COPY_TO_HOST.__eq__)) & named("aten::clone".__eq__)] = _PLACEMENTS.index(
         Placement.TO_HOST
     )
     scalar = np.array([_only_scalars(tracer.examples.get(i)) for i in range(len(tracer.calls.values))] or [False])
     optimizer = inherit(depth, parent, named(lambda text: text.startswith("Optimizer.step#")))
     loader = inherit(depth, parent, named(lambda text: text.startswith("enumerate(DataLoader)#")))
-    on_host = loader | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
+    pinning = inherit(depth, parent, named("aten::_pin_memory".__eq__))
+    on_host = loader | pinning | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
     place[on_host] = _PLACEMENTS.index(Placement.HOST)
     return place
 
@@ -183,6 +185,11 @@ def _signatures(
         signatures.append(signature_from_kineto(name, shapes, dtypes, values, _PLACEMENTS[value % len(_PLACEMENTS)]))
         texts.append((";".join(d or "None" for d in dtypes), ";".join(map(_shape_text, shapes))))
     return number[index].astype(np.int32), tuple(signatures), tuple(texts)
+
+
+def _own_frames_removed(stack: str) -> str:
+    """Drop our patches from a call stack: on a device the caller's frame comes next."""
+    return ";".join(frame for frame in stack.split(";") if "drynpu_torch/" not in frame)
 
 
 def _shape_text(shape: object) -> str:

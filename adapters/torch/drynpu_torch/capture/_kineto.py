@@ -7,6 +7,7 @@ One stretch of Kineto: start, stop, and its events as columns.
 
 from __future__ import annotations
 
+import os
 import time
 from collections import defaultdict
 from itertools import count
@@ -103,6 +104,8 @@ class KinetoTracer:
                 "PyTorch's own profiler is already recording in this process; only one recording can run at a "
                 "time. Stop torch.profiler first, or profile with torch_npu.profiler alone."
             )
+        # Kineto announces every start and stop on stderr; it reads this when it is first used.
+        os.environ.setdefault("KINETO_LOG_LEVEL", "99")
         config = ProfilerConfig(
             ProfilerState.KINETO,
             True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import warnings
 from collections.abc import Callable
@@ -162,6 +163,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self._started = False
         self._marker: Any = None
         self._recorded = False
+        self._idle_until = self._next_active_step()
         if self.record_steps and not isinstance(self.schedule, schedule_class):
             _check_function(self.schedule)
 
@@ -207,9 +209,11 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             self._close_step()
         previous = self.current_action
         self.step_num += 1
-        self.current_action = following = self.schedule(self.step_num)
-        if previous is ProfilerAction.NONE and following is ProfilerAction.NONE:
+        if previous is ProfilerAction.NONE and self.step_num < self._idle_until:
             return
+        self.current_action = following = self.schedule(self.step_num)
+        if following is ProfilerAction.NONE:
+            self._idle_until = self._next_active_step()
         self._transit(NEUTRAL_ACTIONS[previous], NEUTRAL_ACTIONS[following])
         self._open_step()
 
@@ -222,6 +226,13 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     def get_trace_id(self) -> str:
         """Return the id of the current or last recording."""
         return self.prof_if.trace_id
+
+    def _next_active_step(self) -> float:
+        """Return the step up to which nothing happens, so that a waiting step costs a comparison."""
+        if not isinstance(self.schedule, schedule_class):
+            return self.step_num
+        following = self.schedule.neutral().idle_until(self.step_num)
+        return math.inf if following is None else following
 
     def _open_step(self) -> None:
         if self.record_steps and self.prof_if.recording:
