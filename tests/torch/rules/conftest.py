@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 from attrs import field, frozen
-from drynpu.kernels import KernelPlan, KernelSpec, Signature, build_rule_book
-from drynpu_torch.rules import FALLBACKS, RULES, signature_from_kineto
 from torch._C._profiler import _ExperimentalConfig
 from torch.autograd import (
     ProfilerActivity,
@@ -19,6 +17,9 @@ from torch.autograd import (
     _enable_profiler,
     _prepare_profiler,
 )
+
+from drynpu.kernels import KernelPlan, KernelSpec, Signature, build_rule_book
+from drynpu_torch.rules import FALLBACKS, RULES, signature_from_kineto
 
 
 @frozen

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 import torch
-from drynpu.kernels import TaskType
 from torch import nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
+
+from drynpu.kernels import DTYPES, FORMATS, TaskType
 
 Step = Callable[[], object]
 
@@ -27,9 +28,7 @@ class Block(nn.Module):
 
     def attend(self, x: torch.Tensor) -> torch.Tensor:
         batch, length, width = x.shape
-        q, k, v = (
-            part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(x).split(width, dim=2)
-        )
+        q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2) for part in self.qkv(x).split(width, dim=2))
         if self.fused:
             y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
         else:
@@ -172,3 +171,97 @@ def test_every_workload_is_mapped(record, name: str) -> None:
     recording = record(training(name, "adamw"))
     assert recording.unmapped == []
     assert len(recording.launches) > 50
+
+
+def test_gradient_scaling_and_autocast_are_mapped(record) -> None:
+    model = nn.Sequential(nn.Linear(8, 16), nn.LayerNorm(16), nn.GELU(), nn.Linear(16, 4))
+    optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1, foreach=False), torch.amp.GradScaler("cpu")
+    x = torch.randn(2, 8)
+
+    def step() -> None:
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = functional.mse_loss(model(x).float(), torch.zeros(2, 4))
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+
+    step()
+    recording = record(step)
+    assert recording.unmapped == []
+    casts = [k for k in recording.of("aten::_to_copy") if k.name == "aclnnCast_CastAiCore_Cast"]
+    assert {k.outputs[0].dtype for k in casts} >= {"DT_BF16", "FLOAT"}
+    assert all(k.inputs[0].dtype == "DT_BF16" for k in recording.of("aten::addmm"))
+    assert recording.types["ForeachNonFiniteCheckAndUnscale"] == 1
+    assert recording.types["AmpUpdateScale"] == 1
+
+
+def test_inference_fast_path_of_the_encoder_is_mapped(record) -> None:
+    model = encoder().eval()
+
+    def run() -> None:
+        with torch.no_grad():
+            model(torch.zeros(2, 5, 16))
+
+    recording = record(run)
+    assert "aten::_transformer_encoder_layer_fwd" in recording.called()
+    assert recording.unmapped == []
+
+
+@pytest.mark.parametrize("name", ["gpt_explicit", "resnet", "gru", "encoder"])
+def test_cube_operations_equal_the_flop_counter(record, name: str) -> None:
+    model, loss = workload(name)
+    with FlopCounterMode(display=False) as counter:
+        loss().backward()
+    model.zero_grad()
+    recording = record(lambda: loss().backward())
+    # The counter counts conv, mm, addmm, bmm; everything else on the cube unit would be ours alone.
+    assert recording.cube_flops == counter.get_total_flops() > 0
+
+
+def test_lstm_operations_by_hand(record) -> None:
+    lstm = nn.LSTM(8, 12, num_layers=2)
+    x = torch.randn(5, 3, 8, requires_grad=True)
+    recording = record(lambda: lstm(x)[0].sum().backward())
+    forward = 2 * 5 * 3 * 4 * 12 * ((8 + 12) + (12 + 12))
+    assert recording.cube_flops == 3 * forward
+    assert recording.types["DynamicRNN"] == recording.types["DynamicRNNGrad"] == 2
+    assert all(
+        k.task_type is TaskType.MIX_AIC for k in recording.of("aten::mkldnn_rnn_layer") if k.op_type == "DynamicRNN"
+    )
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_kernels_are_sane(record, name: str) -> None:
+    for launch in record(training(name, "adamw_fused")).launches:
+        kernel = launch.kernel
+        work = kernel.cube_flops + kernel.vector_ops + kernel.bytes_read + kernel.bytes_written
+        assert work > 0, launch
+        assert min(kernel.cube_flops, kernel.vector_ops, kernel.bytes_read, kernel.bytes_written) >= 0
+        assert kernel.bytes_read <= sum(t.size_bytes for t in kernel.inputs)
+        assert (kernel.cube_flops > 0) == (kernel.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC})
+        assert (kernel.cube_tiles > 0) == (kernel.cube_flops > 0)
+        assert all(t.dtype in DTYPES and t.format in FORMATS for t in (*kernel.inputs, *kernel.outputs))
+        assert kernel.op_type in kernel.name
+
+
+def test_one_matmul_per_linear(record) -> None:
+    linear, x = nn.Linear(16, 32), torch.randn(4, 7, 16)
+    recording = record(lambda: linear(x))
+    assert [launch.operator for launch in recording.launches] == ["aten::addmm"]
+    kernel = recording.launches[0].kernel
+    assert kernel.name == "aclnnAddmm_MatMulCommon_MatMulV2"
+    assert kernel.cube_flops == 2 * 28 * 16 * 32
+    assert [t.shape for t in kernel.inputs] == [(28, 16), (16, 32), (32,)]
+    assert [t.shape for t in kernel.outputs] == [(28, 32)]
+    assert kernel.bytes_read == 4 * (28 * 16 + 16 * 32 + 32)
+    assert not kernel.hf32
+
+
+def test_item_copies_once_and_waits(record) -> None:
+    value = torch.ones(())
+    recording = record(value.item)
+    assert recording.called() >= {"aten::item", "aten::_local_scalar_dense"}
+    assert [(k.task_type, k.bytes_read) for k in recording.of("aten::item")] == [(TaskType.MEMCPY, 4)]
+    assert len(recording.launches) == 1

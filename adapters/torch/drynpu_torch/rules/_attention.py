@@ -16,6 +16,7 @@ from drynpu_torch.rules._work import Rule, cube_kernel, kernel, plan, tensor
 
 __all__ = ["attention_rules"]
 
+_RANK = 4
 _QUERY_BLOCK = 128
 _STATISTICS_WIDTH = 8
 _SOFTMAX_OPS, _SOFTMAX_GRAD_OPS = 4, 8
@@ -36,7 +37,7 @@ def _drop_mask(pairs: int) -> KernelSpec:
 
 def _forward(signature: Signature) -> KernelPlan | None:
     q, k, v = signature.tensor(0), signature.tensor(1), signature.tensor(2)
-    if q is None or k is None or v is None or len(q.shape) != 4:
+    if q is None or k is None or v is None or any(len(t.shape) != _RANK for t in (q, k, v)):
         return None
     batch, heads, queries, width = q.shape
     pairs = batch * heads * _pairs(queries, k.shape[2], causal=flag(signature, 4))
@@ -58,7 +59,9 @@ def _forward(signature: Signature) -> KernelPlan | None:
 
 def _backward(signature: Signature) -> KernelPlan | None:
     dy, q, k, v, out = (signature.tensor(i) for i in range(5))
-    if dy is None or q is None or k is None or v is None or out is None or len(q.shape) != 4:
+    if dy is None or q is None or k is None or v is None or out is None:
+        return None
+    if any(len(t.shape) != _RANK for t in (dy, q, k, v, out)):
         return None
     batch, heads, queries, width = q.shape
     pairs = batch * heads * _pairs(queries, k.shape[2], causal=flag(signature, 7))

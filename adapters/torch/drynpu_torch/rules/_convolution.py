@@ -12,7 +12,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
-from drynpu_torch.rules._shapes import attribute, ceil_div, integers, number, product
+from drynpu_torch.rules._shapes import attribute, ceil_div, integers, product, whole
 from drynpu_torch.rules._work import Rule, cube_kernel, kernel, like, output_tiles, plan, tensor
 
 __all__ = ["convolution_rules"]
@@ -126,12 +126,16 @@ def _forward_geometry(
     at_stride, at_padding, at_dilation, at_transposed, at_extra, at_groups = order
     x, weight, bias = signature.tensor(0), signature.tensor(1), signature.tensor(2)
     stride, padding, dilation = (integers(signature, at) for at in (at_stride, at_padding, at_dilation))
-    if x is None or weight is None or not (stride and padding and dilation) or len(x.shape) != len(weight.shape):
+    if x is None or weight is None or len(x.shape) != len(weight.shape):
+        return None
+    if not (stride and padding and dilation) or min(stride) < 1:
         return None
     transposed = at_transposed is not None and attribute(signature, at_transposed) is True
     extra = (integers(signature, at_extra) if at_extra is not None else None) or ()
-    groups = int(number(signature, at_groups, 1))
+    groups = whole(signature, at_groups, 1)
     space = _output_space(x.shape, weight.shape, stride, padding, dilation, extra, transposed=transposed)
+    if min(space, default=0) < 0:
+        return None
     channels = weight.shape[1] * groups if transposed else weight.shape[0]
     return _geometry(x, weight, bias, (x.shape[0], channels, *space), groups, transposed=transposed)
 
@@ -202,7 +206,7 @@ def _backward(signature: Signature) -> KernelPlan | None:
     if dy is None or not isinstance(mask, tuple) or len(mask) != 3:
         return None
     transposed = attribute(signature, 7) is True
-    conv = _geometry(x, weight, None, dy.shape, int(number(signature, 9, 1)), transposed=transposed)
+    conv = _geometry(x, weight, None, dy.shape, whole(signature, 9, 1), transposed=transposed)
     if conv is None:
         return None
     blocked_dy, blocked_x, fractal = _blocked(conv.y), _blocked(conv.x), _fractal(conv.weight)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu_torch.rules._dtypes import ge_dtype_of_code
 from drynpu_torch.rules._shapes import attribute, ceil_div, flag, integers, number
@@ -44,7 +46,7 @@ def _of_size(api: str, op_type: str, dtype_at: int) -> Rule:
 
     def rule(signature: Signature) -> KernelPlan | None:
         size = integers(signature, 0)
-        if size is None:
+        if size is None or min(size, default=0) < 0:
             return None
         out = tensor(size, ge_dtype_of_code(attribute(signature, dtype_at)) or _default(signature))
         return _fill(api, out) if op_type == "Fill" else _set_all(api, op_type, out)
@@ -82,7 +84,7 @@ def _like_rule(api: str, op_type: str, dtype_at: int) -> Rule:
 def _new_rule(api: str, op_type: str, dtype_at: int) -> Rule:
     def rule(signature: Signature) -> KernelPlan | None:
         x, size = signature.tensor(0), integers(signature, 1)
-        if x is None or size is None:
+        if x is None or size is None or min(size, default=0) < 0:
             return None
         out = tensor(size, ge_dtype_of_code(attribute(signature, dtype_at)) or x.dtype)
         return _fill(api, out) if op_type == "Fill" else _set_all(api, op_type, out)
@@ -96,14 +98,15 @@ def _arange(signature: Signature) -> KernelPlan | None:
 
     The out form, called inside, has the result as its last argument.
     """
-    out = signature.tensor(len(signature.inputs) - 1)
+    out = signature.tensor(len(signature.inputs) - 1) if signature.inputs else None
     count = {2: 1, 4: 3}.get(len(signature.inputs)) if out is not None else len(signature.inputs) - 4
     if count not in (1, 2, 3):
         return None
-    numbers = [attribute(signature, i) for i in range(count)]
-    if not all(isinstance(value, (int, float)) for value in numbers):
+    numbers = [v for v in (attribute(signature, i) for i in range(count)) if isinstance(v, (int, float))]
+    if len(numbers) != count or not all(map(math.isfinite, numbers)):
         return None
-    start, end, step = (0, *numbers, 1) if count == 1 else (*numbers, 1) if count == 2 else numbers  # type: ignore[misc]
+    start, end = (0, numbers[0]) if count == 1 else (numbers[0], numbers[1])
+    step = numbers[2] if len(numbers) > 2 else 1
     whole = all(isinstance(value, int) for value in (start, end, step))
     given = None if out is not None else ge_dtype_of_code(attribute(signature, count))
     dtype = out.dtype if out is not None else given or ("INT64" if whole else _DEFAULT_FLOAT)
@@ -168,7 +171,7 @@ def _native_dropout_backward(signature: Signature) -> KernelPlan | None:
 
 def _randperm(signature: Signature) -> KernelPlan | None:
     length = attribute(signature, 0)
-    if not isinstance(length, int):
+    if not isinstance(length, int) or length < 0:
         return None
     out = tensor((length,), "INT64")
     api = "aclnnRandperm"
@@ -179,7 +182,7 @@ def _randperm(signature: Signature) -> KernelPlan | None:
 
 def _multinomial(signature: Signature) -> KernelPlan | None:
     x, samples = signature.tensor(0), attribute(signature, 1)
-    if x is None or not isinstance(samples, int):
+    if x is None or not isinstance(samples, int) or samples < 0:
         return None
     out = tensor((*x.shape[:-1], samples), "INT64")
     api, op_type = "aclnnMultinomial", "MultinomialWithReplacement"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, Signature, TaskType, TensorDesc
 from drynpu_torch.rules._elementwise import cast
-from drynpu_torch.rules._shapes import attribute, integers, number, replaced
+from drynpu_torch.rules._shapes import attribute, integers, replaced, whole
 from drynpu_torch.rules._work import Rule, kernel, like, plan, scalar, tensor, to_host
 
 __all__ = ["indexing_rules"]
@@ -176,10 +176,10 @@ def _masked_select(signature: Signature) -> KernelPlan | None:
 
 def _one_hot(signature: Signature) -> KernelPlan | None:
     """Without a class number it is read from the data; the children tell that story."""
-    x, classes = signature.tensor(0), number(signature, 1, -1)
+    x, classes = signature.tensor(0), whole(signature, 1, -1)
     if x is None or classes <= 0:
         return None
-    out = tensor((*x.shape, int(classes)), _INDEX)
+    out = tensor((*x.shape, classes), _INDEX)
     one = scalar(_INDEX)
     return plan("aclnnOneHot", kernel("aclnnOneHot", "OneHot", "OneHot", [x, one, one, one], [out]))
 

@@ -101,7 +101,7 @@ def _dot(signature: Signature) -> KernelPlan | None:
 def _linear(signature: Signature) -> KernelPlan | None:
     """``aten::mkldnn_linear(input, weight, bias)``: leading dimensions are folded into rows."""
     x, weight, bias = signature.tensor(0), signature.tensor(1), signature.tensor(2)
-    if x is None or weight is None or not x.shape or x.shape[-1] != weight.shape[-1]:
+    if x is None or weight is None or len(weight.shape) != 2 or x.shape[-1:] != weight.shape[1:]:
         return None
     rows = tensor((product(x.shape[:-1]), x.shape[-1]), x.dtype)
     api = "aclnnAddmm" if bias is not None else "aclnnMm"
@@ -112,7 +112,7 @@ def _bias_rescale_qkv(signature: Signature) -> KernelPlan | None:
     """Inference path of ``nn.TransformerEncoder``: bias, scale of q, heads apart; three kernels on an NPU."""
     qkv, bias = signature.tensor(0), signature.tensor(1)
     heads = signature.attributes[2] if len(signature.attributes) > 2 else None
-    if qkv is None or bias is None or len(qkv.shape) != 3 or not isinstance(heads, int):
+    if qkv is None or bias is None or len(qkv.shape) != 3 or not isinstance(heads, int) or heads < 1:
         return None
     rows, length, width = qkv.shape
     q = tensor((rows, length, width // 3), qkv.dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, Signature, TensorDesc
 from drynpu_torch.rules._dtypes import ge_dtype_of_code
-from drynpu_torch.rules._shapes import attribute, flag, integers, number
+from drynpu_torch.rules._shapes import attribute, flag, integers, whole
 from drynpu_torch.rules._work import Rule, kernel, like, plan, tensor
 
 __all__ = ["normalisation_rules"]
@@ -122,10 +122,11 @@ def _batch_norm_backward(signature: Signature) -> KernelPlan | None:
 def _group_norm(signature: Signature) -> KernelPlan | None:
     """``native_group_norm(x, weight, bias, N, C, HxW, group, eps)``."""
     x = signature.tensor(0)
-    if x is None:
+    samples, groups = whole(signature, 3, 1), whole(signature, 6, 1)
+    if x is None or min(samples, groups) < 0:
         return None
     affine = [t for t in (signature.tensor(1), signature.tensor(2)) if t is not None]
-    statistics = tensor((int(number(signature, 3, 1)), int(number(signature, 6, 1))), x.dtype)
+    statistics = tensor((samples, groups), x.dtype)
     spec = kernel("aclnnGroupNorm", "GroupNorm", "GroupNorm", [x, *affine], [x, statistics, statistics], cost=8)
     return plan("aclnnGroupNorm", spec)
 
@@ -135,7 +136,7 @@ def _group_norm_backward(signature: Signature) -> KernelPlan | None:
     dy, x, mean, rstd, weight = (signature.tensor(i) for i in range(5))
     if dy is None or x is None or mean is None or rstd is None:
         return None
-    channels = (int(number(signature, 6, 1)),)
+    channels = (whole(signature, 6, 1),)
     inputs = [dy, mean, rstd, x] + ([weight] if weight is not None else [])
     outputs = [x, tensor(channels, x.dtype), tensor(channels, x.dtype)]
     spec = kernel("aclnnGroupNormBackward", "GroupNormGrad", "GroupNormGrad", inputs, outputs, cost=_GRADIENT_OPS)

@@ -137,6 +137,8 @@ def _fused_adamw(signature: Signature) -> KernelPlan | None:
     if len(lists) < 4:
         return None
     params, grads, first, second = lists[:4]
+    if not len(params) == len(grads) == len(first) == len(second):
+        return None
     largest = lists[4] if len(lists) > 5 else ()
     kernels = []
     for position, param in enumerate(params):

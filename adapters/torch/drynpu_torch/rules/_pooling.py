@@ -29,9 +29,11 @@ def _trans(api: str, source: TensorDesc, target: TensorDesc) -> KernelSpec:
     return kernel(api, "TransDataSpecial", "TransData", [source], [target], cost=0)
 
 
-def _pair(values: tuple[int, ...] | None, default: tuple[int, ...]) -> tuple[int, ...]:
-    values = values or default
-    return values if len(values) > 1 else (values[0], values[0])
+def _pair(values: tuple[int, ...] | None, default: tuple[int, int]) -> tuple[int, int]:
+    """Return two numbers: one stands for both, none for *default*."""
+    if not values:
+        return default
+    return (values[0], values[-1])
 
 
 def _mask(x: TensorDesc, space: tuple[int, ...], window: tuple[int, ...]) -> TensorDesc:
@@ -42,12 +44,14 @@ def _mask(x: TensorDesc, space: tuple[int, ...], window: tuple[int, ...]) -> Ten
 
 def _pooled(
     x: TensorDesc, signature: Signature, first: int, *, dilated: bool
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+) -> tuple[tuple[int, ...], tuple[int, int]] | None:
     """Return (output rows and columns, window) from window, stride, padding[, dilation], ceil mode at *first*..."""
-    window = _pair(integers(signature, first), (1,))
+    window = _pair(integers(signature, first), (1, 1))
     stride = _pair(integers(signature, first + 1), window)
-    padding = _pair(integers(signature, first + 2), (0,))
-    dilation = _pair(integers(signature, first + 3), (1,)) if dilated else (1, 1)
+    padding = _pair(integers(signature, first + 2), (0, 0))
+    dilation = _pair(integers(signature, first + 3), (1, 1)) if dilated else (1, 1)
+    if min(*window, *stride, *dilation) < 1:
+        return None
     ceil_mode = flag(signature, first + (4 if dilated else 3))
     space = []
     for size, k, s, p, d in zip(x.shape[-2:], window, stride, padding, dilation, strict=True):
@@ -56,7 +60,7 @@ def _pooled(
         if ceil_mode and (count - 1) * s >= size + p:
             count -= 1  # the last window must start inside the input or its left padding
         space.append(count)
-    return tuple(space), window
+    return (tuple(space), window) if min(space) >= 0 else None
 
 
 def _max_pool(signature: Signature) -> KernelPlan | None:
@@ -64,7 +68,10 @@ def _max_pool(signature: Signature) -> KernelPlan | None:
     if source is None or len(source.shape) not in (3, 4):
         return None
     x = _planes(source)
-    space, window = _pooled(x, signature, 1, dilated=True)
+    pooled = _pooled(x, signature, 1, dilated=True)
+    if pooled is None:
+        return None
+    space, window = pooled
     out = tensor((*x.shape[:2], *space), x.dtype)
     api, inside, outside = "aclnnMaxPool2dWithMask", _blocked(x), _blocked(out)
     main = kernel(
@@ -82,10 +89,10 @@ def _max_pool(signature: Signature) -> KernelPlan | None:
 def _max_pool_backward(signature: Signature) -> KernelPlan | None:
     """``max_pool2d_with_indices_backward(dy, x, window, stride, padding, dilation, ceil_mode, indices)``."""
     dy, source = signature.tensor(0), signature.tensor(1)
-    if dy is None or source is None or len(source.shape) not in (3, 4):
+    if dy is None or source is None or len(source.shape) != len(dy.shape) or len(dy.shape) not in (3, 4):
         return None
     x, gradient = _planes(source), _planes(dy)
-    window = _pair(integers(signature, 2), (1,))
+    window = _pair(integers(signature, 2), (1, 1))
     api, blocked_x, blocked_dy = "aclnnMaxPool2dWithMaskBackward", _blocked(x), _blocked(gradient)
     main = kernel(
         api,
@@ -103,7 +110,10 @@ def _average_pool(signature: Signature) -> KernelPlan | None:
     x = signature.tensor(0)
     if x is None or len(x.shape) not in (3, 4):
         return None
-    space, window = _pooled(x, signature, 1, dilated=False)
+    pooled = _pooled(x, signature, 1, dilated=False)
+    if pooled is None:
+        return None
+    space, window = pooled
     out = tensor((*x.shape[:-2], *space), x.dtype)
     spec = kernel("aclnnAvgPool2d", "AvgPoolV2", "AvgPoolV2", [x], [out], cost=product(window), over=out.elements)
     return plan("aclnnAvgPool2d", spec)
@@ -113,7 +123,7 @@ def _average_pool_backward(signature: Signature) -> KernelPlan | None:
     dy, x = signature.tensor(0), signature.tensor(1)
     if dy is None or x is None:
         return None
-    window = _pair(integers(signature, 2), (1,))
+    window = _pair(integers(signature, 2), (1, 1))
     api = "aclnnAvgPool2dBackward"
     spec = kernel(api, "AvgPoolV2Grad", "AvgPoolV2Grad", [dy], [x], cost=product(window), over=dy.elements)
     return plan(api, spec)
@@ -129,7 +139,7 @@ def _adaptive(signature: Signature) -> KernelPlan | None:
     x, size = signature.tensor(0), integers(signature, 1)
     if x is None or size is None or len(x.shape) not in (3, 4):
         return None
-    size = _pair(size, (1,))
+    size = _pair(size, (1, 1))
     out = tensor((*x.shape[:-2], *size), x.dtype)
     api, inside, outside = "aclnnAdaptiveAvgPool2d", _channels_last(x), _channels_last(out)
     return plan(
@@ -142,7 +152,7 @@ def _adaptive(signature: Signature) -> KernelPlan | None:
 
 def _adaptive_backward(signature: Signature) -> KernelPlan | None:
     dy, x = signature.tensor(0), signature.tensor(1)
-    if dy is None or x is None or len(x.shape) not in (3, 4):
+    if dy is None or x is None or len(x.shape) != len(dy.shape) or len(dy.shape) not in (3, 4):
         return None
     api, inside, outside = "aclnnAdaptiveAvgPool2dBackward", _channels_last(dy), _channels_last(x)
     return plan(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu_torch.rules._dtypes import FLOATING, ge_dtype_of_code
 from drynpu_torch.rules._elementwise import cast
-from drynpu_torch.rules._shapes import attribute, axes_of, flag, integers, number, reduced, replaced
+from drynpu_torch.rules._shapes import attribute, axes_of, flag, integers, reduced, replaced, whole
 from drynpu_torch.rules._work import Rule, kernel, like, plan, tensor, to_host
 
 __all__ = ["reduction_rules"]
@@ -180,7 +180,7 @@ def _topk(signature: Signature) -> KernelPlan | None:
     x = signature.tensor(0)
     if x is None or not x.shape:
         return None
-    count, axis = int(number(signature, 1, 1)), int(number(signature, 2, -1))
+    count, axis = whole(signature, 1, 1), whole(signature, 2, -1)
     shape = replaced(x.shape, axis, count)
     values, indices = tensor(shape, x.dtype), tensor(shape, "INT32")
     main = kernel(

@@ -18,6 +18,7 @@ __all__ = [
     "product",
     "reduced",
     "replaced",
+    "whole",
 ]
 
 Shape = tuple[int, ...]
@@ -37,6 +38,12 @@ def number(signature: Signature, position: int, default: float) -> float:
     """Return the number at *position*, *default* when there is none."""
     value = attribute(signature, position)
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+
+
+def whole(signature: Signature, position: int, default: int) -> int:
+    """Return the integer at *position*, *default* when there is none."""
+    value = attribute(signature, position)
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
 
 
 def flag(signature: Signature, position: int) -> bool:
