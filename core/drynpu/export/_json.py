@@ -20,7 +20,7 @@ from drynpu.export._files import new_file
 
 __all__ = ["COMPACT", "SPACED", "Events", "JsonStyle", "Present", "constant", "json_strings", "write_trace"]
 
-_CHUNK_ROWS = 65_536
+_CHUNK_ROWS = 32_768
 _NEEDS_ESCAPE = r'["\\\x00-\x1f]'
 
 
