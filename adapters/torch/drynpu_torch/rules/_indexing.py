@@ -35,7 +35,7 @@ def _embedding_backward(signature: Signature) -> KernelPlan | None:
     """``embedding_dense_backward(dy, index, num_weights, padding_idx, scale_grad_by_freq)``."""
     dy, index = signature.tensor(0), signature.tensor(1)
     rows = attribute(signature, 2)
-    if dy is None or index is None or not isinstance(rows, int) or not dy.shape:
+    if dy is None or index is None or not isinstance(rows, int) or rows < 0 or not dy.shape:
         return None
     api, flat = "aclnnEmbeddingDenseBackward", TensorDesc((index.elements,), _INDEX)
     convert = cast(api, flat, "FLOAT")  # the sort works on FLOAT keys, as measured
@@ -222,7 +222,7 @@ def _rearrangement_rule(api: str, op_type: str, function: str | None = None) -> 
 
 def _repeat(signature: Signature) -> KernelPlan | None:
     x, times = signature.tensor(0), integers(signature, 1)
-    if x is None or times is None or len(times) < len(x.shape):
+    if x is None or times is None or len(times) < len(x.shape) or min(times, default=0) < 0:
         return None
     padded = (1,) * (len(times) - len(x.shape)) + x.shape
     out = tensor([dim * count for dim, count in zip(padded, times, strict=True)], x.dtype)

@@ -136,7 +136,7 @@ def _group_norm_backward(signature: Signature) -> KernelPlan | None:
     dy, x, mean, rstd, weight = (signature.tensor(i) for i in range(5))
     if dy is None or x is None or mean is None or rstd is None:
         return None
-    channels = (whole(signature, 6, 1),)
+    channels = x.shape[1:2]
     inputs = [dy, mean, rstd, x] + ([weight] if weight is not None else [])
     outputs = [x, tensor(channels, x.dtype), tensor(channels, x.dtype)]
     spec = kernel("aclnnGroupNormBackward", "GroupNormGrad", "GroupNormGrad", inputs, outputs, cost=_GRADIENT_OPS)
