@@ -137,7 +137,7 @@ def _channels_last(x: TensorDesc) -> TensorDesc:
 
 def _adaptive(signature: Signature) -> KernelPlan | None:
     x, size = signature.tensor(0), integers(signature, 1)
-    if x is None or size is None or len(x.shape) not in (3, 4):
+    if x is None or size is None or min(size, default=0) < 0 or len(x.shape) not in (3, 4):
         return None
     size = _pair(size, (1, 1))
     out = tensor((*x.shape[:-2], *size), x.dtype)

@@ -181,6 +181,8 @@ def _topk(signature: Signature) -> KernelPlan | None:
     if x is None or not x.shape:
         return None
     count, axis = whole(signature, 1, 1), whole(signature, 2, -1)
+    if count < 0:
+        return None
     shape = replaced(x.shape, axis, count)
     values, indices = tensor(shape, x.dtype), tensor(shape, "INT32")
     main = kernel(
