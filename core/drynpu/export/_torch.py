@@ -45,7 +45,8 @@ from drynpu.tables import Profile
 __all__ = ["OUTPUT_NAME", "export_torch"]
 
 OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
-_LEVELS = ("level0", "level1", "level2", "level3")
+_NO_TASKS = "off"
+"""Level of sample.json that stands for Level_none: memory and host files only (torch_npu_profiler.md 3.6)."""
 
 
 def export_torch(profile: Profile) -> list[Path]:
@@ -128,7 +129,7 @@ def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[
     yield "operator_details.csv", operator_details_table(operator_details(profile, links))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
     yield "memory_record.csv", memory_record_table(memory_record(profile))
-    if profile.level in _LEVELS:
+    if profile.level != _NO_TASKS:
         yield from _device_tables(profile, links, overlaps)
 
 

@@ -238,6 +238,17 @@ def test_level0(record: Record) -> None:
     assert [event["name"] for event in events(msprof["msprof.json"]) if event["name"].startswith("Node@")]
 
 
+def test_level_none_leaves_host_and_memory_files(record: Record) -> None:
+    profile = attrs.evolve(record(), level="off")
+    assert {path.name for path in export_torch(profile)} == {
+        "trace_view.json",
+        "operator_details.csv",
+        "operator_memory.csv",
+        "memory_record.csv",
+        "analyse.done",
+    }
+
+
 def test_unified_chips_use_the_other_writer_and_fewer_columns(record: Record) -> None:
     files = named(export_msprof(record(chip="Ascend910A"), now=NOW))
     row = rows(files["op_summary.csv"])[1]
