@@ -239,6 +239,8 @@ def _pad(signature: Signature) -> KernelPlan | None:
     shape = list(x.shape)
     for pair in range(len(pad) // 2):
         shape[-1 - pair] += pad[2 * pair] + pad[2 * pair + 1]
+    if min(shape, default=0) < 0:
+        return None
     out = tensor(shape, x.dtype)
     inputs = [x, TensorDesc((2 * len(shape),), _INDEX), scalar(x.dtype)]
     return plan("aclnnConstantPadNd", kernel("aclnnConstantPadNd", None, "PadV3", inputs, [out], cost=0))

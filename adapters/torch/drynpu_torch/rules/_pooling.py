@@ -93,6 +93,8 @@ def _max_pool_backward(signature: Signature) -> KernelPlan | None:
         return None
     x, gradient = _planes(source), _planes(dy)
     window = _pair(integers(signature, 2), (1, 1))
+    if min(window) < 1:
+        return None
     api, blocked_x, blocked_dy = "aclnnMaxPool2dWithMaskBackward", _blocked(x), _blocked(gradient)
     main = kernel(
         api,
@@ -124,6 +126,8 @@ def _average_pool_backward(signature: Signature) -> KernelPlan | None:
     if dy is None or x is None:
         return None
     window = _pair(integers(signature, 2), (1, 1))
+    if min(window) < 1:
+        return None
     api = "aclnnAvgPool2dBackward"
     spec = kernel(api, "AvgPoolV2Grad", "AvgPoolV2Grad", [dy], [x], cost=product(window), over=dy.elements)
     return plan(api, spec)

@@ -42,7 +42,7 @@ def _tensors(signature: Signature, count: int) -> list[TensorDesc] | None:
 
 
 def _is_lstm(x: TensorDesc, w_x: TensorDesc, w_h: TensorDesc) -> bool:
-    return len(x.shape) == 3 and w_x.shape[0] == _GATES * w_h.shape[1]
+    return len(x.shape) == 3 and len(w_x.shape) == len(w_h.shape) == 2 and w_x.shape[0] == _GATES * w_h.shape[1]
 
 
 def _layer(signature: Signature) -> KernelPlan | None:
