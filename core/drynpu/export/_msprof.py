@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
+import orjson
 import polars as pl
 
 from drynpu._errors import OutputError
@@ -24,6 +26,7 @@ from drynpu.export._statistics import (
     task_time_table,
 )
 from drynpu.export._timeline import Timeline, timeline_blocks
+from drynpu.export.families import CSV_FILES, JSON_FILES, LAYERS
 from drynpu.tables import Profile
 
 __all__ = ["OUTPUT_NAME", "export_msprof", "timeline_of"]
@@ -64,9 +67,19 @@ def export_msprof(profile: Profile, out_dir: Path | None = None, now: datetime |
     for stem, table in tables.items():
         written.extend(write_csv_slices(directory, stem, stamp, table, line_end="\n"))
     trace = directory / f"msprof_{stamp}.json"
-    if write_trace(trace, timeline_blocks(timeline_of(profile, overlap(profile)), COMPACT, writer), COMPACT):
+    blocks = timeline_blocks(timeline_of(profile, overlap(profile)), COMPACT, writer)
+    further = (block for layer in LAYERS for block in layer(profile, COMPACT, writer))
+    if write_trace(trace, chain(blocks, further), COMPACT):
         written.append(trace)
-    return _with_readme(directory, written)
+    written = _with_readme(directory, written)
+    for documents in JSON_FILES:
+        for name, document in documents(profile).items():
+            path = directory.parent / name
+            make_directory(path.parent)
+            with new_file(path) as stream:
+                stream.write(orjson.dumps(document))
+            written.append(path)
+    return written
 
 
 def _default_directory(profile: Profile) -> Path:
@@ -92,6 +105,8 @@ def _tables(profile: Profile, writer: Writer) -> dict[str, pl.DataFrame]:
     }
     if profile.level != "level0":
         tables["op_statistic"] = op_statistic_table(op_statistic(profile), writer)
+    for further in CSV_FILES:
+        tables |= further(profile, writer)
     return tables
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import orjson
 import polars as pl
 
 from drynpu.analysis import (
@@ -40,6 +41,7 @@ from drynpu.export._torch_tables import (
     operator_memory_table,
     step_trace_table,
 )
+from drynpu.export.families import LAYERS, TORCH_CSV_FILES, TORCH_JSON_FILES
 from drynpu.tables import Profile
 
 __all__ = ["OUTPUT_NAME", "export_torch"]
@@ -79,6 +81,11 @@ def export_torch(profile: Profile) -> list[Path]:
             if not table.is_empty():
                 write_csv(directory / name, table, line_end="\r\n")
                 names.append(name)
+        for documents in TORCH_JSON_FILES:
+            for name, document in documents(profile).items():
+                with new_file(directory / name) as stream:
+                    stream.write(orjson.dumps(document))
+                names.append(name)
         with new_file(directory / "analyse.done"):
             names.append("analyse.done")
     return [final / name for name in names]
@@ -96,6 +103,8 @@ def _trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Ite
     yield from host_blocks(host, SPACED)
     writer = writer_of(profile.platform_version)
     yield from timeline_blocks(timeline_of(profile, overlaps), SPACED, writer, pruned=profile.level == "level0")
+    for layer in LAYERS:
+        yield from layer(profile, SPACED, writer)
     yield kernel_arrows(_arrow_ends(profile, links))
 
 
@@ -151,3 +160,5 @@ def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> It
     if profile.level != "level0":
         yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
         yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)
+    for further in TORCH_CSV_FILES:
+        yield from further(profile, writer).items()

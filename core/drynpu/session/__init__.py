@@ -4,6 +4,16 @@ from __future__ import annotations
 
 from drynpu.session._actions import Duty, Irregularity, Transition, transition
 from drynpu.session._counters import METRIC_NAMES
+from drynpu.session._inputs import (
+    Collective,
+    DatasetEvent,
+    FusionOp,
+    GraphRun,
+    Iteration,
+    StaticMemory,
+    TxKind,
+    TxMark,
+)
 from drynpu.session._lower import Lowered, lower
 from drynpu.session._recording import Outcome, Recording, Target, write_document, write_recording
 from drynpu.session._simulate import DEFAULT_STREAM, HostMark, Simulation, simulate
@@ -11,15 +21,23 @@ from drynpu.session._simulate import DEFAULT_STREAM, HostMark, Simulation, simul
 __all__ = [
     "DEFAULT_STREAM",
     "METRIC_NAMES",
+    "Collective",
+    "DatasetEvent",
     "Duty",
+    "FusionOp",
+    "GraphRun",
     "HostMark",
     "Irregularity",
+    "Iteration",
     "Lowered",
     "Outcome",
     "Recording",
     "Simulation",
+    "StaticMemory",
     "Target",
     "Transition",
+    "TxKind",
+    "TxMark",
     "lower",
     "simulate",
     "transition",

@@ -22,9 +22,11 @@ from drynpu.session._counters import counter_records
 from drynpu.session._device_records import device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
 from drynpu.session._host_records import HostThreads, host_records
+from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, TxMark
 from drynpu.session._lower import lower
 from drynpu.session._simulate import HostMark, Simulation, simulate
 from drynpu.session._texts import TextIds, TypeIds
+from drynpu.session.families import BUILDERS, FamilyRecords, RecordContext
 
 __all__ = ["Outcome", "Recording", "Target", "write_document", "write_recording"]
 
@@ -42,6 +44,10 @@ class Recording:
     marks: tuple[HostMark, ...] = ()
     streams: tuple[tuple[int, int, int], ...] = ()
     live_before_bytes: int = 0
+    graphs: tuple[GraphRun, ...] = ()
+    collectives: tuple[Collective, ...] = ()
+    tx_marks: tuple[TxMark, ...] = ()
+    dataset: tuple[DatasetEvent, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -137,7 +143,20 @@ def write_recording(
         )
     prof_path = None
     if target.device_data:
-        prof_path = _write_prof(recording, simulation, target, request, chip, anchors, HostThreads(launching=launching))
+        prof_path = _write_prof(
+            RecordContext(
+                recording=recording,
+                simulation=simulation,
+                request=request,
+                target=target,
+                chip=chip,
+                anchors=anchors,
+                threads=HostThreads(launching=launching),
+                texts=TextIds(),
+                types=TypeIds(),
+                seed=seed,
+            )
+        )
     return Outcome(
         directory=target.directory,
         prof_path=prof_path,
@@ -150,47 +169,51 @@ def write_recording(
     )
 
 
-def _write_prof(
-    recording: Recording,
-    simulation: Simulation,
-    target: Target,
-    request: ProfilingRequest,
-    chip: Chip,
-    anchors: ClockAnchors,
-    threads: HostThreads,
-) -> Path:
-    begun = datetime.fromtimestamp(recording.begin_ns / 1e9)
+def _write_prof(context: RecordContext) -> Path:
+    target, simulation, request = context.target, context.simulation, context.request
+    begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
     writer = ProfWriter.create(target.directory, index=target.prof_number, pid=target.pid, now=begun)
+    further = [build(context) for build in BUILDERS]
+    parameters = sample(request, context.chip, target)
+    for records in further:
+        parameters |= records.sample
     writer.write_controls(
-        host_info(target, chip),
-        [device_info(target, chip)],
-        sample(request, chip, target),
-        anchors,
+        host_info(target, context.chip),
+        [device_info(target, context.chip)],
+        parameters,
+        context.anchors,
         simulation.end_ns,
     )
-    if request.level is not Level.NONE:
-        texts, types = TextIds(), TypeIds()
-        host = host_records(
-            simulation,
-            recording.operators,
-            level=request.level,
-            threads=threads,
-            device_id=target.device_id,
-            to_raw_ns=-anchors.offset_ns,
-            texts=texts,
-            types=types,
-        )
-        for family, records in host.items():
-            writer.write(family, records)
-        device = device_records(
-            simulation, chip, device_cntvct=anchors.device_cntvct, memory_samples=request.switches.profile_memory
-        )
-        device["ts_track_step"] = step_records(simulation, _steps(recording, simulation), anchors.device_cntvct)
-        device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
-        for family, records in device.items():
-            writer.write(family, records, device_id=target.device_id)
-        writer.write_dictionaries(texts.hashes, types.types)
+    core = [_core_records(context)] if request.level is not Level.NONE else []
+    for records in (*core, *further):
+        for family, rows in records.host.items():
+            writer.write(family, rows)
+        for family, rows in records.device.items():
+            writer.write(family, rows, device_id=target.device_id)
+    writer.write_dictionaries(context.texts.hashes, context.types.types)
     return writer.path
+
+
+def _core_records(context: RecordContext) -> FamilyRecords:
+    """Build what every recording of tasks has: API calls, launches, descriptions, tasks, counters, samples."""
+    simulation, request = context.simulation, context.request
+    cntvct = context.anchors.device_cntvct
+    host = host_records(
+        simulation,
+        context.recording.operators,
+        level=request.level,
+        threads=context.threads,
+        device_id=context.target.device_id,
+        to_raw_ns=context.to_raw_ns,
+        texts=context.texts,
+        types=context.types,
+    )
+    device = device_records(
+        simulation, context.chip, device_cntvct=cntvct, memory_samples=request.switches.profile_memory
+    )
+    device["ts_track_step"] = step_records(simulation, _steps(context.recording, simulation), cntvct)
+    device |= counter_records(simulation, request, device_cntvct=cntvct)
+    return FamilyRecords(host=host, device=device)
 
 
 def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int, int], ...]:

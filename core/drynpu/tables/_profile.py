@@ -9,6 +9,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.tables._schemas import KERNELS
+from drynpu.tables.families import SCHEMAS
 
 __all__ = ["Profile"]
 
@@ -74,8 +75,14 @@ class Profile:
     cann_allocations: pl.DataFrame = field(repr=False)
     step_marks: pl.DataFrame = field(repr=False)
     frequencies: pl.DataFrame = field(repr=False)
+    families: Mapping[str, pl.DataFrame] = field(factory=dict, repr=False)
+    """Further tables that have rows; see :meth:`frame`."""
     profiler_info: Mapping[str, object] = field(repr=False)
     metadata: Mapping[str, object] = field(repr=False)
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """Return a further table (``tables.families.SCHEMAS``), empty with its schema if absent."""
+        return self.families[name] if name in self.families else pl.DataFrame(schema=SCHEMAS[name])
 
     @property
     def pmu_columns(self) -> tuple[str, ...]:

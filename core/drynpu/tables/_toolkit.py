@@ -30,6 +30,7 @@ from drynpu.tables._schemas import (
 )
 from drynpu.tables._sides import DeviceSide, HostSide
 from drynpu.tables._tasks import build_tasks
+from drynpu.tables.families import LOADERS, LoadContext
 
 __all__ = ["Toolkit", "load_toolkit", "no_toolkit"]
 
@@ -101,7 +102,7 @@ def load_toolkit(path: Path) -> Toolkit:
     unlinked = tasks.filter(pl.col("connection_id") < 0).height
     if unlinked:
         notes.append(f"{unlinked} of {tasks.height} device tasks have no host record of their launch")
-    tables = {
+    tables: dict[str, Any] = {
         "api": calls.table,
         "tasks": tasks,
         "kernels": kernels,
@@ -112,6 +113,20 @@ def load_toolkit(path: Path) -> Toolkit:
         "step_marks": _samples(reader, devices, "ts_track_step", STEP_MARKS),
         "frequencies": _frequencies(reader, devices),
     }
+    context = LoadContext(
+        reader=reader,
+        words=words,
+        clock=clock,
+        devices=devices,
+        api=calls.table,
+        tasks=tasks,
+        kernels=kernels,
+        notes=notes,
+    )
+    families: dict[str, pl.DataFrame] = {}
+    for load in LOADERS:
+        families.update(load(context))
+    tables["families"] = families
     facts = _facts(reader, devices, metrics, clock)
     return Toolkit(facts=facts, tables=tables, clock=clock, notes=(*reader.notes, *notes))
 

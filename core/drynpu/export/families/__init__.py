@@ -1,0 +1,34 @@
+"""
+Further deliverables of a PROF directory, one module per group of families.
+
+Each module may have ``csv_files(profile, writer)`` (file stem -> table), ``layers(profile, style, writer)`` (timeline
+events) and ``json_files(profile)`` (file stem -> document). The same names stand in ``session.families`` and
+``tables.families``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import polars as pl
+
+from drynpu.export._json import Events, JsonStyle
+from drynpu.export._numbers import Writer
+from drynpu.tables import Profile
+
+__all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES"]
+
+CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = ()
+"""Every group's CSV tables; a table exists only if its data exists."""
+
+TORCH_CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = ()
+"""Those that torch_npu.profiler copies or makes in ASCEND_PROFILER_OUTPUT (torch_npu_profiler.md 3.6), by file name."""
+
+JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = ()
+"""Documents below the PROF directory, by path without time stamp (``analyze/communication.json``)."""
+
+TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = ()
+"""Documents in ASCEND_PROFILER_OUTPUT, by file name (``communication.json``)."""
+
+LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = ()
+"""Every group's timeline layers, in the order of their layer numbers (cann_msprof.md 4.5)."""

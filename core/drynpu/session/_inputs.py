@@ -1,0 +1,121 @@
+"""What a recording can hold besides operators. Times are measured host times (Unix ns)."""
+
+from __future__ import annotations
+
+import enum
+
+from attrs import frozen
+
+__all__ = ["Collective", "DatasetEvent", "FusionOp", "GraphRun", "Iteration", "StaticMemory", "TxKind", "TxMark"]
+
+
+@frozen(kw_only=True)
+class Iteration:
+    """One iteration of a graph; ``index`` counts from 1. Kernels launched inside it belong to it."""
+
+    index: int
+    start_ns: int
+    end_ns: int
+
+
+@frozen(kw_only=True)
+class FusionOp:
+    """An operator that the graph engine made of several; sizes in bytes."""
+
+    name: str
+    original_ops: tuple[str, ...]
+    input_bytes: int = 0
+    output_bytes: int = 0
+    weight_bytes: int = 0
+    workspace_bytes: int = 0
+
+
+@frozen(kw_only=True)
+class StaticMemory:
+    """Memory that the graph planned for one operator, alive from one node to another (``None``: to the end)."""
+
+    op_name: str
+    size_bytes: int
+    first_node: int
+    last_node: int | None
+
+
+@frozen(kw_only=True)
+class GraphRun:
+    """
+    A compiled graph and its iterations.
+
+    ``forward_op`` and ``backward_op`` name the first forward and last backward operator; empty means found
+    automatically, and if nothing is found the iteration trace has no such point.
+    """
+
+    model_id: int
+    model_name: str
+    graph_id: int = 0
+    iterations: tuple[Iteration, ...] = ()
+    forward_op: str = ""
+    backward_op: str = ""
+    fusions: tuple[FusionOp, ...] = ()
+    static_memory: tuple[StaticMemory, ...] = ()
+
+
+@frozen(kw_only=True)
+class Collective:
+    """
+    One communication operator issued by this rank.
+
+    ``kind`` is the HCCL operator, e.g. ``allReduce``, ``allGather``, ``reduceScatter``, ``broadcast``, ``alltoall``,
+    ``send``, ``receive``; ``ranks`` are the global ranks of the group, ``peer`` the other side of send and receive.
+    ``size_bytes`` is the payload of this rank. ``wait_ns`` is how much later the slowest rank arrived.
+    """
+
+    kind: str
+    start_ns: int
+    thread: int
+    group: str
+    ranks: tuple[int, ...]
+    rank: int
+    size_bytes: int
+    dtype: str
+    count: int
+    peer: int | None = None
+    algorithm: str = ""
+    stream: int | None = None
+    wait_ns: int = 0
+
+
+class TxKind(enum.Enum):
+    """Kind of a user mark: value = ``eventType`` of the record (cann_msprof.md 4.6)."""
+
+    MARKER = 0
+    PUSH_POP = 1
+    START_END = 2
+    MARKER_EX = 3
+
+
+@frozen(kw_only=True)
+class TxMark:
+    """A user mark or range; one with a stream is seen on the device as well."""
+
+    kind: TxKind
+    message: str
+    start_ns: int
+    end_ns: int
+    thread: int
+    domain: str = "default"
+    category: int = 0
+    payload_type: int = 0
+    payload: int = 0
+    message_type: int = 0
+    stream: int | None = None
+    end_thread: int | None = None
+
+
+@frozen(kw_only=True)
+class DatasetEvent:
+    """One event of the data preprocessing queue: what happened (``action``), where, and how much was buffered."""
+
+    time_ns: int
+    action: str
+    source: str
+    buffered: int

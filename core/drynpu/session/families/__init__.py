@@ -1,0 +1,16 @@
+"""
+Record builders, one module per group of families, each with ``build(context) -> FamilyRecords``.
+
+The same names stand in ``tables.families`` (records to tables) and ``export.families`` (tables to deliverables).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from drynpu.session.families._context import FamilyRecords, RecordContext
+
+__all__ = ["BUILDERS", "FamilyRecords", "RecordContext"]
+
+BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = ()
+"""Every group's builder; a builder returns nothing for what the request does not ask."""

@@ -1,0 +1,59 @@
+"""What the record builders of a family get, and what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy.typing as npt
+from attrs import field, frozen
+
+from drynpu.chips import Chip
+from drynpu.options import ProfilingRequest
+from drynpu.raw import ClockAnchors
+from drynpu.session._host_records import HostThreads
+from drynpu.session._simulate import Simulation
+from drynpu.session._texts import TextIds, TypeIds
+
+if TYPE_CHECKING:
+    from drynpu.session._recording import Recording, Target
+
+__all__ = ["FamilyRecords", "RecordContext"]
+
+Records = npt.NDArray[Any]
+
+
+@frozen(eq=False, kw_only=True)
+class RecordContext:
+    """One recording on its way to disk: what was asked, what was captured, what the device did with it."""
+
+    recording: Recording
+    simulation: Simulation
+    request: ProfilingRequest
+    target: Target
+    chip: Chip
+    anchors: ClockAnchors
+    threads: HostThreads
+    texts: TextIds
+    types: TypeIds
+    seed: int
+
+    @property
+    def to_raw_ns(self) -> int:
+        """Add this to Unix ns to get raw host time."""
+        return -self.anchors.offset_ns
+
+
+@frozen(eq=False, kw_only=True)
+class FamilyRecords:
+    """
+    Records by family name, host side and device side; ``sample`` are further entries of sample.json.
+
+    ``host_text`` and ``device_text`` hold rows of text families, written by the raw room's text writer.
+    """
+
+    host: Mapping[str, Records] = field(factory=dict)
+    device: Mapping[str, Records] = field(factory=dict)
+    host_text: Mapping[str, Any] = field(factory=dict)
+    device_text: Mapping[str, Any] = field(factory=dict)
+    sample: Mapping[str, object] = field(factory=dict)

@@ -1,0 +1,22 @@
+"""
+Further tables of a profile, one module per group of families.
+
+Each module has ``SCHEMAS`` (table name -> schema) and ``load(context) -> tables``. The same names stand in
+``session.families`` (recording to records) and ``export.families`` (tables to deliverables).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import polars as pl
+
+from drynpu.tables.families._context import LoadContext
+
+__all__ = ["LOADERS", "SCHEMAS", "LoadContext"]
+
+SCHEMAS: Mapping[str, pl.Schema] = {}
+"""Every further table by name."""
+
+LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = ()
+"""Every group's loader; a loader gives only tables that have rows."""
