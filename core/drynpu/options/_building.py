@@ -15,11 +15,17 @@ from drynpu.options._converter import build_converter
 from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._notices import Origin
 from drynpu.options._problems import Refused, join_path, problem_lines, shown_key
-from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches
+from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window
 
 __all__ = ["from_json", "from_keywords", "from_mapping", "from_yaml", "parse_request", "to_mapping"]
 
-_SECTIONS: dict[str, type] = {"switches": Switches, "filters": Filters, "sampling": Sampling, "output": Output}
+_SECTIONS: dict[str, type] = {
+    "switches": Switches,
+    "filters": Filters,
+    "sampling": Sampling,
+    "window": Window,
+    "output": Output,
+}
 
 
 @cache

@@ -20,6 +20,7 @@ from drynpu.options._values import (
     GraphApi,
     HostSystem,
     HostUsage,
+    Hz10,
     Hz50,
     Hz100,
     Hz10000,
@@ -30,7 +31,7 @@ from drynpu.options._values import (
     Range,
 )
 
-__all__ = ["Filters", "Output", "Parsed", "ProfilingRequest", "Sampling", "Switches", "leaf_values"]
+__all__ = ["Filters", "Output", "Parsed", "ProfilingRequest", "Sampling", "Switches", "Window", "leaf_values"]
 
 
 def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -95,7 +96,7 @@ class Sampling:
     """
     Items sampled by time, each at its own rate; ``None`` means not sampled.
 
-    Ranges are those of cann_msprof.md 1.3; a chip may allow less (its dialect says so).
+    Ranges are those of cann_msprof.md 1.3 and 6.1; a chip may allow less (its dialect says so).
     """
 
     hardware_memory_hz: Hz10000 | None = None
@@ -104,16 +105,44 @@ class Sampling:
     io_hz: Hz100 | None = None
     interconnection_hz: Hz50 | None = None
     cpu_hz: Hz50 | None = None
+    """The CPUs of the device: hot functions and counters."""
     dvpp_hz: Hz100 | None = None
     low_power_hz: Hz100 | None = None
     instruction_cycles: Annotated[int, Range(300, 30_000, "cycles")] | None = None
     """A cycle interval, not a frequency (cann_msprof.md 9)."""
+    ai_core_hz: Hz100 | None = None
+    """AI Core counters by time (sample-based) instead of by task; ``None`` is by task."""
+    device_system_hz: Hz10 | None = None
+    """CPU usage and memory of the device's own system."""
+    device_process_hz: Hz10 | None = None
+    """The same for every process of the device's own system."""
     host_systems: tuple[HostSystem, ...] = field(default=(), converter=_unique)
     host_usage: tuple[HostUsage, ...] = field(default=(), converter=_unique)
     host_usage_hz: Hz50 = 50
 
     def __attrs_post_init__(self) -> None:
         check_ranges(self, "sampling")
+
+
+@frozen(kw_only=True)
+class Window:
+    """
+    When, within the life of the process, anything is recorded; the defaults are all of it.
+
+    ``interactive`` recordings are started and stopped from outside (cann_msprof.md 6.1 ``--dynamic``) and have neither
+    delay nor duration. Raises `OptionError`.
+    """
+
+    delay_s: Annotated[int, Range(1, 4_294_967_295, "s")] | None = None
+    duration_s: Annotated[int, Range(1, 4_294_967_295, "s")] | None = None
+    """Counted from the end of the delay; ``None`` is to the end."""
+    interactive: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        check_ranges(self, "window")
+        timed = [name for name in ("delay_s", "duration_s") if getattr(self, name) is not None]
+        if self.interactive and timed:
+            raise OptionError([f"window.{name}: cannot be combined with window.interactive." for name in timed])
 
 
 @frozen(kw_only=True)
@@ -153,6 +182,7 @@ class ProfilingRequest:
     filters: Filters = Filters()
     sampling: Sampling = Sampling()
     schedule: Schedule | None = None
+    window: Window = Window()
     output: Output = Output()
 
     def __attrs_post_init__(self) -> None:
@@ -170,7 +200,7 @@ def leaf_values(request: ProfilingRequest) -> dict[str, object]:
     leaves: dict[str, object] = {}
     for attribute in attrs.fields(ProfilingRequest):
         value = getattr(request, attribute.name)
-        if isinstance(value, (Switches, Filters, Sampling, Output, Schedule)):
+        if isinstance(value, (Switches, Filters, Sampling, Output, Schedule, Window)):
             inner = attrs.asdict(value, recurse=False)
             leaves.update({f"{attribute.name}.{name}": item for name, item in inner.items()})
         else:
@@ -196,7 +226,7 @@ class Parsed:
     origins:
         For every path of `leaf_values` where its effective value came from.
     dialect:
-        ``profiling_options``, ``experimental_config`` or ``request``.
+        ``profiling_options``, ``acl_json``, ``msprof_cli``, ``experimental_config`` or ``request``.
     spellings:
         Path -> the name of the option in the dialect, for the options that have one.
     effective:

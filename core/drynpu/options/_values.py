@@ -23,6 +23,7 @@ __all__ = [
     "GraphApi",
     "HostSystem",
     "HostUsage",
+    "Hz10",
     "Hz50",
     "Hz100",
     "Hz10000",
@@ -162,6 +163,7 @@ class Range:
         return f"{self.low:.0f} to {self.high:.0f}{unit}"
 
 
+Hz10 = Annotated[int, Range(1, 10, "Hz")]
 Hz50 = Annotated[int, Range(1, 50, "Hz")]
 Hz100 = Annotated[int, Range(1, 100, "Hz")]
 Hz10000 = Annotated[int, Range(1, 10_000, "Hz")]

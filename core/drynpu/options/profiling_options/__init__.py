@@ -7,8 +7,16 @@ and the ACL configuration calls are further surfaces over the same keys.
 
 from __future__ import annotations
 
-from drynpu.options.profiling_options._chips import ChipFamily, metric_groups, resolve_family
-from drynpu.options.profiling_options._keys import GE_OPTIONS, KEYS, Key, Kind, Surface
+from drynpu.options.profiling_options._chips import (
+    ChipClass,
+    ChipFamily,
+    default_metric_group,
+    metric_groups,
+    resolve_class,
+    resolve_family,
+)
+from drynpu.options.profiling_options._environment import ProfilingMode, Start, resolve_start
+from drynpu.options.profiling_options._keys import ACL_JSON, GE_OPTIONS, KEYS, Key, Kind, Surface
 from drynpu.options.profiling_options._names import (
     HOST_SYSTEM_NAMES,
     HOST_USAGE_NAMES,
@@ -28,6 +36,7 @@ from drynpu.options.profiling_options._reading import LEGACY_WORDS
 from drynpu.options.profiling_options._sample import pmu_events, sample_parameters
 
 __all__ = [
+    "ACL_JSON",
     "GE_OPTIONS",
     "HOST_SYSTEM_NAMES",
     "HOST_USAGE_NAMES",
@@ -38,16 +47,22 @@ __all__ = [
     "METRIC_NAMES",
     "NOT_ACCESSIBLE_REASON",
     "PROF_LEVELS",
+    "ChipClass",
     "ChipFamily",
     "Key",
     "Kind",
+    "ProfilingMode",
+    "Start",
     "Surface",
+    "default_metric_group",
     "metric_groups",
     "metrics_text",
     "parse",
     "pmu_events",
     "prepare_output",
+    "resolve_class",
     "resolve_family",
     "resolve_output",
+    "resolve_start",
     "sample_parameters",
 ]

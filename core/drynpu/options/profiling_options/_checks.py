@@ -44,6 +44,10 @@ class Context:
     family: ChipFamily
     strict: bool
     storage_limit_fails: bool
+    empty_metrics: MetricGroup = MetricGroup.PIPE_UTILIZATION
+    """What a counter group that is present but empty stands for."""
+    empty_by_default: bool = False
+    """Whether leaving it out gives the same."""
 
 
 _Checked = tuple[Any, list[Notice]]
@@ -197,8 +201,10 @@ def _metrics(key: Key, value: object, context: Context) -> _Checked:
     if not isinstance(value, str):
         raise Refused(value, f"The aic_metrics should be a string. {reason}")
     if not value:
-        message = "aic_metrics is present but empty: PipeUtilization is collected. Leave the key out for none."
-        return MetricGroup.PIPE_UTILIZATION, [Notice(Severity.INFO, key.name, message, NoticeCode.RULE)]
+        name = METRIC_NAMES[context.empty_metrics]
+        advice = "" if context.empty_by_default else " Leave the key out for none."
+        message = f"aic_metrics is present but empty: {name} is collected.{advice}"
+        return context.empty_metrics, [Notice(Severity.INFO, key.name, message, NoticeCode.RULE)]
     if len(value) > _MAX_METRICS_LENGTH:
         raise Refused(value, f"{reason}, at most {_MAX_METRICS_LENGTH} characters")
     if value.startswith("Custom:"):

@@ -8,7 +8,7 @@ from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._values import MetricGroup
 
-__all__ = ["ChipFamily", "metric_groups", "resolve_family"]
+__all__ = ["ChipClass", "ChipFamily", "default_metric_group", "metric_groups", "resolve_class", "resolve_family"]
 
 
 class ChipFamily(enum.Enum):
@@ -37,6 +37,29 @@ class ChipFamily(enum.Enum):
         return self in (ChipFamily.ASCEND_A2_A3, ChipFamily.ASCEND_950)
 
 
+class ChipClass(enum.Enum):
+    """
+    Chips that leave the same files: the families, with A2 and A3 apart.
+
+    The two share a platform version and all options; the inter-die link (SIO) is the A3's.
+    """
+
+    ASCEND_310 = "310"
+    ASCEND_310B = "310B"
+    ASCEND_310P = "310P"
+    ASCEND_910 = "910"
+    ASCEND_A2 = "A2"
+    """910B."""
+    ASCEND_A3 = "A3"
+    """910_93."""
+    ASCEND_950 = "950"
+
+    @property
+    def family(self) -> ChipFamily:
+        """The family whose options it takes."""
+        return _FAMILY_OF_CLASS[self]
+
+
 _LABELS = {
     ChipFamily.ASCEND_310: "Ascend310",
     ChipFamily.ASCEND_910: "Ascend910",
@@ -44,6 +67,16 @@ _LABELS = {
     ChipFamily.ASCEND_A2_A3: "Ascend910B/A3",
     ChipFamily.ASCEND_310B: "Ascend310B",
     ChipFamily.ASCEND_950: "Ascend950",
+}
+
+_FAMILY_OF_CLASS = {
+    ChipClass.ASCEND_310: ChipFamily.ASCEND_310,
+    ChipClass.ASCEND_310B: ChipFamily.ASCEND_310B,
+    ChipClass.ASCEND_310P: ChipFamily.ASCEND_310P,
+    ChipClass.ASCEND_910: ChipFamily.ASCEND_910,
+    ChipClass.ASCEND_A2: ChipFamily.ASCEND_A2_A3,
+    ChipClass.ASCEND_A3: ChipFamily.ASCEND_A2_A3,
+    ChipClass.ASCEND_950: ChipFamily.ASCEND_950,
 }
 
 # Longest prefix first: 310P and 310B before 310, 910B and 910_93 before 910.
@@ -67,7 +100,8 @@ _COMMON = (
     MetricGroup.MEMORY_UB,
     MetricGroup.RESOURCE_CONFLICT_RATIO,
 )
-# cann_msprof.md 1.8; the 310 has no column there and is taken to have the common six.
+# cann_msprof.md 1.8; the 310 has no column there: the collector lists the common six for it (hicann/oam-tools
+# profimpl/platform/mini_platform.cpp).
 _EXTRA = {
     ChipFamily.ASCEND_A2_A3: (MetricGroup.L2_CACHE, MetricGroup.MEMORY_ACCESS),
     ChipFamily.ASCEND_950: (MetricGroup.L2_CACHE,),
@@ -100,6 +134,26 @@ def resolve_family(chip: str) -> ChipFamily:
             return family
     known = [*(family.label for family in ChipFamily), *(family.value for family in ChipFamily)]
     raise OptionError([f"chip: {chip!r} is no chip family; allowed: {', '.join(known)}.{did_you_mean(chip, known)}"])
+
+
+def resolve_class(chip: str) -> ChipClass:
+    """
+    Return the class of *chip*, which is anything that `resolve_family` takes.
+
+    What does not tell A2 and A3 apart (platform version ``5``) is an A2. Raises `OptionError`.
+    """
+    family = resolve_family(chip)
+    name = chip.casefold().removeprefix("ascend")
+    if family is ChipFamily.ASCEND_A2_A3:
+        return ChipClass.ASCEND_A3 if name.startswith(("a3", "910_93")) else ChipClass.ASCEND_A2
+    return next(member for member, its_family in _FAMILY_OF_CLASS.items() if its_family is family)
+
+
+def default_metric_group(family: ChipFamily) -> MetricGroup:
+    """Return the group that acl.json and the msprof command collect when none is named (cann_msprof.md 1.6)."""
+    if family is ChipFamily.ASCEND_310B:
+        return MetricGroup.PIPELINE_EXECUTE_UTILIZATION
+    return MetricGroup.PIPE_UTILIZATION
 
 
 def metric_groups(family: ChipFamily) -> tuple[MetricGroup, ...]:

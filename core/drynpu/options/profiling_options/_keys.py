@@ -16,7 +16,7 @@ from attrs import frozen
 from drynpu.options._values import Range
 from drynpu.options.profiling_options._chips import ChipFamily
 
-__all__ = ["GE_OPTIONS", "KEYS", "Key", "Kind", "Surface"]
+__all__ = ["ACL_JSON", "GE_OPTIONS", "KEYS", "Key", "Kind", "Surface"]
 
 
 class Kind(enum.Enum):
@@ -72,7 +72,8 @@ _HZ_50, _HZ_100 = Range(1, 50), Range(1, 100)
 _TASK_TRACE_NOTE = "[Note] [task_trace] This option will be discarded in later versions.Use task_time instead"
 _HCCL_NOTE = "[Note] [hccl] This option will be discarded in later versions."
 
-# cann_msprof.md 1.3, in its order.
+# cann_msprof.md 1.3, in its order. That the 310 has neither the L2 counters nor a link is from the collector's own
+# table (hicann/oam-tools profimpl/platform/mini_platform.cpp).
 _TABLE = (
     Key("output", Kind.OUTPUT, "output.directory"),
     Key("storage_limit", Kind.STORAGE, "output.storage_limit_mb"),
@@ -85,7 +86,7 @@ _TABLE = (
     Key("fp_point", Kind.TEXT, "filters.first_forward_op"),
     Key("bp_point", Kind.TEXT, "filters.last_backward_op"),
     Key("aic_metrics", Kind.METRICS, "aic_metrics"),
-    Key("l2", Kind.SWITCH, "switches.l2_cache"),
+    Key("l2", Kind.SWITCH, "switches.l2_cache", families=_ALL - {ChipFamily.ASCEND_310}),
     Key("msproftx", Kind.SWITCH, "switches.tx"),
     Key("runtime_api", Kind.SWITCH, "switches.runtime_api"),
     Key("task_memory", Kind.SWITCH, "switches.task_memory"),
@@ -100,7 +101,7 @@ _TABLE = (
         Kind.FREQUENCY,
         "sampling.interconnection_hz",
         _HZ_50,
-        _ALL - {ChipFamily.ASCEND_310B},
+        _ALL - {ChipFamily.ASCEND_310, ChipFamily.ASCEND_310B},
     ),
     Key("sys_cpu_freq", Kind.FREQUENCY, "sampling.cpu_hz", _HZ_50, _950),
     Key("dvpp_freq", Kind.FREQUENCY, "sampling.dvpp_hz", _HZ_100),
@@ -137,6 +138,15 @@ class Surface:
         Longest document, in bytes of UTF-8.
     storage_limit_fails:
         Whether a bad ``storage_limit`` is refused; otherwise it is only warned about.
+    extra:
+        Keys that only this surface has.
+    empty_rule:
+        Whether no options at all mean the enabled-but-empty set of cann_msprof.md 1.2, and the list of 2020 is known.
+    length_fails:
+        Whether a document that is too long is refused even when reading leniently.
+    acl_defaults:
+        Whether the defaults are those of acl.json: calls and counters on, communication and the iteration trace
+        following the level, the directory of the executable for want of another.
     """
 
     name: str
@@ -148,6 +158,16 @@ class Surface:
     syntax_reason: str
     byte_limit: int
     storage_limit_fails: bool
+    extra: tuple[Key, ...] = ()
+    empty_rule: bool = True
+    length_fails: bool = False
+    acl_defaults: bool = False
+
+    @property
+    def table(self) -> Mapping[str, Key]:
+        """The keys it takes, by name, in the order of the key table."""
+        keys = (*KEYS.values(), *self.extra)
+        return {key.name: key for key in keys if key.name in self.keys}
 
 
 GE_OPTIONS = Surface(
@@ -162,3 +182,23 @@ GE_OPTIONS = Surface(
     storage_limit_fails=False,
 )
 """TensorFlow, GE options and ``PROFILING_OPTIONS`` (cann_msprof.md 1.1, 1.5)."""
+
+_ASCENDCL = Key("ascendcl", Kind.SWITCH, "switches.acl_api")
+_NOT_IN_ACL_JSON = {"training_trace", "task_trace", "fp_point", "bp_point", "task_block"}
+
+ACL_JSON = Surface(
+    name="acl_json",
+    keys=frozenset({*KEYS, "ascendcl"} - _NOT_IN_ACL_JSON),
+    unknown_id="EK0005",
+    unknown_reason="param not supported",
+    value_id="EK0003",
+    empty_reason="Acl json config can not be empty",
+    syntax_reason="Acl json config should be a valid json string",
+    byte_limit=1024 * 1024,
+    storage_limit_fails=True,
+    extra=(_ASCENDCL,),
+    empty_rule=False,
+    length_fails=True,
+    acl_defaults=True,
+)
+"""The ``profiler`` section of acl.json without its ``switch``, which is no option (cann_msprof.md 1.6)."""

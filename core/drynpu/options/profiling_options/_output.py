@@ -20,23 +20,28 @@ _FORBIDDEN = frozenset("\n\f\r\b\t\v\x7f\"'\\%><|&$;`")
 _MAX_LENGTH = 1024
 
 
-def resolve_output(given: str, environ: Mapping[str, str], cwd: str, *, value_id: str = "EK0001") -> tuple[str, Origin]:
+def resolve_output(
+    given: str, environ: Mapping[str, str], cwd: str, *, value_id: str = "EK0001", fallback: str | None = None
+) -> tuple[str, Origin]:
     """
     Return the absolute output directory and where it came from; touches no disk.
 
-    *given* if it is not empty (relative to *cwd*), else ``$ASCEND_WORK_PATH/profiling_data``.
+    *given* if it is not empty (relative to *cwd*), else ``$ASCEND_WORK_PATH/profiling_data``, else *fallback*, which
+    also stands in for a path that cannot exist.
 
     Raises
     ------
     OptionError
-        When neither is there (``EK0003``), the path holds a forbidden character (*value_id*), or it is longer than
-        1024 characters.
+        When there is none (``EK0003``), the path holds a forbidden character (*value_id*), or it is longer than
+        1024 characters and there is no *fallback*.
     """
     work_path = environ.get("ASCEND_WORK_PATH", "")
     if given:
         path, origin, source = given, Origin.GIVEN, "output"
     elif work_path:
         path, origin, source = f"{work_path.rstrip('/')}/profiling_data", Origin.ENVIRONMENT, "ASCEND_WORK_PATH"
+    elif fallback is not None:
+        return fallback, Origin.RULE
     else:
         advice = "give output, or set ASCEND_WORK_PATH"
         raise OptionError([f"output: EK0003 value '' refused: {NOT_ACCESSIBLE_REASON} ({advice})"])
@@ -47,6 +52,8 @@ def resolve_output(given: str, environ: Mapping[str, str], cwd: str, *, value_id
         )
     absolute = os.path.normpath(Path(cwd) / path)
     if len(absolute) > _MAX_LENGTH or "\0" in absolute:
+        if fallback is not None:
+            return fallback, Origin.RULE
         limits = f"at most {_MAX_LENGTH} characters, none of them NUL"
         raise OptionError(
             [f"output: EK0003 value {shown(path)} of {source} refused: {NOT_ACCESSIBLE_REASON} ({limits})"]
@@ -54,15 +61,27 @@ def resolve_output(given: str, environ: Mapping[str, str], cwd: str, *, value_id
     return absolute, origin
 
 
-def prepare_output(directory: str) -> Path:
+def prepare_output(directory: str, *, fallback: str | None = None) -> Path:
     """
     Create *directory* as the collector does (mode 0750) and return its canonical path.
+
+    Where that fails, *fallback* takes its place, as the directory of the executable does for acl.json
+    (cann_msprof.md 1.4).
 
     Raises
     ------
     OptionError
-        ``EK0003`` when it cannot be created or written.
+        ``EK0003`` when it cannot be created or written, nor *fallback*.
     """
+    try:
+        return _created(directory)
+    except OptionError:
+        if fallback is None:
+            raise
+        return _created(fallback)
+
+
+def _created(directory: str) -> Path:
     try:
         Path(directory).mkdir(mode=0o750, parents=True, exist_ok=True)
         path = Path(directory).resolve(strict=True)

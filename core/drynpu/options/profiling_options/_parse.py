@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._problems import Refused, shown, shown_key
-from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, leaf_values
-from drynpu.options._values import Activity, BlockTrace, GraphApi, HostSystem, HostUsage, Level, LlcMode, MetricGroup
+from drynpu.options._request import Parsed
+from drynpu.options._values import Level, MetricGroup
 from drynpu.options.profiling_options._checks import Context, check_value
-from drynpu.options.profiling_options._chips import ChipFamily, resolve_family
-from drynpu.options.profiling_options._keys import GE_OPTIONS, KEYS, Key, Surface
-from drynpu.options.profiling_options._names import HOST_SYSTEM_NAMES, HOST_USAGE_NAMES, LEVEL_NAMES, metrics_text
+from drynpu.options.profiling_options._chips import ChipFamily, default_metric_group, resolve_family
+from drynpu.options.profiling_options._keys import GE_OPTIONS, Key, Surface
+from drynpu.options.profiling_options._model import build_parsed
 from drynpu.options.profiling_options._output import resolve_output
 from drynpu.options.profiling_options._reading import Document, read_document
-from drynpu.options.profiling_options._rules import Effective, apply_rules, exclusion_problems
+from drynpu.options.profiling_options._retired import current_name, elsewhere
+from drynpu.options.profiling_options._rules import Effective, acl_defaults, apply_rules, exclusion_problems
 
-__all__ = ["parse"]
+__all__ = ["Place", "check_document", "parse", "parse_document"]
 
 _EMPTY_RULE: Mapping[str, Any] = {
     "training_trace": True,
@@ -76,19 +79,51 @@ def parse(
     cwd = str(Path.cwd()) if cwd is None else cwd
     family = resolve_family(chip)
     document = read_document(options, surface, strict=strict)
-    if document.form == "empty":
+    if document.form == "empty" and surface.empty_rule:
         if not framework:
             raise OptionError([f"{surface.name}: {surface.value_id} {surface.empty_reason}"])
-        return _parsed(apply_rules(_empty(document, cwd), family), family, surface)
-    effective, problems = _read_values(document, Context(family, strict, surface.storage_limit_fails), surface)
+        return build_parsed(apply_rules(_empty(document, cwd), family), family, surface)
+    return parse_document(
+        document,
+        family,
+        surface,
+        strict=strict,
+        place=Place(environ=environ, cwd=cwd),
+        honour_task_trace=honour_task_trace,
+    )
+
+
+@frozen(kw_only=True)
+class Place:
+    """Where the output directory is looked up; ``executable_dir`` counts for acl.json only."""
+
+    environ: Mapping[str, str]
+    cwd: str
+    executable_dir: str | None = None
+
+
+def parse_document(
+    document: Document,
+    family: ChipFamily,
+    surface: Surface,
+    *,
+    strict: bool,
+    place: Place,
+    honour_task_trace: bool = False,
+) -> Parsed:
+    """Read a document that holds options. Raises `OptionError` with every problem of it."""
+    effective, problems = check_document(document, family, surface, strict=strict)
     problems += exclusion_problems(effective.values, family, surface.value_id)
     try:
-        effective = _place(effective, document, environ, cwd, surface)
+        effective = _place(effective, document, place, surface)
     except OptionError as error:
         problems += error.problems
     if problems:
         raise OptionError(problems)
-    return _parsed(apply_rules(effective, family, honour_task_trace=honour_task_trace), family, surface)
+    if surface.acl_defaults:
+        effective = acl_defaults(effective, family)
+    effective = apply_rules(effective, family, honour_task_trace=honour_task_trace)
+    return build_parsed(effective, family, surface)
 
 
 def _empty(document: Document, cwd: str) -> Effective:
@@ -101,26 +136,33 @@ def _empty(document: Document, cwd: str) -> Effective:
     return Effective(values=values, origins=dict.fromkeys(values, Origin.RULE), notices=(*document.notices, notice))
 
 
-def _read_values(document: Document, context: Context, surface: Surface) -> tuple[Effective, list[str]]:
+def check_document(
+    document: Document, family: ChipFamily, surface: Surface, *, strict: bool
+) -> tuple[Effective, list[str]]:
+    """Check every key by itself; return the neutral values by key, and the problems."""
+    context = Context(
+        family,
+        strict,
+        surface.storage_limit_fails,
+        default_metric_group(family) if surface.acl_defaults else MetricGroup.PIPE_UTILIZATION,
+        surface.acl_defaults,
+    )
+    table = surface.table
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
     notices = list(document.notices)
     problems = []
-    for name, given in document.values.items():
-        if document.form == "legacy" and name == "op_trace":
-            message = "op_trace has no counterpart among the current options; it is left out."
-            notices.append(Notice(Severity.WARNING, name, message, NoticeCode.IGNORED))
-            continue
-        key = KEYS.get(name)
-        if key is None or name not in surface.keys:
-            hint = did_you_mean(name, sorted(surface.keys))
+    for name, given in _current(document, surface, notices, strict=strict):
+        key = table.get(name)
+        if key is None:
+            hint = elsewhere(name, surface) or did_you_mean(name, sorted(surface.keys))
             value = f"value {shown(given)} refused"
             problems.append(f"{shown_key(name)}: {surface.unknown_id} {value}: {surface.unknown_reason}.{hint}")
             continue
         if key.note:
             notices.append(Notice(Severity.WARNING, name, key.note, NoticeCode.DEPRECATED))
         try:
-            _require_family(key, context.family)
+            _require_family(key, family)
             values[name], remarks = check_value(key, given, context)
             notices += remarks
             origins[name] = Origin.RULE if any(n.code in _REPLACING for n in remarks) else Origin.GIVEN
@@ -133,115 +175,45 @@ def _read_values(document: Document, context: Context, surface: Surface) -> tupl
     return Effective(values=values, origins=origins, notices=tuple(notices)), problems
 
 
+def _current(
+    document: Document, surface: Surface, notices: list[Notice], *, strict: bool
+) -> Iterator[tuple[str, object]]:
+    """Yield the options under the names of today; the retired ones with a notice (strict: as they are)."""
+    for name, given in document.values.items():
+        if document.form == "legacy" and name == "op_trace":
+            message = "op_trace has no counterpart among the current options; it is left out."
+            notices.append(Notice(Severity.WARNING, name, message, NoticeCode.IGNORED))
+            continue
+        found = None if strict or not surface.empty_rule else current_name(name, given)
+        if found is None:
+            yield name, given
+            continue
+        today, value = found
+        if today in document.values:
+            message = f"{name} is an old name of {today}, which is given, too; {name} is left out."
+            notices.append(Notice(Severity.WARNING, name, message, NoticeCode.IGNORED))
+            continue
+        message = f"{name} is an old name that the current collector refuses; it is read as {today}."
+        notices.append(Notice(Severity.WARNING, name, message, NoticeCode.LENIENT))
+        yield today, value
+
+
 def _require_family(key: Key, family: ChipFamily) -> None:
     if key.families is not None and family not in key.families:
         known = ", ".join(member.label for member in ChipFamily if member in key.families)
         raise OptionError([f"{key.name}: EK0005 {key.name} is not supported on {family.label}; chips with it: {known}"])
 
 
-def _place(
-    effective: Effective, document: Document, environ: Mapping[str, str], cwd: str, surface: Surface
-) -> Effective:
+def _place(effective: Effective, document: Document, place: Place, surface: Surface) -> Effective:
     given = effective.get("output", "")
-    if document.form == "legacy" and not environ.get("ASCEND_WORK_PATH"):
+    if document.form == "legacy" and not place.environ.get("ASCEND_WORK_PATH"):
         # The list of 2020 cannot carry a path.
         message = "no output: the data goes to the directory the job runs in."
-        return effective.put("output", cwd, Notice(Severity.INFO, "output", message, NoticeCode.RULE))
-    directory, origin = resolve_output(given, environ, cwd, value_id=surface.value_id)
-    return effective.put("output", directory, None, origin)
-
-
-def _parsed(effective: Effective, family: ChipFamily, surface: Surface) -> Parsed:
-    request = _request(effective.get)
-    spellings = {key.path: key.name for key in KEYS.values() if key.name in surface.keys}
-    origins = {KEYS[name].path: origin for name, origin in effective.origins.items() if name != "task_trace"}
-    # The collector always records the calls into ACL on this path.
-    origins["switches.acl_api"] = Origin.RULE
-    origins["activities"] = Origin.RULE
-    return Parsed.build(
-        request,
-        dialect=surface.name,
-        notices=effective.notices,
-        origins=origins,
-        spellings=spellings,
-        effective=_spelled(request, family, surface),
+        return effective.put("output", place.cwd, Notice(Severity.INFO, "output", message, NoticeCode.RULE))
+    directory, origin = resolve_output(
+        given, place.environ, place.cwd, value_id=surface.value_id, fallback=place.executable_dir
     )
-
-
-def _request(get: Any) -> ProfilingRequest:
-    switches = Switches(
-        training_trace=get("training_trace", False),
-        communication=get("hccl", False),
-        aicpu=get("aicpu", False),
-        l2_cache=get("l2", False),
-        tx=get("msproftx", False),
-        runtime_api=get("runtime_api", False),
-        graph_api=get("ge_api", GraphApi.OFF),
-        task_memory=get("task_memory", False),
-        task_scheduler=get("task_tsfw", False),
-        task_block=get("task_block", BlockTrace.OFF),
-        instructions=get("instr_profiling", False),
-    )
-    filters = Filters(
-        first_forward_op=get("fp_point", ""),
-        last_backward_op=get("bp_point", ""),
-        op_types=get("optype", ()),
-    )
-    return ProfilingRequest(
-        level=get("task_time", Level.L1),
-        activities=(Activity.DEVICE,),
-        aic_metrics=get("aic_metrics", MetricGroup.NONE),
-        switches=switches,
-        filters=filters,
-        sampling=_sampling(get),
-        output=Output(directory=get("output", None), storage_limit_mb=get("storage_limit", None)),
-    )
-
-
-def _sampling(get: Any) -> Sampling:
-    return Sampling(
-        hardware_memory_hz=get("sys_hardware_mem_freq", None),
-        service_flow=get("sys_mem_serviceflow", ""),
-        llc=get("llc_profiling", LlcMode.READ),
-        io_hz=get("sys_io_sampling_freq", None),
-        interconnection_hz=get("sys_interconnection_freq", None),
-        cpu_hz=get("sys_cpu_freq", None),
-        dvpp_hz=get("dvpp_freq", None),
-        low_power_hz=get("sys_lp_freq", None),
-        instruction_cycles=get("instr_profiling_freq", None),
-        host_systems=get("host_sys", ()),
-        host_usage=get("host_sys_usage", ()),
-        host_usage_hz=get("host_sys_usage_freq", 50),
-    )
-
-
-def _spelled(request: ProfilingRequest, family: ChipFamily, surface: Surface) -> dict[str, object]:
-    """Return the effective options as the collector would spell them, in the order of the key table."""
-    leaves = leaf_values(request)
-    spelled = {}
-    for name, key in KEYS.items():
-        # task_trace never decides by itself: task_time carries its effect.
-        if name == "task_trace" or name not in surface.keys or (key.families and family not in key.families):
-            continue
-        value = f"{leaves[key.path]}MB" if name == "storage_limit" and leaves[key.path] else _spell(leaves[key.path])
-        if value not in (None, ""):
-            spelled[name] = value
-    return spelled
-
-
-def _spell(value: Any) -> object:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, Level):
-        return LEVEL_NAMES[value]
-    if isinstance(value, MetricGroup) or hasattr(value, "events"):
-        return metrics_text(value)
-    if isinstance(value, tuple):
-        return ",".join(_spell_item(item) for item in value)
-    return value.value if isinstance(value, (GraphApi, BlockTrace, LlcMode)) else value
-
-
-def _spell_item(item: Any) -> str:
-    if isinstance(item, HostSystem):
-        return HOST_SYSTEM_NAMES[item]
-    return HOST_USAGE_NAMES[item] if isinstance(item, HostUsage) else str(item)
+    if origin is not Origin.RULE:
+        return effective.put("output", directory, None, origin)
+    message = "no usable output: the data goes to the directory of the executable."
+    return effective.put("output", directory, Notice(Severity.INFO, "output", message, NoticeCode.RULE))

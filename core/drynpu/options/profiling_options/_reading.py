@@ -58,7 +58,7 @@ def read_document(options: object, surface: Surface, *, strict: bool) -> Documen
     if not options.strip():
         return Document(form="empty", values={})
     words = options.strip().split(":")
-    if all(word.strip() in LEGACY_WORDS for word in words):
+    if surface.empty_rule and all(word.strip() in LEGACY_WORDS for word in words):
         return _legacy([word.strip() for word in words], options, surface, strict=strict)
     notices = _check_length(options, surface, strict=strict)
     text, joined = _join_lines(options, surface, strict=strict)
@@ -93,6 +93,9 @@ def _check_length(text: str, surface: Surface, *, strict: bool) -> list[Notice]:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size <= surface.byte_limit:
         return []
+    if surface.length_fails:
+        reason = f"Length of acl json config should be less than or equal to {surface.byte_limit}"
+        raise OptionError([f"{surface.name}: {surface.value_id} value {size} refused: {reason}"])
     message = f"the options are {size} bytes long; the collector takes at most {surface.byte_limit}"
     if strict:
         raise OptionError([f"{surface.name}: {surface.value_id} {message}"])

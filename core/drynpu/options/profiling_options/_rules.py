@@ -9,11 +9,11 @@ from attrs import evolve, frozen
 
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._values import Level, LlcMode, MetricGroup
-from drynpu.options.profiling_options._chips import ChipFamily
+from drynpu.options.profiling_options._chips import ChipFamily, default_metric_group
 
-__all__ = ["Effective", "apply_rules", "exclusion_problems"]
+__all__ = ["Effective", "acl_defaults", "apply_rules", "exclusion_problems"]
 
-# cann_msprof.md 1.3, row instr_profiling_freq.
+# cann_msprof.md 1.3, row instr_profiling_freq; ascendcl is a key of acl.json only.
 _EXCLUDED_BY_INSTRUCTIONS = (
     "training_trace",
     "task_trace",
@@ -25,6 +25,7 @@ _EXCLUDED_BY_INSTRUCTIONS = (
     "aic_metrics",
     "l2",
     "runtime_api",
+    "ascendcl",
 )
 
 
@@ -84,6 +85,26 @@ def apply_rules(effective: Effective, family: ChipFamily, *, honour_task_trace: 
     return _sampling(effective, family)
 
 
+def acl_defaults(effective: Effective, family: ChipFamily) -> Effective:
+    """
+    Return *effective* with the defaults of acl.json (cann_msprof.md 1.6), before the rules run.
+
+    Instruction profiling stands alone, so beside it the defaults are off. Communication follows the level, and so does
+    the iteration trace: acl.json has no key for it, and any task time brings it (1.7).
+    """
+    alone = bool(_instruction_keys(effective.values, family))
+    defaults: dict[str, Any] = {"runtime_api": not alone, "ascendcl": not alone}
+    if not alone:
+        defaults["aic_metrics"] = default_metric_group(family)
+    for key, value in defaults.items():
+        if key not in effective.values:
+            effective = effective.put(key, value, None, Origin.RULE if alone else Origin.DEFAULT)
+    level = Level.NONE if alone else effective.get("task_time", Level.L1)
+    if "hccl" not in effective.values:
+        effective = effective.put("hccl", level >= Level.L1, None)
+    return effective.put("training_trace", level >= Level.L0, None)
+
+
 def _level(effective: Effective, *, honour_task_trace: bool) -> Effective:
     trace = effective.get("task_trace", None)
     if trace is None or effective.origins["task_trace"] is Origin.RULE:
@@ -122,6 +143,8 @@ def _metrics(effective: Effective) -> Effective:
     metrics = effective.get("aic_metrics", MetricGroup.NONE)
     if metrics is MetricGroup.NONE or level >= Level.L1:
         return effective
+    if effective.origins["aic_metrics"] is Origin.DEFAULT:
+        return effective.put("aic_metrics", MetricGroup.NONE, None)
     message = "aic_metrics has no effect: counters need task_time on, l1 or l2."
     notice = Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.RESET)
     return effective.put("aic_metrics", MetricGroup.NONE, notice)
@@ -140,4 +163,7 @@ def _sampling(effective: Effective, family: ChipFamily) -> Effective:
     if "sys_io_sampling_freq" in values and family is ChipFamily.ASCEND_310B:
         message = "Ascend310B samples the NIC only, and only in root complex mode."
         effective = effective.say("sys_io_sampling_freq", message, NoticeCode.CHIP, Severity.INFO)
+    if values.get("optype") and family is not ChipFamily.ASCEND_950:
+        message = f"the public collector filters by operator type on newer chips only; {family.label} may refuse it."
+        effective = effective.say("optype", message, NoticeCode.CHIP, Severity.INFO)
     return effective
