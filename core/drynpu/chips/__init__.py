@@ -6,7 +6,7 @@ One YAML file per chip in ``data/``, every number with its source; more files ca
 
 from __future__ import annotations
 
-from drynpu.chips._chip import Chip
+from drynpu.chips._chip import Chip, Interconnect
 from drynpu.chips._load import known_chips, load_chip, load_chip_file
 
-__all__ = ["Chip", "known_chips", "load_chip", "load_chip_file"]
+__all__ = ["Chip", "Interconnect", "known_chips", "load_chip", "load_chip_file"]

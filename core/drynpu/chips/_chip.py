@@ -4,7 +4,40 @@ from __future__ import annotations
 
 from attrs import frozen
 
-__all__ = ["Chip"]
+__all__ = ["Chip", "Interconnect"]
+
+
+@frozen(kw_only=True)
+class Interconnect:
+    """
+    How devices of one kind reach each other (device_and_cost_model.md 1.3). Rates are peaks, one way.
+
+    Ranks are counted through the packages of a board and through the boards: rank ``r`` sits on board
+    ``r // board_devices``. What no level covers goes over the network, or over PCIe where there is none.
+    """
+
+    board_devices: int = 1
+    """Devices that the chip's own links join; 1 where it has none."""
+    shape: str = "none"
+    """``mesh``: every pair has a link; ``switch``: all peers share the device's rate; ``ring``: two neighbours."""
+    link: str = "HCCS"
+    """Link type of the board as records name it: ``HCCS``, ``HCCS_SW`` (through switches), ``UB``."""
+    pair_gbs: float = 0.0
+    """Between two devices of a board; with ``switch`` when only they talk."""
+    latency_us: float = 0.0
+    package_devices: int = 1
+    """Dies of a package that are devices of their own."""
+    package_gbs: float = 0.0
+    package_latency_us: float = 0.0
+    network_gbs: float = 0.0
+    """RoCE, per device."""
+    network_latency_us: float = 0.0
+    pcie_latency_us: float = 3.0
+    """S1's figure for A5 cards, assumed for others."""
+    efficiency: float = 0.7
+    """Share of a link's peak that a transfer reaches."""
+    start_us: float = 10.0
+    """What a collective costs besides its transfers."""
 
 
 @frozen(kw_only=True)
@@ -50,6 +83,7 @@ class Chip:
     hccs_gbs: float
     """One way, per device over all peers; 0 where the chip has no such link."""
     pcie_gbs: float
+    interconnect: Interconnect = Interconnect()
     aliases: tuple[str, ...] = ()
     """Other SoC names of the same description, e.g. ``Ascend910_9391``."""
     sources: tuple[str, ...] = ()

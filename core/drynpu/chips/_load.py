@@ -17,11 +17,13 @@ from cattrs.errors import ForbiddenExtraKeysError
 
 from drynpu._errors import ChipError
 from drynpu._spelling import did_you_mean
-from drynpu.chips._chip import Chip
+from drynpu.chips._chip import Chip, Interconnect
 
 __all__ = ["known_chips", "load_chip", "load_chip_file"]
 
 _GENERATIONS = ("mini", "unified", "split")
+_SHAPES = ("none", "mesh", "switch", "ring")
+_LINKS = ("HCCS", "HCCS_SW", "UB")
 _MAY_BE_ZERO = frozenset({"hccs_gbs", "ctrl_cpu_cores", "aicpu_cores"})
 """A chip may lack the link or the CPU cores; any other number is a rate or a size that the model divides by."""
 
@@ -145,7 +147,7 @@ _ARTICLE = {int: "a whole number", float: "a number", str: "text"}
 
 def _explain(error: BaseException, wanted: type | None) -> str:
     if isinstance(error, ForbiddenExtraKeysError):
-        known = fields_dict(Chip)
+        known = fields_dict(error.cl)
         return "; ".join(
             f"unknown key {key!r}.{did_you_mean(key, known)}" for key in sorted(map(str, error.extra_fields))
         )
@@ -167,3 +169,20 @@ def _impossible_values(document: Mapping[str, object]) -> Iterator[str]:
             yield f"{value!r} must not be negative @ $.{key}"
         elif key not in _MAY_BE_ZERO and not 0 < value < math.inf:
             yield f"{value!r} must be a number greater than 0 @ $.{key}"
+    interconnect = document.get("interconnect")
+    if isinstance(interconnect, dict):
+        yield from _impossible_links(interconnect)
+
+
+def _impossible_links(document: Mapping[str, object]) -> Iterator[str]:
+    for key, allowed in (("shape", _SHAPES), ("link", _LINKS)):
+        value = document.get(key)
+        if isinstance(value, str) and value not in allowed:
+            near = did_you_mean(value, allowed)
+            yield f"{value!r} is not one of {', '.join(allowed)}.{near} @ $.interconnect.{key}"
+    for key, value in document.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or key not in fields_dict(Interconnect):
+            continue
+        least = 1 if key.endswith("_devices") else 0
+        if not least <= value < math.inf or (key == "efficiency" and not 0 < value <= 1):
+            yield f"{value!r} is not possible @ $.interconnect.{key}"

@@ -1,0 +1,38 @@
+"""
+Collectives on the simulated device: which links a group has, which algorithm it takes, and the tasks of one rank.
+
+Everything is a model: transfers take the chip's latency plus bytes over link rate times efficiency
+(device_and_cost_model.md 2), and the algorithm follows from how the ranks are joined.
+"""
+
+from __future__ import annotations
+
+from drynpu.device.collectives._algorithms import KINDS, Algorithm, Step, Transfer, choose
+from drynpu.device.collectives._links import Link, LinkType, RdmaType, Topology, TransportType
+from drynpu.device.collectives._plan import (
+    LOCAL_NOTIFY,
+    NO_NOTIFY,
+    CollectivePlan,
+    TaskName,
+    plan_collective,
+)
+from drynpu.device.collectives._request import CollectiveRequest
+
+__all__ = [
+    "KINDS",
+    "LOCAL_NOTIFY",
+    "NO_NOTIFY",
+    "Algorithm",
+    "CollectivePlan",
+    "CollectiveRequest",
+    "Link",
+    "LinkType",
+    "RdmaType",
+    "Step",
+    "TaskName",
+    "Topology",
+    "Transfer",
+    "TransportType",
+    "choose",
+    "plan_collective",
+]
