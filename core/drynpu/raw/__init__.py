@@ -10,7 +10,8 @@ from __future__ import annotations
 from drynpu.raw import layouts
 from drynpu.raw._batches import batches_from_flips
 from drynpu.raw._clock import ClockAnchors
-from drynpu.raw._families import FAMILIES, Family, family
+from drynpu.raw._families import FAMILIES, family
+from drynpu.raw._family import Family
 from drynpu.raw._hash import hash_text
 from drynpu.raw._ids import (
     CONTEXT_ID_NONE,
@@ -20,15 +21,6 @@ from drynpu.raw._ids import (
     MODEL_ID_NONE,
     STARS_MAGIC,
     STREAM_DESTROYED,
-    FrameworkRecord,
-    GeTaskType,
-    Level,
-    NodeType,
-    OpRangeField,
-    RuntimeType,
-    SqeType,
-    StarsFunction,
-    TsFunction,
     decode_stream_task,
     encode_stream_task,
     join_task_id,
@@ -37,6 +29,24 @@ from drynpu.raw._ids import (
     unpack_stars_header,
 )
 from drynpu.raw._info import CpuInfo, DeviceInfo, HostInfo, NetCard
+from drynpu.raw._kinds import (
+    AicpuType,
+    FrameworkRecord,
+    GeTaskType,
+    Level,
+    LinkType,
+    LpmType,
+    ModelType,
+    NodeType,
+    OpRangeField,
+    RuntimeType,
+    SocPmuType,
+    SqeType,
+    StarsFunction,
+    TsFunction,
+    TxEvent,
+    TxInfo,
+)
 from drynpu.raw._reader import ProfReader
 from drynpu.raw._tlv import FlatRecords, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
 from drynpu.raw._writer import SLICE_BYTES, ProfWriter, prof_directory_name
@@ -51,6 +61,7 @@ __all__ = [
     "SLICE_BYTES",
     "STARS_MAGIC",
     "STREAM_DESTROYED",
+    "AicpuType",
     "ClockAnchors",
     "CpuInfo",
     "DeviceInfo",
@@ -60,16 +71,22 @@ __all__ = [
     "GeTaskType",
     "HostInfo",
     "Level",
+    "LinkType",
+    "LpmType",
+    "ModelType",
     "NetCard",
     "NodeType",
     "OpRangeField",
     "ProfReader",
     "ProfWriter",
     "RuntimeType",
+    "SocPmuType",
     "SqeType",
     "StarsFunction",
     "TlvRecords",
     "TsFunction",
+    "TxEvent",
+    "TxInfo",
     "batches_from_flips",
     "decode_stream_task",
     "encode_stream_task",

@@ -1,13 +1,11 @@
 """
-The numbers inside the records: levels, types, functions, and the packed fields around them.
+Special values of the records and the fields that hold several numbers at once.
 
-Source: cann_msprof.md 1.7, 7.2 to 7.4. Type ids that the reference leaves open (the type dictionary of a profile
-gives every type its name) follow the numbering of CANN's public headers.
+Source: cann_msprof.md 7.2 to 7.4.
 """
 
 from __future__ import annotations
 
-import enum
 from typing import Any
 
 import numpy as np
@@ -23,15 +21,6 @@ __all__ = [
     "MODEL_ID_NONE",
     "STARS_MAGIC",
     "STREAM_DESTROYED",
-    "FrameworkRecord",
-    "GeTaskType",
-    "Level",
-    "NodeType",
-    "OpRangeField",
-    "RuntimeType",
-    "SqeType",
-    "StarsFunction",
-    "TsFunction",
     "decode_stream_task",
     "encode_stream_task",
     "join_task_id",
@@ -51,123 +40,6 @@ STREAM_DESTROYED = 0xFFFF
 MAX_PLAIN_STREAM_ID = 2047
 
 _BIT12, _BIT13 = 0x1000, 0x2000
-
-
-class Level(enum.IntEnum):
-    """Level of a host record."""
-
-    RUNTIME = 5000
-    COMMUNICATION = 5500
-    NODE = 10000
-    MODEL = 15000
-    ACL = 20000
-
-
-class NodeType(enum.IntEnum):
-    """Type ids of the node level."""
-
-    BASIC_INFO = 0
-    TENSOR_INFO = 1
-    FUSION_OP_INFO = 2
-    CONTEXT_ID_INFO = 4
-    LAUNCH = 5
-    TASK_MEMORY_INFO = 6
-    ATTR_INFO = 9
-    HCCL_OP_INFO = 10
-
-
-class RuntimeType(enum.IntEnum):
-    """Type ids of the runtime level: task types lie below 800, API names begin at 1000."""
-
-    MEMCPY_INFO = 801
-    TASK_TRACK = 802
-    FIRST_API = 1000
-
-
-class GeTaskType(enum.IntEnum):
-    """Task type of an operator in node_basic_info (AIV is shown as ``AI_VECTOR_CORE``)."""
-
-    AI_CORE = 0
-    AI_CPU = 1
-    AIV = 2
-    WRITE_BACK = 3
-    MIX_AIC = 4
-    MIX_AIV = 5
-    FFTS_PLUS = 6
-    DSA = 7
-    DVPP = 8
-    HCCL = 9
-    FUSION = 10
-    INVALID = 11
-
-
-class SqeType(enum.IntEnum):
-    """What kind of queue entry a device task is."""
-
-    AI_CORE = 0
-    AI_CPU = 1
-    AIV = 2
-    PLACE_HOLDER = 3
-    EVENT_RECORD = 4
-    EVENT_WAIT = 5
-    NOTIFY_RECORD = 6
-    NOTIFY_WAIT = 7
-    WRITE_VALUE = 8
-    SDMA = 11
-    VPC = 12
-    JPEGE = 13
-    JPEGD = 14
-    DSA = 15
-    ROCCE = 16
-    PCIE_DMA = 17
-    HOST_CPU = 18
-    CDQM = 19
-    C_CORE = 20
-
-
-class StarsFunction(enum.IntEnum):
-    """Function field of the header that stars_soc and ffts_profile records share."""
-
-    TASK_START = 0x00
-    TASK_END = 0x01
-    SUB_TASK_START = 0x22
-    SUB_TASK_END = 0x23
-    CONTEXT_PMU = 0x28
-    BLOCK_PMU = 0x29
-
-
-class TsFunction(enum.IntEnum):
-    """Function byte of a ts_track record."""
-
-    STEP_TRACE = 0x0A
-    MEMCPY = 0x0B
-    TASK_TYPE = 0x0C
-    FLIP = 0x0E
-    BLOCK_NUMBER = 0x0F
-
-
-class FrameworkRecord(enum.IntEnum):
-    """Record type of the TLV files in ``FRAMEWORK`` (torch_npu_profiler.md 3.7)."""
-
-    OP_RANGE = 1
-    OP_MARK = 2
-    MEMORY_USAGE = 3
-    PYTHON_HASH = 4
-    PARAM_INFO = 5
-
-
-class OpRangeField(enum.IntEnum):
-    """Text fields of torch.op_range (torch_npu_profiler.md 3.7)."""
-
-    NAME = 2
-    INPUT_DTYPES = 3
-    INPUT_SHAPES = 4
-    INPUT_TENSORS = 5
-    TENSOR_LISTS = 6
-    SCALARS = 7
-    CALL_STACK = 8
-    MODULE_HIERARCHY = 9
-    EXTRA_ARGS = 10
 
 
 def pack_stars_header(

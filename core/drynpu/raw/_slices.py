@@ -12,7 +12,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OutputError
-from drynpu.raw._families import Family
+from drynpu.raw._family import Family
 from drynpu.raw._files import DONE
 
 __all__ = ["Slice", "find_slices", "read_family"]
@@ -71,7 +71,7 @@ def read_family(directory: Path, entry: Family, notes: list[str]) -> npt.NDArray
     # By bytes: numpy would give joined records a layout of its own, without the reserved bytes.
     joined = [np.ascontiguousarray(part).view(np.uint8) for part in parts]
     records = parts[0] if len(parts) == 1 else np.concatenate(joined).view(entry.dtype)
-    return records if entry.function is None else records[records["function"] == entry.function]
+    return records if entry.function is None else records[entry.members(records)]
 
 
 def _unbroken(slices: Sequence[Slice], stem: str, notes: list[str]) -> Iterator[list[Slice]]:

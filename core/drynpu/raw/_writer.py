@@ -16,7 +16,8 @@ from attrs import define, field
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._controls import control_files
-from drynpu.raw._families import Family, family
+from drynpu.raw._families import family
+from drynpu.raw._family import Family
 from drynpu.raw._files import make_directory, write_with_done
 from drynpu.raw._hash import encode_text
 from drynpu.raw._info import DeviceInfo, HostInfo
@@ -227,7 +228,8 @@ def _clean_bytes(entry: Family, records: npt.NDArray[Any], first: int) -> bytes:
         for name in entry.dtype.names or ():
             placed[name] = records[name]
     raw = placed.view(np.uint8).reshape(len(records), -1) & _mask(entry.dtype)
-    good = entry.plausible(raw.reshape(-1).view(entry.dtype))
+    clean = raw.reshape(-1).view(entry.dtype)
+    good = entry.plausible(clean) & entry.members(clean)
     if not good.all():
         at = first + int(np.argmin(good))
         constants = ", ".join(f"{name} {value}" for name, value in entry.constants.items())

@@ -1,0 +1,67 @@
+"""What the AI CPU says about its work: additional information in device files (Ascend/msprof AicpuAddInfo beans)."""
+
+from __future__ import annotations
+
+from drynpu.raw.layouts._base import behind_header
+
+__all__ = [
+    "AICPU_DATA_PREPARATION",
+    "AICPU_MODEL",
+    "AICPU_NODE",
+    "AICPU_QUEUE",
+]
+
+AICPU_NODE = behind_header(
+    256,
+    ("stream_id", "<u2", 24),
+    ("task_id", "<u2", 26),
+    ("run_start_us", "<u8", 32),
+    ("run_start_tick", "<u8", 40),
+    ("compute_start_us", "<u8", 48),
+    ("memcpy_start_us", "<u8", 56),
+    ("memcpy_end_us", "<u8", 64),
+    ("run_end_us", "<u8", 72),
+    ("run_end_tick", "<u8", 80),
+    ("kernel_thread_id", "<u4", 88),
+    ("device_id", "<u4", 92),
+    ("submit_tick", "<u8", 96),
+    ("schedule_tick", "<u8", 104),
+    ("before_run_tick", "<u8", 112),
+    ("after_run_tick", "<u8", 120),
+    ("kernel_type", "<u4", 128),
+    ("dispatch_us", "<u4", 132),
+    ("total_us", "<u4", 136),
+    ("ffts_thread_id", "<u2", 140),
+    ("version", "u1", 142),
+)
+"""
+One AI CPU kernel. The task lies between the two run ticks, and readers pass over records without them; computing
+lies between ``compute_start_us`` and ``memcpy_start_us``, copying between that and ``memcpy_end_us``.
+"""
+
+AICPU_DATA_PREPARATION = behind_header(
+    256,
+    ("action", "S16", 24),  # text, zero bytes behind it
+    ("source", "S64", 40),  # text, zero bytes behind it
+    ("index", "<u8", 104),
+    ("size", "<u8", 112),  # elements waiting in the buffer
+)
+"""One step of the data preparation queue; the timestamp of the header is a device tick."""
+
+AICPU_MODEL = behind_header(
+    256,
+    ("index_id", "<u8", 24),
+    ("model_id", "<u4", 32),
+    ("tag_id", "<u2", 36),
+    ("event_id", "<u8", 40),
+)
+"""One mark of a model that the AI CPU runs; the timestamp of the header is a device tick."""
+
+AICPU_QUEUE = behind_header(
+    256,
+    ("node_tag", "<u4", 24),  # 1 GetNext_dequeue_wait
+    ("queue_size", "<u8", 32),
+    ("start_us", "<u8", 40),
+    ("end_us", "<u8", 48),
+)
+"""One wait of a MindSpore queue node."""
