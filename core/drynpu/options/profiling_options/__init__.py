@@ -17,6 +17,7 @@ from drynpu.options.profiling_options._chips import (
 )
 from drynpu.options.profiling_options._environment import ProfilingMode, Start, resolve_start
 from drynpu.options.profiling_options._keys import ACL_JSON, GE_OPTIONS, KEYS, Key, Kind, Surface
+from drynpu.options.profiling_options._model import spell
 from drynpu.options.profiling_options._names import (
     HOST_SYSTEM_NAMES,
     HOST_USAGE_NAMES,
@@ -28,6 +29,7 @@ from drynpu.options.profiling_options._names import (
 from drynpu.options.profiling_options._output import (
     INVALID_CHARACTER_REASON,
     NOT_ACCESSIBLE_REASON,
+    forbidden_characters,
     prepare_output,
     resolve_output,
 )
@@ -55,6 +57,7 @@ __all__ = [
     "Start",
     "Surface",
     "default_metric_group",
+    "forbidden_characters",
     "metric_groups",
     "metrics_text",
     "parse",
@@ -65,4 +68,5 @@ __all__ = [
     "resolve_output",
     "resolve_start",
     "sample_parameters",
+    "spell",
 ]

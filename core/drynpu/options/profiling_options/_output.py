@@ -10,7 +10,13 @@ from drynpu._errors import OptionError
 from drynpu.options._notices import Origin
 from drynpu.options._problems import shown
 
-__all__ = ["INVALID_CHARACTER_REASON", "NOT_ACCESSIBLE_REASON", "prepare_output", "resolve_output"]
+__all__ = [
+    "INVALID_CHARACTER_REASON",
+    "NOT_ACCESSIBLE_REASON",
+    "forbidden_characters",
+    "prepare_output",
+    "resolve_output",
+]
 
 INVALID_CHARACTER_REASON = "Output path contains invalid character"
 NOT_ACCESSIBLE_REASON = "Result path is empty or not accessible"
@@ -18,6 +24,11 @@ NOT_ACCESSIBLE_REASON = "Result path is empty or not accessible"
 # Backslash is among them, so the escaped two-character spellings are refused with it.
 _FORBIDDEN = frozenset("\n\f\r\b\t\v\x7f\"'\\%><|&$;`")
 _MAX_LENGTH = 1024
+
+
+def forbidden_characters(path: str) -> list[str]:
+    """Return the characters of *path* that no output path may hold, sorted (cann_msprof.md 1.4)."""
+    return sorted(_FORBIDDEN.intersection(path))
 
 
 def resolve_output(
@@ -45,7 +56,7 @@ def resolve_output(
     else:
         advice = "give output, or set ASCEND_WORK_PATH"
         raise OptionError([f"output: EK0003 value '' refused: {NOT_ACCESSIBLE_REASON} ({advice})"])
-    bad = sorted(_FORBIDDEN.intersection(path))
+    bad = forbidden_characters(path)
     if bad:
         raise OptionError(
             [f"output: {value_id} value {shown(path)} of {source} refused: {INVALID_CHARACTER_REASON} ({shown(bad)})"]

@@ -1,0 +1,26 @@
+"""
+Dialect: the collection switches of the ``msprof`` command line (cann_msprof.md 6.1).
+
+`FLAGS` declares every switch once, with its help text, so that a command can be generated from it; `parse` reads a
+mapping of given switches into the neutral model and says, in the vendor's words, what cannot be.
+"""
+
+from __future__ import annotations
+
+from drynpu.options.msprof_cli._flags import FLAGS, Flag, FlagGroup, FlagKind, available_flags
+from drynpu.options.msprof_cli._launch import Launch, LaunchMode, MsprofParsed
+from drynpu.options.msprof_cli._parse import parse
+from drynpu.options.msprof_cli._spell import to_flags
+
+__all__ = [
+    "FLAGS",
+    "Flag",
+    "FlagGroup",
+    "FlagKind",
+    "Launch",
+    "LaunchMode",
+    "MsprofParsed",
+    "available_flags",
+    "parse",
+    "to_flags",
+]

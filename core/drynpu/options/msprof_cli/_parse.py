@@ -1,0 +1,166 @@
+"""The collection switches of ``msprof`` into the neutral model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from drynpu._errors import OptionError
+from drynpu._spelling import did_you_mean
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
+from drynpu.options._problems import shown, shown_key
+from drynpu.options._request import Parsed
+from drynpu.options.msprof_cli._build import build_launch, build_request
+from drynpu.options.msprof_cli._flags import FLAGS, Flag
+from drynpu.options.msprof_cli._launch import LaunchMode, MsprofParsed
+from drynpu.options.msprof_cli._read import Refusal, Surroundings, read_flag
+from drynpu.options.msprof_cli._rules import Given, find_mode, problems_between, remarks
+from drynpu.options.msprof_cli._spell import to_flags
+from drynpu.options.profiling_options import ChipFamily, resolve_family, resolve_output
+
+__all__ = ["parse"]
+
+
+def parse(
+    flags: Mapping[str, str],
+    *,
+    application: Sequence[str] = (),
+    chip: str = "5",
+    environ: Mapping[str, str] | None = None,
+    cwd: str | None = None,
+    require_target: bool = True,
+) -> MsprofParsed:
+    """
+    Read given switches (cann_msprof.md 6.1).
+
+    Parameters
+    ----------
+    flags:
+        Name -> text as typed, with or without the two hyphens; only what was given.
+    application:
+        The command after the flags.
+    chip:
+        ``platform_version``, family or SoC name; the command lacks some flags on some chips.
+    environ, cwd:
+        Where ``ASCEND_WORK_PATH`` and relative paths are looked up; the process's own by default.
+    require_target:
+        Whether there must be something to profile: an application, a process, devices or the host. Without, a command
+        line that names nothing is read as one with an application.
+
+    Raises
+    ------
+    OptionError
+        With every problem, each in the words of the command; it prints them with ``[ERROR] `` in front.
+    """
+    family = resolve_family(chip)
+    environ = os.environ if environ is None else environ
+    cwd = str(Path.cwd()) if cwd is None else cwd
+    values, problems = _read(flags, Surroundings(family, cwd))
+    mode = find_mode(values, application)
+    if mode is None and require_target and not problems:
+        names = "--application --sys-devices --host-sys --host-sys-usage --parse --query --export --analyze"
+        problems.append(f"No valid argument found in {names}")
+    given = Given(values=values, mode=mode or LaunchMode.APPLICATION, application=tuple(application), family=family)
+    problems += problems_between(given, require_target=require_target)
+    directory, origin = "", Origin.DEFAULT
+    try:
+        directory, origin = _directory(given, environ, cwd)
+    except OptionError as error:
+        problems += error.problems
+    if problems:
+        raise OptionError(problems)
+    return _build(given, directory, origin)
+
+
+def _read(flags: Mapping[str, str], at: Surroundings) -> tuple[dict[str, Any], list[str]]:
+    """Return the neutral values by flag name in the order of the table, and the problems."""
+    if not isinstance(flags, Mapping):
+        raise OptionError([f"msprof: {shown(flags)} is not a mapping of flags."])
+    texts: dict[str, object] = {}
+    problems = []
+    for key, text in flags.items():
+        name = key.removeprefix("--") if isinstance(key, str) else shown_key(key)
+        flag = FLAGS.get(name)
+        if flag is None:
+            word = shown_key(name)
+            hint = did_you_mean(name, FLAGS).replace("'", "'--", 1)
+            problems.append(f"--{word}: unrecognized option '--{word}'.{hint}")
+        elif flag.families is not None and at.family not in flag.families:
+            problems.append(_absent(flag, at.family))
+        elif name in texts:
+            problems.append(f"--{name}: given twice, as {name} and as --{name}.")
+        else:
+            texts[name] = text
+    values = {}
+    for name, flag in FLAGS.items():
+        if name in texts:
+            try:
+                values[name] = read_flag(flag, texts[name], at)
+            except Refusal as refusal:
+                problems.append(str(refusal))
+    return values, problems
+
+
+def _absent(flag: Flag, family: ChipFamily) -> str:
+    assert flag.families is not None
+    known = ", ".join(member.label for member in ChipFamily if member in flag.families)
+    return f"{flag.option}: unrecognized option '{flag.option}' on {family.label}; chips with it: {known}"
+
+
+def _directory(given: Given, environ: Mapping[str, str], cwd: str) -> tuple[str, Origin]:
+    """Return where the data goes: the flag, ``ASCEND_WORK_PATH``, the application's directory or this one."""
+    if "output" in given.values:
+        return given.values["output"], Origin.GIVEN
+    fallback = cwd
+    words = given.values.get("application", ())
+    named = next((word for word in words[:2] if "/" in word), None)
+    if named is not None:
+        fallback = os.path.normpath(Path(cwd) / Path(named).parent)
+    directory, origin = resolve_output("", environ, cwd, value_id="EK0003", fallback=fallback)
+    return directory, Origin.DEFAULT if origin is Origin.RULE else origin
+
+
+def _build(given: Given, directory: str, origin: Origin) -> MsprofParsed:
+    request, rules = build_request(given, directory)
+    launch = build_launch(given)
+    counts = given.counting
+    origins = {FLAGS[name].path: Origin.GIVEN for name in counts if FLAGS[name].path and _asked(name, counts)}
+    origins = {path: where for path, where in origins.items() if not path.startswith("launch.")}
+    origins.update(dict.fromkeys(rules, Origin.RULE))
+    origins["output.directory"] = origin
+    parsed = Parsed.build(
+        request,
+        dialect="msprof_cli",
+        notices=[*_notes(given), *remarks(given)],
+        origins=origins,
+        spellings={flag.path: flag.option for flag in FLAGS.values() if flag.name != "task-trace" and _own(flag)},
+        effective=to_flags(request, launch, chip=given.family.value),
+    )
+    return MsprofParsed(
+        request=parsed.request,
+        notices=parsed.notices,
+        origins=parsed.origins,
+        dialect=parsed.dialect,
+        spellings=parsed.spellings,
+        effective=parsed.effective,
+        launch=launch,
+    )
+
+
+def _own(flag: Flag) -> bool:
+    return bool(flag.path) and not flag.path.startswith("launch.")
+
+
+def _asked(name: str, counts: Mapping[str, Any]) -> bool:
+    """Whether a flag decides: an old name decides only where the new one is left out."""
+    return name != "task-trace" or "task-time" not in counts
+
+
+def _notes(given: Given) -> list[Notice]:
+    return [
+        Notice(Severity.WARNING, FLAGS[name].option, FLAGS[name].note, NoticeCode.DEPRECATED)
+        for name in given.values
+        if FLAGS[name].note
+    ]

@@ -1,0 +1,338 @@
+"""One reader per kind of flag: the neutral value of its text, or the command's own message."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from attrs import frozen
+
+from drynpu._errors import OptionError
+from drynpu._spelling import did_you_mean
+from drynpu.options._problems import shown
+from drynpu.options._values import (
+    BlockTrace,
+    CustomEvents,
+    ExportType,
+    GraphApi,
+    Level,
+    LlcMode,
+    MetricGroup,
+    Range,
+)
+from drynpu.options.msprof_cli._flags import Flag, FlagKind
+from drynpu.options.profiling_options import (
+    HOST_SYSTEM_NAMES,
+    HOST_USAGE_NAMES,
+    METRIC_NAMES,
+    ChipFamily,
+    forbidden_characters,
+    metric_groups,
+)
+
+__all__ = ["Refusal", "Surroundings", "read_flag"]
+
+_MAX_PATH = 1024
+_MAX_METRICS = 70
+_MAX_OP_TYPES = 256
+_MAX_DEVICE_ID = 63
+# The order in which the command lists the groups, with those that not every chip has at the end.
+_METRIC_ORDER = (
+    MetricGroup.ARITHMETIC_UTILIZATION,
+    MetricGroup.PIPE_UTILIZATION,
+    MetricGroup.MEMORY,
+    MetricGroup.MEMORY_L0,
+    MetricGroup.MEMORY_UB,
+    MetricGroup.L2_CACHE,
+    MetricGroup.RESOURCE_CONFLICT_RATIO,
+    MetricGroup.PIPELINE_EXECUTE_UTILIZATION,
+    MetricGroup.MEMORY_ACCESS,
+)
+
+
+class Refusal(ValueError):
+    """One flag that cannot be taken; the message is the command's own."""
+
+
+@frozen
+class Surroundings:
+    """Where a flag is read: the chip decides on values, the directory on relative paths."""
+
+    family: ChipFamily
+    cwd: str
+
+
+def read_flag(flag: Flag, text: object, at: Surroundings) -> Any:
+    """
+    Return the neutral value of *text*.
+
+    Raises
+    ------
+    Refusal
+        With the command's message.
+    """
+    if not isinstance(text, str):
+        raise Refusal(f"Argument {flag.option}: expected one argument")
+    return _READERS[flag.kind](flag, text, at)
+
+
+def _choice(flag: Flag, text: str, words: Mapping[str, Any], advice: str) -> Any:
+    if text in words:
+        return words[text]
+    raise Refusal(
+        f"Argument {flag.option}: invalid value: {_plain(text)}. Please input {advice}.{did_you_mean(text, words)}"
+    )
+
+
+def _plain(text: str) -> str:
+    """Return *text* as the command shows it, on one line and cut to a readable length."""
+    return text if text.isprintable() and len(text) <= 60 else shown(text)
+
+
+def _given(flag: Flag, text: str) -> str:
+    if not text:
+        raise Refusal(f"Argument {flag.option}: expected one argument")
+    return text
+
+
+def _switch(flag: Flag, text: str, _: Surroundings) -> bool:
+    return bool(_choice(flag, text, {"on": True, "off": False}, "'on' or 'off'"))
+
+
+def _level(flag: Flag, text: str, at: Surroundings) -> Level:
+    words = {"on": Level.L1, "off": Level.NONE, "l0": Level.L0, "l1": Level.L1, "l2": Level.L2}
+    if at.family.has_l3:
+        found = _choice(flag, text, {**words, "l3": Level.L3}, "'on', 'off', 'l0', 'l1', 'l2' or 'l3'")
+    elif text == "l3":
+        raise Refusal(f"Argument {flag.option}: l3 is not supported on this platform.")
+    else:
+        found = _choice(flag, text, words, "'on', 'off', 'l0', 'l1' or 'l2'")
+    assert isinstance(found, Level)
+    return found
+
+
+def _graph_api(flag: Flag, text: str, _: Surroundings) -> Any:
+    return _choice(flag, text, {"off": GraphApi.OFF, "l0": GraphApi.L0, "l1": GraphApi.L1}, "'off', 'l0' or 'l1'")
+
+
+def _block(flag: Flag, text: str, _: Surroundings) -> Any:
+    words = {"all": BlockTrace.ALL, "on": BlockTrace.ON, "off": BlockTrace.OFF}
+    return _choice(flag, text, words, "'all', 'on' or 'off'")
+
+
+def _mode(flag: Flag, text: str, _: Surroundings) -> str:
+    if text not in ("task-based", "sample-based"):
+        message = f"Argument {flag.option}: invalid value: {_plain(text)}.Please input 'task-based' or 'sample-based'."
+        raise Refusal(message)
+    return text
+
+
+def _export(flag: Flag, text: str, _: Surroundings) -> Any:
+    words = {"text": (ExportType.TEXT, ExportType.DB), "db": (ExportType.DB,)}
+    return _choice(flag, text, words, "'text' or 'db'")
+
+
+def _metrics(flag: Flag, text: str, at: Surroundings) -> MetricGroup | CustomEvents:
+    groups = {METRIC_NAMES[group]: group for group in _METRIC_ORDER if group in metric_groups(at.family)}
+    allowed = f"Please input in the range of [{'|'.join(groups)}]"
+    if not text:
+        raise Refusal(f"Argument {flag.option} is empty. {allowed}")
+    refused = f"Argument {flag.option}: invalid value:{_plain(text)}. {allowed}"
+    if len(text) > _MAX_METRICS:
+        raise Refusal(f"{refused} (at most {_MAX_METRICS} characters)")
+    if text.startswith("Custom:"):
+        try:
+            return CustomEvents.from_text(text)
+        except OptionError as error:
+            why = " ".join(line.partition(": ")[2] for line in error.problems)
+            raise Refusal(f"{refused} ({why})") from error
+    if text not in groups:
+        raise Refusal(f"{refused}.{did_you_mean(text, groups)}")
+    return groups[text]
+
+
+def _limits(flag: Flag, at: Surroundings) -> tuple[int, int]:
+    assert flag.limits is not None
+    assert flag.limits.high is not None
+    if flag.name == "sys-hardware-mem-freq" and at.family is ChipFamily.ASCEND_950:
+        return 1, 10_000
+    return int(flag.limits.low), int(flag.limits.high)
+
+
+def _number(text: str) -> int | None:
+    """Return an unsigned number as the command knows it: digits, nothing else."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
+
+
+def _integer(flag: Flag, text: str, at: Surroundings) -> int:
+    low, high = _limits(flag, at)
+    value = _number(text)
+    if value is not None and low <= value <= high:
+        return value
+    if flag.name == "sys-period":
+        period = f"The range of period is {low}~{high} seconds."
+        if value is None:
+            message = f"invalid value: {_plain(text)}.Please input an integer value.{period}"
+        else:
+            message = f"invalid int value: {value}.{period}"
+    elif flag.name == "host-sys-pid":
+        message = f"invalid value: {_plain(text)}.Please input an integer value.The min value is 0."
+    elif value is None:
+        message = f"invalid value: {_plain(text)}.Please input an integer value in {low}-{high}."
+    else:
+        message = f"invalid int value: {value}.Please input data is in {low} to {high}."
+    raise Refusal(f"Argument {flag.option}: {message}")
+
+
+def _llc(flag: Flag, text: str, at: Surroundings) -> LlcMode:
+    modes = (LlcMode.READ, LlcMode.WRITE)
+    if at.family is ChipFamily.ASCEND_310:
+        modes = (LlcMode.CAPACITY, LlcMode.BANDWIDTH)
+    words = {mode.value: mode for mode in modes}
+    advice = f"Please input in the range of '{'|'.join(words)}'"
+    if not text:
+        raise Refusal(f"Argument {flag.option} is empty.{advice}")
+    if text not in words:
+        raise Refusal(f"Argument {flag.option}: invalid value: {_plain(text)}. {advice}")
+    return words[text]
+
+
+def _host_systems(flag: Flag, text: str, _: Surroundings) -> tuple[Any, ...]:
+    words = {name: member for member, name in HOST_SYSTEM_NAMES.items()}
+    advice = "Please input in the range of 'cpu|mem|disk|network|osrt'"
+    if not text:
+        raise Refusal(f"Argument {flag.option} is empty. {advice}")
+    for item in text.split(","):
+        if item not in words:
+            raise Refusal(f"Argument {flag.option}: invalid value:{_plain(item)}. {advice}")
+    return tuple(dict.fromkeys(words[item] for item in text.split(",")))
+
+
+def _host_usage(flag: Flag, text: str, _: Surroundings) -> tuple[Any, ...]:
+    words = {name: member for member, name in HOST_USAGE_NAMES.items()}
+    advice = "Please input in the range of 'cpu|mem'."
+    if not text:
+        raise Refusal(f"Argument {flag.option} is empty. {advice}")
+    if any(item not in words for item in text.split(",")):
+        raise Refusal(f"Argument {flag.option}={_plain(text)} is invalid. {advice}")
+    return tuple(dict.fromkeys(words[item] for item in text.split(",")))
+
+
+def _storage(flag: Flag, text: str, _: Surroundings) -> int:
+    assert flag.limits is not None
+    size = _number(_given(flag, text).removesuffix("MB")) if text.endswith("MB") else None
+    if size is None or not flag.limits.holds(size):
+        advice = f"valid range is {flag.limits.low:.0f}MB~{flag.limits.high or 0:.0f}MB"
+        raise Refusal(f"Argument {flag.option} {_plain(text)} is invalid, {advice}")
+    return size
+
+
+def _op_types(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
+    if not text or not all(item.strip() for item in text.split(",")):
+        raise Refusal(f"Argument {flag.option}: Failed to check empty opType.")
+    if len(text) > _MAX_OP_TYPES:
+        head = text[: _MAX_OP_TYPES // 2]
+        problem = f"Failed to check overflow opType: {head!r}..., the max input size is {_MAX_OP_TYPES}."
+        raise Refusal(f"Argument {flag.option}: {problem}")
+    return tuple(dict.fromkeys(text.split(",")))
+
+
+def _output(flag: Flag, text: str, at: Surroundings) -> str:
+    path = os.path.normpath(Path(at.cwd) / _given(flag, text))
+    if len(path) > _MAX_PATH:
+        raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {_MAX_PATH}")
+    if forbidden_characters(path) or "\0" in path:
+        raise Refusal(f"Argument {flag.option} {_plain(path)} contains invalid character.")
+    return path
+
+
+def _path(flag: Flag, text: str, _: Surroundings) -> str:
+    if len(_given(flag, text)) > _MAX_PATH:
+        raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {_MAX_PATH}")
+    return text
+
+
+def _devices(flag: Flag, text: str, _: Surroundings) -> tuple[int, ...]:
+    if not text:
+        raise Refusal(f"Argument {flag.option} is empty,Please enter a valid {flag.option} value.")
+    if text == "all":
+        return ()
+    return _numbers(flag, text, Range(0, _MAX_DEVICE_ID), "Please input a valid device id.")
+
+
+def _pids(flag: Flag, text: str, at: Surroundings) -> tuple[int, ...]:
+    assert flag.limits is not None
+    low, high = _limits(flag, at)
+    if not text:
+        raise Refusal(f"Argument {flag.option} is empty, please enter a valid value.")
+    return _numbers(flag, text, flag.limits, f"Please input an integer value in {low}-{high}.")
+
+
+def _numbers(flag: Flag, text: str, limits: Range, advice: str) -> tuple[int, ...]:
+    found = []
+    for item in text.split(","):
+        number = _number(item)
+        if number is None or not limits.holds(number):
+            raise Refusal(f"Argument {flag.option}: invalid value: {_plain(item)}.{advice}")
+        found.append(number)
+    return tuple(dict.fromkeys(found))
+
+
+def _domains(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_given(flag, text).split(",")))
+
+
+def _flow(flag: Flag, text: str, _: Surroundings) -> str:
+    return _given(flag, text)
+
+
+def _environment(flag: Flag, text: str, _: Surroundings) -> Mapping[str, str]:
+    found = {}
+    for item in _given(flag, text).split(";"):
+        name, equals, value = item.partition("=")
+        if not equals or not name.strip() or "\0" in item:
+            raise Refusal(f"Argument {flag.option}: invalid value: {_plain(item)}. Please input K=V, or K=V;K=V.")
+        found[name.strip()] = value
+    return found
+
+
+def _command(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
+    try:
+        words = tuple(shlex.split(_given(flag, text)))
+    except ValueError as error:
+        raise Refusal(f"Argument {flag.option}: invalid value: {_plain(text)}. {error}") from error
+    if not words:
+        raise Refusal(f"Argument {flag.option}: expected one argument")
+    return words
+
+
+_READERS: Mapping[FlagKind, Callable[[Flag, str, Surroundings], Any]] = MappingProxyType(
+    {
+        FlagKind.SWITCH: _switch,
+        FlagKind.LEVEL: _level,
+        FlagKind.GRAPH_API: _graph_api,
+        FlagKind.BLOCK: _block,
+        FlagKind.MODE: _mode,
+        FlagKind.METRICS: _metrics,
+        FlagKind.INTEGER: _integer,
+        FlagKind.LLC: _llc,
+        FlagKind.HOST_SYSTEMS: _host_systems,
+        FlagKind.HOST_USAGE: _host_usage,
+        FlagKind.STORAGE: _storage,
+        FlagKind.OP_TYPES: _op_types,
+        FlagKind.OUTPUT: _output,
+        FlagKind.PATH: _path,
+        FlagKind.EXPORT: _export,
+        FlagKind.DEVICES: _devices,
+        FlagKind.PIDS: _pids,
+        FlagKind.DOMAINS: _domains,
+        FlagKind.FLOW: _flow,
+        FlagKind.ENVIRONMENT: _environment,
+        FlagKind.COMMAND: _command,
+    }
+)

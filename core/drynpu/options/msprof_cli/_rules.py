@@ -1,0 +1,196 @@
+"""Rules between flags: what excludes what, what needs what, and what has no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._values import Level
+from drynpu.options.msprof_cli._flags import FLAGS
+from drynpu.options.msprof_cli._launch import LaunchMode
+from drynpu.options.profiling_options import ChipFamily
+
+__all__ = ["Given", "find_mode", "problems_between", "remarks"]
+
+# cann_msprof.md 1.3, instr_profiling_freq, with the flags that only the command has (hicann/oam-tools
+# docs/zh/profiling/msprof_cmd/processorai_accelerator_system_data.md).
+_EXCLUDED_BY_INSTRUCTIONS = (
+    "ascendcl",
+    "model-execution",
+    "runtime-api",
+    "hccl",
+    "task-time",
+    "task-trace",
+    "aicpu",
+    "ai-core",
+    "aic-mode",
+    "aic-freq",
+    "aic-metrics",
+    "l2",
+)
+_CONFLICTS_WITH_DYNAMIC = ("sys-devices", "sys-period", "sys-cpu-profiling", "delay", "duration")
+_MOST_HZ = 100
+_DOMAINS = ("mstx-domain-include", "mstx-domain-exclude")
+
+
+@frozen(kw_only=True)
+class Given:
+    """The flags given, as neutral values by name, and what they are given for."""
+
+    values: Mapping[str, Any]
+    mode: LaunchMode
+    application: tuple[str, ...]
+    family: ChipFamily
+
+    def on(self, name: str) -> bool:
+        """Whether a switch was given and is on."""
+        return self.values.get(name) is True
+
+    @property
+    def useless(self) -> list[str]:
+        """The flags given that have no meaning in this mode."""
+        return [
+            name
+            for name in self.values
+            if not (FLAGS[name].with_application if self.mode.runs else FLAGS[name].without_application)
+        ]
+
+    @property
+    def counting(self) -> dict[str, Any]:
+        """The values that have a meaning in this mode."""
+        useless = self.useless
+        return {name: value for name, value in self.values.items() if name not in useless}
+
+
+def find_mode(values: Mapping[str, Any], application: Sequence[str]) -> LaunchMode | None:
+    """Return what the flags profile, in the order in which the command looks; ``None`` for nothing."""
+    if application or "application" in values:
+        return LaunchMode.APPLICATION
+    if values.get("dynamic") is True:
+        return LaunchMode.ATTACH
+    for mode in (LaunchMode.DEVICES, LaunchMode.HOST_PROCESS, LaunchMode.HOST):
+        if mode.value in values:
+            return mode
+    return None
+
+
+def problems_between(given: Given, *, require_target: bool) -> list[str]:
+    """Return what the command refuses although each flag by itself is fine, in its words."""
+    return [
+        *_dynamic(given, require_target=require_target),
+        *_marks(given),
+        *_instructions(given),
+        *(_system(given) if not given.mode.runs and require_target else ()),
+    ]
+
+
+def _dynamic(given: Given, *, require_target: bool) -> Iterator[str]:
+    values = given.values
+    if not given.on("dynamic"):
+        if "pid" in values:
+            yield "Argument --dynamic=off, but --pid is set."
+        return
+    runs = given.mode is LaunchMode.APPLICATION and bool(given.application or "application" in values)
+    if not runs and "pid" not in values and require_target:
+        yield "Argument --dynamic=on, but --application/--pid is all empty."
+    if runs and "pid" in values:
+        yield "Argument --dynamic=on, can not set --application/--pid at the same time."
+    for name in _CONFLICTS_WITH_DYNAMIC:
+        if name in values:
+            yield f"Argument --dynamic and --{name} cannot be configured at the same time."
+
+
+def _marks(given: Given) -> Iterator[str]:
+    named = [name for name in _DOMAINS if name in given.values]
+    if named and not given.on("msproftx"):
+        yield "Argument --mstx-domain-include/--mstx-domain-exclude must be used with --msproftx=on."
+    elif len(named) == len(_DOMAINS):
+        yield "Argument --mstx-domain-include and --mstx-domain-exclude cannot be used at the same time."
+
+
+def _instructions(given: Given) -> Iterator[str]:
+    if not given.on("instr-profiling"):
+        return
+    for name in _EXCLUDED_BY_INSTRUCTIONS:
+        if name in given.values and given.values[name] not in (False, Level.NONE):
+            yield f"--{name}: {name} and instr-profiling are mutually exclusive; leave one of them out"
+
+
+def _system(given: Given) -> Iterator[str]:
+    values, name = given.values, given.mode.value
+    missing = [f"--{flag}" for flag in ("output", "sys-period") if flag not in values]
+    if missing:
+        yield f"The argument {' '.join(missing)} is neccessary when --{name} is not empty"
+    elif set(values) <= {"output", "sys-period", "sys-devices"}:
+        yield "--sys-devices: No collection data type is specified, profiling will not start"
+    if "host-sys" in values and "host-sys-pid" not in values:
+        yield "The argument --host-sys-pid are required when app is empty and --host-sys is on."
+
+
+def remarks(given: Given) -> list[Notice]:
+    """Return what is accepted and has no effect, or less than it says."""
+    found = []
+    useless = given.useless
+    if useless:
+        flags = " ".join(f"--{name}" for name in useless)
+        message = f"The argument {flags} is useless when --{given.mode.value} is not empty"
+        found += [_ignored(f"--{useless[0]}", message)]
+    if "application" in given.values and given.application:
+        found.append(_ignored("--application", "--application counts; the command after the flags is left out."))
+    if "task-trace" in given.values and "task-time" in given.values:
+        found.append(_ignored("--task-trace", "--task-trace has no effect beside --task-time."))
+    if "instr-profiling-freq" in given.values and given.family is ChipFamily.ASCEND_950:
+        message = "The argument: instr-profiling-freq is useless on this platform."
+        found.append(_ignored("--instr-profiling-freq", message))
+    return [*found, *_needs(given), *_counters(given), *_chip(given)]
+
+
+def _needs(given: Given) -> Iterator[Notice]:
+    for name in given.counting:
+        needed = FLAGS[name].needs
+        # Counters are on unless they are switched off; what needs them is told below.
+        if not needed or needed in ("ai-core", "dynamic") or name in _DOMAINS:
+            continue
+        state = given.values.get(needed, FLAGS[needed].default == "on")
+        if state in (False, ()):
+            suffix = "" if needed == "host-sys-usage" else "=on"
+            yield _ignored(f"--{name}", f"--{name} has no effect without --{needed}{suffix}.")
+
+
+def _counters(given: Given) -> Iterator[Notice]:
+    values = given.counting
+    if given.mode.runs:
+        level = values.get("task-time", values.get("task-trace", Level.L1))
+        on = values.get("ai-core", level >= Level.L1)
+        if level < Level.L1 and values.get("ai-core") is True:
+            yield _ignored("--ai-core", "--ai-core has no effect: counters need --task-time on, l1 or l2.")
+            return
+    else:
+        on = values.get("ai-core", False)
+        if on and values.get("aic-mode") == "task-based":
+            message = "without an application there are no tasks: counters are read by time (sample-based)."
+            yield Notice(Severity.WARNING, "--aic-mode", message, NoticeCode.RESET)
+    for name in ("aic-mode", "aic-freq", "aic-metrics"):
+        if name in values and not on:
+            yield _ignored(f"--{name}", f"--{name} has no effect: AI Core counters are off.")
+    if on and given.mode.runs and "aic-freq" in values and values.get("aic-mode") != "sample-based":
+        yield _ignored("--aic-freq", "--aic-freq has no effect without --aic-mode=sample-based.")
+
+
+def _chip(given: Given) -> Iterator[Notice]:
+    values = given.counting
+    if values.get("sys-hardware-mem-freq", 0) > _MOST_HZ:
+        message = (
+            "more than 100 Hz counts for QoS and SoC bandwidth only; the other memory items are sampled at 100 Hz."
+        )
+        yield Notice(Severity.INFO, "--sys-hardware-mem-freq", message, NoticeCode.CHIP)
+    if given.on("sys-io-profiling") and given.family is ChipFamily.ASCEND_310B:
+        message = "Ascend310B samples the NIC only, and only in root complex mode."
+        yield Notice(Severity.INFO, "--sys-io-profiling", message, NoticeCode.CHIP)
+
+
+def _ignored(path: str, message: str) -> Notice:
+    return Notice(Severity.WARNING, path, message, NoticeCode.IGNORED)
