@@ -8,9 +8,18 @@ Python. The counters, and the columns made from them, all come from one physical
 
 from __future__ import annotations
 
-from drynpu.kernels._columns import CoreCounters, pipe_utilization_columns
+from drynpu.kernels._columns import metric_columns, pipe_utilization_columns
+from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
-from drynpu.kernels._counters import PMU_SLOTS, PmuEvents, event_codes, pmu_events
+from drynpu.kernels._counters import PmuEvents, event_codes, pmu_events
+from drynpu.kernels._families import (
+    METRIC_COLUMNS,
+    PMU_SLOTS,
+    family_of,
+    metric_column_names,
+    platform_family,
+    pmu_slots,
+)
 from drynpu.kernels._jitter import jitter, occurrences
 from drynpu.kernels._operators import Allocations, Operators
 from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, unmapped_plan
@@ -33,6 +42,7 @@ from drynpu.kernels._types import (
 __all__ = [
     "DTYPES",
     "FORMATS",
+    "METRIC_COLUMNS",
     "MODEL_VERSION",
     "PMU_SLOTS",
     "Allocations",
@@ -58,10 +68,15 @@ __all__ = [
     "copy_plan",
     "cost",
     "event_codes",
+    "family_of",
     "jitter",
+    "metric_column_names",
+    "metric_columns",
     "occurrences",
     "pipe_utilization_columns",
+    "platform_family",
     "pmu_events",
+    "pmu_slots",
     "task_type_on",
     "unmapped_plan",
 ]

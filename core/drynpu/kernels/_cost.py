@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from attrs import evolve
+
 from drynpu.chips import Chip
 from drynpu.kernels import _pipes as pipes
+from drynpu.kernels._traffic import traffic
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import Copy, KernelCost, KernelSpec, TaskType
 
@@ -37,8 +40,15 @@ def cost(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> KernelCo
     are in the ``aic`` fields, vec and mte3 in the ``aiv`` fields, and the remaining fields are 0.
 
     ``AI_CPU``, ``DSA`` and copies have no engine; block number 1, 0 and 0.
+
+    What the engines do and move in that time is :func:`drynpu.kernels._traffic.traffic`.
     """
     tuning = tuning or Tuning()
+    timed = _timed(spec, chip, tuning)
+    return evolve(timed, **traffic(spec, chip, tuning, timed))
+
+
+def _timed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     if spec.task_type is TaskType.MEMCPY:
         return _copy(spec, chip, tuning)
     if spec.task_type is TaskType.DSA:

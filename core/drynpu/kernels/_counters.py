@@ -2,53 +2,27 @@
 Performance counters of kernels, read off their physical account.
 
 An event counts the same thing in whatever metric group it appears; a group is a choice of events in a fixed order
-(cann_msprof.md 1.8), which is also the order of ``pmu[8]`` in ffts_profile (7.4).
+(cann_msprof.md 1.8), which is also the order of the counters in a record (7.4). What a count stands for follows
+from the formula that the parser applies to it (4.2), so that the columns give back what the account says.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OptionError
-from drynpu._spelling import did_you_mean
 from drynpu.chips import Chip
+from drynpu.kernels._counting import Counts
+from drynpu.kernels._events import events_of
+from drynpu.kernels._families import custom_events, family_of, metric_group, pmu_slots
 from drynpu.kernels._table import CostTable
+from drynpu.options.profiling_options import ChipFamily
 
-__all__ = ["PMU_SLOTS", "MetricGroup", "PmuEvents", "event_codes", "pmu_events"]
+__all__ = ["PmuEvents", "event_codes", "pmu_events"]
 
-F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-
-PMU_SLOTS = 8
-"""Counters that one record holds."""
-
-_CYCLES_PER_ICACHE_REQUEST = 8.0
-"""Modelled: no source says how often a core asks. Only misses per request is shown."""
-
-
-@frozen
-class MetricGroup:
-    """Event codes of an ``aic_metrics`` group: for the cube and the vector core of split chips, and unified chips."""
-
-    cube: tuple[int, ...]
-    vector: tuple[int, ...]
-    unified: tuple[int, ...]
-
-
-_PIPES = (0x8, 0xA, 0x9, 0xB, 0xC, 0xD, 0x54, 0x55)
-
-_GROUPS: Mapping[str, MetricGroup] = MappingProxyType(
-    {
-        "PipeUtilization": MetricGroup(
-            cube=(0x416, 0x417, 0x9, 0x302, 0xC, 0x303, 0x54, 0x55), vector=_PIPES, unified=_PIPES
-        ),
-    }
-)
 
 
 @frozen(eq=False, kw_only=True)
@@ -56,8 +30,8 @@ class PmuEvents:
     """
     What the counters of each launch hold, rows in the order of the table.
 
-    ``*_total_cycles`` have shape ``[m]``, ``*_pmu`` shape ``[m, 8]`` with unused slots 0; summed over blocks.
-    Unified chips have only the ``aic`` side.
+    ``*_total_cycles`` have shape ``[m]``, ``*_pmu`` shape ``[m, pmu_slots]`` with unused slots 0; summed over
+    blocks. Unified chips have only the ``aic`` side.
     """
 
     aic_total_cycles: I64
@@ -70,17 +44,27 @@ def event_codes(metrics: str, chip: Chip) -> tuple[tuple[int, ...], tuple[int, .
     """
     Return the event codes of the cube (or unified) and of the vector core, in record order.
 
+    Parameters
+    ----------
+    metrics:
+        Name of the group as in sample.json, or ``Custom:`` and a list of events such as ``Custom:0x49,0x4a``.
+
     Raises
     ------
     OptionError
-        *metrics* is no group that can be modelled.
+        The chip has no such group, or there is no account of what it counts: the account knows the events of the
+        chip's groups and their sums, and any other count would be an invention. No 310B is modelled at all.
     """
-    group = _GROUPS.get(metrics)
-    if group is None:
-        known = ", ".join(_GROUPS)
-        problem = f"aic_metrics: no counters for {metrics!r}; available: {known}.{did_you_mean(metrics, _GROUPS)}"
-        raise OptionError([problem])
-    return (group.cube, group.vector) if chip.split else (group.unified, ())
+    family = family_of(chip)
+    group = metric_group(metrics, family)
+    if family is ChipFamily.ASCEND_310B:
+        raise OptionError([f"aic_metrics: the counters of {family.label} can be read, but are not modelled."])
+    known = events_of(family)
+    unknown = [code for code in custom_events(metrics) if code not in known.cube and code not in known.vector]
+    if unknown:
+        problem = f"aic_metrics: event(s) {_hex(unknown)} of {metrics!r} are not modelled on {family.label}"
+        raise OptionError([f"{problem}; available: {_hex(sorted(known.cube.keys() | known.vector.keys()))}."])
+    return group.cube_events, group.vector_events
 
 
 def pmu_events(costs: CostTable, metrics: str) -> PmuEvents:
@@ -88,28 +72,26 @@ def pmu_events(costs: CostTable, metrics: str) -> PmuEvents:
     Return the counters of every row of *costs* for one metric group.
 
     A pipe event is the pipe's busy time in cycles over all blocks, so that ratio = event / total cycles
-    (cann_msprof.md 4.2). ``0x416`` counts 16-bit and floating products, ``0x417`` 8-bit ones.
+    (cann_msprof.md 4.2); a bandwidth register counts the bytes of the account in the units of its formula.
 
     Raises
     ------
     OptionError
-        *metrics* is no group that can be modelled.
+        See :func:`event_codes`.
     """
     cube, vector = event_codes(metrics, costs.chip)
-    counts = _CUBE_COUNTS if costs.chip.split else _UNIFIED_COUNTS
+    family = family_of(costs.chip)
+    known, slots = events_of(family), pmu_slots(family)
     return PmuEvents(
         aic_total_cycles=costs.aic_cycles,
-        aic_pmu=_stack(costs, cube, counts),
+        aic_pmu=_stack(costs, cube, known.cube, slots),
         aiv_total_cycles=costs.aiv_cycles,
-        aiv_pmu=_stack(costs, vector, _VECTOR_COUNTS),
+        aiv_pmu=_stack(costs, vector, known.vector, slots),
     )
 
 
-Count = Callable[[CostTable], F64]
-
-
-def _stack(costs: CostTable, codes: tuple[int, ...], counts: Mapping[int, Count]) -> I64:
-    stacked = np.zeros((len(costs), PMU_SLOTS), np.int64)
+def _stack(costs: CostTable, codes: tuple[int, ...], counts: Counts, slots: int) -> I64:
+    stacked = np.zeros((len(costs), slots), np.int64)
     for slot, code in enumerate(codes):
         # A core without the unit counts nothing: the vector core has no cube, so no mac and no mte1.
         if code in counts:
@@ -117,57 +99,5 @@ def _stack(costs: CostTable, codes: tuple[int, ...], counts: Mapping[int, Count]
     return stacked
 
 
-def _on_cube(column: str) -> Count:
-    return lambda t: np.asarray(getattr(t, column) * t.chip.aic_mhz / 1000 * t.block_num)
-
-
-def _on_vector(column: str) -> Count:
-    return lambda t: np.asarray(getattr(t, column) * t.chip.aiv_mhz / 1000 * t.aiv_blocks)
-
-
-def _cube_requests(t: CostTable) -> F64:
-    return np.asarray(np.floor(t.aic_cycles / _CYCLES_PER_ICACHE_REQUEST), np.float64)
-
-
-def _vector_requests(t: CostTable) -> F64:
-    return np.asarray(np.floor(t.aiv_cycles / _CYCLES_PER_ICACHE_REQUEST), np.float64)
-
-
-_mac = _on_cube("mac_ns")
-
-_CUBE_COUNTS: Mapping[int, Count] = MappingProxyType(
-    {
-        0x416: lambda t: np.where(t.mac_int8, 0.0, _mac(t)),
-        0x417: lambda t: np.where(t.mac_int8, _mac(t), 0.0),
-        0x9: _on_cube("aic_scalar_ns"),
-        0x302: _on_cube("mte1_ns"),
-        0xC: _on_cube("aic_mte2_ns"),
-        0x303: _on_cube("fixpipe_ns"),
-        0x54: _cube_requests,
-        0x55: lambda t: _cube_requests(t) * t.aic_icache_miss_rate,
-    }
-)
-
-_VECTOR_COUNTS: Mapping[int, Count] = MappingProxyType(
-    {
-        0x8: _on_vector("vec_ns"),
-        0x9: _on_vector("aiv_scalar_ns"),
-        0xC: _on_vector("aiv_mte2_ns"),
-        0xD: _on_vector("mte3_ns"),
-        0x54: _vector_requests,
-        0x55: lambda t: _vector_requests(t) * t.aiv_icache_miss_rate,
-    }
-)
-
-_UNIFIED_COUNTS: Mapping[int, Count] = MappingProxyType(
-    {
-        0x8: _on_cube("vec_ns"),
-        0xA: _mac,
-        0x9: _on_cube("aic_scalar_ns"),
-        0xB: _on_cube("mte1_ns"),
-        0xC: _on_cube("aic_mte2_ns"),
-        0xD: _on_cube("mte3_ns"),
-        0x54: _cube_requests,
-        0x55: lambda t: _cube_requests(t) * t.aic_icache_miss_rate,
-    }
-)
+def _hex(codes: list[int]) -> str:
+    return ", ".join(f"{code:#x}" for code in codes)

@@ -17,18 +17,23 @@ from drynpu.kernels._types import DTYPES, KernelSpec, TaskType
 
 __all__ = [
     "Transfer",
+    "VectorWork",
     "cube_blocks",
     "cube_dtype",
     "duration_ns",
     "engine_ns",
     "icache_miss_rate",
     "mac_ns",
+    "missed_share",
     "pipe_ns",
+    "refetch_bytes",
     "refetch_ns",
     "scalar_ns",
     "transfer",
     "vec_ns",
     "vector_blocks",
+    "vector_lanes",
+    "vector_work",
 ]
 
 _CUBE_OPERANDS = frozenset({"FLOAT", "FLOAT16", "DT_BF16", "DOUBLE", "INT8", "UINT8"})
@@ -42,6 +47,15 @@ class Transfer:
     read_ns: float
     write_ns: float
     bus_ns: float
+
+
+@frozen
+class VectorWork:
+    """Element operations of a kernel, the data type that they are computed in, and conversions around them."""
+
+    ops: int
+    conversions: int
+    dtype: str
 
 
 def transfer(spec: KernelSpec, chip: Chip, tuning: Tuning, *, cores: int, of: int, block_bytes: int = 0) -> Transfer:
@@ -64,7 +78,7 @@ def transfer(spec: KernelSpec, chip: Chip, tuning: Tuning, *, cores: int, of: in
     # A cache slower than the memory behind it would be passed by.
     l2_read = min(memory_read, read / (chip.l2_read_gbs * share * tuning.l2_efficiency))
     l2_write = min(memory_write, written / (chip.l2_write_gbs * share * tuning.l2_efficiency))
-    from_memory = _missed(spec.bytes_read + spec.bytes_written, chip.l2_bytes, tuning)
+    from_memory = missed_share(spec, chip, tuning)
     from_l2 = 1 - from_memory
     bus_memory = memory_read + memory_write + tuning.turnaround * min(read, written) / memory
     return Transfer(
@@ -79,9 +93,10 @@ def _spread(work: float, cores: int, block: int) -> float:
     return max(work, cores * min(work, block))
 
 
-def _missed(footprint: int, l2_bytes: int, tuning: Tuning) -> float:
+def missed_share(spec: KernelSpec, chip: Chip, tuning: Tuning) -> float:
     """Return the share of the traffic that L2 does not serve."""
-    warm, cold = tuning.l2_warm_share * l2_bytes, tuning.l2_cold_share * l2_bytes
+    footprint = spec.bytes_read + spec.bytes_written
+    warm, cold = tuning.l2_warm_share * chip.l2_bytes, tuning.l2_cold_share * chip.l2_bytes
     return min(max((footprint - warm) / (cold - warm), 0.0), 1.0)
 
 
@@ -120,37 +135,50 @@ def mac_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
 
 def refetch_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int) -> float:
     """Return the time to bring both operands of every output tile from L2 into the cores."""
+    rate = chip.l2_read_gbs * blocks / chip.cube_cores * tuning.refetch_efficiency
+    return refetch_bytes(spec, tuning) / rate
+
+
+def refetch_bytes(spec: KernelSpec, tuning: Tuning) -> float:
+    """Return the bytes of both operands of every output tile."""
     tile = (tuning.tile_m + tuning.tile_n) / (2 * tuning.tile_m * tuning.tile_n)
-    operand_bytes = spec.cube_flops * tile * DTYPES[cube_dtype(spec)].size_bytes
-    return operand_bytes / (chip.l2_read_gbs * blocks / chip.cube_cores * tuning.refetch_efficiency)
+    return spec.cube_flops * tile * DTYPES[cube_dtype(spec)].size_bytes
 
 
 def vec_ns(spec: KernelSpec, chip: Chip, tuning: Tuning, *, cores: int, block_ops: int = 0) -> float:
+    """Return the time of the vector pipe on *cores* vector cores."""
+    work = vector_work(spec)
+    lanes = vector_lanes(work.dtype, chip, tuning)
+    done = _spread(work.ops + work.conversions, cores, block_ops)
+    return done / (lanes * chip.aiv_mhz / 1000 * cores * tuning.vector_efficiency)
+
+
+def vector_work(spec: KernelSpec) -> VectorWork:
     """
-    Return the time of the vector pipe on *cores* vector cores.
+    Return what the vector units have to do.
 
     A task without a cube computes its products there as well. BF16 is converted to 32 bit and back, one
     operation per element moved.
     """
     ops = spec.vector_ops + (0 if spec.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC} else spec.cube_flops)
     dtype = _vector_dtype(spec)
-    if dtype == "DT_BF16" and ops:
-        ops += (spec.bytes_read + spec.bytes_written) // 2
-    lanes = chip.vector_lanes_16bit * _lane_share(dtype, tuning)
-    return _spread(ops, cores, block_ops) / (lanes * chip.aiv_mhz / 1000 * cores * tuning.vector_efficiency)
+    if dtype != "DT_BF16":
+        return VectorWork(ops, 0, dtype)
+    return VectorWork(ops, (spec.bytes_read + spec.bytes_written) // 2 if ops else 0, "FLOAT")
+
+
+def vector_lanes(dtype: str, chip: Chip, tuning: Tuning) -> float:
+    """Return the elements of *dtype* that one vector core computes per cycle."""
+    size = DTYPES[dtype].size_bytes
+    if size > DTYPES["FLOAT"].size_bytes:
+        return chip.vector_lanes_16bit * tuning.wide_lanes_share
+    return chip.vector_lanes_16bit * (0.5 if size == DTYPES["FLOAT"].size_bytes else 1.0)
 
 
 def _vector_dtype(spec: KernelSpec) -> str:
     tensors = (*spec.inputs, *spec.outputs)
     floating = next((t.dtype for t in tensors if t.dtype in _FLOATING), None)
     return floating or next((t.dtype for t in tensors), "FLOAT")
-
-
-def _lane_share(dtype: str, tuning: Tuning) -> float:
-    computed_in = "FLOAT" if dtype == "DT_BF16" else dtype
-    if DTYPES[computed_in].size_bytes > DTYPES["FLOAT"].size_bytes:
-        return tuning.wide_lanes_share
-    return 0.5 if DTYPES[computed_in].size_bytes == DTYPES["FLOAT"].size_bytes else 1.0
 
 
 def pipe_ns(busy_ns: float, engine: float, tuning: Tuning) -> float:

@@ -46,6 +46,33 @@ class CostTable:
     aiv_mte2_ns: F64
     mte3_ns: F64
     aiv_icache_miss_rate: F64
+    vec_bankgroup_ns: F64
+    vec_bank_ns: F64
+    vec_resource_ns: F64
+    cube_float_ops: I64
+    cube_int8_ops: I64
+    l0_read_bytes: I64
+    l0c_cube_bytes: I64
+    gm_to_l1_bytes: I64
+    l1_to_l0a_bytes: I64
+    l1_to_l0b_bytes: I64
+    l0c_to_gm_bytes: I64
+    l0c_to_ub_bytes: I64
+    aic_main_read_bytes: I64
+    aic_main_write_bytes: I64
+    vec_fp32_cycles: I64
+    vec_fp16_cycles: I64
+    vec_int32_cycles: I64
+    vec_misc_cycles: I64
+    gm_to_ub_bytes: I64
+    ub_to_gm_bytes: I64
+    ub_vector_read_bytes: I64
+    ub_vector_write_bytes: I64
+    ub_scalar_read_bytes: I64
+    ub_scalar_write_bytes: I64
+    aiv_main_read_bytes: I64
+    aiv_main_write_bytes: I64
+    l2_victim_share: F64
     aiv_blocks: I64
     """Vector blocks: ``mix_block_num`` for MIX_AIC, else ``block_num``."""
     mac_int8: npt.NDArray[np.bool_]

@@ -203,6 +203,10 @@ class KernelCost:
     Identities (device_and_cost_model.md 3.1): ``aic_cycles = aic_time_ns * aic_mhz/1000 * block_num``;
     each pipe time lies in [0, engine time]; ``duration_ns`` is at least every engine time.
     Unified chips have one engine, whose time stands in both ``aic_time_ns`` and ``aiv_time_ns`` (see ``cost``).
+
+    Work and bytes are summed over the blocks; noise on the times of a launch changes none of them. Bytes are named
+    by the way they go (GM is what lies behind L2); ``*_main_*`` is the part of a core's traffic that L2 misses, in
+    whole lines of 128 bytes. Unified chips have theirs in the ``aic_main`` fields.
     """
 
     duration_ns: float
@@ -221,3 +225,40 @@ class KernelCost:
     aiv_mte2_ns: float = 0.0
     mte3_ns: float = 0.0
     aiv_icache_miss_rate: float = 0.0
+    vec_bankgroup_ns: float = 0.0
+    """Part of ``vec_ns`` in which vector instructions wait for a bank group; likewise the two below."""
+    vec_bank_ns: float = 0.0
+    vec_resource_ns: float = 0.0
+    cube_float_ops: int = 0
+    """Products of 16x16x16 of floating operands, 8192 operations each (of whatever width)."""
+    cube_int8_ops: int = 0
+    """Products of 16x32x16 of 8-bit operands, 16384 operations each."""
+    l0_read_bytes: int = 0
+    """What the cube reads from L0A; it reads as much from L0B."""
+    l0c_cube_bytes: int = 0
+    """What the cube writes to L0C; it reads as much to add to."""
+    gm_to_l1_bytes: int = 0
+    l1_to_l0a_bytes: int = 0
+    l1_to_l0b_bytes: int = 0
+    l0c_to_gm_bytes: int = 0
+    """Split chips: results leave by fixpipe."""
+    l0c_to_ub_bytes: int = 0
+    """Unified chips: results leave through the vector unit."""
+    aic_main_read_bytes: int = 0
+    aic_main_write_bytes: int = 0
+    vec_fp32_cycles: int = 0
+    """Cycles in which vector units compute in 32-bit floating point; likewise the three below."""
+    vec_fp16_cycles: int = 0
+    vec_int32_cycles: int = 0
+    vec_misc_cycles: int = 0
+    """Everything else: other widths, and conversions."""
+    gm_to_ub_bytes: int = 0
+    ub_to_gm_bytes: int = 0
+    ub_vector_read_bytes: int = 0
+    ub_vector_write_bytes: int = 0
+    ub_scalar_read_bytes: int = 0
+    ub_scalar_write_bytes: int = 0
+    aiv_main_read_bytes: int = 0
+    aiv_main_write_bytes: int = 0
+    l2_victim_share: float = 0.0
+    """Misses that push another line out of L2, per miss."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.chips import Chip
-from drynpu.kernels import TaskType, event_codes, pmu_events
+from drynpu.kernels import PMU_SLOTS, TaskType, event_codes, family_of, pmu_events, pmu_slots
 from drynpu.options import Level, MetricGroup, ProfilingRequest
 from drynpu.raw import StarsFunction, family, pack_stars_header
 from drynpu.session._host_records import task_numbers
@@ -29,16 +29,24 @@ _CORE_AIV = 1
 _COUNTED = (TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV)
 
 
-def metric_name(request: ProfilingRequest) -> str | None:
-    """Return the metric group that is recorded, None when counters are off or the group is not modelled."""
-    if request.level in (Level.NONE, Level.L0) or not isinstance(request.aic_metrics, MetricGroup):
+def metric_name(request: ProfilingRequest, chip: Chip) -> str | None:
+    """
+    Return the metric group that is recorded, None when counters are off or the group is not modelled.
+
+    The counters of the 950 are modelled, but ten of them do not fit into the record written here.
+    """
+    if (
+        pmu_slots(family_of(chip)) > PMU_SLOTS
+        or request.level in (Level.NONE, Level.L0)
+        or not isinstance(request.aic_metrics, MetricGroup)
+    ):
         return None
     return METRIC_NAMES.get(request.aic_metrics)
 
 
 def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
     """Return the ``ffts_profile`` records of all kernels that run on AI cores; empty without a metric group."""
-    metrics = metric_name(request)
+    metrics = metric_name(request, simulation.costs.chip)
     if metrics is None or not simulation.task_types:
         return {}
     kind = np.array([_COUNTED.index(of) if of in _COUNTED else -1 for of in simulation.task_types])
@@ -77,7 +85,7 @@ def _context(simulation: Simulation, launches: I64, device_cntvct: int) -> Recor
 
 def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, str]:
     """Return the entries of sample.json that tell a reader which events the counters are."""
-    metrics = metric_name(request)
+    metrics = metric_name(request, chip)
     if metrics is None:
         return {
             "ai_core_profiling": "off",

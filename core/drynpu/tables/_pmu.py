@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
+from attrs import field, frozen
 
-from drynpu.kernels import CoreCounters, pipe_utilization_columns
+from drynpu._errors import OptionError
+from drynpu.kernels import CoreCounters, metric_column_names, metric_columns, platform_family
+from drynpu.options.profiling_options import ChipFamily
 from drynpu.tables._columns import I64
 
-__all__ = ["CUBE_EVENTS", "PIPE_EVENTS", "CoreFacts", "Measured", "parse_events", "pipe_utilization"]
+__all__ = [
+    "CUBE_EVENTS",
+    "PIPE_EVENTS",
+    "CoreFacts",
+    "Measured",
+    "counter_columns",
+    "decodable",
+    "parse_events",
+    "pipe_utilization",
+]
 
 PIPE_EVENTS = (0x8, 0xA, 0x9, 0xB, 0xC, 0xD, 0x54, 0x55)
 CUBE_EVENTS = (0x416, 0x417, 0x9, 0x302, 0xC, 0x303, 0x54, 0x55)
@@ -30,6 +41,12 @@ class CoreFacts:
     """Whether cube and vector cores are separate (A2, A3, 950)."""
     aic_events: tuple[int, ...]
     aiv_events: tuple[int, ...]
+    family: ChipFamily = field()
+    """Whose formulas and columns apply; by ``split`` alone A2/A3 or the 910."""
+
+    @family.default
+    def _family_by_split(self) -> ChipFamily:
+        return platform_family("", split=self.split)
 
     @property
     def complete(self) -> bool:
@@ -59,11 +76,30 @@ def parse_events(text: object, default: tuple[int, ...]) -> tuple[int, ...]:
         return default
 
 
-def pipe_utilization(measured: Measured, facts: CoreFacts) -> dict[str, npt.NDArray[np.generic]]:
-    """
-    Return the PipeUtilization columns in the order of op_summary, everything but cycles with three decimals.
+def decodable(metrics: str, facts: CoreFacts) -> bool:
+    """Return whether a metric group, or a ``Custom:`` list of events, has columns on this device."""
+    try:
+        metric_column_names(metrics, facts.family)
+    except OptionError:
+        return False
+    return facts.complete
 
-    A half that did not run is 0; ``memory_bound`` of the unified chips is NaN where it is ``N/A``.
+
+def pipe_utilization(measured: Measured, facts: CoreFacts) -> dict[str, npt.NDArray[np.generic]]:
+    """Return the PipeUtilization columns; see :func:`counter_columns`."""
+    return counter_columns("PipeUtilization", measured, facts)
+
+
+def counter_columns(metrics: str, measured: Measured, facts: CoreFacts) -> dict[str, npt.NDArray[np.generic]]:
+    """
+    Return the columns of a metric group in the order of op_summary, everything but cycles with three decimals.
+
+    A half that did not run is 0; NaN is ``N/A`` (:func:`drynpu.kernels.metric_columns`).
+
+    Raises
+    ------
+    OptionError
+        The family of the device has no group *metrics*.
     """
     slots = measured.pmu.shape[2]
 
@@ -74,10 +110,10 @@ def pipe_utilization(measured: Measured, facts: CoreFacts) -> dict[str, npt.NDAr
         halves = [(measured.cycles[:, half], measured.pmu[:, half], measured.blocks[:, half]) for half in (0, 1)]
         cube = core(*halves[0], facts.aic_mhz, facts.aic_cores, facts.aic_events)
         vector = core(*halves[1], facts.aiv_mhz, facts.aiv_cores, facts.aiv_events)
-        columns = pipe_utilization_columns(cube, vector, measured.duration_us)
+        columns = metric_columns(metrics, cube, vector, measured.duration_us, facts.family)
     else:
         # One kind of core runs everything: whichever half a record names, it counted the same core.
         sums = measured.cycles.sum(axis=1), measured.pmu.sum(axis=1), measured.blocks.max(axis=1)
         only = core(*sums, facts.aic_mhz, facts.aic_cores, facts.aic_events)
-        columns = pipe_utilization_columns(only, None, measured.duration_us)
+        columns = metric_columns(metrics, only, None, measured.duration_us, facts.family)
     return {n: v if v.dtype.kind == "i" else np.round(v.astype(np.float64), _DECIMALS) for n, v in columns.items()}

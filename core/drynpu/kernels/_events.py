@@ -1,0 +1,167 @@
+"""
+What each event counts, as a function of the account of a kernel.
+
+Names of the events: Ascend/msprof ``ai_core_config.py``. Modelled by assumption, where only the sum is known: reads
+of L2 are split evenly over its two channels; 16-bit floating point is all counted in 128 lanes (0x4c), none in 64
+(0x4d); nothing goes from L0C to L1 (0x206).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from attrs import frozen
+
+from drynpu.kernels._counting import (
+    CUBE,
+    UNIFIED,
+    VECTOR,
+    Core,
+    Count,
+    Counts,
+    moved,
+    never,
+    products,
+    registers,
+    vector_cycles,
+)
+from drynpu.kernels._events_950 import CUBE_EVENTS_950, VECTOR_EVENTS_950
+from drynpu.kernels._families import is_split
+from drynpu.kernels._registers import BITS_PER_COUNT
+from drynpu.options.profiling_options import ChipFamily
+
+__all__ = ["Events", "events_of"]
+
+# MemoryAccess of A2/A3 counts these in KB of its own (cann_msprof.md 4.2), which rules there. 0x32 is also
+# l1_write_bw, for which the parser takes half of that: on A2/A3 that column shows half of what enters L1.
+_BYTES_A2 = {0x32: 256, 0x3D: 128, 0x3E: 128, 0x20C: 128}
+
+# Requests of both directions, from those of each.
+_SUMS = {
+    0x11: (0xF, 0x10),
+    0x14: (0x12, 0x13),
+    0x17: (0x15, 0x16),
+    0x1D: (0x1B, 0x1C),
+    0x23: (0x21, 0x22),
+    0x2B: (0x27, 0x28, 0x29, 0x2A),
+    0x33: (0x31, 0x32),
+    0x39: (0x37, 0x38),
+    0x3F: (0x3D, 0x3E),
+    0x45: (0x43, 0x44),
+}
+
+
+@frozen(kw_only=True)
+class Events:
+    """The events of each kind of core that the account knows, by code; unified chips have only ``cube`` ones."""
+
+    cube: Counts
+    vector: Counts
+
+
+@functools.cache
+def events_of(family: ChipFamily) -> Events:
+    """Return what the account knows about the events of a family."""
+    if family is ChipFamily.ASCEND_950:
+        return Events(cube=CUBE_EVENTS_950, vector=VECTOR_EVENTS_950)
+    if not is_split(family):
+        return Events(cube=_with_sums(_common(UNIFIED) | _cube(UNIFIED, {}) | _vector(UNIFIED, {})), vector={})
+    cube = _common(CUBE) | _cache(CUBE) | _cube(CUBE, _BYTES_A2)
+    vector = _common(VECTOR) | _cache(VECTOR) | _vector(VECTOR, _BYTES_A2)
+    return Events(
+        cube=_with_sums(cube | {0x206: never, 0x20C: moved(_BYTES_A2[0x20C], "l0c_to_gm_bytes")}),
+        vector=_with_sums(vector),
+    )
+
+
+def _with_sums(counts: dict[int, Count]) -> Counts:
+    def both(parts: tuple[Count, ...]) -> Count:
+        return lambda t: sum((np.rint(part(t)) for part in parts), np.zeros(len(t)))
+
+    known = {code: tuple(counts[part] for part in of if part in counts) for code, of in _SUMS.items()}
+    return MappingProxyType(counts | {code: both(parts) for code, parts in known.items() if parts})
+
+
+def _common(core: Core) -> dict[int, Count]:
+    """Return the events that every kind of core has."""
+    l2, main = BITS_PER_COUNT[0xF] / 8, BITS_PER_COUNT[0x12] / 8
+    return {
+        0x9: core.busy(core.scalar),
+        0xC: core.busy(core.mte2),
+        0x54: core.icache_requests,
+        0x55: core.icache_misses,
+        0xF: moved(l2, *core.inflow),
+        0x10: moved(l2, *core.outflow),
+        0x12: moved(main, f"{core.side}_main_read_bytes"),
+        0x13: moved(main, f"{core.side}_main_write_bytes"),
+    }
+
+
+def _cache(core: Core) -> dict[int, Count]:
+    """Return the events of the L2 cache; the first channel has the odd line."""
+    hits, misses = core.hits("read"), core.misses("read")
+    return {
+        0x500: core.hits("write"),
+        0x502: core.misses("write"),
+        0x504: lambda t: np.ceil(hits(t) / 2),
+        0x506: lambda t: np.ceil(misses(t) / 2),
+        0x508: lambda t: np.floor(hits(t) / 2),
+        0x50A: lambda t: np.floor(misses(t) / 2),
+        0x50C: core.misses("write"),
+        0x50D: lambda t: np.ceil(misses(t) / 2),
+        0x50E: lambda t: np.floor(misses(t) / 2),
+    }
+
+
+def _cube(core: Core, size: Mapping[int, int]) -> dict[int, Count]:
+    mac = core.busy("mac_ns")
+    columns = {
+        0x31: ("l1_to_l0a_bytes", "l1_to_l0b_bytes"),
+        0x32: ("gm_to_l1_bytes",),
+        0x1B: ("l0_read_bytes",),
+        0x1C: ("l1_to_l0a_bytes",),
+        0x21: ("l0_read_bytes",),
+        0x22: ("l1_to_l0b_bytes",),
+        0x27: ("l0c_to_ub_bytes",),
+        0x28: ("l0c_cube_bytes",),
+        0x2A: ("l0c_cube_bytes",),
+    }
+    return {
+        0xA: mac,
+        0xB: core.busy("mte1_ns"),
+        0x302: core.busy("mte1_ns"),
+        0x303: core.busy("fixpipe_ns"),
+        0x416: lambda t: np.where(t.mac_int8, 0.0, mac(t)),
+        0x417: lambda t: np.where(t.mac_int8, mac(t), 0.0),
+        0x49: products(core, "cube_float_ops"),
+        0x4A: products(core, "cube_int8_ops"),
+        0x29: never,
+    } | registers(BITS_PER_COUNT, columns, size)
+
+
+def _vector(core: Core, size: Mapping[int, int]) -> dict[int, Count]:
+    columns = {
+        0x15: ("ub_vector_read_bytes", "ub_scalar_read_bytes", "ub_to_gm_bytes"),
+        0x16: ("ub_vector_write_bytes", "ub_scalar_write_bytes", "gm_to_ub_bytes", "l0c_to_ub_bytes"),
+        0x37: ("ub_scalar_read_bytes",),
+        0x38: ("ub_scalar_write_bytes",),
+        0x3D: ("ub_to_gm_bytes",),
+        0x3E: ("gm_to_ub_bytes",),
+        0x43: ("ub_vector_read_bytes",),
+        0x44: ("ub_vector_write_bytes",),
+    }
+    return {
+        0x8: core.busy("vec_ns"),
+        0xD: core.busy("mte3_ns"),
+        0x4B: vector_cycles(core, "vec_fp32_cycles"),
+        0x4C: vector_cycles(core, "vec_fp16_cycles"),
+        0x4D: never,
+        0x4E: vector_cycles(core, "vec_int32_cycles"),
+        0x4F: vector_cycles(core, "vec_misc_cycles"),
+        0x64: core.busy("vec_bankgroup_ns"),
+        0x65: core.busy("vec_bank_ns"),
+        0x66: core.busy("vec_resource_ns"),
+    } | registers(BITS_PER_COUNT, columns, size)
