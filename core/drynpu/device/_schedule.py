@@ -64,10 +64,15 @@ class Dispatches:
 
 @frozen(eq=False, kw_only=True)
 class Launches:
-    """Kernels in host order, grouped by dispatch, shape ``[m]``."""
+    """
+    Kernels in host order, grouped by dispatch, shape ``[m]``.
+
+    ``node_ns`` is what the host takes to launch each, at least the cost of one kernel; None: that cost for all.
+    """
 
     stream: I64
     duration_ticks: I64
+    node_ns: I64 | None = None
 
 
 @frozen(eq=False, kw_only=True)
@@ -125,6 +130,9 @@ class _Scheduler:
     tick_ns: float
     base_ns: int
     offsets: I64
+    node_ns: I64
+    node_before_ns: I64
+    node_total_ns: I64
     base_start_ns: I64
     cost_ns: I64
     out: dict[str, I64]
@@ -150,7 +158,8 @@ class _Scheduler:
         enqueue_start = start + (ahead * fits).astype(np.int64)
         enqueue_end = start + ((ahead + c.enqueue_ns) * fits).astype(np.int64)
         count = d.launches[rows]
-        busy = np.where(count > 0, c.dequeue_ns + c.api_ns + count * c.node_ns, 0)
+        nodes = self.node_total_ns[rows]
+        busy = np.where(count > 0, c.dequeue_ns + c.api_ns + nodes, 0)
         launching = np.flatnonzero(count > 0)
         dequeue = enqueue_end.copy()
         dequeue[launching] = fifo(enqueue_end[launching], busy[launching], self.state.dequeue_free_ns)
@@ -163,7 +172,7 @@ class _Scheduler:
             ("dequeue_start_ns", dequeue),
             ("dequeue_end_ns", dequeue + busy),
             ("api_start_ns", api_start),
-            ("api_end_ns", api_start + c.api_ns + count * c.node_ns),
+            ("api_end_ns", api_start + c.api_ns + nodes),
         ):
             self.out[name][rows] = value
 
@@ -173,14 +182,15 @@ class _Scheduler:
             return
         c = self.costs
         owner = np.repeat(np.arange(first, last + 1), self.dispatches.launches[first : last + 1])
-        position = np.arange(rows.start, rows.stop) - self.offsets[owner]
-        node = self.out["api_start_ns"][owner] + c.api_ns // 2 + position * c.node_ns
+        own = self.node_ns[rows]
+        node = self.out["api_start_ns"][owner] + c.api_ns // 2 + self.node_before_ns[rows]
         runtime = node + (c.node_ns - c.runtime_ns) // 2
+        launched = runtime + c.runtime_ns + own - c.node_ns
         self.out["node_start_ns"][rows] = node
-        self.out["node_end_ns"][rows] = node + c.node_ns - 1
+        self.out["node_end_ns"][rows] = node + own - 1
         self.out["runtime_start_ns"][rows] = runtime
-        self.out["runtime_end_ns"][rows] = runtime + c.runtime_ns
-        arrival = np.ceil((runtime + c.runtime_ns - self.base_ns) / self.tick_ns).astype(np.int64)
+        self.out["runtime_end_ns"][rows] = launched
+        arrival = np.ceil((launched - self.base_ns) / self.tick_ns).astype(np.int64)
         streams, ticks = self.launches.stream[rows], self.launches.duration_ticks[rows]
         for stream in np.unique(streams).tolist():
             on = np.flatnonzero(streams == stream)
@@ -244,6 +254,9 @@ def schedule(
     """
     measured = dispatches.end_ns - dispatches.start_ns
     cost = _cost(dispatches, costs) if clock is Clock.PROJECTED else measured
+    offsets = np.concatenate(([0], np.cumsum(dispatches.launches)))
+    node = np.full(len(launches.stream), costs.node_ns) if launches.node_ns is None else launches.node_ns
+    through = np.concatenate(([0], np.cumsum(node)))
     scheduler = _Scheduler(
         dispatches=dispatches,
         launches=launches,
@@ -251,7 +264,10 @@ def schedule(
         clock=clock,
         tick_ns=tick_ns,
         base_ns=base_ns,
-        offsets=np.concatenate(([0], np.cumsum(dispatches.launches))),
+        offsets=offsets,
+        node_ns=node,
+        node_before_ns=through[:-1] - np.repeat(through[offsets[:-1]], dispatches.launches),
+        node_total_ns=through[offsets[1:]] - through[offsets[:-1]],
         # What the dispatches before took is replaced by what they cost.
         base_start_ns=dispatches.start_ns - (np.cumsum(measured) - measured) + (np.cumsum(cost) - cost),
         cost_ns=cost,

@@ -64,9 +64,31 @@ class Collective:
     """
     One communication operator issued by this rank.
 
-    ``kind`` is the HCCL operator, e.g. ``allReduce``, ``allGather``, ``reduceScatter``, ``broadcast``, ``alltoall``,
-    ``send``, ``receive``; ``ranks`` are the global ranks of the group, ``peer`` the other side of send and receive.
-    ``size_bytes`` is the payload of this rank. ``wait_ns`` is how much later the slowest rank arrived.
+    Attributes
+    ----------
+    kind:
+        The HCCL operator (``drynpu.device.collectives.KINDS``): ``allReduce``, ``allGather``, ``send``, ...
+    start_ns, end_ns:
+        The measured call; ``end_ns`` None: nothing of the host timeline belongs to it. On the projected clock what
+        lies between is replaced by the cost of a dispatch, so no operator that launches may lie in it.
+    group:
+        Name of the communication group, the same on all its ranks; shown as its 64-bit id, as the vendor does.
+    ranks, rank:
+        Global ranks of the group in order of group rank; that of this device.
+    size_bytes, peer:
+        As in ``drynpu.device.collectives.CollectiveRequest``.
+    dtype, count:
+        GE name of the data type (``FLOAT``, ``DT_BF16``), number of elements.
+    algorithm:
+        Shown instead of the algorithm that the model takes; ``""`` leaves it.
+    stream:
+        The stream it was issued on, whose earlier work it waits for; None: the thread's current stream.
+    wait_ns:
+        How much later than this rank the slowest one arrived.
+    blocking:
+        Whether later work of that stream waits for it.
+    event:
+        A number under which a later ``WAIT_EVENT`` or ``SYNCHRONIZE_EVENT`` mark waits for it; None: none.
     """
 
     kind: str
@@ -82,6 +104,9 @@ class Collective:
     algorithm: str = ""
     stream: int | None = None
     wait_ns: int = 0
+    blocking: bool = True
+    event: int | None = None
+    end_ns: int | None = None
 
 
 class TxKind(enum.Enum):
@@ -113,9 +138,14 @@ class TxMark:
 
 @frozen(kw_only=True)
 class DatasetEvent:
-    """One event of the data preprocessing queue: what happened (``action``), where, and how much was buffered."""
+    """
+    One event of the data preprocessing queue: what happened (``action``), where, and how much was buffered.
+
+    ``duration_ns`` is how long taking the data lasted, where that is known: the get-next of an iteration.
+    """
 
     time_ns: int
     action: str
     source: str
     buffered: int
+    duration_ns: int = 0

@@ -123,8 +123,10 @@ def write_recording(
         marks=recording.marks,
         streams=recording.streams,
         live_before_bytes=recording.live_before_bytes,
+        collectives=recording.collectives,
     )
-    launching = int(recording.operators.thread.max(initial=target.pid)) + 1
+    calling = [target.pid, *(of.thread for of in recording.collectives)]
+    launching = max(int(recording.operators.thread.max(initial=0)), *calling) + 1
     if target.host_data:
         write_framework(
             target.directory / "FRAMEWORK",

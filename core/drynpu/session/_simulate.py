@@ -11,7 +11,6 @@ from drynpu.device import (
     Clock,
     Dispatches,
     HostCosts,
-    Launches,
     Mark,
     MemoryTimeline,
     Schedule,
@@ -20,6 +19,14 @@ from drynpu.device import (
     schedule,
 )
 from drynpu.kernels import Allocations, CostTable, Operators, TaskType, jitter, occurrences, task_type_on
+from drynpu.session._collectives import (
+    CollectiveTimes,
+    host_rows,
+    merge_launches,
+    prepare_collectives,
+    separate,
+)
+from drynpu.session._inputs import Collective
 from drynpu.session._lower import Lowered
 
 __all__ = ["DEFAULT_STREAM", "HostMark", "Simulation", "simulate"]
@@ -68,6 +75,8 @@ class Simulation:
     op_start_ns: I64
     op_end_ns: I64
     memory: MemoryTimeline
+    collectives: CollectiveTimes
+    """Beside the launch columns, which are of operators alone."""
     warp_from_ns: I64 = field(repr=False)
     warp_to_ns: I64 = field(repr=False)
 
@@ -90,6 +99,7 @@ def simulate(
     marks: tuple[HostMark, ...] = (),
     streams: tuple[tuple[int, int, int], ...] = (),
     live_before_bytes: int = 0,
+    collectives: tuple[Collective, ...] = (),
 ) -> Simulation:
     """
     Put a recording on the device.
@@ -106,19 +116,32 @@ def simulate(
         Stream switches ``(time_ns, thread, stream)`` in time order.
     live_before_bytes:
         Device memory held when the recording began.
+    collectives:
+        Communication operators, on streams of their groups beside those of the operators.
+
+    Raises
+    ------
+    OptionError
+        A collective cannot be.
     """
     costs = CostTable.build(lowered.kernels, chip)
     factor = jitter(lowered.launch_kernel, occurrences(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
     duration = costs.duration_ns[lowered.launch_kernel] * factor
     ticks = np.maximum(1, np.ceil(duration / chip.tick_ns)).astype(np.int64)
-    op_stream = _streams(operators, lowered.dispatch_op, streams)
-    dispatches, rows = _dispatches(operators, lowered, marks, op_stream)
-    launches = Launches(stream=op_stream[lowered.launch_dispatch], duration_ticks=ticks)
-    plan = schedule(dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns)
+    ops = lowered.dispatch_op
+    op_stream = _streams(operators.start_ns[ops], operators.thread[ops], streams)
+    used = np.concatenate([op_stream, [DEFAULT_STREAM], [mark.stream for mark in marks]]).astype(np.int64)
+    work = prepare_collectives(collectives, chip, lambda time, thread: _streams(time, thread, streams), used)
+    dispatches, order = _dispatches(operators, lowered, marks, op_stream, host_rows(work))
+    rows = np.flatnonzero(order < len(ops))
+    launches, own = merge_launches(lowered, op_stream[lowered.launch_dispatch], ticks, work, dispatches, order)
+    whole = schedule(dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns)
+    plan, times = separate(whole, own, work, np.flatnonzero((dispatches.launches > 0) & (order >= len(ops))))
     warp_from = np.stack([dispatches.start_ns, dispatches.end_ns], 1).ravel()
     warp_to = np.stack([plan.start_ns, plan.end_ns], 1).ravel()
     warp_from, warp_to = _anchor(warp_from, warp_to, begin_ns)
-    kernel_end = int((plan.kernel_start_ticks + ticks).max(initial=0) * chip.tick_ns) + base_ns + 1
+    last_tick = max(int((plan.kernel_start_ticks + ticks).max(initial=0)), times.end_ticks)
+    kernel_end = int(last_tick * chip.tick_ns) + base_ns + 1
     host_end = max(
         int(_warp(np.array([end_ns]), warp_from, warp_to)[0]),
         int(plan.dequeue_end_ns.max(initial=0)),
@@ -136,20 +159,19 @@ def simulate(
         rows=rows,
         factor=factor,
         kernel_ticks=ticks,
-        stream=launches.stream,
+        stream=op_stream[lowered.launch_dispatch],
         op_start_ns=_warp(operators.start_ns, warp_from, warp_to),
         op_end_ns=_warp(operators.end_ns, warp_from, warp_to),
         memory=_memory(operators, allocations, lowered, live_before_bytes),
+        collectives=times,
         warp_from_ns=warp_from,
         warp_to_ns=warp_to,
     )
 
 
-def _streams(operators: Operators, dispatch_op: I64, switches: tuple[tuple[int, int, int], ...]) -> I64:
-    """Return the stream of every dispatching operator: the last switch of its thread before it."""
-    stream = np.full(len(dispatch_op), DEFAULT_STREAM, np.int64)
-    times = operators.start_ns[dispatch_op]
-    threads = operators.thread[dispatch_op]
+def _streams(times: I64, threads: I64, switches: tuple[tuple[int, int, int], ...]) -> I64:
+    """Return the current stream of each thread at each time: that of its last switch before."""
+    stream = np.full(len(times), DEFAULT_STREAM, np.int64)
     for thread in {switch[1] for switch in switches}:
         own = np.array([(time, to) for time, of, to in switches if of == thread], np.int64)
         rows = np.flatnonzero(threads == thread)
@@ -159,23 +181,31 @@ def _streams(operators: Operators, dispatch_op: I64, switches: tuple[tuple[int, 
 
 
 def _dispatches(
-    operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64
+    operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64, further: dict[str, I64]
 ) -> tuple[Dispatches, I64]:
-    """Merge operators that launch and host marks into one host order; intervals are made disjoint."""
+    """
+    Merge operators that launch, host marks and *further* rows into one host order; intervals are made disjoint.
+
+    The second result tells for each row of the order which row it was: operators first, then marks, then the rest.
+    """
     op = lowered.dispatch_op
     waits = np.array([p.synchronizes for p in lowered.plans] or [False])[lowered.dispatch_plan]
     aclnn = np.array([p.api.startswith("aclnn") for p in lowered.plans] or [False])[lowered.dispatch_plan]
     count = np.bincount(lowered.launch_dispatch, minlength=len(op))
-    start = np.concatenate([operators.start_ns[op], np.array([m.time_ns for m in marks], np.int64)])
-    end = np.concatenate([operators.end_ns[op], np.array([max(m.until_ns, m.time_ns) for m in marks], np.int64)])
+    until = np.array([max(m.until_ns, m.time_ns) for m in marks], np.int64)
+    start = np.concatenate([operators.start_ns[op], np.array([m.time_ns for m in marks], np.int64), further["start"]])
+    end = np.concatenate([operators.end_ns[op], until, further["end"]])
     none = np.zeros(len(op), np.int64)
+    rest = len(marks) + len(further["start"])
     columns = {
-        "mark": np.concatenate([np.where(waits, int(Mark.WAIT_STREAM), 0), [int(m.mark) for m in marks]]),
-        "launches": np.concatenate([count, np.zeros(len(marks), np.int64)]),
-        "workspace": np.concatenate([aclnn, np.zeros(len(marks), bool)]),
-        "stream": np.concatenate([op_stream, [m.stream for m in marks]]),
-        "event": np.concatenate([none, [m.event for m in marks]]),
-        "thread": np.concatenate([operators.thread[op], [m.thread for m in marks]]),
+        "mark": np.concatenate(
+            [np.where(waits, int(Mark.WAIT_STREAM), 0), [int(m.mark) for m in marks], further["mark"]]
+        ),
+        "launches": np.concatenate([count, np.zeros(len(marks), np.int64), further["launches"]]),
+        "workspace": np.concatenate([aclnn, np.zeros(rest, bool)]),
+        "stream": np.concatenate([op_stream, [m.stream for m in marks], further["stream"]]),
+        "event": np.concatenate([none, [m.event for m in marks], further["event"]]),
+        "thread": np.concatenate([operators.thread[op], [m.thread for m in marks], further["thread"]]),
     }
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]
@@ -184,7 +214,6 @@ def _dispatches(
     start = np.maximum(start, covered)
     end = np.maximum(end, start)
     merged = {name: values[order] for name, values in columns.items()}
-    rows = np.flatnonzero(order < len(op))
     return (
         Dispatches(
             start_ns=start,
@@ -196,7 +225,7 @@ def _dispatches(
             event=merged["event"].astype(np.int64),
             thread=merged["thread"].astype(np.int64),
         ),
-        rows,
+        order,
     )
 
 

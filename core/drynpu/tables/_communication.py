@@ -1,4 +1,4 @@
-"""Communication operations, put together from the tasks of one API call."""
+"""Communication operations, put together from the tasks of one call."""
 
 from __future__ import annotations
 
@@ -6,45 +6,99 @@ import numpy as np
 import polars as pl
 
 from drynpu.raw import Level
-from drynpu.tables._columns import empty, gather_text, texts
+from drynpu.tables._columns import I64, Records, empty, texts
+from drynpu.tables._host import Dictionaries
 from drynpu.tables._schemas import COMMUNICATION_OPS
 from drynpu.tables._sides import HostSide
 
-__all__ = ["communication_ops"]
+__all__ = ["HCCL_DTYPES", "communication_ops", "group_texts"]
 
-_HCCL_DTYPES = (
+HCCL_DTYPES = (
     "INT8", "INT16", "INT32", "FP16", "FP32", "INT64", "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16", "INT128",
 )  # fmt: skip
 """ENUM_HCCL_DATA_TYPE (torch_npu_profiler.md 4.16)."""
 
+_RELAY, _RETRY = 1, 2
+_SUFFIX = 3
+"""Characters of the group's name in the name of an operator."""
+
+
+def group_texts(words: Dictionaries, values: Records) -> pl.Series:
+    """Return names of groups; one that the dictionary lacks is shown as its number, as the vendor's parser does."""
+    return texts(values, lambda value: words.hashes.get(value, str(value)) if value else "")
+
 
 def communication_ops(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
-    """Return one row per communication API that put tasks on a device: from its first start to its last end."""
+    """
+    Return one row per communication operator that put tasks on a device: from its first start to its last end.
+
+    An operator is the node call around the communication calls of its tasks; calls without one are operators of
+    their own. Its name is ``<item>_<end of the group>_<number in the group>_<execution>``, counted in order of
+    start (Ascend/msprof, hccl_calculator); an item that ends in a number is such a name already.
+    """
     if not (joined["collective"] >= 0).any():
         return empty(COMMUNICATION_OPS)
-    calls, rows = host.calls, host.collectives
-    told = pl.DataFrame(
-        {
-            "collective": host.around(Level.COMMUNICATION, rows),
-            "group": gather_text(host.words.hashes, rows["group_name"]),
-            "algorithm": gather_text(host.words.hashes, rows["alg_type"]),
-            "dtype": texts(rows["data_type"], lambda v: _HCCL_DTYPES[v] if v < len(_HCCL_DTYPES) else str(v)),
-            "count": rows["count"].astype(np.int64),
-        }
-    ).unique("collective", keep="first", maintain_order=True)
     ran = (
         joined.filter(pl.col("collective") >= 0)
-        .group_by("device_id", "collective", maintain_order=True)
-        .agg(pl.col("start_ns").min(), (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"))
-        .join(told, on="collective", how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("node") >= 0).then("node").otherwise("collective").alias("of"))
+        .group_by("device_id", "of", maintain_order=True)
+        .agg(
+            pl.col("start_ns").min(),
+            (pl.col("start_ns") + pl.col("duration_ns")).max().alias("end_ns"),
+            pl.col("model_id").first(),
+        )
+        .join(_described(host), on="of", how="left", maintain_order="left")
+        .join(_sizes(host), on="of", how="left", maintain_order="left")
+        .sort("device_id", "start_ns", "end_ns", maintain_order=True)
     )
-    call = ran["collective"].to_numpy()
-    items = calls.table["item"][call]
-    names = pl.select(pl.when(items != "").then(items).otherwise(calls.table["name"][call])).to_series()
-    return ran.with_columns(
-        names.alias("name"),
-        pl.Series("connection_id", calls.connection_id[call]),
-        (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
-        pl.lit(None, pl.Int64).alias("rank_size"),
-        pl.col("group", "algorithm", "dtype").fill_null(""),
-    ).select(pl.col(name).cast(dtype) for name, dtype in COMMUNICATION_OPS.items())
+    call = ran["of"].to_numpy()
+    items = host.calls.table["item"][call]
+    kinds = pl.select(pl.when(items != "").then(items).otherwise(host.calls.table["name"][call])).to_series()
+    return (
+        ran.with_columns(
+            kinds.alias("op_type"),
+            pl.Series("connection_id", host.calls.connection_id[call]),
+            (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
+            pl.col("group", "algorithm", "dtype").fill_null(""),
+        )
+        .with_columns(_name())
+        .with_columns(pl.col("op_type").str.replace(r"_\w{0,3}_\d+_\d+$", ""))
+        .select(pl.col(name).cast(dtype) for name, dtype in COMMUNICATION_OPS.items())
+    )
+
+
+def _name() -> pl.Expr:
+    number = pl.int_range(pl.len()).over("device_id", "group").cast(pl.String)
+    whole = pl.concat_str(
+        ["op_type", pl.lit("_"), pl.col("group").str.tail(_SUFFIX), pl.lit("_"), number, pl.lit("_1")]
+    )
+    return pl.when(pl.col("op_type").str.contains(r"\d$")).then("op_type").otherwise(whole).alias("name")
+
+
+def _described(host: HostSide) -> pl.DataFrame:
+    """Return what hccl_op_info tells of each operator."""
+    rows = host.collectives
+    return pl.DataFrame(
+        {
+            "of": _operator_around(host, rows),
+            "group": group_texts(host.words, rows["group_name"]),
+            "algorithm": texts(rows["alg_type"], lambda value: host.words.hashes.get(value, "")),
+            "dtype": texts(rows["data_type"], lambda v: HCCL_DTYPES[v] if v < len(HCCL_DTYPES) else str(v)),
+            "count": rows["count"].astype(np.int64),
+            "relay": (rows["flags"] & _RELAY) > 0,
+            "retry": (rows["flags"] & _RETRY) > 0,
+        }
+    ).unique("of", keep="first", maintain_order=True)
+
+
+def _sizes(host: HostSide) -> pl.DataFrame:
+    """Return the size of the group of each operator, which only its tasks tell."""
+    rows = host.collective_tasks
+    table = pl.DataFrame({"of": _operator_around(host, rows), "rank_size": rows["rank_size"].astype(np.int64)})
+    return table.unique("of", keep="first", maintain_order=True)
+
+
+def _operator_around(host: HostSide, rows: Records) -> I64:
+    """Return the node call around each record, or the communication call where there is no node call."""
+    node = host.around(Level.NODE, rows)
+    return np.where(node >= 0, node, host.around(Level.COMMUNICATION, rows))

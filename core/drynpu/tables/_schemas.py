@@ -192,7 +192,11 @@ COMMUNICATION_OPS = pl.Schema(
         "dtype": pl.String,
         "count": pl.Int64,
         "algorithm": pl.String,
-        "rank_size": pl.Int64,
+        "rank_size": pl.Int64,  # null at level0
+        "op_type": pl.String,  # hcom_allReduce_
+        "relay": pl.Boolean,
+        "retry": pl.Boolean,
+        "model_id": pl.Int64,  # 4294967295 = single operator
     }
 )
 """Collectives and point-to-point operations as whole operations."""

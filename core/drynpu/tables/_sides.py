@@ -25,6 +25,7 @@ class HostSide:
     tensors: Records
     copies: Records
     collectives: Records
+    collective_tasks: Records
     clock: ClockAnchors
 
     def around(self, level: Level, records: Records) -> I64:

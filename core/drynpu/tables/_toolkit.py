@@ -93,6 +93,7 @@ def load_toolkit(path: Path) -> Toolkit:
         tensors=reader.read("tensor_info"),
         copies=reader.read("memcpy_info"),
         collectives=reader.read("hccl_op_info"),
+        collective_tasks=reader.read("hccl_info"),
         clock=clock,
     )
     notes: list[str] = []

@@ -8,9 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from drynpu.session.families import aicpu, communication, graph, operator_memory
 from drynpu.session.families._context import FamilyRecords, RecordContext
 
 __all__ = ["BUILDERS", "FamilyRecords", "RecordContext"]
 
-BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = ()
+BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = (
+    aicpu.build,
+    communication.build,
+    graph.build,
+    operator_memory.build,
+)
 """Every group's builder; a builder returns nothing for what the request does not ask."""

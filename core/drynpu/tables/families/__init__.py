@@ -11,12 +11,21 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
+from drynpu.tables.families import aicpu, communication, graph
 from drynpu.tables.families._context import LoadContext
 
 __all__ = ["LOADERS", "SCHEMAS", "LoadContext"]
 
-SCHEMAS: Mapping[str, pl.Schema] = {}
+SCHEMAS: Mapping[str, pl.Schema] = {
+    **aicpu.SCHEMAS,
+    **communication.SCHEMAS,
+    **graph.SCHEMAS,
+}
 """Every further table by name."""
 
-LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = ()
+LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = (
+    aicpu.load,
+    communication.load,
+    graph.load,
+)
 """Every group's loader; a loader gives only tables that have rows."""
