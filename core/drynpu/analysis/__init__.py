@@ -7,6 +7,7 @@ how they are printed is for ``export`` and ``views``.
 
 from __future__ import annotations
 
+from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
@@ -14,9 +15,11 @@ from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
 from drynpu.analysis._steps import STEP_RANGES, kernel_steps, step_ranges, steps_at
 from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
+from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
 
 __all__ = [
     "API_STATISTIC",
+    "ITERATION_TRACE",
     "KERNEL_OP",
     "MEMORY_RECORD",
     "OPERATOR_DETAILS",
@@ -26,11 +29,15 @@ __all__ = [
     "OVERLAP_KINDS",
     "STEP_RANGES",
     "STEP_TRACE",
+    "TOOLKIT_MEMORY",
     "Busy",
     "KernelShare",
     "Links",
     "Summary",
     "api_statistic",
+    "graph_names",
+    "infer_ids",
+    "iteration_trace",
     "kernel_steps",
     "link_operators",
     "memory_record",
@@ -38,8 +45,10 @@ __all__ = [
     "operator_details",
     "operator_memory",
     "overlap",
+    "select_iteration",
     "step_ranges",
     "step_trace",
     "steps_at",
     "summarise",
+    "toolkit_memory",
 ]

@@ -18,6 +18,7 @@ from drynpu._errors import OutputError
 
 __all__ = [
     "CSV_ROW_LIMIT",
+    "REPEATED",
     "free_stamp",
     "make_directory",
     "new_file",
@@ -28,6 +29,9 @@ __all__ = [
 
 CSV_ROW_LIMIT = 1_000_000
 """Rows of one csv file of the toolkit; more rows go to ``_slice_<n>`` files (cann_msprof.md 2.3)."""
+
+REPEATED = "\0"
+"""Ends a column name that occurs more than once; a number after it keeps the columns apart."""
 
 _CSV_CHUNK_ROWS = 100_000
 _STAMP = "%Y%m%d%H%M%S"
@@ -119,14 +123,17 @@ def write_csv(path: Path, table: pl.DataFrame, *, line_end: str) -> Path:
     Write a table of String columns as csv with minimal quoting; empty text is an empty cell.
 
     Quotes are set as the toolkit's and Python's csv writers set them: around cells that hold a comma, a quote or
-    a line break, quotes inside doubled. Raises ``OutputError``.
+    a line break, quotes inside doubled. Of a column name only what stands before ``REPEATED`` is written, so that a
+    file can have several columns of one name. Raises ``OutputError``.
     """
     cells = table.with_columns(pl.all().replace("", None))
+    header = pl.DataFrame([[name.split(REPEATED)[0]] for name in table.columns], schema=table.columns, orient="col")
     with new_file(path) as stream:
+        header.write_csv(stream, include_header=False, line_terminator=line_end, quote_style="necessary")
         for offset in range(0, max(cells.height, 1), _CSV_CHUNK_ROWS):
             buffer = io.BytesIO()
             chunk = cells.slice(offset, _CSV_CHUNK_ROWS)
-            chunk.write_csv(buffer, include_header=offset == 0, line_terminator=line_end, quote_style="necessary")
+            chunk.write_csv(buffer, include_header=False, line_terminator=line_end, quote_style="necessary")
             stream.write(buffer.getbuffer())
     return path
 

@@ -26,7 +26,8 @@ from drynpu.export._statistics import (
     task_time_table,
 )
 from drynpu.export._timeline import Timeline, timeline_blocks
-from drynpu.export.families import CSV_FILES, JSON_FILES, LAYERS
+from drynpu.export.families import CSV_FILES, JSON_FILES, LAYERS, TRACE_FILES
+from drynpu.export.families.graph import per_graph_op_statistic, with_graph_columns
 from drynpu.tables import Profile
 
 __all__ = ["OUTPUT_NAME", "export_msprof", "timeline_of"]
@@ -71,6 +72,11 @@ def export_msprof(profile: Profile, out_dir: Path | None = None, now: datetime |
     further = (block for layer in LAYERS for block in layer(profile, COMPACT, writer))
     if write_trace(trace, chain(blocks, further), COMPACT):
         written.append(trace)
+    for traces in TRACE_FILES:
+        for stem, events in traces(profile, COMPACT, writer).items():
+            path = directory / f"{stem}_{stamp}.json"
+            if write_trace(path, events, COMPACT):
+                written.append(path)
     written = _with_readme(directory, written)
     for documents in JSON_FILES:
         for name, document in documents(profile).items():
@@ -97,14 +103,15 @@ def _tables(profile: Profile, writer: Writer) -> dict[str, pl.DataFrame]:
         writer=writer,
     )
     tables = {
-        "op_summary": summary.drop(STARTS),
+        "op_summary": with_graph_columns(profile, summary, writer).drop(STARTS),
         "api_statistic": api_statistic_table(api_statistic(profile), writer, profile.device_ids),
         "task_time": task_time_table(profile.tasks, writer),
         "npu_mem": npu_mem_table(profile.npu_mem),
         "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
     }
     if profile.level != "level0":
-        tables["op_statistic"] = op_statistic_table(op_statistic(profile), writer)
+        by_graph = per_graph_op_statistic(profile, writer)
+        tables["op_statistic"] = op_statistic_table(op_statistic(profile), writer) if by_graph is None else by_graph
     for further in CSV_FILES:
         tables |= further(profile, writer)
     return tables
@@ -126,7 +133,7 @@ def _with_readme(directory: Path, written: Sequence[Path]) -> list[Path]:
     if not written:
         return []
     readme = directory / "README.txt"
-    text = readme_text(_STAMPED.sub("", path.name) for path in written)
+    text = readme_text(_STAMPED.sub(r".\2", path.name) for path in written)
     with new_file(readme) as stream:
         stream.write(text.encode())
     return [*written, readme]

@@ -8,28 +8,39 @@ __all__ = ["readme_text"]
 
 _TIMELINES = {
     "msprof": "All layers on one time axis: host calls, device tasks, communication, memory, overlap analysis.",
+    "step_trace": "Iterations of graphs: forward and backward part, refresh, reductions, get-next.",
 }
 _SUMMARIES = {
+    "aicpu": "AI CPU kernels: compute, copy, dispatch.",
+    "aicpu_mi": "Waits for the data queue.",
     "api_statistic": "Time spent in the calls of the CANN interfaces, by level and name.",
+    "dp": "Events of the data preprocessing queue.",
+    "fusion_op": "Operators that the graph engine made of several, with their memory.",
+    "memory_record": "Memory held by the toolkit's operators after every allocation and release.",
     "npu_mem": "Memory of the process and of the device, sampled.",
     "npu_module_mem": "Memory reserved by each component of the device software, sampled.",
     "op_statistic": "Number and time of kernels by operator type and core type.",
     "op_summary": "One row per kernel and collective: task, time, shapes, counters.",
+    "operator_memory": "One row per allocation of an operator, with its release.",
+    "static_op_mem": "Memory that a graph planned, by operator.",
+    "step_trace": "One row per iteration of a graph, with its key points.",
     "task_time": "One row per device task with start and end.",
 }
 _NO_DESCRIPTION = "Here is no description about this file: {name}, please check in 'Profiling Instructions'!"
 
 
-def readme_text(stems: Iterable[str]) -> str:
-    """Return the text that describes the files of the given stems (``op_summary``, ``msprof``, ...)."""
-    names = sorted(set(stems))
-    timelines = [(name, "json", _TIMELINES[name]) for name in names if name in _TIMELINES]
-    summaries = [
-        (name, "csv", _SUMMARIES.get(name, _NO_DESCRIPTION.format(name=name)))
-        for name in names
-        if name not in _TIMELINES
-    ]
-    return "\n".join([*_block("Timeline", timelines), "", *_block("Summary", summaries)]) + "\n"
+def readme_text(names: Iterable[str]) -> str:
+    """
+    Return the text that describes files by their names without time stamp (``op_summary.csv``, ``msprof.json``).
+
+    A name without a suffix is a timeline if one of that name is known, else a table.
+    """
+    files = {name if "." in name else f"{name}.{'json' if name in _TIMELINES else 'csv'}" for name in names}
+    blocks: dict[str, list[tuple[str, str, str]]] = {"json": [], "csv": []}
+    for stem, suffix in sorted((file.rsplit(".", 1)[0], file.rsplit(".", 1)[1]) for file in files):
+        texts = _TIMELINES if suffix == "json" else _SUMMARIES
+        blocks[suffix].append((stem, suffix, texts.get(stem, _NO_DESCRIPTION.format(name=stem))))
+    return "\n".join([*_block("Timeline", blocks["json"]), "", *_block("Summary", blocks["csv"])]) + "\n"
 
 
 def _block(title: str, entries: list[tuple[str, str, str]]) -> list[str]:

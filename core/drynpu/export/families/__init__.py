@@ -2,8 +2,8 @@
 Further deliverables of a PROF directory, one module per group of families.
 
 Each module may have ``csv_files(profile, writer)`` (file stem -> table), ``layers(profile, style, writer)`` (timeline
-events) and ``json_files(profile)`` (file stem -> document). The same names stand in ``session.families`` and
-``tables.families``.
+events), ``trace_files(profile, style, writer)`` (file stem -> events) and ``json_files(profile)`` (path -> document).
+The same names stand in ``session.families`` and ``tables.families``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,16 @@ import polars as pl
 
 from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer
+from drynpu.export.families import aicpu, graph, operator_memory
 from drynpu.tables import Profile
 
-__all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES"]
+__all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES", "TRACE_FILES"]
 
-CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = ()
+CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = (
+    aicpu.csv_files,
+    graph.csv_files,
+    operator_memory.csv_files,
+)
 """Every group's CSV tables; a table exists only if its data exists."""
 
 TORCH_CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = ()
@@ -30,5 +35,10 @@ JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = ()
 TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = ()
 """Documents in ASCEND_PROFILER_OUTPUT, by file name (``communication.json``)."""
 
-LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = ()
+LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = (graph.layers,)
 """Every group's timeline layers, in the order of their layer numbers (cann_msprof.md 4.5)."""
+
+TRACE_FILES: tuple[Callable[[Profile, JsonStyle, Writer], Mapping[str, Iterator[Events | Sequence[str]]]], ...] = (
+    graph.trace_files,
+)
+"""Further timelines beside ``msprof_*.json``, by file stem (``step_trace``)."""

@@ -1,0 +1,160 @@
+"""Iterations of compiled graphs: their times, and one of them alone (cann_msprof.md 5, 6.2)."""
+
+from __future__ import annotations
+
+import polars as pl
+from attrs import evolve
+
+from drynpu._errors import CommandError
+from drynpu.tables import NO_MODEL, Profile
+
+__all__ = ["ITERATION_TRACE", "graph_names", "infer_ids", "iteration_trace", "select_iteration"]
+
+ITERATION_TRACE = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "model_id": pl.Int64,
+        "iteration": pl.Int64,
+        "iter_id": pl.Int64,
+        "start_ns": pl.Int64,
+        "forward_ns": pl.Int64,
+        "backward_ns": pl.Int64,
+        "end_ns": pl.Int64,
+        "iteration_ns": pl.Int64,
+        "forward_backward_ns": pl.Int64,
+        "refresh_ns": pl.Int64,
+        "augmentation_ns": pl.Int64,
+    }
+)
+"""Iterations by device and end, with their durations; null where a key point is missing."""
+
+_INVALID_PARAMETER, _STEP_TRACE = 1, 9
+
+
+def iteration_trace(profile: Profile) -> pl.DataFrame:
+    """
+    Return table :data:`ITERATION_TRACE`.
+
+    An iteration lasts from its start to its end; ``augmentation_ns`` is how long after the end of the latest earlier
+    iteration of the device its forward part started.
+    """
+    return (
+        profile.frame("iterations")
+        .with_columns(
+            (pl.col("end_ns") - pl.col("start_ns")).alias("iteration_ns"),
+            (pl.col("backward_ns") - pl.col("forward_ns")).alias("forward_backward_ns"),
+            (pl.col("end_ns") - pl.col("backward_ns")).alias("refresh_ns"),
+        )
+        .select(ITERATION_TRACE.names())
+    )
+
+
+def graph_names(profile: Profile) -> dict[int, str]:
+    """Return the name of every loaded graph by model id."""
+    return dict(profile.frame("graphs").select("model_id", "name").iter_rows())
+
+
+def infer_ids(profile: Profile, starts: pl.DataFrame) -> pl.Series:
+    """
+    Return the iteration of the model that each row started in, null where none.
+
+    Parameters
+    ----------
+    starts:
+        Columns ``device_id``, ``model_id``, ``start_ns``, in any order.
+    """
+    iterations = profile.frame("iterations").select(
+        "device_id", "model_id", pl.col("start_ns").alias("from_ns"), "end_ns", "iteration"
+    )
+    found = (
+        starts.with_row_index("row")
+        .sort("start_ns")
+        .join_asof(
+            iterations.sort("from_ns"),
+            left_on="start_ns",
+            right_on="from_ns",
+            by=["device_id", "model_id"],
+            check_sortedness=False,
+        )
+        .sort("row")
+    )
+    return found.select(
+        pl.when(pl.col("start_ns") <= pl.col("end_ns")).then("iteration").alias("iteration")
+    ).to_series()
+
+
+def select_iteration(profile: Profile, model_id: int, iteration_id: int) -> Profile:
+    """
+    Return the profile with the kernels, tasks, API calls and key points of one iteration only.
+
+    Device work counts by its model and start; of an explicit step (model id 4294967295) by its start alone. Host calls
+    are those inside the ``ModelExecute`` call that launched the iteration, or inside the step.
+
+    Raises
+    ------
+    CommandError
+        There are no iterations, or not this model or iteration; the texts are the vendor's (Ascend/msprof
+        msinterface/msprof_export.py), the exit codes those of cann_msprof.md 6.2.
+    """
+    iterations = profile.frame("iterations")
+    _check(iterations, model_id, iteration_id)
+    chosen = iterations.filter((pl.col("model_id") == model_id) & (pl.col("iteration") == iteration_id))
+    spans = chosen.select("device_id", "start_ns", "end_ns")
+    tasks, kernels = _inside(profile.tasks, spans), _inside(profile.kernels, spans)
+    if model_id != NO_MODEL:
+        tasks, kernels = (part.filter(pl.col("model_id") == model_id) for part in (tasks, kernels))
+    key_points = ("iterations", "reduces", "get_nexts")
+    of_iteration = (pl.col("model_id") == model_id) & (pl.col("iteration") == iteration_id)
+    return evolve(
+        profile,
+        tasks=tasks,
+        kernels=kernels,
+        api=_calls(profile, spans, tasks, model_id),
+        communication_ops=_inside(profile.communication_ops, spans),
+        families={
+            name: table.filter(of_iteration) if name in key_points else table
+            for name, table in profile.families.items()
+        },
+    )
+
+
+def _check(iterations: pl.DataFrame, model_id: int, iteration_id: int) -> None:
+    if iterations.is_empty():
+        raise CommandError(
+            "Please do not set 'model-id' and 'iteration-id' in single op mode.", exit_code=_INVALID_PARAMETER
+        )
+    models = sorted(set(iterations["model_id"].to_list()))
+    if model_id not in models:
+        listed = ", ".join(str(model) for model in models)
+        raise CommandError(
+            f"The model id {model_id} is invalid. Must select from {{{listed}}}. Please enter a valid model id.",
+            exit_code=_INVALID_PARAMETER,
+        )
+    numbers = iterations.filter(pl.col("model_id") == model_id)["iteration"].to_list()
+    if iteration_id not in numbers:
+        raise CommandError(
+            f"The exported iteration {iteration_id}-{iteration_id} is invalid for model id {model_id}. "
+            f"Please enter a valid iteration within {min(numbers)}-{max(numbers)}.",
+            exit_code=_STEP_TRACE,
+        )
+
+
+def _inside(rows: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows that start inside the span of their device, both ends included."""
+    spans = spans.rename({"start_ns": "from_ns", "end_ns": "until_ns"})
+    joined = rows.join(spans, on="device_id", how="inner", maintain_order="left")
+    return joined.filter(pl.col("start_ns").is_between("from_ns", "until_ns")).select(rows.columns)
+
+
+def _calls(profile: Profile, spans: pl.DataFrame, tasks: pl.DataFrame, model_id: int) -> pl.DataFrame:
+    start, end = spans["start_ns"].min(), spans["end_ns"].max()
+    if model_id != NO_MODEL:
+        launches = profile.api.join(tasks.select("connection_id"), on="connection_id", how="semi")
+        around = profile.api.filter(
+            (pl.col("level") == "model")
+            & (pl.col("item") == str(model_id))
+            & (pl.col("start_ns") <= launches["start_ns"].min())
+            & (pl.col("end_ns") >= launches["start_ns"].max())
+        )
+        start, end = around["start_ns"].max(), around["end_ns"].min()
+    return profile.api.filter((pl.col("start_ns") >= start) & (pl.col("end_ns") <= end))

@@ -1,0 +1,158 @@
+"""Key points of iterations as ts_track records: tags and their times (cann_msprof.md 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.device import fifo
+from drynpu.device.collectives import CollectiveRequest, plan_collective
+from drynpu.device.samplers.iterations import KeyPoints, within
+from drynpu.raw import family
+from drynpu.session._inputs import Collective
+from drynpu.session._rows import join_records
+from drynpu.session._simulate import DEFAULT_STREAM
+from drynpu.session.families._context import RecordContext
+
+__all__ = ["Interval", "get_nexts", "interval_records", "point_records", "reduces"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+_MODEL_START, _MODEL_END, _FORWARD, _BACKWARD, _ITERATION_END = range(5)
+_REDUCE, _GET_NEXT = 10_000, 20_000
+_ALL_REDUCE = "allreduce"
+_MOST_INTERVALS = 5_000
+"""Tags of one kind that there are numbers for."""
+
+
+@frozen(eq=False, kw_only=True)
+class Interval:
+    """Marked stretches of iterations, int64 ``[r]``: iteration number, ticks of start and end, stream."""
+
+    first_tag: int
+    iteration: I64
+    start: I64
+    end: I64
+    stream: I64
+
+    @property
+    def place(self) -> I64:
+        """How many intervals of the same iteration stand before each."""
+        first = np.searchsorted(self.iteration, self.iteration, side="left")
+        return np.asarray(np.arange(len(self.iteration)) - first, np.int64)
+
+
+def point_records(points: KeyPoints, index: I64, model_id: I64, stream: int, device_cntvct: int) -> Records:
+    """
+    Return the marks of every iteration, in the order model start, forward, backward, iteration end, model end.
+
+    *index* and *model_id* are those of every iteration number.
+    """
+    parts = []
+    for tag, ticks in (
+        (_MODEL_START, points.start),
+        (_FORWARD, points.forward),
+        (_BACKWARD, points.backward),
+        (_ITERATION_END, points.end),
+        (_MODEL_END, points.end),
+    ):
+        rows = np.flatnonzero(ticks >= 0)
+        number = points.iteration[rows]
+        parts.append(_marks(tag, ticks[rows] + device_cntvct, index[number], model_id[number], stream))
+    records = join_records("ts_track_step", parts)
+    # Iteration by iteration: equal ticks keep the order of the marks.
+    number = np.concatenate([points.iteration[ticks >= 0] for ticks in _in_order(points)])
+    return np.asarray(records[np.argsort(number, kind="stable")])
+
+
+def _in_order(points: KeyPoints) -> tuple[I64, ...]:
+    return points.start, points.forward, points.backward, points.end, points.end
+
+
+def interval_records(found: Interval, index: I64, model_id: I64, device_cntvct: int) -> Records:
+    """Return two marks for every interval; the k-th of an iteration has the tags ``first_tag + 2k`` and one more."""
+    known = np.flatnonzero(found.place < _MOST_INTERVALS)
+    number, tag = found.iteration[known], found.first_tag + 2 * found.place[known]
+    parts = [
+        _marks(tag + half, ticks[known] + device_cntvct, index[number], model_id[number], found.stream[known])
+        for half, ticks in enumerate((found.start, found.end))
+    ]
+    return join_records("ts_track_step", parts)
+
+
+def _marks(tag: npt.ArrayLike, tick: I64, index: I64, model_id: I64, stream: npt.ArrayLike) -> Records:
+    rows = family("ts_track_step").new(len(tick))
+    rows["tag_id"], rows["tick"], rows["index_id"] = tag, tick, index
+    rows["model_id"], rows["stream_id"] = model_id, stream
+    return rows
+
+
+def _clipped(first_tag: int, number: I64, start: I64, end: I64, stream: I64, points: KeyPoints) -> Interval:
+    """Keep the intervals of iterations that ran, inside them, in the order of iteration and time."""
+    place = np.searchsorted(points.iteration, number)
+    ran = (number >= 0) & (place < len(points.iteration))
+    ran[ran] = points.iteration[place[ran]] == number[ran]
+    rows = np.flatnonzero(ran)
+    rows = rows[np.lexsort((start[rows], number[rows]))]
+    low, high = points.start[place[rows]], points.end[place[rows]]
+    return Interval(
+        first_tag=first_tag,
+        iteration=number[rows],
+        start=np.clip(start[rows], low, high),
+        end=np.clip(end[rows], low, high),
+        stream=stream[rows],
+    )
+
+
+def get_nexts(context: RecordContext, starts: I64, ends: I64, points: KeyPoints) -> Interval:
+    """Return when iterations took data from the queue: dataset events that say how long that lasted."""
+    events = [event for event in context.recording.dataset if event.duration_ns > 0]
+    time = np.array([event.time_ns for event in events], np.int64)
+    length = np.array([event.duration_ns for event in events], np.int64)
+    begin = context.simulation.warp(time)
+    return _clipped(
+        _GET_NEXT,
+        within(time, starts, ends),
+        _ticks(context, begin),
+        _ticks(context, begin + length),
+        np.full(len(time), DEFAULT_STREAM),
+        points,
+    )
+
+
+def _ticks(context: RecordContext, time_ns: I64) -> I64:
+    simulation = context.simulation
+    return np.asarray(np.ceil((time_ns - simulation.base_ns) / simulation.tick_ns), np.int64)
+
+
+def reduces(context: RecordContext, starts: I64, ends: I64, points: KeyPoints) -> Interval:
+    """
+    Return when the all-reduces of iterations ran: one after another on their stream, not before they were issued.
+
+    Only all-reduces are marked, as the graph engine marks no other collective.
+    """
+    chosen = [of for of in context.recording.collectives if of.kind.lower() == _ALL_REDUCE]
+    time = np.array([of.start_ns for of in chosen], np.int64)
+    stream = np.array([DEFAULT_STREAM if of.stream is None else of.stream for of in chosen], np.int64)
+    waiting = np.array([of.wait_ns for of in chosen], np.int64) / context.simulation.tick_ns
+    ticks = _lengths(context, chosen) + np.ceil(waiting).astype(np.int64)
+    arrival, begin = _ticks(context, context.simulation.warp(time)), np.zeros(len(chosen), np.int64)
+    for number in np.unique(stream):
+        rows = np.flatnonzero(stream == number)
+        rows = rows[np.argsort(arrival[rows], kind="stable")]
+        begin[rows] = fifo(arrival[rows], ticks[rows], 0)
+    return _clipped(_REDUCE, within(time, starts, ends), begin, begin + ticks, stream, points)
+
+
+def _lengths(context: RecordContext, chosen: Sequence[Collective]) -> I64:
+    """Return the ticks of all-reduces without waiting; each distinct request is planned once."""
+    requests = [
+        CollectiveRequest(kind="allReduce", size_bytes=of.size_bytes, ranks=of.ranks, rank=of.rank) for of in chosen
+    ]
+    planned = {request: plan_collective(request, context.chip).ticks for request in dict.fromkeys(requests)}
+    return np.array([planned[request] for request in requests], np.int64)
