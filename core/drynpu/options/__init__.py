@@ -2,20 +2,23 @@
 What the user asked for: the one neutral option model, its dialects, and what there is to say about it.
 
 `ProfilingRequest` is the model; `from_mapping`, `from_json`, `from_yaml` and `from_keywords` build it and report all
-problems of a document together. The subpackages `profiling_options` and `experimental_config` read vendor spellings
-into it, with notices and the origin of every value. `explain` turns the result into readable rows.
+problems of a document together. The subpackages `profiling_options`, `acl_json`, `msprof_cli` and `experimental_config`
+read vendor spellings into it, with notices and the origin of every value; `acl_config` holds the vocabulary of the ACL
+calls. `explain` turns the result into readable rows, `deliverables` says which files it leaves on a chip.
 """
 
 from __future__ import annotations
 
-from drynpu.options import experimental_config, profiling_options
+from drynpu.options import acl_config, acl_json, experimental_config, msprof_cli, profiling_options
 from drynpu.options._building import from_json, from_keywords, from_mapping, from_yaml, parse_request, to_mapping
-from drynpu.options._deliverables import deliverables
+from drynpu.options._deliverable_rows import DELIVERABLES, Deliverable, DeliverableKind, Needs
+from drynpu.options._deliverables import deliverables, files_of_option
 from drynpu.options._detect import detect_dialect, parse_document, parse_mapping
 from drynpu.options._explain import Explanation, explain
 from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, db_not_available
-from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, leaf_values
+from drynpu.options._option_table import DOCUMENTED_OPTIONS, DocumentedOption, deliverable_table
+from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import ClockMode, Settings
 from drynpu.options._values import (
@@ -34,11 +37,16 @@ from drynpu.options._values import (
 )
 
 __all__ = [
+    "DELIVERABLES",
+    "DOCUMENTED_OPTIONS",
     "Action",
     "Activity",
     "BlockTrace",
     "ClockMode",
     "CustomEvents",
+    "Deliverable",
+    "DeliverableKind",
+    "DocumentedOption",
     "Explanation",
     "ExportType",
     "Filters",
@@ -50,6 +58,7 @@ __all__ = [
     "LlcMode",
     "MetricGroup",
     "Metrics",
+    "Needs",
     "Notice",
     "NoticeCode",
     "Origin",
@@ -63,18 +72,24 @@ __all__ = [
     "Settings",
     "Severity",
     "Switches",
+    "Window",
+    "acl_config",
+    "acl_json",
     "db_not_available",
+    "deliverable_table",
     "deliverables",
     "detect_dialect",
     "estimate_footprint",
     "experimental_config",
     "explain",
+    "files_of_option",
     "from_json",
     "from_keywords",
     "from_mapping",
     "from_yaml",
     "leaf_values",
     "lint_schedule",
+    "msprof_cli",
     "parse_document",
     "parse_mapping",
     "parse_request",

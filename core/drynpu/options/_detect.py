@@ -9,7 +9,7 @@ import attrs
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.options import experimental_config, profiling_options
+from drynpu.options import acl_json, experimental_config, msprof_cli, profiling_options
 from drynpu.options._building import parse_request
 from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._problems import shown, shown_key
@@ -17,11 +17,15 @@ from drynpu.options._request import Parsed, ProfilingRequest
 
 __all__ = ["detect_dialect", "parse_document", "parse_mapping"]
 
+_SECTION = "profiler"
+
 
 def _words() -> dict[str, frozenset[str]]:
     """Return the keys of each dialect; the first of equals wins."""
     return {
         "profiling_options": frozenset(profiling_options.KEYS),
+        "acl_json": profiling_options.ACL_JSON.keys | {"switch", _SECTION},
+        "msprof_cli": frozenset(flag.option for flag in msprof_cli.FLAGS.values()),
         "experimental_config": frozenset(a.name for a in attrs.fields(experimental_config.ConfigValues)),
         "request": frozenset(a.name for a in attrs.fields(ProfilingRequest)),
     }
@@ -29,10 +33,11 @@ def _words() -> dict[str, frozenset[str]]:
 
 def detect_dialect(mapping: Mapping[str, Any]) -> str:
     """
-    Return the dialect that knows most keys of *mapping*: ``profiling_options``, ``experimental_config`` or ``request``.
+    Return the dialect that knows most keys of *mapping*.
 
-    Keys that two dialects share count for both; ``aic_metrics`` alone is told apart by its value. An empty mapping is
-    ``profiling_options``.
+    It is ``profiling_options``, ``acl_json`` (a section, or a document with the member ``profiler``), ``msprof_cli``
+    (keys with their two hyphens), ``experimental_config`` or ``request``. Keys that two dialects share count for both;
+    ``aic_metrics`` alone is told apart by its value. An empty mapping is ``profiling_options``.
 
     Raises
     ------
@@ -74,6 +79,11 @@ def parse_mapping(mapping: Mapping[str, Any], *, chip: str = "5", strict: bool =
     dialect = detect_dialect(mapping)
     if dialect == "profiling_options":
         return profiling_options.parse(mapping, chip=chip, strict=strict)
+    if dialect == "acl_json":
+        read = acl_json.parse_document if _SECTION in mapping else acl_json.parse
+        return read(mapping, chip=chip, strict=strict)
+    if dialect == "msprof_cli":
+        return msprof_cli.parse(mapping, chip=chip, require_target=False)
     if dialect == "experimental_config":
         return experimental_config.parse(mapping, chip=chip)
     return parse_request(mapping)

@@ -6,8 +6,8 @@ import enum
 
 from attrs import frozen
 
-from drynpu.options._deliverables import deliverables
-from drynpu.options._footprint import KERNEL, OPERATOR, estimate_footprint
+from drynpu.options._deliverables import files_of_option
+from drynpu.options._footprint import KERNEL, OPERATOR, SECOND, STEP, estimate_footprint
 from drynpu.options._notices import Origin
 from drynpu.options._request import Parsed, leaf_values
 from drynpu.options._values import CustomEvents
@@ -32,7 +32,7 @@ class Explanation:
         Where that value came from.
     files:
         Deliverables that exist because of it.
-    bytes_per_kernel, bytes_per_operator:
+    bytes_per_kernel, bytes_per_operator, bytes_per_step, bytes_per_second:
         Its share of the estimate of `estimate_footprint`.
     """
 
@@ -43,15 +43,19 @@ class Explanation:
     files: tuple[str, ...]
     bytes_per_kernel: float
     bytes_per_operator: float
+    bytes_per_step: float
+    """Beside its kernels and operators."""
+    bytes_per_second: float
 
 
-def explain(parsed: Parsed) -> tuple[Explanation, ...]:
+def explain(parsed: Parsed, *, chip: str | None = None) -> tuple[Explanation, ...]:
     """
     Explain every option of *parsed*, in the order of the model: effective value, origin, files, raw bytes.
 
-    Files are those of cann_msprof.md 3, or of torch_npu_profiler.md 3.6 for ``experimental_config``.
+    Files are those of cann_msprof.md 3, or of torch_npu_profiler.md 3.6 for ``experimental_config``; with *chip*
+    (platform version, family or SoC name) only those that the chip has. Raises `OptionError` for an unknown chip.
     """
-    footprint = estimate_footprint(parsed.request)
+    footprint = estimate_footprint(parsed.request, "5" if chip is None else chip)
     torch = parsed.dialect == "experimental_config"
     return tuple(
         Explanation(
@@ -59,9 +63,11 @@ def explain(parsed: Parsed) -> tuple[Explanation, ...]:
             option=parsed.spellings.get(path, path),
             value=_readable(value),
             origin=parsed.origins[path],
-            files=deliverables(parsed.request, path, torch=torch),
+            files=files_of_option(parsed.request, path, torch=torch, chip=chip),
             bytes_per_kernel=footprint.of_option(path, KERNEL),
             bytes_per_operator=footprint.of_option(path, OPERATOR),
+            bytes_per_step=footprint.of_option(path, STEP),
+            bytes_per_second=footprint.of_option(path, SECOND),
         )
         for path, value in leaf_values(parsed.request).items()
     )

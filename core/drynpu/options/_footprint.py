@@ -1,4 +1,4 @@
-"""How many raw bytes a request leaves per kernel and per operator: an estimate from the record sizes."""
+"""How many raw bytes a request leaves per kernel, operator, step and second: an estimate from the record sizes."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from drynpu.options._request import ProfilingRequest
+from drynpu.options._sampled_costs import sampled_bytes
 from drynpu.options._values import Activity, Level, MetricGroup
 
-__all__ = ["Footprint", "RecordCost", "estimate_footprint"]
+__all__ = ["KERNEL", "OPERATOR", "SECOND", "STEP", "Footprint", "RecordCost", "estimate_footprint"]
 
-KERNEL, OPERATOR = "kernel", "operator"
+KERNEL, OPERATOR, STEP, SECOND = "kernel", "operator", "step", "second"
 
 # Record sizes: cann_msprof.md 7.3 and 7.4, torch_npu_profiler.md 3.7.
 _API, _COMPACT, _ADDITIONAL = 40, 64, 256
-_STARS, _FFTS = 64, 128
+_STARS, _FFTS, _L2_CACHE, _TS_TRACK = 64, 128, 72, 40
+_KEY_POINTS = 5
+"""Model start and end, forward start, backward end, iteration end (cann_msprof.md 5)."""
 _TLV_HEAD = 6
 _OP_RANGE, _OP_MARK, _MEMORY_USAGE, _PYTHON_CALL = 58, 40, 77, 33
 
@@ -30,7 +33,11 @@ ASSUMED_PYTHON_CALLS = 4
 
 @frozen
 class RecordCost:
-    """One kind of record: how many bytes of it one kernel or operator leaves, and which option asks for it."""
+    """
+    One kind of record: how many bytes of it one kernel, operator, step or second leaves, and which option asks for it.
+
+    ``per`` is ``kernel``, ``operator``, ``step`` or ``second``.
+    """
 
     record: str
     option: str
@@ -40,32 +47,55 @@ class RecordCost:
 
 @frozen
 class Footprint:
-    """The estimate with its parts. Rates per second (sampled items) are not in it: they do not grow with kernels."""
+    """The estimate with its parts."""
 
     parts: tuple[RecordCost, ...]
 
     @property
     def bytes_per_kernel(self) -> float:
         """Raw bytes under ``PROF_*`` per kernel."""
-        return sum(part.bytes for part in self.parts if part.per == KERNEL)
+        return self._per(KERNEL)
 
     @property
     def bytes_per_operator(self) -> float:
         """Raw bytes under ``FRAMEWORK/`` per framework operator."""
-        return sum(part.bytes for part in self.parts if part.per == OPERATOR)
+        return self._per(OPERATOR)
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Raw bytes of the items sampled by time, per second of recording."""
+        return self._per(SECOND)
+
+    def _per(self, per: str) -> float:
+        return sum(part.bytes for part in self.parts if part.per == per)
+
+    def bytes_per_step(self, *, kernels: float, operators: float = 0, step_s: float = 0) -> float:
+        """
+        Return the raw bytes of one step.
+
+        Parameters
+        ----------
+        kernels, operators:
+            How many one step runs.
+        step_s:
+            How long it takes, for the items sampled by time.
+        """
+        counts = {KERNEL: kernels, OPERATOR: operators, STEP: 1, SECOND: step_s}
+        return sum(part.bytes * counts[part.per] for part in self.parts)
 
     def of_option(self, option: str, per: str) -> float:
-        """Return the share of one option path; *per* is ``kernel`` or ``operator``."""
+        """Return the share of one option path; *per* is ``kernel``, ``operator``, ``step`` or ``second``."""
         return sum(part.bytes for part in self.parts if part.option == option and part.per == per)
 
-    def total_bytes(self, *, kernels: int, operators: int) -> float:
-        """Return the bytes of a run with that many kernels and operators."""
-        return kernels * self.bytes_per_kernel + operators * self.bytes_per_operator
+    def total_bytes(self, *, kernels: int, operators: int, steps: int = 0, seconds: float = 0) -> float:
+        """Return the bytes of a run with that many kernels, operators and steps that records for *seconds*."""
+        counts = {KERNEL: kernels, OPERATOR: operators, STEP: steps, SECOND: seconds}
+        return sum(part.bytes * counts[part.per] for part in self.parts)
 
 
-def estimate_footprint(request: ProfilingRequest) -> Footprint:
+def estimate_footprint(request: ProfilingRequest, chip: str = "5") -> Footprint:
     """
-    Estimate the raw bytes per kernel and per operator.
+    Estimate the raw bytes per kernel, operator, step and second; *chip* decides what is sampled.
 
     Per kernel, with the device recorded (sizes of cann_msprof.md 7.3, 7.4)::
 
@@ -76,6 +106,7 @@ def estimate_footprint(request: ProfilingRequest) -> Footprint:
         runtime_api + 40 api_event, one further runtime call
         attributes  + 64 node_attr_info, with op_attributes
         task_memory + 2 x 256 task_memory_info (allocation, release)
+        l2_cache    + 72 l2_cache
 
     Per operator, with the host recorded (torch_npu_profiler.md 3.7; a field has a head of 6 bytes)::
 
@@ -85,10 +116,24 @@ def estimate_footprint(request: ProfilingRequest) -> Footprint:
         profile_memory  + 2 x (6 + 77) memory_usage
         with_stack      + 2 x 4 x 33 python_tracer_func
 
+    Per step, with the iteration trace: 5 x 40 ts_track. Per second: rate x size of the records of every sampled item.
+
     Lengths of texts, the two memory events, the one further runtime call and the four Python functions per operator
-    are assumptions about an average operator. User marks and sampled items depend on neither count and are left out.
+    are assumptions about an average operator; what one sample of an item holds is partly assumed, too. User marks, the
+    records of instruction profiling and those of communication depend on none of these counts and are left out.
+
+    Raises
+    ------
+    OptionError
+        For an unknown chip.
     """
-    return Footprint((*_kernel_costs(request), *_operator_costs(request)))
+    sampled = (RecordCost(item.record, item.option, SECOND, item.bytes) for item in sampled_bytes(request, chip))
+    return Footprint((*_kernel_costs(request), *_operator_costs(request), *_step_costs(request), *sampled))
+
+
+def _step_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
+    if Activity.DEVICE in request.activities and request.switches.training_trace:
+        yield RecordCost("ts_track", "switches.training_trace", STEP, _KEY_POINTS * _TS_TRACK)
 
 
 def _kernel_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
@@ -101,7 +146,7 @@ def _kernel_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
     if request.level >= Level.L1:
         yield RecordCost("node_basic_info", "level", KERNEL, _COMPACT)
         yield RecordCost("tensor_info", "level", KERNEL, _ADDITIONAL)
-        if request.aic_metrics is not MetricGroup.NONE:
+        if request.aic_metrics is not MetricGroup.NONE and request.sampling.ai_core_hz is None:
             yield RecordCost("ffts_profile", "aic_metrics", KERNEL, _FFTS)
     if switches.acl_api:
         yield RecordCost("api_event", "switches.acl_api", KERNEL, _API)
@@ -111,6 +156,8 @@ def _kernel_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
         yield RecordCost("node_attr_info", "switches.op_attributes", KERNEL, _COMPACT)
     if switches.task_memory:
         yield RecordCost("task_memory_info", "switches.task_memory", KERNEL, 2 * _ADDITIONAL)
+    if switches.l2_cache:
+        yield RecordCost("l2_cache", "switches.l2_cache", KERNEL, _L2_CACHE)
 
 
 def _operator_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
