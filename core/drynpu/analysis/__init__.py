@@ -7,6 +7,15 @@ how they are printed is for ``export`` and ``views``.
 
 from __future__ import annotations
 
+from drynpu.analysis._communication import (
+    COMMUNICATION_STATISTIC,
+    COMMUNICATION_TIME,
+    COMMUNICATION_TRANSFERS,
+    communication_statistic,
+    communication_steps,
+    communication_time,
+    communication_transfers,
+)
 from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
@@ -19,6 +28,9 @@ from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
 
 __all__ = [
     "API_STATISTIC",
+    "COMMUNICATION_STATISTIC",
+    "COMMUNICATION_TIME",
+    "COMMUNICATION_TRANSFERS",
     "ITERATION_TRACE",
     "KERNEL_OP",
     "MEMORY_RECORD",
@@ -35,6 +47,10 @@ __all__ = [
     "Links",
     "Summary",
     "api_statistic",
+    "communication_statistic",
+    "communication_steps",
+    "communication_time",
+    "communication_transfers",
     "graph_names",
     "infer_ids",
     "iteration_trace",

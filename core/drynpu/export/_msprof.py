@@ -124,6 +124,7 @@ def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
         api=profile.api,
         tasks=profile.tasks,
         communication_ops=profile.communication_ops,
+        communication_tasks=profile.frame("communication_tasks"),
         npu_mem=profile.npu_mem,
         overlap=overlaps,
     )

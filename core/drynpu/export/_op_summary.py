@@ -79,7 +79,7 @@ def op_summary(
     level0 = level == "level0"
     counters = [] if level0 else [name for name in kernels.columns if name not in KERNELS]
     rows = _kernel_rows(kernels, counters, writer, level0=level0)
-    collectives = _collective_rows(communication_ops)
+    collectives = _collective_rows(communication_ops, level0=level0)
     only_collectives = rows.is_empty()
     merged = pl.concat([rows, collectives], how="diagonal_relaxed").sort("device_id", STARTS, maintain_order=True)
     if only_collectives:
@@ -154,10 +154,12 @@ def _counter(kernels: pl.DataFrame, name: str, writer: Writer) -> pl.Expr:
     return rounded_text(value).alias(name)
 
 
-def _collective_rows(communication_ops: pl.DataFrame) -> pl.DataFrame:
-    """Collectives keep name, type, start and duration (cann_msprof.md 8); the rest is ``N/A``."""
+def _collective_rows(communication_ops: pl.DataFrame, *, level0: bool) -> pl.DataFrame:
+    """Collectives keep name, type (not at level0), start and duration (cann_msprof.md 8); the rest is ``N/A``."""
     # hcom_allReduce__586_0_1 -> hcom_allReduce_
-    op_type = pl.col("name").str.extract(r"^(.+?_)_\d").fill_null(_UNKNOWN)
+    named = pl.col("name").str.extract(r"^(.+?_)_\d")
+    known = pl.when(pl.col("op_type") != "").then("op_type").otherwise(named).fill_null(_UNKNOWN)
+    op_type = pl.lit(_UNKNOWN) if level0 else known
     return communication_ops.select(
         "device_id",
         STARTS,

@@ -14,6 +14,7 @@ _SUMMARIES = {
     "aicpu": "AI CPU kernels: compute, copy, dispatch.",
     "aicpu_mi": "Waits for the data queue.",
     "api_statistic": "Time spent in the calls of the CANN interfaces, by level and name.",
+    "communication_statistic": "Number and time of communication operators by type.",
     "dp": "Events of the data preprocessing queue.",
     "fusion_op": "Operators that the graph engine made of several, with their memory.",
     "memory_record": "Memory held by the toolkit's operators after every allocation and release.",

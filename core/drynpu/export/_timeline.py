@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import polars as pl
-from attrs import frozen
+from attrs import field, frozen
 
 from drynpu.export import _layers as layers
+from drynpu.export._communication import communication_blocks
+from drynpu.export._events import duration_event, flow
 from drynpu.export._json import Events, JsonStyle, Present, Value, constant
-from drynpu.export._numbers import Writer, decimal_text, float_text, us_text
+from drynpu.export._numbers import Writer, float_text, us_text
+from drynpu.tables.families import SCHEMAS
 
-__all__ = ["Timeline", "collective_threads", "timeline_blocks"]
+__all__ = ["Timeline", "timeline_blocks"]
 
 Block = Events | Sequence[str]
 
@@ -49,7 +52,6 @@ _COPY_OPERATIONS = (
     "device to host ex",
 )
 _OVERLAP_KINDS = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
-_NO_MODEL = 4294967295
 
 
 @frozen(kw_only=True)
@@ -62,6 +64,8 @@ class Timeline:
     communication_ops: pl.DataFrame
     npu_mem: pl.DataFrame
     overlap: pl.DataFrame
+    communication_tasks: pl.DataFrame = field(factory=lambda: pl.DataFrame(schema=SCHEMAS["communication_tasks"]))
+    """Of level1 and above."""
 
 
 def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned: bool = False) -> Iterator[Block]:
@@ -69,7 +73,7 @@ def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned:
     linked = _linked(data)
     yield from _cann(data, linked, style, pruned=pruned)
     yield from _ascend_hardware(data, linked, style, pruned=pruned)
-    yield from _communication(data, linked, style)
+    yield from communication_blocks(data.pid, data.communication_ops, data.communication_tasks, linked, style)
     yield from _npu_mem(data, style)
     yield from _overlap(data, style, writer)
 
@@ -90,34 +94,6 @@ def _is_launched(event_connections: pl.Series) -> pl.Expr:
     )
 
 
-def _flow(phase: str, pid: Value, tid: pl.Expr) -> dict[str, Value]:
-    """Return one end of a HostToDevice arrow of rows with connection_id and start_ns."""
-    identity = (pl.col("connection_id") * 2**32).cast(pl.String)
-    members: dict[str, Value] = {
-        "name": ('"HostToDevice', identity, '"'),
-        "pid": pid,
-        "tid": tid,
-        "ph": constant(phase),
-        "cat": '"HostToDevice"',
-        "id": ('"', identity, '"'),
-        "ts": ('"', us_text(pl.col("start_ns")), '"'),
-    }
-    return members if phase == "s" else {**members, "bp": '"e"'}
-
-
-def _duration_event(name: Value, pid: Value, tid: Value, args: dict[str, Value] | None) -> dict[str, Value]:
-    """Return an X event of rows with start_ns and duration_ns."""
-    members: dict[str, Value] = {
-        "name": name,
-        "pid": pid,
-        "tid": tid,
-        "ts": ('"', us_text(pl.col("start_ns")), '"'),
-        "dur": decimal_text(pl.col("duration_ns")),
-        "ph": '"X"',
-    }
-    return members if args is None else {**members, "args": args}
-
-
 def _cann(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
     if data.api.is_empty():
         return
@@ -136,9 +112,9 @@ def _cann(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: boo
         "connection_id": pl.col("connection_id"),
     }
     texts = ("shown", "mode", "level", "shown_id", "shown_item")
-    yield Events(calls, _duration_event(pl.col("shown"), pid, pl.col("tid"), args), texts)
+    yield Events(calls, duration_event(pl.col("shown"), pid, pl.col("tid"), args), texts)
     starts = data.api.join(linked, on="connection_id", how="semi", maintain_order="left")
-    yield Events(starts, _flow("s", pid, pl.col("tid")))
+    yield Events(starts, flow("s", pid, pl.col("tid")))
 
 
 def _api_calls(api: pl.DataFrame) -> pl.DataFrame:
@@ -171,8 +147,8 @@ def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, 
     if pruned:
         tasks = tasks.filter(layers.kept_at_level0(pl.col("shown")))
     pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
-    members = _duration_event(pl.col("shown"), pid, tid, _task_args())
-    arrow = (pl.col("arrow"), _flow("f", pid, tid))
+    members = duration_event(pl.col("shown"), pid, tid, _task_args())
+    arrow = (pl.col("arrow"), flow("f", pid, tid))
     yield Events(tasks, members, ("shown", "kernel_type", "operation"), arrow)
     for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
         streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
@@ -201,47 +177,6 @@ def _task_args() -> dict[str, Value]:
         "connection_id": pl.col("connection_id"),
         "copy": copy,
     }
-
-
-def _communication(data: Timeline, linked: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
-    if data.communication_ops.is_empty():
-        return
-    groups = collective_threads(data.communication_ops)
-    for (device_id,), rows in groups.group_by("device_id", maintain_order=True):
-        threads = [
-            layers.Thread(tid, f"Group {group} Communication" if group else "Communication", tid)
-            for group, tid in rows.select("group", "tid").iter_rows()
-        ]
-        yield layers.metadata_events(data.pid, layers.COMMUNICATION, _number(device_id), threads, style)
-    operations = data.communication_ops.join(
-        groups, on=["device_id", "group"], how="left", maintain_order="left"
-    ).with_columns(pl.col("connection_id").is_in(linked["connection_id"].implode()).alias("arrow"))
-    pid, tid = layers.layer_pids(data.pid, layers.COMMUNICATION), pl.col("tid")
-    args: dict[str, Value] = {
-        "rank_size": _number_or_unknown("rank_size"),
-        "connection_id": pl.col("connection_id"),
-        "model id": constant(_NO_MODEL),
-        "data_type": pl.col("dtype"),
-        "alg_type": pl.col("algorithm"),
-        "count": _number_or_unknown("count"),
-        # The table does not say whether a link was relayed or retried.
-        "relay": '"N/A"',
-        "retry": '"N/A"',
-    }
-    texts = ("name", "dtype", "algorithm")
-    operations = operations.with_columns(pl.col("dtype", "algorithm").replace("", "N/A"))
-    members = _duration_event(pl.col("name"), pid, tid, args)
-    yield Events(operations, members, texts, (pl.col("arrow"), _flow("f", pid, tid)))
-
-
-def collective_threads(communication_ops: pl.DataFrame) -> pl.DataFrame:
-    """Return the thread (``tid``) of each ``device_id`` and ``group`` in the layer Communication."""
-    groups = communication_ops.select("device_id", "group").unique(maintain_order=True)
-    return groups.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).over("device_id").alias("tid"))
-
-
-def _number_or_unknown(name: str) -> pl.Expr:
-    return pl.col(name).cast(pl.String).fill_null(pl.lit('"N/A"'))
 
 
 def _npu_mem(data: Timeline, style: JsonStyle) -> Iterator[Block]:
@@ -292,7 +227,7 @@ def _overlap(data: Timeline, style: JsonStyle, writer: Writer) -> Iterator[Block
     )
     args: dict[str, Value] | None = {} if writer is Writer.NATIVE else None
     pid = layers.layer_pids(data.pid, layers.OVERLAP_ANALYSIS)
-    yield Events(pieces, _duration_event(pl.col("kind"), pid, pl.col("tid"), args), ("kind",))
+    yield Events(pieces, duration_event(pl.col("kind"), pid, pl.col("tid"), args), ("kind",))
 
 
 def _number(value: object) -> int:

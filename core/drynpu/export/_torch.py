@@ -21,6 +21,7 @@ from drynpu.analysis import (
     step_trace,
     steps_at,
 )
+from drynpu.export._communication import collective_threads
 from drynpu.export._files import new_file, replaced_directory, write_csv
 from drynpu.export._host_trace import HostTrace, host_blocks, kernel_arrows
 from drynpu.export._json import SPACED, write_trace
@@ -34,7 +35,7 @@ from drynpu.export._statistics import (
     op_statistic_table,
     task_time_table,
 )
-from drynpu.export._timeline import Block, collective_threads, timeline_blocks
+from drynpu.export._timeline import Block, timeline_blocks
 from drynpu.export._torch_tables import (
     memory_record_table,
     operator_details_table,
@@ -114,8 +115,9 @@ def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
     work = links.kernel_op.select("kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id").join(
         operators, on="op_id", suffix="_op", maintain_order="left"
     )
+    groups = collective_threads(profile.communication_ops, profile.frame("communication_tasks"))
     threads = profile.communication_ops.select("device_id", "group", "connection_id", "start_ns").join(
-        collective_threads(profile.communication_ops), on=["device_id", "group"], maintain_order="left"
+        groups, on=["device_id", "group"], how="left", maintain_order="left"
     )
     collective = pl.col("kind") == "communication"
     key = ["device_id", "connection_id", "start_ns"]

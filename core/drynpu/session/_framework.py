@@ -19,6 +19,13 @@ I64 = npt.NDArray[np.int64]
 _NPU = 20
 _MALLOC, _FREE, _BLOCK_FREE = 0, 1, 2
 _MARK_NAME = 1
+_QUEUE_NAMES = {
+    "allReduce": "HcclAllreduce",
+    "receive": "HcclRecv",
+    "alltoall": "HcclAlltoAll",
+    "alltoallv": "HcclAlltoAllV",
+}
+"""Functions whose name is not that of the operator with a capital (torch_npu's ProcessGroupHCCL)."""
 
 
 @frozen(kw_only=True)
@@ -74,21 +81,29 @@ def _op_text(operators: Operators, name: int, signature: int, stack: int, *, rec
 
 
 def _write_queue(path: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
-    s, lowered, rows = simulation.schedule, simulation.lowered, simulation.rows
-    n = len(rows)
-    thread = operators.thread[lowered.dispatch_op]
+    s, lowered, rows, issued = simulation.schedule, simulation.lowered, simulation.rows, simulation.collectives
+    collectives = issued.work.collectives
+    n = len(rows) + len(collectives)
+    calling = np.array([of.thread for of in collectives], np.int64)
+    thread = np.concatenate([operators.thread[lowered.dispatch_op], calling])
     fixed = np.zeros((4, n), layouts.OP_MARK)
-    times = (s.enqueue_start_ns, s.enqueue_end_ns, s.dequeue_start_ns, s.dequeue_end_ns)
-    for category, time in enumerate(times):
-        fixed[category]["time"] = time[rows] + options.to_raw_ns
+    for category, side in enumerate(("enqueue_start_ns", "enqueue_end_ns", "dequeue_start_ns", "dequeue_end_ns")):
+        fixed[category]["time"] = np.concatenate([getattr(s, side)[rows], getattr(issued, side)]) + options.to_raw_ns
         fixed[category]["category"] = category
         fixed[category]["tid"] = thread if category < 2 else options.launching_thread
     fixed["correlation_id"], fixed["pid"] = np.arange(1, n + 1), options.pid
     flat = fixed.ravel()
     order = np.lexsort((flat["category"], flat["time"]))
-    texts = [{_MARK_NAME: p.api} for p in lowered.plans]
-    index = np.tile(lowered.dispatch_plan, 4)
+    names = [p.api for p in lowered.plans] + [_queue_name(of.kind) for of in collectives]
+    texts = [{_MARK_NAME: name} for name in names]
+    of_collective = np.arange(len(lowered.plans), len(names), dtype=np.int64)
+    index = np.tile(np.concatenate([lowered.dispatch_plan, of_collective]), 4)
     write_tlv(path, FrameworkRecord.OP_MARK, flat[order], index[order], texts)
+
+
+def _queue_name(kind: str) -> str:
+    """Return the name of HCCL's function as the queue shows it: ``HcclAllreduce`` (genuine traces), ``HcclSend``."""
+    return _QUEUE_NAMES.get(kind, f"Hccl{kind[0].upper()}{kind[1:]}")
 
 
 def _write_memory(path: Path, simulation: Simulation, options: FrameworkOptions) -> None:

@@ -14,13 +14,14 @@ import polars as pl
 
 from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer
-from drynpu.export.families import aicpu, graph, operator_memory
+from drynpu.export.families import aicpu, communication, graph, operator_memory
 from drynpu.tables import Profile
 
 __all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES", "TRACE_FILES"]
 
 CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = (
     aicpu.csv_files,
+    communication.csv_files,
     graph.csv_files,
     operator_memory.csv_files,
 )
@@ -29,10 +30,10 @@ CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] =
 TORCH_CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = ()
 """Those that torch_npu.profiler copies or makes in ASCEND_PROFILER_OUTPUT (torch_npu_profiler.md 3.6), by file name."""
 
-JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = ()
+JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (communication.json_files,)
 """Documents below the PROF directory, by path without time stamp (``analyze/communication.json``)."""
 
-TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = ()
+TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (communication.torch_json_files,)
 """Documents in ASCEND_PROFILER_OUTPUT, by file name (``communication.json``)."""
 
 LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = (graph.layers,)

@@ -212,14 +212,21 @@ def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
 
 def _operator_info(context: RecordContext) -> Records:
     times = context.simulation.collectives
+    works, plans = times.work.collectives, times.work.plans
+    algorithms = [of.algorithm or plans[at].algorithm for of, at in zip(works, times.work.plan.tolist(), strict=True)]
+    texts = {name: context.texts.of([name])[0] if name else 0 for name in set(algorithms)}
     rows = _records("hccl_op_info", context, times.node_end_ns - 1)
-    for number, of in enumerate(times.work.collectives):
-        row, plan = rows[number], times.work.plans[int(times.work.plan[number])]
-        algorithm = of.algorithm or plan.algorithm
-        row["data_type"] = _HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE)
-        row["alg_type"] = context.texts.of([algorithm])[0] if algorithm else 0
-        row["count"], row["group_name"] = of.count, group_id(of.group)
+    rows["data_type"] = [_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works]
+    rows["alg_type"] = [texts[name] for name in algorithms]
+    rows["count"] = [of.count for of in works]
+    rows["group_name"] = _group_ids(context)
     return rows
+
+
+def _group_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
+    groups = [of.group for of in context.simulation.collectives.work.collectives]
+    ids = {group: group_id(group) for group in set(groups)}
+    return np.array([ids[group] for group in groups], np.uint64)
 
 
 def _node_info(context: RecordContext, operators: npt.NDArray[np.uint64]) -> Records:
@@ -232,12 +239,11 @@ def _task_info(context: RecordContext, tasks: _Tasks) -> Records:
     times = context.simulation.collectives
     works = times.work.collectives
     names = context.texts.of([name.name for name in TaskName])
-    groups = np.array([group_id(of.group) for of in works], np.uint64)
     local = np.array([of.ranks.index(of.rank) for of in works], np.int64)
     dtypes = np.array([_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works], np.int64)
     reduces = tasks.name == TaskName.Reduce_Inline
     rows = _records("hccl_info", context, _middle(tasks))
-    rows["item_id"], rows["group_name"] = names[tasks.name], groups[tasks.owner]
+    rows["item_id"], rows["group_name"] = names[tasks.name], _group_ids(context)[tasks.owner]
     rows["local_rank"], rows["remote_rank"] = local[tasks.owner], _joined(times, "peer")[tasks.column]
     rows["rank_size"] = np.array([len(of.ranks) for of in works])[tasks.owner]
     rows["work_flow_mode"], rows["plane_id"], rows["context_id"] = _OPS_MODE, tasks.plane, _NONE
