@@ -47,9 +47,12 @@ from drynpu.raw._kinds import (
     TxEvent,
     TxInfo,
 )
+from drynpu.raw._names import prof_directory_name
 from drynpu.raw._reader import ProfReader
+from drynpu.raw._text_family import TextFamily
+from drynpu.raw._text_files import TEXT_FAMILIES, text_family
 from drynpu.raw._tlv import FlatRecords, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
-from drynpu.raw._writer import SLICE_BYTES, ProfWriter, prof_directory_name
+from drynpu.raw._writer import SLICE_BYTES, ProfWriter
 
 __all__ = [
     "CONTEXT_ID_NONE",
@@ -61,6 +64,7 @@ __all__ = [
     "SLICE_BYTES",
     "STARS_MAGIC",
     "STREAM_DESTROYED",
+    "TEXT_FAMILIES",
     "AicpuType",
     "ClockAnchors",
     "CpuInfo",
@@ -83,6 +87,7 @@ __all__ = [
     "SocPmuType",
     "SqeType",
     "StarsFunction",
+    "TextFamily",
     "TlvRecords",
     "TsFunction",
     "TxEvent",
@@ -99,6 +104,7 @@ __all__ = [
     "read_flat",
     "read_tlv",
     "split_task_id",
+    "text_family",
     "unpack_stars_header",
     "write_flat",
     "write_tlv",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._files import read_bytes
 from drynpu.raw._info import HOST_DEVICES, DeviceInfo, HostInfo, info_json
 
-__all__ = ["PURPOSES", "control_files", "find_control", "read_counters", "read_json"]
+__all__ = ["PURPOSES", "check_rates", "control_files", "find_control", "read_counters", "read_json"]
 
 PURPOSES = {
     "info.json": "chip, process and clock rates",
@@ -122,7 +122,7 @@ def read_counters(path: Path) -> dict[str, int]:
     for line in read_bytes(path, purpose).decode("utf-8", "replace").splitlines():
         if line.startswith("[") and readings:
             break
-        match = re.fullmatch(r"\s*(\w+)\s*[:=]\s*(-?\d+)\s*", line)
+        match = re.fullmatch(r"\s*(\w+)\s*[:=]\s*(-?[0-9]{1,20})\s*", line)
         if match:
             readings[match[1]] = int(match[2])
     return readings
@@ -139,3 +139,24 @@ def _moment(which: str, unix_us: int, monotonic_ns: int) -> bytes:
 
 def _counters(realtime_ns: int, monotonic_ns: int, cntvct: int) -> str:
     return f"clock_realtime: {realtime_ns}\nclock_monotonic_raw: {monotonic_ns}\ncntvct: {cntvct}\n"
+
+
+def check_rates(host: HostInfo, devices: Sequence[DeviceInfo], anchors: ClockAnchors) -> None:
+    """
+    Compare the clock rates of the control files with those of the anchors.
+
+    Raises
+    ------
+    RawFormatError
+        If they contradict each other.
+    """
+    if host.host_hz != anchors.host_hz:
+        message = f"CPU[0].Frequency says {host.host_hz} Hz, the clock anchors say {anchors.host_hz} Hz."
+        raise RawFormatError(message)
+    for device in devices:
+        if device.hwts_hz != anchors.device_hz:
+            message = (
+                f"hwts_frequency {device.hwts_frequency!r} of device {device.id} is {device.hwts_hz} Hz, "
+                f"the clock anchors say {anchors.device_hz} Hz."
+            )
+            raise RawFormatError(message)

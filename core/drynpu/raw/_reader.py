@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
+import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.raw._clock import ClockAnchors
-from drynpu.raw._controls import PURPOSES, find_control, read_counters, read_json
+from drynpu.raw._clock_files import collection_end, collection_start, counter_base, reading, require
+from drynpu.raw._controls import read_json
+from drynpu.raw._dictionaries import read_hashes, read_types
 from drynpu.raw._families import family
-from drynpu.raw._files import read_bytes
+from drynpu.raw._family import Family
 from drynpu.raw._info import DeviceInfo, HostInfo
-from drynpu.raw._slices import find_slices, read_family
+from drynpu.raw._slices import read_family
+from drynpu.raw._text_family import TextFamily
+from drynpu.raw._text_files import processes, read_rows, text_family
 
 __all__ = ["ProfReader"]
 
@@ -71,7 +76,7 @@ class ProfReader:
             directory = self._directory(self.device_ids[0])
             self._note(f"the profile has no host directory: {directory.name}/info.json stands in for its info.json")
         with self._noting() as notes:
-            return HostInfo.from_json(read_json(self._require(directory, "info.json")), notes)
+            return HostInfo.from_json(read_json(require(directory, "info.json", notes)), notes)
 
     def device_info(self, device_id: int) -> DeviceInfo:
         """
@@ -85,7 +90,7 @@ class ProfReader:
             If it is unreadable or lacks what the parser needs.
         """
         with self._noting() as notes:
-            return DeviceInfo.from_json(read_json(self._require(self._directory(device_id), "info.json")), notes)
+            return DeviceInfo.from_json(read_json(require(self._directory(device_id), "info.json", notes)), notes)
 
     def sample(self, device_id: int | None = None) -> dict[str, Any]:
         """
@@ -98,17 +103,16 @@ class ProfReader:
         RawFormatError
             If it is no JSON object.
         """
-        return read_json(self._require(self._directory(device_id), "sample.json"))
+        return read_json(require(self._directory(device_id), "sample.json", self.notes))
 
     @cached_property
     def ended_unix_ns(self) -> int | None:
         """When collection ended, by end_info; ``None`` if no directory has a usable one."""
         for device_id in (None, *self.device_ids):
             directory = self.path / ("host" if device_id is None else f"device_{device_id}")
-            found = find_control(directory, "end_info", self.notes) if directory.is_dir() else None
-            ended_us = _whole(read_json(found).get("collectionTimeEnd")) if found else None
-            if ended_us is not None:
-                return ended_us * 1000
+            ended_ns = collection_end(directory, self.notes)
+            if ended_ns is not None:
+                return ended_ns
         self._note("end_info is missing: when collection ended is not known")
         return None
 
@@ -147,8 +151,8 @@ class ProfReader:
         if not info.hwts_hz:
             message = f"hwts_frequency of device {device_id} is {info.hwts_frequency!r}: MHz are expected."
             raise RawFormatError(message)
-        device_cntvct = self._reading(self._require(directory, "dev_start.log"), "cntvct")
-        base_ns = self._counter_base(self._require(directory, "host_start.log"), host_hz)
+        device_cntvct = reading(require(directory, "dev_start.log", self.notes), "cntvct")
+        base_ns = counter_base(require(directory, "host_start.log", self.notes), host_hz)
         # A device's own start_info may have been taken at another instant than the host's: keep Unix time right.
         device_begin_us, device_monotonic_ns = self._start(directory.name)
         shift_ns = (device_begin_us * 1000 - device_monotonic_ns) - (begin_us * 1000 - monotonic_ns)
@@ -180,41 +184,72 @@ class ProfReader:
             If the profile has no such device, or a file cannot be read.
         """
         entry = family(family_name)
-        if entry.side == "host":
-            directory = self.path / "host"
-        elif device_id is None:
-            message = f"Records of {entry.name} belong to a device: say which by device_id."
-            raise RawFormatError(message)
-        else:
-            directory = self._directory(device_id)
         with self._noting() as notes:
-            return read_family(directory / "data", entry, notes)
+            return read_family(self._data(entry, device_id), entry, notes)
+
+    def read_text(self, family_name: str, device_id: int | None = None, pid: int | None = None) -> pl.DataFrame:
+        """
+        Read all rows of a text family.
+
+        Parameters
+        ----------
+        family_name:
+            A key of `TEXT_FAMILIES`.
+        device_id:
+            The device, for device families; not looked at for host families.
+        pid:
+            The process, for families with a file for each (`processes`); ``None`` for the others.
+
+        Returns
+        -------
+        rows
+            The columns of the family's schema, without rows if there is no file.
+
+        Raises
+        ------
+        RawFormatError
+            If the family is unknown, or device or process are missing or out of place.
+        OutputError
+            If the profile has no such device, or a file cannot be read.
+        """
+        entry = text_family(family_name)
+        stem = entry.stem_of(pid)
+        with self._noting() as notes:
+            return read_rows(self._data(entry, device_id), entry, stem, notes)
+
+    def processes(self, family_name: str, device_id: int | None = None) -> tuple[int, ...]:
+        """
+        Return the ids of the processes that a text family has files of.
+
+        Raises
+        ------
+        RawFormatError
+            If the family is unknown, or a device family is asked for without a device.
+        OutputError
+            If the profile has no such device.
+        """
+        entry = text_family(family_name)
+        return processes(self._data(entry, device_id), entry)
 
     @cached_property
     def hashes(self) -> dict[int, str]:
         """Texts by id (hash_dic); later lines win."""
-        return {int(key): text for key, text in self._dictionary("hash_dic", r"\d+")}
+        with self._noting() as notes:
+            return read_hashes(self.path / "host" / "data", notes)
 
     @cached_property
     def types(self) -> dict[tuple[int, int], str]:
         """Names by (level, type id) (type_info_dic); later lines win."""
-        names: dict[tuple[int, int], str] = {}
-        for key, name in self._dictionary("type_info_dic", r"\d+_\d+"):
-            level, _, number = key.partition("_")
-            names[int(level), int(number)] = name
-        return names
+        with self._noting() as notes:
+            return read_types(self.path / "host" / "data", notes)
 
-    def _dictionary(self, name: str, key_pattern: str) -> list[tuple[str, str]]:
-        entries: list[tuple[str, str]] = []
-        for entry in find_slices(self.path / "host" / "data", f"unaging.additional.{name}"):
-            text = read_bytes(entry.path, "what the ids in the records stand for").decode("utf-8", "replace")
-            for line in text.split("\n"):
-                key, colon, value = line.rstrip("\r").partition(":")
-                if colon and re.fullmatch(key_pattern, key):
-                    entries.append((key, value))
-                elif line.strip():
-                    self._note(f"{entry.path.name}: lines that are no <id>:<text> were left out")
-        return entries
+    def _data(self, entry: Family | TextFamily, device_id: int | None) -> Path:
+        if entry.side == "host":
+            return self.path / "host" / "data"
+        if device_id is None:
+            message = f"Records of {entry.name} belong to a device: say which by device_id."
+            raise RawFormatError(message)
+        return self._directory(device_id) / "data"
 
     def _directory(self, device_id: int | None) -> Path:
         if device_id is None:
@@ -225,33 +260,10 @@ class ProfReader:
             raise OutputError(message)
         return self.path / f"device_{device_id}"
 
-    def _require(self, directory: Path, name: str) -> Path:
-        found = find_control(directory, name, self.notes) if directory.is_dir() else None
-        if found is None:
-            message = f"{directory} has no {name}: it holds {PURPOSES[name]}."
-            raise OutputError(message)
-        return found
-
     def _start(self, directory_name: str) -> tuple[int, int]:
-        """Read ``collectionTimeBegin`` (us) and ``clockMonotonicRaw`` (ns); elsewhere if the own file is missing."""
         others = ("host", *(f"device_{number}" for number in self.device_ids))
-        for name in dict.fromkeys((directory_name, *others)):
-            directory = self.path / name
-            found = find_control(directory, "start_info", self.notes) if directory.is_dir() else None
-            if found is None:
-                continue
-            content = read_json(found)
-            begin_us = _whole(content.get("collectionTimeBegin"))
-            monotonic_ns = _whole(content.get("clockMonotonicRaw"))
-            if begin_us and monotonic_ns:
-                if name != directory_name:
-                    self._note(f"{directory_name}/start_info is missing or incomplete: {name}/{found.name} was taken")
-                return begin_us, monotonic_ns
-        message = (
-            f"{self.path / directory_name} has no start_info with collectionTimeBegin and clockMonotonicRaw: "
-            f"it holds {PURPOSES['start_info']}."
-        )
-        raise OutputError(message)
+        with self._noting() as notes:
+            return collection_start(self.path, (directory_name, *others), notes)
 
     def _host_hz(self) -> int:
         info = self.host_info
@@ -265,21 +277,8 @@ class ProfReader:
         directory = self.path / "host"
         if not host_hz:
             return monotonic_ns, monotonic_ns
-        path = self._require(directory, "host_start.log")
-        return self._counter_base(path, host_hz), self._reading(path, "cntvct")
-
-    def _counter_base(self, path: Path, host_hz: int) -> int:
-        # cntvct_diff is in host ticks; without a host frequency the vendor's parser counts a tick as a nanosecond.
-        rate = host_hz or _GIGA
-        diff = read_counters(path).get("cntvct_diff", 0)
-        return self._reading(path, "clock_monotonic_raw") + (2 * diff * _GIGA + rate) // (2 * rate)
-
-    def _reading(self, path: Path, key: str) -> int:
-        readings = read_counters(path)
-        if key not in readings:
-            message = f"{path} has no {key}: raw times cannot be turned into wall time without it."
-            raise RawFormatError(message)
-        return readings[key]
+        path = require(directory, "host_start.log", self.notes)
+        return counter_base(path, host_hz), reading(path, "cntvct")
 
     @contextmanager
     def _noting(self) -> Iterator[list[str]]:
@@ -292,8 +291,3 @@ class ProfReader:
     def _note(self, note: str) -> None:
         if note not in self.notes:
             self.notes.append(note)
-
-
-def _whole(value: object) -> int | None:
-    text = str(value)
-    return int(text) if re.fullmatch(r"\d+", text) else None

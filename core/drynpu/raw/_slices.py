@@ -15,7 +15,7 @@ from drynpu._errors import OutputError
 from drynpu.raw._family import Family
 from drynpu.raw._files import DONE
 
-__all__ = ["Slice", "find_slices", "read_family"]
+__all__ = ["Slice", "find_slices", "note_unfinished", "read_family", "unbroken"]
 
 _PREFIXES = ("unaging", "aging")
 _PROBED = 32
@@ -63,8 +63,8 @@ def read_family(directory: Path, entry: Family, notes: list[str]) -> npt.NDArray
     parts: list[npt.NDArray[Any]] = []
     for stem in (entry.stem, *entry.also):
         slices = find_slices(directory, stem)
-        for run in _unbroken(slices, stem, notes):
-            _note_unfinished(run, notes)
+        for run in unbroken(slices, stem, notes):
+            note_unfinished(run, notes)
             parts.append(_records(_read(run), entry, f"{run[0].path.parent.parent.name}/{run[0].path.name}", notes))
     if not parts:
         return np.zeros(0, entry.dtype)
@@ -74,7 +74,7 @@ def read_family(directory: Path, entry: Family, notes: list[str]) -> npt.NDArray
     return records if entry.function is None else records[entry.members(records)]
 
 
-def _unbroken(slices: Sequence[Slice], stem: str, notes: list[str]) -> Iterator[list[Slice]]:
+def unbroken(slices: Sequence[Slice], stem: str, notes: list[str]) -> Iterator[list[Slice]]:
     """Split into runs without a missing number: only inside a run may a record cross from a slice to the next."""
     run: list[Slice] = []
     for entry in slices:
@@ -93,7 +93,8 @@ def _unbroken(slices: Sequence[Slice], stem: str, notes: list[str]) -> Iterator[
         yield run
 
 
-def _note_unfinished(run: Sequence[Slice], notes: list[str]) -> None:
+def note_unfinished(run: Sequence[Slice], notes: list[str]) -> None:
+    """Note the slices that lack the mark of completeness."""
     notes.extend(
         f"{entry.path.name}: read without its .done mark; collection may have been cut short"
         for entry in run

@@ -3,55 +3,35 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
+import polars as pl
 from attrs import define, field
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu.raw._ageing import SliceStore
 from drynpu.raw._clock import ClockAnchors
-from drynpu.raw._controls import control_files
+from drynpu.raw._controls import check_rates, control_files
+from drynpu.raw._dictionaries import dictionary_slices
 from drynpu.raw._families import family
 from drynpu.raw._family import Family
 from drynpu.raw._files import make_directory, write_with_done
-from drynpu.raw._hash import encode_text
 from drynpu.raw._info import DeviceInfo, HostInfo
+from drynpu.raw._names import prof_directory_name
+from drynpu.raw._record_bytes import record_bytes
+from drynpu.raw._text_family import TextFamily
+from drynpu.raw._text_files import text_family, text_slices
 
-__all__ = ["SLICE_BYTES", "ProfWriter", "prof_directory_name"]
+__all__ = ["SLICE_BYTES", "ProfWriter"]
 
 SLICE_BYTES = 20 * 1024 * 1024
 """Size at which a slice is full (cann_msprof.md 7)."""
 
 _ATTEMPTS = 100
-_RANDOM_LETTERS = "ABCDEFGHIJKLMNOPQR"
-_LARGEST_ID = 0xFFFF_FFFF_FFFF_FFFF
-
-
-def prof_directory_name(index: int, pid: int, now: datetime, rng: random.Random) -> str:
-    """
-    Return a name after the rule of cann_msprof.md 2.1.
-
-    Parameters
-    ----------
-    index:
-        How many directories this process made before, from 0.
-    pid:
-        Process id: its last eight digits, zero-padded, become the letters ``A`` (0) to ``J`` (9).
-    now:
-        Local time of the start; a time with a zone is turned into local time.
-    rng:
-        Source of the eight random letters ``A`` to ``R``.
-    """
-    local = now if now.tzinfo is None else now.astimezone()
-    stamp = f"{local:%Y%m%d%H%M%S}{local.microsecond // 1000:03d}"
-    pid_letters = "".join(chr(ord("A") + int(digit)) for digit in f"{pid:08d}"[-8:])
-    tail = "".join(rng.choice(_RANDOM_LETTERS) for _ in range(8))
-    return f"PROF_{index % 999999 + 1:06d}_{stamp}_{pid_letters}{tail}"
 
 
 @define
@@ -65,6 +45,7 @@ class ProfWriter:
 
     path: Path
     slice_bytes: int = SLICE_BYTES
+    _store: SliceStore = field(factory=SliceStore)
     _next_slice: dict[tuple[Path, str], int] = field(factory=dict, init=False)
 
     @classmethod
@@ -77,12 +58,14 @@ class ProfWriter:
         now: datetime,
         rng: random.Random | None = None,
         slice_bytes: int = SLICE_BYTES,
+        storage_limit_mb: int | None = None,
     ) -> ProfWriter:
         """
         Make a new directory below ``parent``, which is created if it is missing.
 
         ``index``, ``pid`` and ``now`` go into the name (`prof_directory_name`); ``rng`` is the source of its random
-        letters, seeded by the system if not given. ``slice_bytes`` is where a slice is full.
+        letters, seeded by the system if not given. ``slice_bytes`` is where a slice is full. When all slices together
+        take more than ``storage_limit_mb`` MB (``None`` is no limit), the oldest of those that age are deleted.
 
         Raises
         ------
@@ -96,11 +79,13 @@ class ProfWriter:
             if not path.exists():
                 make_directory(path)
                 make_directory(path / "host" / "data")
-                return cls(path, slice_bytes)
+                return cls(path, slice_bytes, SliceStore(storage_limit_mb))
         message = f"Cannot create a new PROF directory in {parent}: {_ATTEMPTS} names were taken."
         raise OutputError(message)
 
-    def write(self, family_name: str, records: npt.NDArray[Any], device_id: int | None = None) -> None:
+    def write(
+        self, family_name: str, records: npt.NDArray[Any], device_id: int | None = None, *, aging: bool = False
+    ) -> None:
         """
         Write records of a family as slices of whole records; nothing at all for no records.
 
@@ -115,22 +100,26 @@ class ProfWriter:
             ``np.concatenate`` does, they are put back in their places.
         device_id:
             The device, for device families; ``None`` for host families.
+        aging:
+            Write the files of a host family as ``aging.``: the oldest may be deleted at the storage limit. Device
+            families age without saying so.
 
         Raises
         ------
         RawFormatError
-            If the family is unknown, the device id is missing or out of place, or the records are not of the family.
+            If the family is unknown, the device id is missing or out of place, the records are not of the family, or
+            ``aging`` is asked of a device family.
         OutputError
             If a file cannot be written.
         """
         entry = family(family_name)
-        directory, stem = self._place(entry, device_id)
+        directory, stem = self._place(entry, _stem(entry, aging), device_id)
         if records.dtype.names != entry.dtype.names:
             message = f"Records of {entry.name} have the fields {entry.dtype.names}, not {records.dtype.names}."
             raise RawFormatError(message)
         per_slice = max(1, self.slice_bytes // entry.dtype.itemsize)
         for first in range(0, len(records), per_slice):
-            self._write_slice(directory, stem, [_clean_bytes(entry, records[first : first + per_slice], first)])
+            self._write_slice(directory, stem, [record_bytes(entry, records[first : first + per_slice], first)])
 
     def write_dictionaries(self, hashes: Mapping[int, str], types: Mapping[tuple[int, int], str]) -> None:
         """
@@ -153,16 +142,8 @@ class ProfWriter:
             If a file cannot be written.
         """
         directory = self.path / "host" / "data"
-        by_stem = {
-            "unaging.additional.hash_dic": ((str(_unsigned(key)), text) for key, text in sorted(hashes.items())),
-            "unaging.additional.type_info_dic": (
-                (f"{_unsigned(level)}_{_unsigned(number)}", name) for (level, number), name in sorted(types.items())
-            ),
-        }
-        for stem, entries in by_stem.items():
-            lines = [f"{key}:".encode() + _one_line(text) for key, text in entries]
-            for part in _batches(lines, self.slice_bytes):
-                self._write_slice(directory, stem, part)
+        for stem, lines in dictionary_slices(hashes, types, self.slice_bytes):
+            self._write_slice(directory, stem, lines)
 
     def write_controls(
         self,
@@ -195,95 +176,71 @@ class ProfWriter:
         OutputError
             If a file cannot be written.
         """
-        _check_rates(host, devices, anchors)
+        check_rates(host, devices, anchors)
         for device in (None, *devices):
             directory = self.path / ("host" if device is None else f"device_{device.id}")
             make_directory(directory / "data")
             for name, content in control_files(host, device, sample, anchors, ended_unix_ns):
                 write_with_done(directory / name, [content])
 
-    def _place(self, entry: Family, device_id: int | None) -> tuple[Path, str]:
+    def write_text(
+        self, family_name: str, rows: pl.DataFrame, device_id: int | None = None, pid: int | None = None
+    ) -> None:
+        """
+        Write rows of a text family as slices of whole lines; nothing at all for no rows.
+
+        Parameters
+        ----------
+        family_name:
+            A key of `TEXT_FAMILIES`.
+        rows:
+            The columns of the family's schema. Blanks inside a name that is one word become underscores.
+        device_id:
+            The device, for device families; ``None`` for host families.
+        pid:
+            The process, for families with a file for each; ``None`` for the others.
+
+        Raises
+        ------
+        RawFormatError
+            If the family is unknown, device or process are missing or out of place, or the rows are not of the family.
+        OutputError
+            If a file cannot be written.
+        """
+        entry = text_family(family_name)
+        directory, stem = self._place(entry, entry.stem_of(pid), device_id)
+        for chunks in text_slices(entry, rows, self.slice_bytes):
+            self._write_slice(directory, stem, chunks)
+
+    @property
+    def deleted_slices(self) -> tuple[Path, ...]:
+        """Slices that were deleted again because of the storage limit or a full disk, oldest first."""
+        return tuple(self._store.deleted)
+
+    def _place(self, entry: Family | TextFamily, stem: str, device_id: int | None) -> tuple[Path, str]:
         if entry.side == "host":
             if device_id is not None:
                 message = f"Records of {entry.name} belong to the host: device id {device_id} is out of place."
                 raise RawFormatError(message)
-            return self.path / "host" / "data", entry.stem
+            return self.path / "host" / "data", stem
         if device_id is None:
             message = f"Records of {entry.name} belong to a device: say which by device_id."
             raise RawFormatError(message)
-        return self.path / f"device_{device_id}" / "data", f"{entry.stem}.{device_id}"
+        return self.path / f"device_{device_id}" / "data", f"{stem}.{device_id}"
 
     def _write_slice(self, directory: Path, stem: str, chunks: Sequence[bytes]) -> None:
         make_directory(directory)
         number = self._next_slice.get((directory, stem), 0)
-        write_with_done(directory / f"{stem}.slice_{number}", chunks)
+        path = directory / f"{stem}.slice_{number}"
+        write_with_done(path, chunks)
         self._next_slice[directory, stem] = number + 1
+        self._store.add(path, stem)
 
 
-def _clean_bytes(entry: Family, records: npt.NDArray[Any], first: int) -> bytes:
-    """Give the bytes of records with zeros where the layout has no field: numpy leaves chance values there."""
-    placed = np.ascontiguousarray(records)
-    if records.dtype != entry.dtype:
-        placed = np.zeros(len(records), entry.dtype)
-        for name in entry.dtype.names or ():
-            placed[name] = records[name]
-    raw = placed.view(np.uint8).reshape(len(records), -1) & _mask(entry.dtype)
-    clean = raw.reshape(-1).view(entry.dtype)
-    good = entry.plausible(clean) & entry.members(clean)
-    if not good.all():
-        at = first + int(np.argmin(good))
-        constants = ", ".join(f"{name} {value}" for name, value in entry.constants.items())
-        message = f"Record {at} is none of {entry.name}: its constant fields are {constants or 'out of range'}."
+def _stem(entry: Family, aging: bool) -> str:
+    if not aging:
+        return entry.stem
+    if entry.side != "host":
+        message = f"Records of {entry.name} belong to a device: only host files are called aging or unaging."
         raise RawFormatError(message)
-    return raw.tobytes()
-
-
-def _mask(dtype: np.dtype[Any]) -> npt.NDArray[np.uint8]:
-    """Give 255 for each byte of a record that belongs to a field, 0 for the others."""
-    if dtype.subdtype is not None:
-        base, shape = dtype.subdtype
-        return np.tile(_mask(base), int(np.prod(shape)))
-    mask = np.zeros(dtype.itemsize, np.uint8)
-    if dtype.fields is None:
-        mask[:] = 0xFF
-    else:
-        for part, offset, *_ in dtype.fields.values():
-            mask[offset : offset + part.itemsize] = _mask(part)
-    return mask
-
-
-def _check_rates(host: HostInfo, devices: Sequence[DeviceInfo], anchors: ClockAnchors) -> None:
-    if host.host_hz != anchors.host_hz:
-        message = f"CPU[0].Frequency says {host.host_hz} Hz, the clock anchors say {anchors.host_hz} Hz."
-        raise RawFormatError(message)
-    for device in devices:
-        if device.hwts_hz != anchors.device_hz:
-            message = (
-                f"hwts_frequency {device.hwts_frequency!r} of device {device.id} is {device.hwts_hz} Hz, "
-                f"the clock anchors say {anchors.device_hz} Hz."
-            )
-            raise RawFormatError(message)
-
-
-def _unsigned(number: int) -> int:
-    if not 0 <= number <= _LARGEST_ID:
-        message = f"{number} is no dictionary id: allowed are 0 to {_LARGEST_ID}."
-        raise RawFormatError(message)
-    return number
-
-
-def _one_line(text: str) -> bytes:
-    return encode_text(re.sub(r"[\r\n]", " ", text)) + b"\n"
-
-
-def _batches(lines: Sequence[bytes], limit: int) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    size = 0
-    for line in lines:
-        if batch and size + len(line) > limit:
-            yield batch
-            batch, size = [], 0
-        batch.append(line)
-        size += len(line)
-    if batch:
-        yield batch
+    return f"aging.{entry.stem.removeprefix('unaging.')}"
