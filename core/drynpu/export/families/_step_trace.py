@@ -53,15 +53,13 @@ def _with_threads(profile: Profile, rows: pl.DataFrame, writer: Writer) -> pl.Da
 
 
 def _metadata(profile: Profile, trace: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
-    for (device_id,), rows in trace.group_by("device_id", maintain_order=True):
+    for device_id in trace["device_id"].unique().sort().to_list():
+        own = trace.filter(pl.col("device_id") == device_id).select("model_id", "tid", "sort_index").unique()
         threads = [
             layers.Thread(tid, f"Step Trace(Model ID:{model})", sort_index)
-            for model, tid, sort_index in rows.select("model_id", "tid", "sort_index")
-            .unique()
-            .sort("model_id")
-            .iter_rows()
+            for model, tid, sort_index in own.sort("model_id").iter_rows()
         ]
-        yield layers.metadata_events(profile.pid, layers.ASCEND_HARDWARE, int(str(device_id)), threads, style)
+        yield layers.metadata_events(profile.pid, layers.ASCEND_HARDWARE, device_id, threads, style)
 
 
 def _quoted(ns: str) -> pl.Expr:

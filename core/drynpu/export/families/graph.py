@@ -70,7 +70,7 @@ def _reduce_cells(profile: Profile, trace: pl.DataFrame, writer: Writer) -> pl.D
         duration_text(pl.col("end_ns") - pl.col("start_ns"), writer).alias("duration"),
     )
     columns = []
-    for place in range(0 if reduces.is_empty() else int(reduces["place"].max()) + 1):  # type: ignore[arg-type]
+    for place in range(reduces["place"].unique().len()):
         own = reduces.filter(pl.col("place") == place)
         cells = trace.select(key).join(own, on=key, how="left", maintain_order="left")
         columns += [

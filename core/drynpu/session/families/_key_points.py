@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.device import fifo
-from drynpu.device.collectives import CollectiveRequest, plan_collective
 from drynpu.device.samplers.iterations import KeyPoints, within
 from drynpu.raw import family
-from drynpu.session._inputs import Collective
 from drynpu.session._rows import join_records
 from drynpu.session._simulate import DEFAULT_STREAM
 from drynpu.session.families._context import RecordContext
@@ -25,7 +21,7 @@ Records = npt.NDArray[Any]
 
 _MODEL_START, _MODEL_END, _FORWARD, _BACKWARD, _ITERATION_END = range(5)
 _REDUCE, _GET_NEXT = 10_000, 20_000
-_ALL_REDUCE = "allreduce"
+_ALL_REDUCE = "allReduce"
 _MOST_INTERVALS = 5_000
 """Tags of one kind that there are numbers for."""
 
@@ -92,7 +88,7 @@ def _marks(tag: npt.ArrayLike, tick: I64, index: I64, model_id: I64, stream: npt
     return rows
 
 
-def _clipped(first_tag: int, number: I64, start: I64, end: I64, stream: I64, points: KeyPoints) -> Interval:
+def _clipped(first_tag: int, number: I64, start: I64, end: I64, stream: I64, *, points: KeyPoints) -> Interval:
     """Keep the intervals of iterations that ran, inside them, in the order of iteration and time."""
     place = np.searchsorted(points.iteration, number)
     ran = (number >= 0) & (place < len(points.iteration))
@@ -121,7 +117,7 @@ def get_nexts(context: RecordContext, starts: I64, ends: I64, points: KeyPoints)
         _ticks(context, begin),
         _ticks(context, begin + length),
         np.full(len(time), DEFAULT_STREAM),
-        points,
+        points=points,
     )
 
 
@@ -130,29 +126,14 @@ def _ticks(context: RecordContext, time_ns: I64) -> I64:
     return np.asarray(np.ceil((time_ns - simulation.base_ns) / simulation.tick_ns), np.int64)
 
 
-def reduces(context: RecordContext, starts: I64, ends: I64, points: KeyPoints) -> Interval:
+def reduces(context: RecordContext, iteration: I64, points: KeyPoints) -> Interval:
     """
-    Return when the all-reduces of iterations ran: one after another on their stream, not before they were issued.
+    Return when the all-reduces of iterations ran; *iteration* is that of every collective of the simulation.
 
     Only all-reduces are marked, as the graph engine marks no other collective.
     """
-    chosen = [of for of in context.recording.collectives if of.kind.lower() == _ALL_REDUCE]
-    time = np.array([of.start_ns for of in chosen], np.int64)
-    stream = np.array([DEFAULT_STREAM if of.stream is None else of.stream for of in chosen], np.int64)
-    waiting = np.array([of.wait_ns for of in chosen], np.int64) / context.simulation.tick_ns
-    ticks = _lengths(context, chosen) + np.ceil(waiting).astype(np.int64)
-    arrival, begin = _ticks(context, context.simulation.warp(time)), np.zeros(len(chosen), np.int64)
-    for number in np.unique(stream):
-        rows = np.flatnonzero(stream == number)
-        rows = rows[np.argsort(arrival[rows], kind="stable")]
-        begin[rows] = fifo(arrival[rows], ticks[rows], 0)
-    return _clipped(_REDUCE, within(time, starts, ends), begin, begin + ticks, stream, points)
-
-
-def _lengths(context: RecordContext, chosen: Sequence[Collective]) -> I64:
-    """Return the ticks of all-reduces without waiting; each distinct request is planned once."""
-    requests = [
-        CollectiveRequest(kind="allReduce", size_bytes=of.size_bytes, ranks=of.ranks, rank=of.rank) for of in chosen
-    ]
-    planned = {request: plan_collective(request, context.chip).ticks for request in dict.fromkeys(requests)}
-    return np.array([planned[request] for request in requests], np.int64)
+    times = context.simulation.collectives
+    chosen = np.array([of.kind == _ALL_REDUCE for of in times.work.collectives], bool)
+    end = times.start_ticks + times.work.ticks
+    columns = (column[chosen] for column in (iteration, times.start_ticks, end, times.work.stream))
+    return _clipped(_REDUCE, *columns, points=points)

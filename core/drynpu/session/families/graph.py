@@ -36,7 +36,7 @@ class _Iterations:
     """
     All iterations of all graphs in host order, and which launch belongs to which.
 
-    ``of_launch`` and ``of_dispatch`` are int64, -1 outside every iteration.
+    ``of_launch``, ``of_dispatch`` and ``of_collective`` are int64, -1 outside every iteration.
     """
 
     graphs: tuple[GraphRun, ...]
@@ -44,6 +44,7 @@ class _Iterations:
     items: tuple[Iteration, ...]
     of_dispatch: I64
     of_launch: I64
+    of_collective: I64
 
     @property
     def model_id(self) -> I64:
@@ -78,7 +79,7 @@ def build(context: RecordContext) -> FamilyRecords:
 
 
 def _place(context: RecordContext) -> _Iterations:
-    """Give every dispatch to the iteration that was under way on the host when its operator began."""
+    """Give operators and collectives to the iteration that was under way on the host when they began."""
     graphs = context.recording.graphs
     pairs = [(number, iteration) for number, graph in enumerate(graphs) for iteration in graph.iterations]
     pairs.sort(key=lambda pair: pair[1].start_ns)
@@ -86,12 +87,14 @@ def _place(context: RecordContext) -> _Iterations:
     starts = np.array([iteration.start_ns for _, iteration in pairs], np.int64)
     ends = np.array([iteration.end_ns for _, iteration in pairs], np.int64)
     of_dispatch = within(operators.start_ns[lowered.dispatch_op], starts, ends)
+    issued = np.array([of.start_ns for of in context.simulation.collectives.work.collectives], np.int64)
     return _Iterations(
         graphs=graphs,
         graph=tuple(number for number, _ in pairs),
         items=tuple(iteration for _, iteration in pairs),
         of_dispatch=of_dispatch,
         of_launch=of_dispatch[lowered.launch_dispatch],
+        of_collective=within(issued, starts, ends),
     )
 
 
@@ -110,24 +113,27 @@ def _loads(context: RecordContext) -> Records:
 
 
 def _executions(context: RecordContext, iterations: _Iterations) -> Records:
-    s, rows = context.simulation.schedule, context.simulation.rows
-    inside = np.flatnonzero(iterations.of_dispatch >= 0)
-    number, of = np.unique(iterations.of_dispatch[inside], return_inverse=True)
+    s, rows, times = context.simulation.schedule, context.simulation.rows, context.simulation.collectives
+    iteration = np.concatenate([iterations.of_dispatch, iterations.of_collective])
+    inside = iteration >= 0
+    number, of = np.unique(iteration[inside], return_inverse=True)
     begin = np.full(len(number), np.iinfo(np.int64).max)
     end = np.full(len(number), np.iinfo(np.int64).min)
-    np.minimum.at(begin, of.reshape(-1), s.api_start_ns[rows[inside]])
-    np.maximum.at(end, of.reshape(-1), s.api_end_ns[rows[inside]])
+    np.minimum.at(begin, of.reshape(-1), np.concatenate([s.api_start_ns[rows], times.api_start_ns])[inside])
+    np.maximum.at(end, of.reshape(-1), np.concatenate([s.api_end_ns[rows], times.api_end_ns])[inside])
     return _model_calls(context, "ModelExecute", begin, end, iterations.model_id[number])
 
 
 def _points(context: RecordContext, iterations: _Iterations) -> Records:
     simulation = context.simulation
-    start = simulation.schedule.kernel_start_ticks
-    forward, backward = _candidates(context, iterations)
+    times = simulation.collectives
+    start = np.concatenate([simulation.schedule.kernel_start_ticks, times.start_ticks])
+    no_point = np.zeros(len(times.work), bool)
+    forward, backward = (np.concatenate([side, no_point]) for side in _candidates(context, iterations))
     points = key_points(
-        iterations.of_launch,
+        np.concatenate([iterations.of_launch, iterations.of_collective]),
         start,
-        start + simulation.kernel_ticks,
+        start + np.concatenate([simulation.kernel_ticks, times.work.ticks]),
         forward=forward,
         backward=backward,
         graph=iterations.graph,
@@ -148,7 +154,7 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
 def _intervals(context: RecordContext, iterations: _Iterations, points: KeyPoints) -> Sequence[Interval]:
     starts = np.array([item.start_ns for item in iterations.items], np.int64)
     ends = np.array([item.end_ns for item in iterations.items], np.int64)
-    return reduces(context, starts, ends, points), get_nexts(context, starts, ends, points)
+    return reduces(context, iterations.of_collective, points), get_nexts(context, starts, ends, points)
 
 
 def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools, Bools]:

@@ -182,6 +182,12 @@ def graph_run() -> Callable[..., GraphRun]:
 
 
 @pytest.fixture
+def graph_operators() -> Callable[[], Operators]:
+    """Return a function that makes the operators of the recording."""
+    return operators
+
+
+@pytest.fixture
 def all_reduces() -> tuple[Collective, ...]:
     """The collectives: two all-reduces per iteration, with an all-gather between them."""
     return collectives()
