@@ -47,11 +47,16 @@ class Core:
         """Return all cycles, summed over blocks."""
         return np.asarray(t.aic_cycles if self.side == "aic" else t.aiv_cycles, np.float64)
 
-    def busy(self, *columns: str) -> Count:
+    def busy(self, column: str) -> Count:
         """Count the cycles of a pipe."""
         if self.side == "aic":
-            return lambda t: np.asarray(_sum(t, columns) * t.chip.aic_mhz / 1000 * t.block_num)
-        return lambda t: np.asarray(_sum(t, columns) * t.chip.aiv_mhz / 1000 * t.aiv_blocks)
+            return lambda t: np.asarray(getattr(t, column) * t.chip.aic_mhz / 1000 * t.block_num)
+        return lambda t: np.asarray(getattr(t, column) * t.chip.aiv_mhz / 1000 * t.aiv_blocks)
+
+    def conflicts(self, what: str) -> Count:
+        """Count the vector cycles lost to a kind of conflict."""
+        busy = self.busy("vec_ns")
+        return lambda t: np.asarray(busy(t) * getattr(t, f"{what}_conflict_share"))
 
     def icache_requests(self, t: CostTable) -> F64:
         """Count instruction fetches."""

@@ -161,7 +161,7 @@ def _vector(core: Core, size: Mapping[int, int]) -> dict[int, Count]:
         0x4D: never,
         0x4E: vector_cycles(core, "vec_int32_cycles"),
         0x4F: vector_cycles(core, "vec_misc_cycles"),
-        0x64: core.busy("vec_bankgroup_ns"),
-        0x65: core.busy("vec_bank_ns"),
-        0x66: core.busy("vec_resource_ns"),
+        0x64: core.conflicts("bankgroup"),
+        0x65: core.conflicts("bank"),
+        0x66: core.conflicts("resource"),
     } | registers(BITS_PER_COUNT, columns, size)

@@ -75,9 +75,9 @@ def _vector_950() -> dict[int, Count]:
         0x501: VECTOR.busy("vec_ns"),
         0x502: VECTOR.busy("vec_ns"),
         0x203: VECTOR.busy("mte3_ns"),
-        0x528: VECTOR.busy("vec_resource_ns"),
-        0x540: VECTOR.busy("vec_bank_ns"),
-        0x556: VECTOR.busy("vec_bankgroup_ns"),
+        0x528: VECTOR.conflicts("resource"),
+        0x540: VECTOR.conflicts("bank"),
+        0x556: VECTOR.conflicts("bankgroup"),
     } | registers(BITS_PER_COUNT_950, columns)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, fields, frozen
+from attrs import evolve, field, fields, frozen
 
 from drynpu.chips import Chip
 from drynpu.kernels._cost import cost
@@ -26,7 +26,8 @@ class CostTable:
     """
     The fields of :class:`KernelCost` as columns of shape ``[n]``, times in ns.
 
-    ``build`` makes one row per kernel, ``take`` one row per launch.
+    ``build`` makes one row per kernel, ``take`` one row per launch. Work and bytes are gathered when they are asked
+    for, under the same names.
     """
 
     chip: Chip
@@ -46,37 +47,20 @@ class CostTable:
     aiv_mte2_ns: F64
     mte3_ns: F64
     aiv_icache_miss_rate: F64
-    vec_bankgroup_ns: F64
-    vec_bank_ns: F64
-    vec_resource_ns: F64
-    cube_float_ops: I64
-    cube_int8_ops: I64
-    l0_read_bytes: I64
-    l0c_cube_bytes: I64
-    gm_to_l1_bytes: I64
-    l1_to_l0a_bytes: I64
-    l1_to_l0b_bytes: I64
-    l0c_to_gm_bytes: I64
-    l0c_to_ub_bytes: I64
-    aic_main_read_bytes: I64
-    aic_main_write_bytes: I64
-    vec_fp32_cycles: I64
-    vec_fp16_cycles: I64
-    vec_int32_cycles: I64
-    vec_misc_cycles: I64
-    gm_to_ub_bytes: I64
-    ub_to_gm_bytes: I64
-    ub_vector_read_bytes: I64
-    ub_vector_write_bytes: I64
-    ub_scalar_read_bytes: I64
-    ub_scalar_write_bytes: I64
-    aiv_main_read_bytes: I64
-    aiv_main_write_bytes: I64
-    l2_victim_share: F64
     aiv_blocks: I64
     """Vector blocks: ``mix_block_num`` for MIX_AIC, else ``block_num``."""
     mac_int8: npt.NDArray[np.bool_]
     """Whether the cube multiplies 8-bit integers, which a counter of its own counts."""
+    kernel: I64
+    """Row of ``work``."""
+    work: Mapping[str, npt.NDArray[Any]] = field(repr=False)
+    """The remaining fields of :class:`KernelCost`, one row per kernel: noise changes none of them."""
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        """Gather a column of ``work``: there are many, and hardly anybody wants all of a million launches."""
+        if name in _WORK:
+            return self.work[name][self.kernel]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __len__(self) -> int:
         return len(self.duration_ns)
@@ -95,7 +79,9 @@ class CostTable:
             chip=chip,
             aiv_blocks=np.where(mixed & chip.split, columns["mix_block_num"], columns["block_num"]),
             mac_int8=np.array([cube_dtype(spec) in {"INT8", "UINT8"} for spec in specs], bool),
-            **columns,
+            kernel=np.arange(len(specs), dtype=np.int64),
+            work={name: column for name, column in columns.items() if name in _WORK},
+            **{name: column for name, column in columns.items() if name not in _WORK},
         )
 
     def take(self, index: npt.NDArray[np.integer[Any]], factor: F64 | None = None) -> CostTable:
@@ -110,7 +96,7 @@ class CostTable:
             Jitter per gathered row, shape ``[m]``: scales the duration, engine and pipe times together, so that
             every ratio of the row stays what it is.
         """
-        columns = {f.name: getattr(self, f.name)[index] for f in fields(type(self)) if f.name != "chip"}
+        columns = {f.name: getattr(self, f.name)[index] for f in fields(type(self)) if f.name not in ("chip", "work")}
         if factor is not None:
             columns = {name: col * factor if name.endswith("_ns") else col for name, col in columns.items()}
         return evolve(self, **columns)
@@ -129,6 +115,7 @@ class CostTable:
 
 
 _DTYPE = {"float": np.float64, "int": np.int64}
+_WORK = frozenset(f.name for f in fields(KernelCost)) - frozenset(f.name for f in fields(CostTable))
 
 
 def _cycles(time_ns: F64, mhz: int, blocks: I64) -> I64:

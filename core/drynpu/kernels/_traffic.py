@@ -98,7 +98,7 @@ def _result_edges(result: TensorDesc, *, batched: bool) -> tuple[int, int, int]:
 
 
 def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> dict[str, Any]:
-    """Return cycles by kind, accesses to UB, and cycles lost to conflicts, of the vector and scalar units."""
+    """Return cycles by kind, accesses to UB and conflicts there, of the vector and scalar units."""
     work = pipes.vector_work(spec)
     cycles = dict.fromkeys(("fp32", "fp16", "int32", "misc"), 0)
     lanes = pipes.vector_lanes(work.dtype, chip, tuning)
@@ -115,9 +115,9 @@ def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning, timed: KernelCost) -> 
         "ub_vector_write_bytes": computed + converted,
         "ub_scalar_read_bytes": SCALAR_BYTES * round(scalar * tuning.scalar_ub_reads_per_cycle),
         "ub_scalar_write_bytes": SCALAR_BYTES * round(scalar * tuning.scalar_ub_writes_per_cycle),
-        "vec_bankgroup_ns": tuning.vec_bankgroup_share * timed.vec_ns,
-        "vec_bank_ns": tuning.vec_bank_share * timed.vec_ns,
-        "vec_resource_ns": tuning.vec_resource_share * timed.vec_ns,
+        "bankgroup_conflict_share": tuning.bankgroup_conflict_share,
+        "bank_conflict_share": tuning.bank_conflict_share,
+        "resource_conflict_share": tuning.resource_conflict_share,
     }
 
 

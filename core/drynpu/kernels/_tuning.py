@@ -100,9 +100,9 @@ class Tuning:
     scalar_ub_reads_per_cycle: float = 1 / 64
     scalar_ub_writes_per_cycle: float = 1 / 128
     """No measurement: the scalar unit works on registers and touches UB rarely, 16 bytes at a time."""
-    vec_bankgroup_share: float = 0.002
-    vec_bank_share: float = 0.01
-    vec_resource_share: float = 0.02
+    bankgroup_conflict_share: float = 0.002
+    bank_conflict_share: float = 0.01
+    resource_conflict_share: float = 0.02
     """No measurement: small shares of the busy vector cycles lost to conflicts, as library kernels are laid out."""
     icache_warm_ns: float = 10_000.0
     """Instruction cache misses are a matter of kernels of a few us (3.2): rate = cold / (1 + engine / this)."""

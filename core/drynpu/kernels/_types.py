@@ -225,10 +225,10 @@ class KernelCost:
     aiv_mte2_ns: float = 0.0
     mte3_ns: float = 0.0
     aiv_icache_miss_rate: float = 0.0
-    vec_bankgroup_ns: float = 0.0
+    bankgroup_conflict_share: float = 0.0
     """Part of ``vec_ns`` in which vector instructions wait for a bank group; likewise the two below."""
-    vec_bank_ns: float = 0.0
-    vec_resource_ns: float = 0.0
+    bank_conflict_share: float = 0.0
+    resource_conflict_share: float = 0.0
     cube_float_ops: int = 0
     """Products of 16x16x16 of floating operands, 8192 operations each (of whatever width)."""
     cube_int8_ops: int = 0

@@ -73,3 +73,13 @@ def test_empty_table() -> None:
     assert table.duration_ns.dtype == np.float64
     assert table.block_num.dtype == np.int64
     assert table.aic_cycles.shape == table.take(np.empty(0, np.int64)).aiv_cycles.shape == (0,)
+
+
+def test_work_is_gathered_without_noise() -> None:
+    table = CostTable.build(SPECS, load_chip("910B2"))
+    index = np.array([0, 2, 0])
+    taken = table.take(index, np.array([0.5, 1.0, 2.0])).take(np.array([2, 1]))
+    for name in ("cube_float_ops", "gm_to_l1_bytes", "vec_fp16_cycles", "l2_victim_share", "bank_conflict_share"):
+        assert getattr(taken, name).tolist() == getattr(table, name)[[0, 2]].tolist(), name
+    with pytest.raises(AttributeError, match="no attribute 'gm_to_l2_bytes'"):
+        _ = table.gm_to_l2_bytes
