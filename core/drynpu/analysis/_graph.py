@@ -100,9 +100,9 @@ def select_iteration(profile: Profile, model_id: int, iteration_id: int) -> Prof
     _check(iterations, model_id, iteration_id)
     chosen = iterations.filter((pl.col("model_id") == model_id) & (pl.col("iteration") == iteration_id))
     spans = chosen.select("device_id", "start_ns", "end_ns")
-    tasks, kernels = _inside(profile.tasks, spans), _inside(profile.kernels, spans)
-    if model_id != NO_MODEL:
-        tasks, kernels = (part.filter(pl.col("model_id") == model_id) for part in (tasks, kernels))
+    work = (profile.tasks, profile.kernels, profile.communication_ops)
+    of_model = pl.lit(True) if model_id == NO_MODEL else pl.col("model_id") == model_id
+    tasks, kernels, collectives = (_inside(rows, spans).filter(of_model) for rows in work)
     key_points = ("iterations", "reduces", "get_nexts")
     of_iteration = (pl.col("model_id") == model_id) & (pl.col("iteration") == iteration_id)
     return evolve(
@@ -110,7 +110,7 @@ def select_iteration(profile: Profile, model_id: int, iteration_id: int) -> Prof
         tasks=tasks,
         kernels=kernels,
         api=_calls(profile, spans, tasks, model_id),
-        communication_ops=_inside(profile.communication_ops, spans),
+        communication_ops=collectives,
         families={
             name: table.filter(of_iteration) if name in key_points else table
             for name, table in profile.families.items()

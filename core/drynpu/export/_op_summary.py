@@ -164,7 +164,7 @@ def _collective_rows(communication_ops: pl.DataFrame, *, level0: bool) -> pl.Dat
         "device_id",
         STARTS,
         "duration_ns",
-        pl.lit(_NO_MODEL).alias("Model ID"),
+        _text("model_id").fill_null(_NO_MODEL).alias("Model ID"),
         pl.col("name").alias("Op Name"),
         op_type.alias("OP Type"),
         pl.lit("COMMUNICATION").alias("Task Type"),

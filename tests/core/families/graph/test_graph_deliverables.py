@@ -288,6 +288,11 @@ def test_the_model_stands_in_op_summary(exported: Exported) -> None:
     assert [(row[1], row[6]) for row in rows] == [("4294967295", "dynamic"), *[("7", "static")] * 15]
 
 
+def test_the_model_of_a_collective(exported: Exported, all_reduces: tuple[Any, ...]) -> None:
+    _, rows = table(exported(recording={"collectives": all_reduces})["op_summary.csv"])
+    assert [row[1] for row in rows if row[7] == "COMMUNICATION"] == ["7"] * 9
+
+
 def test_chips_without_unique_task_ids_name_graphs(exported: Exported) -> None:
     header, rows = table(exported(chip="Ascend310")["op_summary.csv"])
     assert header.startswith("Device_id,Model Name,Model ID,Task ID,Stream ID,Infer ID,Op Name,OP Type,OP State,")
