@@ -76,6 +76,7 @@ class Outcome:
     end_ns: int
     kernels: int
     unmapped: Mapping[str, int]
+    collectives: int = 0
 
     def describe(self) -> dict[str, object]:
         """Return the note that goes into the metadata, so that nobody takes modelled numbers for measured ones."""
@@ -85,7 +86,8 @@ class Outcome:
             "clock": self.clock,
             "seed": self.seed,
             "model": MODEL_VERSION,
-            "simulated": ["kernel times", "counters", "queue and CANN API times", "device memory reservation"],
+            "simulated": ["kernel times", "counters", "queue and CANN API times", "device memory reservation"]
+            + (["communication: links, tasks and transfer times"] if self.collectives else []),
             "measured": ["operators", "shapes", "threads", "tensor sizes"]
             + (["host times"] if self.clock == Clock.WALL.value else ["host times between operators"]),
             "unmapped_operators": dict(self.unmapped),
@@ -168,6 +170,7 @@ def write_recording(
         end_ns=simulation.end_ns,
         kernels=len(lowered.launch_kernel),
         unmapped=lowered.unmapped,
+        collectives=len(recording.collectives),
     )
 
 

@@ -191,3 +191,38 @@ def test_missing_file(tmp_path: Path) -> None:
 
 def test_tick() -> None:
     assert load_chip("910B4").tick_ns == 20.0
+
+
+def test_boards_of_the_generations() -> None:
+    links = {name: load_chip(name).interconnect for name in ("910B2", "910_93", "910A", "310P3", "950PR")}
+    assert {name: of.shape for name, of in links.items()} == {
+        "910B2": "mesh",
+        "910_93": "switch",
+        "910A": "ring",
+        "310P3": "none",
+        "950PR": "mesh",
+    }
+    for name, of in links.items():
+        chip = load_chip(name)
+        # The rate of a device over all its peers is that of its links together.
+        if of.shape == "mesh":
+            assert chip.hccs_gbs == (of.board_devices - 1) * of.pair_gbs
+        assert (of.board_devices > 1) == (chip.hccs_gbs > 0)
+    assert (links["910_93"].package_devices, links["910_93"].package_gbs) == (2, 224.0)
+
+
+def test_wrong_links_are_all_told(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "links.yaml",
+        interconnect={"shape": "mash", "link": "hccs", "pair_gbs": -1, "board_devices": 0, "efficiency": 1.5},
+    )
+    with pytest.raises(ChipError) as caught:
+        load_chip_file(path)
+    text = str(caught.value)
+    assert "'mash' is not one of none, mesh, switch, ring." in text
+    assert "'mesh'" in text
+    assert "'hccs' is not one of HCCS, HCCS_SW, UB." in text
+    for key in ("pair_gbs", "board_devices", "efficiency"):
+        assert f"@ $.interconnect.{key}" in text
+    with pytest.raises(ChipError, match=r"unknown key 'pair_gb'.*pair_gbs"):
+        load_chip_file(write(tmp_path / "spelling.yaml", interconnect={"pair_gb": 1.0}))

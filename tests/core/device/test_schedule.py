@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
+
+from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
 
 COSTS = HostCosts()
 TICK_NS = 20.0
@@ -164,3 +166,20 @@ def test_a_pause_of_the_profiler_takes_no_projected_time() -> None:
     nothing = Launches(stream=np.empty(0, np.int64), duration_ticks=np.empty(0, np.int64))
     assert run((pause, nothing), Clock.PROJECTED).start_ns.tolist() == [100, 1000]
     assert run((pause, nothing), Clock.WALL).start_ns.tolist() == [100, 5000]
+
+
+@given(work(), st.lists(st.integers(0, 40_000), min_size=60, max_size=60))
+def test_launches_that_cost_more_delay_what_follows(case: tuple[Dispatches, Launches], more: list[int]) -> None:
+    """Given costs of one kernel each, nothing changes; dearer launches lie one after another and start later."""
+    dispatches, launches = case
+    count = len(launches.stream)
+    plain = run(case, Clock.PROJECTED)
+    same = run((dispatches, evolve(launches, node_ns=np.full(count, COSTS.node_ns))), Clock.PROJECTED)
+    assert same.kernel_start_ticks.tolist() == plain.kernel_start_ticks.tolist()
+    dear = COSTS.node_ns + np.array(more[:count], np.int64)
+    slow = run((dispatches, evolve(launches, node_ns=dear)), Clock.PROJECTED)
+    assert (slow.node_end_ns - slow.node_start_ns + 1).tolist() == dear.tolist()
+    assert (slow.node_start_ns[1:] > slow.node_end_ns[:-1]).all()
+    assert (slow.runtime_end_ns < slow.node_end_ns).all()
+    assert (slow.kernel_start_ticks * TICK_NS >= slow.runtime_end_ns).all()
+    assert (slow.kernel_start_ticks >= plain.kernel_start_ticks).all()
