@@ -16,6 +16,15 @@ __all__ = ["ClockAnchors"]
 _GIGA = 1_000_000_000
 # (counter mod hz) * 1e9 must fit in 63 bits.
 _FASTEST_HZ = 4 * _GIGA
+# Sums of readings must fit in 63 bits.
+_LARGEST = {
+    "collection_begin_us": 2**62 // 1000,
+    "monotonic_raw_ns": 2**60,
+    "host_cntvct": 2**62,
+    "device_cntvct": 2**62,
+    "host_counter_ns": 2**60,
+    "device_counter_ns": 2**60,
+}
 
 
 def _check_device_hz(_: object, __: Attribute[int], value: int) -> None:
@@ -30,6 +39,13 @@ def _check_host_hz(_: object, __: Attribute[int], value: int) -> None:
         raise RawFormatError(message)
 
 
+def _check_reading(_: object, attribute: Attribute[int], value: int) -> None:
+    most = _LARGEST[attribute.name]
+    if not -most <= value <= most:
+        message = f"{attribute.name} is {value}: no clock reads more than {most}"
+        raise RawFormatError(message)
+
+
 @frozen
 class ClockAnchors:
     """
@@ -40,20 +56,20 @@ class ClockAnchors:
     was, less than one tick later, and a tick comes back as itself on counters up to 1 GHz. Order is always kept.
     """
 
-    collection_begin_us: int
+    collection_begin_us: int = field(validator=_check_reading)
     """``collectionTimeBegin`` of start_info: Unix microseconds when the monotonic clock stood at the next field."""
-    monotonic_raw_ns: int
+    monotonic_raw_ns: int = field(validator=_check_reading)
     """``clockMonotonicRaw`` of start_info."""
-    host_cntvct: int
+    host_cntvct: int = field(validator=_check_reading)
     """Host counter at ``host_counter_ns``."""
-    device_cntvct: int
+    device_cntvct: int = field(validator=_check_reading)
     """Device counter at ``device_counter_ns``."""
     device_hz: int = field(validator=_check_device_hz)
     host_hz: int = field(default=0, validator=_check_host_hz)
     """Rate of the host counter when raw host times are its ticks; 0: raw host times are monotonic nanoseconds."""
-    host_counter_ns: int = field()
+    host_counter_ns: int = field(validator=_check_reading)
     """Monotonic time of ``host_cntvct`` (host_start.log, ``cntvct_diff`` included); by default ``monotonic_raw_ns``."""
-    device_counter_ns: int = field()
+    device_counter_ns: int = field(validator=_check_reading)
     """Monotonic time of ``device_cntvct`` (host_start.log.<id>); by default ``monotonic_raw_ns``."""
 
     @host_counter_ns.default

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, Overflow
 from typing import Any, TypeVar
 
 from attrs import NOTHING, AttrsInstance, fields, frozen
@@ -88,9 +88,9 @@ class HostInfo:
         RawFormatError
             If ``platform_version`` or ``pid`` is missing.
         """
-        cpus = tuple(_structure(CpuInfo, _CPU_KEYS, entry, "CPU", notes) for entry in document.get("CPU") or ())
+        cpus = tuple(_structure(CpuInfo, _CPU_KEYS, entry, "CPU", notes) for entry in _objects(document, "CPU", notes))
         cards = tuple(
-            _structure(NetCard, _CARD_KEYS, entry, "netCard", notes) for entry in document.get("netCard") or ()
+            _structure(NetCard, _CARD_KEYS, entry, "netCard", notes) for entry in _objects(document, "netCard", notes)
         )
         return _structure(cls, _HOST_KEYS, document, "info.json", notes, cpus=cpus, net_cards=cards)
 
@@ -159,7 +159,7 @@ class DeviceInfo:
         RawFormatError
             If ``DeviceInfo`` is empty or lacks the id or the counter frequency.
         """
-        entries = document.get("DeviceInfo") or ()
+        entries = _objects(document, "DeviceInfo", notes)
         if not entries:
             message = "info.json of a device has no DeviceInfo entry: it holds the device's clock and core numbers"
             raise RawFormatError(message)
@@ -186,11 +186,13 @@ def mhz_to_hz(text: str) -> int:
     """Return a frequency text in MHz as whole Hz; 0 for what is no positive number."""
     try:
         hz = Decimal(text.strip()) * 1_000_000
-        return max(0, round(hz))
-    except (InvalidOperation, ValueError, OverflowError):
+        return round(hz) if 0 < hz < _NO_FREQUENCY else 0
+    except (InvalidOperation, Overflow):
         return 0
 
 
+_NO_FREQUENCY = 10**15
+"""Hz that no counter has."""
 _CPU_KEYS = {
     "id": "Id",
     "name": "Name",
@@ -218,6 +220,16 @@ _HOST_KEYS = {
     "drv_version": "drvVersion",
     "cann_version": "cannVersion",
 }
+
+
+def _objects(document: Mapping[str, Any], key: str, notes: list[str]) -> list[Mapping[str, Any]]:
+    """Return the JSON objects in a list; anything else in their place is noted."""
+    value = document.get(key)
+    entries = value if isinstance(value, list) else []
+    found: list[Mapping[str, Any]] = [entry for entry in entries if isinstance(entry, dict)]
+    if len(found) < len(entries) or not isinstance(value, (list, type(None))):
+        notes.append(f"info.json: {key} is no list of objects; what is none was left out")
+    return found
 
 
 def _structure(

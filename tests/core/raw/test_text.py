@@ -39,6 +39,8 @@ def value_of(draw: st.DrawFn, name: str, kind: pl.DataType) -> object:
         return draw(st.integers(0, 10**9)) / 100
     if kind == pl.Int64:
         return draw(st.integers(0, 2**63 - 1))
+    if name == "state":
+        return draw(st.sampled_from("RSDZT"))
     if name == "cpu":
         return draw(st.sampled_from(["cpu", "cpu0", "cpu191"]))
     return draw(st.text("abcXYZ-./:()[]åß0123456789", min_size=1, max_size=12).filter(lambda text: text.strip()))

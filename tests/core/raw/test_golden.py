@@ -1,0 +1,198 @@
+"""Bytes of records against the struct formats that the vendor's parsers unpack (Ascend/msprof profiling_bean)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from drynpu import RawFormatError
+from drynpu.raw import (
+    AicpuType,
+    Level,
+    LinkType,
+    NodeType,
+    ProfReader,
+    ProfWriter,
+    SocPmuType,
+    StarsFunction,
+    TxEvent,
+    family,
+    pack_stars_header,
+)
+
+
+def record(name: str, values: Mapping[str, object]) -> bytes:
+    rows = family(name).new(1)
+    for field, value in values.items():
+        rows[field] = value
+    return rows.tobytes()
+
+
+def host_head(level: int, type_id: int, data_len: int) -> bytes:
+    return struct.pack("<HHIIIQ", 0x5A5A, level, type_id, 0, data_len, 0)
+
+
+def counted(name: str, *, skip: tuple[str, ...] = (), start: int = 1) -> tuple[dict[str, object], list[int]]:
+    """A different value for every field that is not constant, in order."""
+    entry = family(name)
+    fields = [
+        field
+        for field in entry.dtype.names or ()
+        if field not in entry.constants and field not in (*skip, "thread_id", "timestamp")
+    ]
+    return dict(zip(fields, range(start, start + len(fields)), strict=True)), list(range(start, start + len(fields)))
+
+
+HOST = {
+    "node_attr_info": (Level.NODE, NodeType.ATTR_INFO, 20, "<QIQ"),
+    "graph_id_map": (Level.MODEL, 0, 16, "<QII"),
+    "static_op_mem": (Level.NODE, NodeType.STATIC_OP_MEM, 52, "<qQQQQQI"),
+    "hccl_info": (Level.COMMUNICATION, 0, 116, "<QQQIIIIIIQIIdQQQIIIII"),
+    "aicpu_node": (Level.AICPU, AicpuType.NODE, 119, "<HHxxxxQQQQQQQIIQQQQIIIHB"),
+    "aicpu_model": (Level.AICPU, AicpuType.MODEL, 24, "<QIHxxQ"),
+    "aicpu_queue": (Level.AICPU, AicpuType.QUEUE, 32, "<IxxxxQQQ"),
+}
+
+
+@pytest.mark.parametrize("name", HOST)
+def test_information_records(name: str) -> None:
+    level, type_id, data_len, text = HOST[name]
+    values, numbers = counted(name)
+    found = record(name, values)
+    assert struct.calcsize(text) == data_len
+    assert found == (host_head(level, type_id, data_len) + struct.pack(text, *numbers)).ljust(len(found), b"\0")
+
+
+def test_context_ids_and_fused_operators() -> None:
+    ids = np.arange(55) + 100
+    found = record("context_id_info", {"op_name": 7, "count": 55, "ids": ids})
+    assert found == host_head(Level.NODE, NodeType.CONTEXT_ID_INFO, 232) + struct.pack("<QI55I", 7, 55, *ids)
+    fused = {"op_name": 7, "count": 2, "input_bytes": 1, "output_bytes": 2, "weight_bytes": 3, "workspace_bytes": 4}
+    found = record("fusion_op_info", {**fused, "total_bytes": 10, "fusion_op_names": [8, 9, 0, 0, 0, 0, 0, 0]})
+    expected = struct.pack("<QI5Q8Q", 7, 2, 1, 2, 3, 4, 10, 8, 9, *[0] * 6)
+    assert found == (host_head(Level.NODE, NodeType.FUSION_OP_INFO, 116) + expected).ljust(256, b"\0")
+
+
+def test_msproftx_is_a_stamp_inside_additional_information() -> None:
+    values, numbers = counted("msproftx", skip=("message", "event_type"))
+    found = record("msproftx", {**values, "event_type": TxEvent.START_END, "message": "größe".encode()})
+    info, segment, tag, pid, tid, category, payload_type, payload, start, end, mark, domain, message_type = numbers
+    expected = struct.pack(
+        "<HHIHHIIIIiQQQQQi156s",
+        *(info, segment, 0, 0x5A5A, tag, pid, tid, category, 2, payload_type),
+        *(payload, start, end, mark, domain, message_type, "größe".encode()),
+    )
+    assert found == host_head(Level.TX, 0, 232) + expected
+
+
+def test_data_preparation() -> None:
+    found = record("aicpu_data_preparation", {"action": b"Last dequeue", "source": b"queue", "index": 3, "size": 4})
+    expected = struct.pack("<16s64sQQ", b"Last dequeue", b"queue", 3, 4)
+    assert found == (host_head(Level.AICPU, AicpuType.DATA_PREPARATION, 96) + expected).ljust(256, b"\0")
+
+
+TRACKS = {
+    "ts_track_memcpy": (0x0B, "<HHB"),
+    "ts_track_task_type": (0x0C, "<HHHB"),
+    "ts_track_block_number": (0x0F, "<HHI"),
+}
+
+
+@pytest.mark.parametrize("name", TRACKS)
+def test_track_records(name: str) -> None:
+    function, text = TRACKS[name]
+    values, numbers = counted(name)
+    mode, tick, *rest = numbers
+    expected = struct.pack("<BBHIQ", mode, function, 40, 0, tick) + struct.pack(text, *rest)
+    assert record(name, values) == expected.ljust(40, b"\0")
+
+
+@pytest.mark.parametrize("name", ["ai_core_sample", "ai_vector_core_sample", "ffts_core_sample"])
+def test_core_samples(name: str) -> None:
+    values = {"events": np.arange(10, 18), "task_cycles": 1, "time_ns": 2, "event_count": 8, "core_id": 4}
+    expected = struct.pack("<BBHHH8QQQBB6B", 1, 0, 0, 0, 0, *range(10, 18), 1, 2, 8, 4, *[0] * 6)
+    assert record(name, values) == expected
+
+
+def test_counters_of_tasks() -> None:
+    events = np.arange(10, 18)
+    cache = record("l2_cache", {"task_type": 1, "stream_id": 2, "task_id": 3, "events": events})
+    assert cache == struct.pack("<4H8Q", 1, 2, 3, 0, *events)
+    values = {"task_type": 1, "stream_id": 2, "task_id": 3, "data_type": SocPmuType.SMMU, "events": events}
+    assert record("soc_pmu", values) == struct.pack("<2I4H8Q", 0, 0, 1, 2, 3, 2, *events)
+
+
+SAMPLES = {"hbm": "<QQII", "llc": "<QQII", "ddr": "<5I", "pcie": "<Q22I"}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(name: str) -> None:
+    values, numbers = counted(name, start=0)
+    assert record(name, values) == struct.pack(SAMPLES[name], *numbers)
+
+
+def test_pcie_order() -> None:
+    values = {"rx_cpl_avg": 21, "tx_p_min": 1, "tx_np_latency_max": 11}
+    expected = [0] * 22
+    expected[1], expected[11], expected[21] = 1, 11, 21
+    assert struct.unpack("<Q22I", record("pcie", values))[1:] == tuple(expected)
+
+
+def test_qos_and_low_power() -> None:
+    assert record("qos", {"tick": 5, "bandwidth": np.arange(10)}) == struct.pack("<2I2Q10I", 0, 0, 0, 5, *range(10))
+    rows = family("lpm_info").new(1)
+    rows["count"], rows["type"] = 1, 2
+    rows["points"]["tick"][0, 0], rows["points"]["value"][0, 0] = 7, 900
+    assert rows.tobytes() == struct.pack("<IIQII", 1, 2, 7, 900, 0).ljust(888, b"\0")
+
+
+SOC = {
+    "sio": (0x19, "<HHIQHHIQ8I", 3),
+    "acc_pmu": (0x1A, "<HHIQHHIQ4Q", 3),
+    "chip_trans": (0x1B, "<HHIQHHIQQQ", 3),
+    "soc_bandwidth": (0x1C, "<HHIQQQH", None),
+}
+
+
+@pytest.mark.parametrize("name", SOC)
+def test_records_of_the_soc(name: str) -> None:
+    function, text, accelerator = SOC[name]
+    values, numbers = counted(name)
+    tick, *rest = numbers
+    head = [function, 0x6BD3, 0, tick]
+    middle = [0, 0] if accelerator is None else [0, rest.pop(0), 0, 0]
+    found = record(name, values)
+    assert found == struct.pack(text, *head, *middle, *rest).ljust(64, b"\0")
+
+
+def test_families_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    writer = ProfWriter(tmp_path)
+    links = family("chip_trans").new(2)
+    links["header"] = pack_stars_header(StarsFunction.CHIP_TRANS, [1, 2], [LinkType.PA, LinkType.PCIE])
+    dies = family("sio").new(1)
+    nodes, waits = family("aicpu_node").new(3), family("aicpu_queue").new(2)
+    for name, rows in (("chip_trans", links), ("sio", dies), ("aicpu_node", nodes), ("aicpu_queue", waits)):
+        writer.write(name, rows, 0)
+    reader = ProfReader(tmp_path)
+    assert (reader.read("chip_trans", 0) == links).all()
+    assert [len(reader.read(name, 0)) for name in ("sio", "acc_pmu", "aicpu_node", "aicpu_model", "aicpu_queue")] == [
+        *(1, 0, 3, 0, 2)
+    ]
+    assert reader.notes == []
+    links["header"][1] = StarsFunction.SIO
+    with pytest.raises(RawFormatError, match="Record 1 is none of chip_trans"):
+        writer.write("chip_trans", links, 0)
+
+
+def test_task_counters_and_samples_in_one_file_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    ProfWriter(tmp_path).write("ffts_profile", family("ffts_profile").new(6), 0)
+    reader = ProfReader(tmp_path)
+    assert len(reader.read("ffts_core_sample", 0)) == 0
+    assert len(reader.read("ffts_profile", 0)) == 6
+    assert len(reader.notes) == 1
