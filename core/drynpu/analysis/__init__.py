@@ -7,6 +7,7 @@ how they are printed is for ``export`` and ``views``.
 
 from __future__ import annotations
 
+from drynpu.analysis._bandwidth import llc_averages, memory_averages
 from drynpu.analysis._communication import (
     COMMUNICATION_STATISTIC,
     COMMUNICATION_TIME,
@@ -17,6 +18,7 @@ from drynpu.analysis._communication import (
     communication_transfers,
 )
 from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
+from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
@@ -52,15 +54,20 @@ __all__ = [
     "communication_time",
     "communication_transfers",
     "graph_names",
+    "hccs_summary",
     "infer_ids",
     "iteration_trace",
     "kernel_steps",
     "link_operators",
+    "llc_averages",
+    "memory_averages",
     "memory_record",
     "op_statistic",
     "operator_details",
     "operator_memory",
     "overlap",
+    "pcie_summary",
+    "port_summary",
     "select_iteration",
     "step_ranges",
     "step_trace",

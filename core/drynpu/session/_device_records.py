@@ -15,7 +15,7 @@ from drynpu.session._host_records import task_numbers
 from drynpu.session._rows import join_records
 from drynpu.session._simulate import DEFAULT_STREAM, Simulation
 
-__all__ = ["device_records", "step_records"]
+__all__ = ["MEMORY_HZ", "device_records", "step_records"]
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
@@ -32,14 +32,18 @@ _SQE_TYPES: Mapping[TaskType, SqeType] = {
 _STEP_START, _STEP_END = 60_000, 60_001
 _APP_MODULE = 33
 """ENUM_MODULE id of APP (cann_msprof.md 4.6): what the process asked for."""
-_SAMPLE_HZ = 50
-"""Rate of the memory samples under profile_memory (torch_npu_profiler.md 1.6)."""
+MEMORY_HZ = 50
+"""Rate of the memory samples under profile_memory where nothing else asks for one (torch_npu_profiler.md 1.6)."""
 
 
 def device_records(
-    simulation: Simulation, chip: Chip, *, device_cntvct: int, memory_samples: bool
+    simulation: Simulation, chip: Chip, *, device_cntvct: int, memory_hz: int | None
 ) -> dict[str, Records]:
-    """Return the records of every device family but the counters, keyed by family name; ticks are raw."""
+    """
+    Return the records of every device family but the counters, keyed by family name; ticks are raw.
+
+    ``memory_hz`` is the rate of memory samples; None: none are taken.
+    """
     task_id, batch = task_numbers(simulation)
     start = simulation.schedule.kernel_start_ticks + device_cntvct
     records = {
@@ -47,8 +51,8 @@ def device_records(
         "ts_track_flip": _flips(simulation, task_id, batch, start),
         "lpm_freq": _frequency(chip, device_cntvct),
     }
-    if memory_samples:
-        records |= _memory_samples(simulation, device_cntvct)
+    if memory_hz is not None:
+        records |= _memory_samples(simulation, device_cntvct, memory_hz)
     return records
 
 
@@ -110,12 +114,12 @@ def step_records(simulation: Simulation, steps: tuple[tuple[int, int, int], ...]
     return rows
 
 
-def _memory_samples(simulation: Simulation, device_cntvct: int) -> dict[str, Records]:
+def _memory_samples(simulation: Simulation, device_cntvct: int, rate_hz: int) -> dict[str, Records]:
     """Sample what the allocator has reserved; nothing else of the device's memory is known, so nothing is added."""
     memory = simulation.memory
     if not len(memory.time_ns):
         return {}
-    period_ns = 1_000_000_000 // _SAMPLE_HZ
+    period_ns = 1_000_000_000 // rate_hz
     times = np.arange(simulation.begin_ns, simulation.end_ns + 1, period_ns)
     position = np.searchsorted(simulation.warp(memory.time_ns), times, side="right") - 1
     reserved = memory.reserved_bytes[np.maximum(position, 0)]

@@ -19,7 +19,7 @@ from drynpu.options import Level, ProfilingRequest
 from drynpu.raw import ClockAnchors, ProfWriter
 from drynpu.session._controls import device_info, host_info, sample
 from drynpu.session._counters import counter_records
-from drynpu.session._device_records import device_records, step_records
+from drynpu.session._device_records import MEMORY_HZ, device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
 from drynpu.session._host_records import HostThreads, host_records
 from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, TxMark
@@ -77,6 +77,8 @@ class Outcome:
     kernels: int
     unmapped: Mapping[str, int]
     collectives: int = 0
+    notes: tuple[str, ...] = ()
+    """What was asked and is not written, and where the model goes beyond the hardware, one readable line each."""
 
     def describe(self) -> dict[str, object]:
         """Return the note that goes into the metadata, so that nobody takes modelled numbers for measured ones."""
@@ -91,6 +93,7 @@ class Outcome:
             "measured": ["operators", "shapes", "threads", "tensor sizes"]
             + (["host times"] if self.clock == Clock.WALL.value else ["host times between operators"]),
             "unmapped_operators": dict(self.unmapped),
+            **({"notes": list(self.notes)} if self.notes else {}),
         }
 
 
@@ -145,9 +148,10 @@ def write_recording(
                 keep_claimed=clock is Clock.WALL,
             ),
         )
-    prof_path = None
+    prof_path: Path | None = None
+    notes: tuple[str, ...] = ()
     if target.device_data:
-        prof_path = _write_prof(
+        prof_path, notes = _write_prof(
             RecordContext(
                 recording=recording,
                 simulation=simulation,
@@ -171,10 +175,11 @@ def write_recording(
         kernels=len(lowered.launch_kernel),
         unmapped=lowered.unmapped,
         collectives=len(recording.collectives),
+        notes=notes,
     )
 
 
-def _write_prof(context: RecordContext) -> Path:
+def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
     target, simulation, request = context.target, context.simulation, context.request
     begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
     writer = ProfWriter.create(target.directory, index=target.prof_number, pid=target.pid, now=begun)
@@ -195,8 +200,12 @@ def _write_prof(context: RecordContext) -> Path:
             writer.write(family, rows)
         for family, rows in records.device.items():
             writer.write(family, rows, device_id=target.device_id)
+        for family, lines in records.host_text.items():
+            writer.write_text(family, lines)
+        for family, lines in records.device_text.items():
+            writer.write_text(family, lines, device_id=target.device_id)
     writer.write_dictionaries(context.texts.hashes, context.types.types)
-    return writer.path
+    return writer.path, tuple(note for records in further for note in records.notes)
 
 
 def _core_records(context: RecordContext) -> FamilyRecords:
@@ -213,9 +222,8 @@ def _core_records(context: RecordContext) -> FamilyRecords:
         texts=context.texts,
         types=context.types,
     )
-    device = device_records(
-        simulation, context.chip, device_cntvct=cntvct, memory_samples=request.switches.profile_memory
-    )
+    memory_hz = request.sampling.hardware_memory_hz or (MEMORY_HZ if request.switches.profile_memory else None)
+    device = device_records(simulation, context.chip, device_cntvct=cntvct, memory_hz=memory_hz)
     device["ts_track_step"] = step_records(simulation, _steps(context.recording, simulation), cntvct)
     device |= counter_records(simulation, request, device_cntvct=cntvct)
     return FamilyRecords(host=host, device=device)

@@ -14,20 +14,25 @@ import polars as pl
 
 from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer
-from drynpu.export.families import aicpu, communication, graph, operator_memory
+from drynpu.export.families import aicpu, bandwidth, communication, graph, links, operator_memory
 from drynpu.tables import Profile
 
 __all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES", "TRACE_FILES"]
 
 CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = (
     aicpu.csv_files,
+    bandwidth.csv_files,
     communication.csv_files,
     graph.csv_files,
+    links.csv_files,
     operator_memory.csv_files,
 )
 """Every group's CSV tables; a table exists only if its data exists."""
 
-TORCH_CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = ()
+TORCH_CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = (
+    bandwidth.torch_csv_files,
+    links.torch_csv_files,
+)
 """Those that torch_npu.profiler copies or makes in ASCEND_PROFILER_OUTPUT (torch_npu_profiler.md 3.6), by file name."""
 
 JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (communication.json_files,)
@@ -36,7 +41,11 @@ JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (communicati
 TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (communication.torch_json_files,)
 """Documents in ASCEND_PROFILER_OUTPUT, by file name (``communication.json``)."""
 
-LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = (graph.layers,)
+LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = (
+    graph.layers,
+    links.layers,
+    bandwidth.layers,
+)
 """Every group's timeline layers, in the order of their layer numbers (cann_msprof.md 4.5)."""
 
 TRACE_FILES: tuple[Callable[[Profile, JsonStyle, Writer], Mapping[str, Iterator[Events | Sequence[str]]]], ...] = (

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drynpu.session.families import aicpu, communication, graph, operator_memory
+from drynpu.session.families import aicpu, bandwidth, communication, graph, links, operator_memory
 from drynpu.session.families._context import FamilyRecords, RecordContext
 
 __all__ = ["BUILDERS", "FamilyRecords", "RecordContext"]
 
 BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = (
     aicpu.build,
+    bandwidth.build,
     communication.build,
     graph.build,
+    links.build,
     operator_memory.build,
 )
 """Every group's builder; a builder returns nothing for what the request does not ask."""

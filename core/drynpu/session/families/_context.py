@@ -49,7 +49,8 @@ class FamilyRecords:
     """
     Records by family name, host side and device side; ``sample`` are further entries of sample.json.
 
-    ``host_text`` and ``device_text`` hold rows of text families, written by the raw room's text writer.
+    ``host_text`` and ``device_text`` hold rows of text families, written by the raw room's text writer. ``notes`` are
+    readable lines about what was asked and is not written, or what of it is beyond the hardware.
     """
 
     host: Mapping[str, Records] = field(factory=dict)
@@ -57,3 +58,4 @@ class FamilyRecords:
     host_text: Mapping[str, Any] = field(factory=dict)
     device_text: Mapping[str, Any] = field(factory=dict)
     sample: Mapping[str, object] = field(factory=dict)
+    notes: tuple[str, ...] = ()

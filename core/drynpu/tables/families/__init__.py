@@ -11,21 +11,25 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from drynpu.tables.families import aicpu, communication, graph
+from drynpu.tables.families import aicpu, bandwidth, communication, graph, links
 from drynpu.tables.families._context import LoadContext
 
 __all__ = ["LOADERS", "SCHEMAS", "LoadContext"]
 
 SCHEMAS: Mapping[str, pl.Schema] = {
     **aicpu.SCHEMAS,
+    **bandwidth.SCHEMAS,
     **communication.SCHEMAS,
     **graph.SCHEMAS,
+    **links.SCHEMAS,
 }
 """Every further table by name."""
 
 LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = (
     aicpu.load,
+    bandwidth.load,
     communication.load,
     graph.load,
+    links.load,
 )
 """Every group's loader; a loader gives only tables that have rows."""
