@@ -30,7 +30,7 @@ _NETWORK = (LinkType.ROCE, LinkType.STANDARD_ROCE)
 _REASONS = {
     "Stars Chip Trans": "how the chip turns traffic into its coarse levels is not public",
     "SIO": "traffic between the dies inside this chip is not simulated",
-    "UB": "the ports of the UB link are not simulated",
+    "Ub": "the ports of the UB link are not simulated",
     "ub": "the ports of the UB link are not simulated",
     "ccu_channel": "the collective communication unit is not simulated",
     "dvpp": "no work of the image engines is simulated, and how many a chip has is not public",
