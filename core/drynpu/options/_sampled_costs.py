@@ -26,6 +26,8 @@ ASSUMED_CORE_BYTES = 128
 ASSUMED_LINE_BYTES = 120
 """One line of the text files of nic, roce, hccs, ub and dvpp."""
 ASSUMED_ENGINES = 6
+ASSUMED_DEVICE_CPUS = 8
+"""Device CPUs with a sample of function and counters each, a line of text."""
 ASSUMED_SYSTEM_BYTES = 1024
 """One reading of CPU or memory use of a system, as text."""
 ASSUMED_PROCESSES_BYTES = 20_000
@@ -59,6 +61,7 @@ def sampled_bytes(request: ProfilingRequest, chip: str) -> Iterator[SampledBytes
             ("hardware_memory_hz", sampling.hardware_memory_hz),
             ("io_hz", sampling.io_hz),
             ("interconnection_hz", sampling.interconnection_hz),
+            ("cpu_hz", sampling.cpu_hz),
             ("dvpp_hz", sampling.dvpp_hz),
             ("low_power_hz", sampling.low_power_hz),
             ("device_system_hz", sampling.device_system_hz),
@@ -102,6 +105,10 @@ def _sizes(option: str, here: ChipClass) -> Iterator[tuple[str, float]]:
             yield "hccs", ASSUMED_LINE_BYTES
         if here in (*_A2_A3, _C.ASCEND_950):
             yield "stars_soc_profile", _STARS_PROFILE
+    elif option == "cpu_hz":
+        yield "ai_ctrl_cpu", ASSUMED_DEVICE_CPUS * ASSUMED_LINE_BYTES
+        if here is not _C.ASCEND_950:
+            yield "tscpu", ASSUMED_LINE_BYTES
     elif option == "dvpp_hz":
         yield "dvpp", ASSUMED_ENGINES * ASSUMED_LINE_BYTES
     elif option == "low_power_hz":

@@ -225,7 +225,8 @@ def _host_usage(flag: Flag, text: str, _: Surroundings) -> tuple[Any, ...]:
 
 def _storage(flag: Flag, text: str, _: Surroundings) -> int:
     assert flag.limits is not None
-    size = _number(_given(flag, text).removesuffix("MB")) if text.endswith("MB") else None
+    digits = _given(flag, text).removesuffix("MB")
+    size = _number(digits) if digits != text else None
     if size is None or not flag.limits.holds(size):
         advice = f"valid range is {flag.limits.low:.0f}MB~{flag.limits.high or 0:.0f}MB"
         raise Refusal(f"Argument {flag.option} {_plain(text)} is invalid, {advice}")
@@ -302,8 +303,9 @@ def _environment(flag: Flag, text: str, _: Surroundings) -> Mapping[str, str]:
 
 
 def _command(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
+    line = _given(flag, text)
     try:
-        words = tuple(shlex.split(_given(flag, text)))
+        words = tuple(shlex.split(line))
     except ValueError as error:
         raise Refusal(f"Argument {flag.option}: invalid value: {_plain(text)}. {error}") from error
     if not words:

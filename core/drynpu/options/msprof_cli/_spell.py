@@ -26,6 +26,9 @@ def to_flags(request: ProfilingRequest, launch: Launch | None = None, *, chip: s
     launch = launch or Launch()
     family = resolve_family(chip)
     found = dict(_flags(request, launch))
+    if request.window.interactive:
+        # The command refuses even "off" beside --dynamic=on.
+        found.pop("sys-cpu-profiling", None)
     runs = launch.mode.runs
     return {
         name: found[name]
