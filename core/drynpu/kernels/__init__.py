@@ -17,6 +17,7 @@ from drynpu.kernels._families import (
     PMU_SLOTS,
     family_of,
     metric_column_names,
+    metric_group,
     platform_family,
     pmu_slots,
 )
@@ -72,6 +73,7 @@ __all__ = [
     "jitter",
     "metric_column_names",
     "metric_columns",
+    "metric_group",
     "occurrences",
     "pipe_utilization_columns",
     "platform_family",

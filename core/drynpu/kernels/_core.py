@@ -25,7 +25,8 @@ class CoreCounters:
 
     ``total_cycles`` has shape ``[m]``, ``pmu`` shape ``[m, e]`` with columns in the order of ``events``;
     ``block_num`` (``[m]``) is the number of blocks on this kind of core: for the vector side of MIX_AIC the mix
-    block number. ``mhz`` and ``cores`` are the chip's, from info.json.
+    block number. ``mhz`` and ``cores`` are the chip's, from info.json. ``time_us`` (``[m]``) is the core time where the
+    records tell it, as those of the 950 do (Ascend/msprof chip6_pmu_calculator); ``None``: it follows from the cycles.
     """
 
     total_cycles: Ints
@@ -34,6 +35,7 @@ class CoreCounters:
     mhz: float
     cores: int
     events: Sequence[int]
+    time_us: F64 | None = None
 
     @classmethod
     def idle(cls, kernels: int, *, mhz: float = 0.0, cores: int = 1, events: Sequence[int] = ()) -> CoreCounters:
@@ -44,7 +46,9 @@ class CoreCounters:
 
     @property
     def core_time_us(self) -> F64:
-        """Core time: ``cycles / MHz / blocks * ceil(blocks / cores)``; 0 without blocks."""
+        """Core time as recorded, else ``cycles / MHz / blocks * ceil(blocks / cores)``; 0 without blocks."""
+        if self.time_us is not None:
+            return self.time_us
         blocks = np.maximum(self.block_num, 1)
         waves = np.ceil(blocks / self.cores)
         return np.asarray(divide(self.total_cycles, self.mhz) / blocks * waves, np.float64)

@@ -148,11 +148,14 @@ def _host_families() -> tuple[Family, ...]:
 
 def _task_families() -> tuple[Family, ...]:
     context_pmu = {"magic": STARS_MAGIC, "header": int(StarsFunction.CONTEXT_PMU)}
+    context_pmu_v6 = {"magic": STARS_MAGIC, "header": int(StarsFunction.CONTEXT_PMU_V6)}
     core_sample = in_range(reserved_is_zero(90, 6), mode=(1, 8), event_count=(0, 8))
     mode = {"mode": 1}
     return (
         _device("stars_soc", "stars_soc.data", layouts.STARS_SOC, has_stars_magic, {"magic": STARS_MAGIC}),
         _device("ffts_profile", "ffts_profile.data", layouts.FFTS_PROFILE, has_stars_magic, context_pmu),
+        # The same file on the 950: which of the two it holds follows from the chip.
+        _device("ffts_profile_v6", "ffts_profile.data", layouts.FFTS_PROFILE_V6, has_stars_magic, context_pmu_v6),
         _ts_track("ts_track_step", layouts.TS_TRACK_STEP, TsFunction.STEP_TRACE),
         _ts_track("ts_track_memcpy", layouts.TS_TRACK_MEMCPY, TsFunction.MEMCPY),
         _ts_track("ts_track_task_type", layouts.TS_TRACK_TASK_TYPE, TsFunction.TASK_TYPE),

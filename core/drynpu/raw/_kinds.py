@@ -149,6 +149,7 @@ class StarsFunction(enum.IntEnum):
     SUB_TASK_END = 0x23
     CONTEXT_PMU = 0x28
     BLOCK_PMU = 0x29
+    CONTEXT_PMU_V6 = 0x2A
 
 
 class LinkType(enum.IntEnum):

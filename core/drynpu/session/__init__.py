@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.session._actions import Duty, Irregularity, Transition, transition
-from drynpu.session._counters import METRIC_NAMES
+from drynpu.session._counters import METRIC_NAMES, counter_problem
 from drynpu.session._inputs import (
     Collective,
     DatasetEvent,
@@ -38,6 +38,7 @@ __all__ = [
     "Transition",
     "TxKind",
     "TxMark",
+    "counter_problem",
     "lower",
     "simulate",
     "transition",

@@ -1,4 +1,4 @@
-"""Counter records: one context record per kernel for its main engine, one block record for the other half."""
+"""Counter records: one context record per kernel for its main engine, one more record for the other half."""
 
 from __future__ import annotations
 
@@ -6,76 +6,151 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from attrs import evolve, frozen
 
+from drynpu._errors import OptionError
 from drynpu.chips import Chip
-from drynpu.kernels import PMU_SLOTS, TaskType, event_codes, family_of, pmu_events, pmu_slots
-from drynpu.options import Level, MetricGroup, ProfilingRequest
+from drynpu.kernels import CostTable, PmuEvents, TaskType, event_codes, family_of, pmu_events
+from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
+from drynpu.options.profiling_options import METRIC_NAMES, ChipFamily, metrics_text, sample_parameters
 from drynpu.raw import StarsFunction, family, pack_stars_header
 from drynpu.session._host_records import task_numbers
 from drynpu.session._rows import join_records
 from drynpu.session._simulate import Simulation
 
-__all__ = ["METRIC_NAMES", "counter_records", "metric_name", "sample_metrics"]
+__all__ = [
+    "METRIC_NAMES",
+    "counter_notes",
+    "counter_problem",
+    "counter_records",
+    "metric_name",
+    "sample_metrics",
+]
 
+F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-METRIC_NAMES = {MetricGroup.PIPE_UTILIZATION: "PipeUtilization"}
-"""Metric groups whose counters are modelled, under their name in sample.json."""
 # ffts types and sub-task types that tell a reader which engine a record counts (cann_msprof.md 7.4).
 _AIC, _AIV, _MIX = 0, 1, 4
 _MIX_AIC, _MIX_AIV = 6, 7
 _CORE_AIV = 1
+"""Lowest bit of the core type: in block records it stands where context records have the ffts type."""
+_V6_MAIN, _V6_MIXED = 1, 2
+"""Flags of the 950's records."""
 _COUNTED = (TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV)
 
 
-def metric_name(request: ProfilingRequest, chip: Chip) -> str | None:
-    """
-    Return the metric group that is recorded, None when counters are off or the group is not modelled.
-
-    The counters of the 950 are modelled, but ten of them do not fit into the record written here.
-    """
-    if (
-        pmu_slots(family_of(chip)) > PMU_SLOTS
-        or request.level in (Level.NONE, Level.L0)
-        or not isinstance(request.aic_metrics, MetricGroup)
-    ):
+def counter_problem(metrics: Metrics, chip: Chip) -> str | None:
+    """Return why a chip gives no counters of *metrics*, naming what it has; ``None`` where it gives them."""
+    text = metrics_text(metrics)
+    if not text:
         return None
-    return METRIC_NAMES.get(request.aic_metrics)
+    try:
+        event_codes(text, chip)
+    except OptionError as error:
+        return str(error)
+    return None
+
+
+def metric_name(request: ProfilingRequest, chip: Chip) -> str | None:
+    """Return the metric group or the custom events that are recorded, ``None`` when there are no counters."""
+    text = metrics_text(request.aic_metrics)
+    if not text or request.level < Level.L1 or counter_problem(request.aic_metrics, chip):
+        return None
+    return text
+
+
+def counter_notes(request: ProfilingRequest, chip: Chip) -> tuple[str, ...]:
+    """Return a line about counters that were asked for and are not recorded, none if all are."""
+    if request.level < Level.L1:
+        return ()
+    problem = counter_problem(request.aic_metrics, chip)
+    return (f"No counters were recorded: {problem}",) if problem else ()
+
+
+@frozen(eq=False, kw_only=True)
+class _Counted:
+    """
+    The launches that run on AI cores, in launch order.
+
+    ``kind`` is the row's place in ``_COUNTED``; ``vector_first`` tells whose main engine is the vector core,
+    ``mixed`` which rows may have another half.
+    """
+
+    launches: I64
+    kind: I64
+    costs: CostTable
+    events: PmuEvents
+
+    @property
+    def vector_first(self) -> npt.NDArray[np.bool_]:
+        return np.isin(self.kind, [_COUNTED.index(TaskType.AI_VECTOR_CORE), _COUNTED.index(TaskType.MIX_AIV)])
+
+    @property
+    def mixed(self) -> I64:
+        return np.flatnonzero(np.isin(self.kind, [_COUNTED.index(TaskType.MIX_AIC), _COUNTED.index(TaskType.MIX_AIV)]))
+
+    def half(self, vector: npt.NDArray[np.bool_]) -> tuple[I64, I64, F64]:
+        """Return total cycles, counters and core time in ns of the vector half where told so, else of the cube's."""
+        cycles = np.where(vector, self.events.aiv_total_cycles, self.events.aic_total_cycles)
+        pmu = np.where(vector[:, None], self.events.aiv_pmu, self.events.aic_pmu)
+        return cycles, pmu, np.where(vector, self.costs.aiv_time_ns, self.costs.aic_time_ns)
 
 
 def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
-    """Return the ``ffts_profile`` records of all kernels that run on AI cores; empty without a metric group."""
-    metrics = metric_name(request, simulation.costs.chip)
+    """Return the counters of all kernels that run on AI cores, by family; nothing without a metric group."""
+    chip = simulation.costs.chip
+    metrics = metric_name(request, chip)
     if metrics is None or not simulation.task_types:
         return {}
-    kind = np.array([_COUNTED.index(of) if of in _COUNTED else -1 for of in simulation.task_types])
-    launch_kind = kind[simulation.lowered.launch_kernel]
-    launches = np.flatnonzero(launch_kind >= 0)
-    kinds = launch_kind[launches]
+    place = np.array([_COUNTED.index(of) if of in _COUNTED else -1 for of in simulation.task_types])
+    kind = place[simulation.lowered.launch_kernel]
+    launches = np.flatnonzero(kind >= 0)
     costs = simulation.costs.take(simulation.lowered.launch_kernel[launches], simulation.factor[launches])
-    events = pmu_events(costs, metrics)
-    vector_first = np.isin(kinds, [_COUNTED.index(TaskType.AI_VECTOR_CORE), _COUNTED.index(TaskType.MIX_AIV)])
-    context = _context(simulation, launches, device_cntvct)
-    context["ffts"] = np.array([_AIC, _AIV, _MIX, _MIX])[kinds] << 13
-    context["sub_task"] = np.array([0, 0, _MIX_AIC, _MIX_AIV])[kinds]
-    context["total_cycles"] = np.where(vector_first, events.aiv_total_cycles, events.aic_total_cycles)
-    context["pmu"] = np.where(vector_first[:, None], events.aiv_pmu, events.aic_pmu)
-    mixed = np.flatnonzero(np.isin(kinds, [2, 3]))
+    counted = _Counted(launches=launches, kind=kind[launches], costs=costs, events=pmu_events(costs, metrics))
+    newer = family_of(chip) is ChipFamily.ASCEND_950
+    name, build = ("ffts_profile_v6", _records_v6) if newer else ("ffts_profile", _records)
+    both = join_records(name, build(simulation, counted, device_cntvct))
+    return {name: both[np.argsort(both["end_tick"], kind="stable")]}
+
+
+def _records(simulation: Simulation, counted: _Counted, device_cntvct: int) -> list[Records]:
+    """Return a context record per launch, and a block record for the other half of mixed ones."""
+    main, mixed = counted.vector_first, counted.mixed
+    context = _tasks("ffts_profile", simulation, counted, device_cntvct)
+    context["header"] = pack_stars_header(int(StarsFunction.CONTEXT_PMU), np.arange(len(context)))
+    context["ffts"] = np.array([_AIC, _AIV, _MIX, _MIX])[counted.kind] << 13
+    context["sub_task"] = np.array([0, 0, _MIX_AIC, _MIX_AIV])[counted.kind]
+    context["total_cycles"], context["pmu"], _ = counted.half(main)
     block = context[mixed].copy()
     block["header"] = pack_stars_header(int(StarsFunction.BLOCK_PMU), np.arange(len(mixed)))
-    other_is_vector = ~vector_first[mixed]
-    block["sub_task_id"] = np.where(other_is_vector, _CORE_AIV, 0)
-    block["total_cycles"] = np.where(other_is_vector, events.aiv_total_cycles[mixed], events.aic_total_cycles[mixed])
-    block["pmu"] = np.where(other_is_vector[:, None], events.aiv_pmu[mixed], events.aic_pmu[mixed])
-    block = block[block["total_cycles"] > 0]
-    both = join_records("ffts_profile", [context, block])
-    return {"ffts_profile": both[np.argsort(both["end_tick"], kind="stable")]}
+    block["ffts"] |= np.where(main[mixed], 0, _CORE_AIV).astype(np.uint16)
+    cycles, pmu, _ = counted.half(~main)
+    block["total_cycles"], block["pmu"] = cycles[mixed], pmu[mixed]
+    return [context, block[block["total_cycles"] > 0]]
 
 
-def _context(simulation: Simulation, launches: I64, device_cntvct: int) -> Records:
-    rows = family("ffts_profile").new(len(launches))
-    rows["header"] = pack_stars_header(int(StarsFunction.CONTEXT_PMU), np.arange(len(launches)))
+def _records_v6(simulation: Simulation, counted: _Counted, device_cntvct: int) -> list[Records]:
+    """Return a context record per launch and kind of core, whose ticks are that core's time from the task's start."""
+    main, mixed = counted.vector_first, np.zeros(len(counted.launches), np.uint8)
+    mixed[counted.mixed] = _V6_MIXED
+    parts = []
+    for vector, flags in ((main, mixed | _V6_MAIN), (~main, mixed)):
+        rows = _tasks("ffts_profile_v6", simulation, counted, device_cntvct)
+        rows["header"] = pack_stars_header(int(StarsFunction.CONTEXT_PMU_V6), np.arange(len(rows)))
+        rows["flags"], rows["core_type"] = flags, np.where(vector, _CORE_AIV, 0)
+        rows["total_cycles"], rows["pmu"], core_ns = counted.half(vector)
+        ticks = np.rint(core_ns / simulation.tick_ns).astype(np.uint64)
+        rows["end_tick"] = np.minimum(rows["start_tick"] + ticks, rows["end_tick"])
+        parts.append(rows)
+    first, second = parts
+    return [first, second[(mixed > 0) & (second["total_cycles"] > 0)]]
+
+
+def _tasks(name: str, simulation: Simulation, counted: _Counted, device_cntvct: int) -> Records:
+    launches = counted.launches
+    rows = family(name).new(len(launches))
     rows["stream_id"] = simulation.stream[launches]
     rows["task_id"] = task_numbers(simulation)[0][launches]
     rows["start_tick"] = simulation.schedule.kernel_start_ticks[launches] + device_cntvct
@@ -83,30 +158,22 @@ def _context(simulation: Simulation, launches: I64, device_cntvct: int) -> Recor
     return rows
 
 
-def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, str]:
-    """Return the entries of sample.json that tell a reader which events the counters are."""
-    metrics = metric_name(request, chip)
+def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, object]:
+    """
+    Return the entries of sample.json that follow from the options.
+
+    They tell a reader which events the counters are, so they name what the records hold: nothing for a group that
+    is not recorded, no vector core where the chip has one kind of core, and counters of tasks even where samples
+    were asked for.
+    """
+    metrics, platform = metric_name(request, chip), family_of(chip).value
+    known = request if metrics else evolve(request, aic_metrics=MetricGroup.NONE)
+    parameters = sample_parameters(known, platform)
+    parameters |= dict.fromkeys(("ai_core_profiling_mode", "aiv_profiling_mode"), "task-based")
     if metrics is None:
-        return {
-            "ai_core_profiling": "off",
-            "ai_core_profiling_mode": "task-based",
-            "ai_core_metrics": "",
-            "ai_core_profiling_events": "",
-            "aiv_profiling": "off",
-            "aiv_profiling_mode": "task-based",
-            "aiv_metrics": "",
-            "aiv_profiling_events": "",
-        }
-    cube, vector = (",".join(f"0x{code:x}" for code in codes) for codes in event_codes(metrics, chip))
-    # On split chips the collector names the cube core's variant (cann_msprof.md 1.8).
-    cube_metrics = "PipeUtilizationExct" if chip.split and metrics == "PipeUtilization" else metrics
-    return {
-        "ai_core_profiling": "on",
-        "ai_core_profiling_mode": "task-based",
-        "ai_core_metrics": cube_metrics,
-        "ai_core_profiling_events": cube,
-        "aiv_profiling": "on" if vector else "off",
-        "aiv_profiling_mode": "task-based",
-        "aiv_metrics": metrics if vector else "",
-        "aiv_profiling_events": vector,
-    }
+        return parameters
+    cube, vector = (",".join(f"{code:#x}" for code in codes) for codes in event_codes(metrics, chip))
+    parameters |= {"ai_core_profiling_events": cube, "aiv_profiling_events": vector}
+    if not vector:
+        parameters |= {"aiv_profiling": "off", "aiv_metrics": ""}
+    return parameters

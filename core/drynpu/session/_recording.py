@@ -18,7 +18,7 @@ from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Si
 from drynpu.options import Level, ProfilingRequest
 from drynpu.raw import ClockAnchors, ProfWriter
 from drynpu.session._controls import device_info, host_info, sample
-from drynpu.session._counters import counter_records
+from drynpu.session._counters import counter_notes, counter_records
 from drynpu.session._device_records import MEMORY_HZ, device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
 from drynpu.session._host_records import HostThreads, host_records
@@ -205,7 +205,7 @@ def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
         for family, lines in records.device_text.items():
             writer.write_text(family, lines, device_id=target.device_id)
     writer.write_dictionaries(context.texts.hashes, context.types.types)
-    return writer.path, tuple(note for records in further for note in records.notes)
+    return writer.path, tuple(note for records in (*core, *further) for note in records.notes)
 
 
 def _core_records(context: RecordContext) -> FamilyRecords:
@@ -226,7 +226,7 @@ def _core_records(context: RecordContext) -> FamilyRecords:
     device = device_records(simulation, context.chip, device_cntvct=cntvct, memory_hz=memory_hz)
     device["ts_track_step"] = step_records(simulation, _steps(context.recording, simulation), cntvct)
     device |= counter_records(simulation, request, device_cntvct=cntvct)
-    return FamilyRecords(host=host, device=device)
+    return FamilyRecords(host=host, device=device, notes=counter_notes(request, context.chip))
 
 
 def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int, int], ...]:

@@ -9,9 +9,10 @@ from attrs import field, frozen
 from drynpu.raw import StarsFunction, decode_stream_task, unpack_stars_header
 from drynpu.tables._columns import I64, Records, ordinals
 
-__all__ = ["Counters", "DeviceTasks", "pair_tasks", "task_counters", "task_key"]
+__all__ = ["Counters", "DeviceTasks", "pair_tasks", "task_counters", "task_counters_v6", "task_key"]
 
 _TASK_BITS = 16
+_OVERFLOW = 4
 AIC, AIV = 0, 1
 
 
@@ -106,7 +107,8 @@ class Counters:
     Counters of the tasks of one device; one row per task, zero where a half was not measured.
 
     ``measured`` tells which tasks have any; ``start_tick``/``end_tick`` are the operator's own ticks, 0 if none;
-    ``cycles`` is int64 ``[n, 2]`` and ``pmu`` int64 ``[n, 2, 8]``: cube half, vector half.
+    ``cycles`` is int64 ``[n, 2]`` and ``pmu`` int64 ``[n, 2, slots]``: cube half, vector half. ``core_ticks`` is int64
+    ``[n, 2]``: how long each half took, where the records say so.
     """
 
     measured: npt.NDArray[np.bool_]
@@ -114,6 +116,7 @@ class Counters:
     end_tick: I64
     cycles: I64
     pmu: I64 = field(repr=False)
+    core_ticks: I64 | None = None
 
 
 def task_counters(records: Records, tasks: DeviceTasks) -> Counters:
@@ -129,21 +132,50 @@ def task_counters(records: Records, tasks: DeviceTasks) -> Counters:
     block = function == StarsFunction.BLOCK_PMU.value
     kind, sub = records["ffts"] >> 13, records["sub_task"] & 0xFF
     cube = np.where(context, (kind == 0) | ((kind == 4) & ((sub == 0) | (sub == 6))), (records["ffts"] & 1) == 0)
-    streams, ids = decode_stream_task(records["stream_id"], records["task_id"])
-    row = _owners(tasks, task_key(streams.astype(np.int64), ids.astype(np.int64)), records["end_tick"].astype(np.int64))
+    row = _rows(tasks, records)
     usable = (row >= 0) & (context | block)
-    half = np.where(cube, AIC, AIV)
     count = len(tasks.task_id)
-    cycles, pmu = np.zeros((count, 2), np.int64), np.zeros((count, 2, records["pmu"].shape[1]), np.int64)
-    np.add.at(cycles, (row[usable], half[usable]), records["total_cycles"][usable].astype(np.int64))
-    np.add.at(pmu, (row[usable], half[usable]), records["pmu"][usable].astype(np.int64))
-    measured = np.zeros(count, bool)
-    measured[row[usable]] = True
+    measured, cycles, pmu = _sums(count, row[usable], np.where(cube, AIC, AIV)[usable], records[usable])
     start, end = np.zeros(count, np.int64), np.zeros(count, np.int64)
     timed = usable & context & (records["end_tick"] > records["start_tick"])
     start[row[timed]] = records["start_tick"][timed].astype(np.int64)
     end[row[timed]] = records["end_tick"][timed].astype(np.int64)
     return Counters(measured=measured, start_tick=start, end_tick=end, cycles=cycles, pmu=pmu)
+
+
+def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
+    """
+    Give each ffts_profile record of a 950 to the task it was taken from, as :func:`task_counters`.
+
+    A context record (0x2a) holds one kind of core, and its ticks are how long that took rather than when the
+    operator ran. Overflowed records are wrong and block records are shares of the context's: both are left out
+    (Ascend/msprof chip6_pmu_calculator).
+    """
+    function, _, _ = unpack_stars_header(records["header"])
+    row = _rows(tasks, records)
+    usable = (row >= 0) & (function == StarsFunction.CONTEXT_PMU_V6.value) & (records["flags"] & _OVERFLOW == 0)
+    row, half, chosen = row[usable], np.where(records["core_type"] & 1, AIV, AIC)[usable], records[usable]
+    count = len(tasks.task_id)
+    measured, cycles, pmu = _sums(count, row, half, chosen)
+    core_ticks = np.zeros((count, 2), np.int64)
+    np.add.at(core_ticks, (row, half), chosen["end_tick"].astype(np.int64) - chosen["start_tick"].astype(np.int64))
+    never = np.zeros(count, np.int64)
+    return Counters(measured=measured, start_tick=never, end_tick=never, cycles=cycles, pmu=pmu, core_ticks=core_ticks)
+
+
+def _rows(tasks: DeviceTasks, records: Records) -> I64:
+    streams, ids = decode_stream_task(records["stream_id"], records["task_id"])
+    keys = task_key(streams.astype(np.int64), ids.astype(np.int64))
+    return _owners(tasks, keys, records["end_tick"].astype(np.int64))
+
+
+def _sums(count: int, row: I64, half: I64, records: Records) -> tuple[npt.NDArray[np.bool_], I64, I64]:
+    cycles, pmu = np.zeros((count, 2), np.int64), np.zeros((count, 2, records["pmu"].shape[1]), np.int64)
+    np.add.at(cycles, (row, half), records["total_cycles"].astype(np.int64))
+    np.add.at(pmu, (row, half), records["pmu"].astype(np.int64))
+    measured = np.zeros(count, bool)
+    measured[row] = True
+    return measured, cycles, pmu
 
 
 def _owners(tasks: DeviceTasks, key: I64, tick: I64) -> I64:

@@ -12,19 +12,12 @@ from drynpu.options.profiling_options import ChipFamily
 from drynpu.tables._columns import I64
 
 __all__ = [
-    "CUBE_EVENTS",
-    "PIPE_EVENTS",
     "CoreFacts",
     "Measured",
     "counter_columns",
     "decodable",
     "parse_events",
-    "pipe_utilization",
 ]
-
-PIPE_EVENTS = (0x8, 0xA, 0x9, 0xB, 0xC, 0xD, 0x54, 0x55)
-CUBE_EVENTS = (0x416, 0x417, 0x9, 0x302, 0xC, 0x303, 0x54, 0x55)
-"""PipeUtilization where sample.json does not list its events: in general, and of the cube core on A2/A3 (1.8)."""
 
 _DECIMALS = 3
 
@@ -57,15 +50,17 @@ class CoreFacts:
 @frozen(eq=False, kw_only=True)
 class Measured:
     """
-    Counters of kernels: ``cycles`` int64 ``[n, 2]`` and ``pmu`` int64 ``[n, 2, 8]`` (cube half, vector half).
+    Counters of kernels: ``cycles`` int64 ``[n, 2]`` and ``pmu`` int64 ``[n, 2, slots]`` (cube half, vector half).
 
-    ``blocks`` is int64 ``[n, 2]``: over how many blocks each half was counted. ``duration_us`` is the task's.
+    ``blocks`` is int64 ``[n, 2]``: over how many blocks each half was counted. ``duration_us`` is the task's;
+    ``core_us`` (``[n, 2]``) how long each half took, where the records say so.
     """
 
     cycles: I64
     pmu: I64
     blocks: I64
     duration_us: npt.NDArray[np.float64]
+    core_us: npt.NDArray[np.float64] | None = None
 
 
 def parse_events(text: object, default: tuple[int, ...]) -> tuple[int, ...]:
@@ -85,11 +80,6 @@ def decodable(metrics: str, facts: CoreFacts) -> bool:
     return facts.complete
 
 
-def pipe_utilization(measured: Measured, facts: CoreFacts) -> dict[str, npt.NDArray[np.generic]]:
-    """Return the PipeUtilization columns; see :func:`counter_columns`."""
-    return counter_columns("PipeUtilization", measured, facts)
-
-
 def counter_columns(metrics: str, measured: Measured, facts: CoreFacts) -> dict[str, npt.NDArray[np.generic]]:
     """
     Return the columns of a metric group in the order of op_summary, everything but cycles with three decimals.
@@ -101,19 +91,29 @@ def counter_columns(metrics: str, measured: Measured, facts: CoreFacts) -> dict[
     OptionError
         The family of the device has no group *metrics*.
     """
-    slots = measured.pmu.shape[2]
-
-    def core(cycles: I64, pmu: I64, blocks: I64, mhz: int, cores: int, events: tuple[int, ...]) -> CoreCounters:
-        return CoreCounters(total_cycles=cycles, pmu=pmu, block_num=blocks, mhz=mhz, cores=cores, events=events[:slots])
-
+    cube = facts.aic_mhz, facts.aic_cores, facts.aic_events
     if facts.split:
-        halves = [(measured.cycles[:, half], measured.pmu[:, half], measured.blocks[:, half]) for half in (0, 1)]
-        cube = core(*halves[0], facts.aic_mhz, facts.aic_cores, facts.aic_events)
-        vector = core(*halves[1], facts.aiv_mhz, facts.aiv_cores, facts.aiv_events)
-        columns = metric_columns(metrics, cube, vector, measured.duration_us, facts.family)
+        halves = _half(measured, 0, *cube), _half(measured, 1, facts.aiv_mhz, facts.aiv_cores, facts.aiv_events)
+        columns = metric_columns(metrics, *halves, measured.duration_us, facts.family)
     else:
         # One kind of core runs everything: whichever half a record names, it counted the same core.
-        sums = measured.cycles.sum(axis=1), measured.pmu.sum(axis=1), measured.blocks.max(axis=1)
-        only = core(*sums, facts.aic_mhz, facts.aic_cores, facts.aic_events)
-        columns = metric_columns(metrics, only, None, measured.duration_us, facts.family)
+        together = Measured(
+            cycles=measured.cycles.sum(axis=1, keepdims=True),
+            pmu=measured.pmu.sum(axis=1, keepdims=True),
+            blocks=measured.blocks.max(axis=1, keepdims=True),
+            duration_us=measured.duration_us,
+        )
+        columns = metric_columns(metrics, _half(together, 0, *cube), None, measured.duration_us, facts.family)
     return {n: v if v.dtype.kind == "i" else np.round(v.astype(np.float64), _DECIMALS) for n, v in columns.items()}
+
+
+def _half(measured: Measured, half: int, mhz: int, cores: int, events: tuple[int, ...]) -> CoreCounters:
+    return CoreCounters(
+        total_cycles=measured.cycles[:, half],
+        pmu=measured.pmu[:, half],
+        block_num=measured.blocks[:, half],
+        mhz=mhz,
+        cores=cores,
+        events=events[: measured.pmu.shape[2]],
+        time_us=None if measured.core_us is None else measured.core_us[:, half],
+    )

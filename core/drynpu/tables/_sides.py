@@ -43,5 +43,5 @@ class DeviceSide:
     counters: Counters
     clock: ClockAnchors
     facts: CoreFacts
-    pipes: bool
-    """Whether the counters are of the group PipeUtilization."""
+    metrics: str
+    """Group of the counters under its neutral name, ``""`` where they give no columns."""

@@ -10,9 +10,8 @@ import polars as pl
 from drynpu.raw import Level, SqeType
 from drynpu.tables._columns import gather_text, ordinals, texts
 from drynpu.tables._communication import communication_ops
-from drynpu.tables._device import Counters
 from drynpu.tables._operators import node_info
-from drynpu.tables._pmu import Measured, pipe_utilization
+from drynpu.tables._pmu import Measured, counter_columns
 from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.tables._sides import DeviceSide, HostSide
 
@@ -198,11 +197,11 @@ def _counter_columns(rows: pl.DataFrame, devices: Sequence[DeviceSide]) -> list[
     """Return counter columns, null where a kernel was not measured; none at all where nothing was."""
     parts: list[pl.DataFrame] = []
     for side in devices:
-        if not side.pipes:
+        if not side.metrics:
             continue
         own = rows.with_row_index("row").filter((pl.col("device_id") == side.device_id) & (pl.col("counters") >= 0))
         if own.height:
-            columns = pipe_utilization(_measured(own, side.counters), side.facts)
+            columns = counter_columns(side.metrics, _measured(own, side), side.facts)
             parts.append(pl.DataFrame({"row": own["row"], **columns}).fill_nan(None))
     if not parts:
         return []
@@ -211,7 +210,8 @@ def _counter_columns(rows: pl.DataFrame, devices: Sequence[DeviceSide]) -> list[
     return together.drop("row").get_columns()
 
 
-def _measured(own: pl.DataFrame, counters: Counters) -> Measured:
+def _measured(own: pl.DataFrame, side: DeviceSide) -> Measured:
+    counters = side.counters
     row = own["counters"].to_numpy()
     main, mix = own["block_num"].to_numpy(), own["mix_block_num"].fill_null(0).to_numpy()
     # The second engine of a mixed kernel runs the mix blocks; a kernel that names none runs equally many.
@@ -223,4 +223,5 @@ def _measured(own: pl.DataFrame, counters: Counters) -> Measured:
         pmu=counters.pmu[row],
         blocks=blocks,
         duration_us=own["duration_ns"].to_numpy() / 1000.0,
+        core_us=None if counters.core_ticks is None else counters.core_ticks[row] / side.clock.device_hz * 1e6,
     )

@@ -11,12 +11,14 @@ import numpy as np
 import polars as pl
 from attrs import field, frozen
 
-from drynpu._errors import OutputError, RawFormatError
+from drynpu._errors import OptionError, OutputError, RawFormatError
+from drynpu.kernels import metric_group, platform_family
+from drynpu.options.profiling_options import ChipFamily
 from drynpu.raw import ClockAnchors, ProfReader
 from drynpu.tables._columns import empty, frame
-from drynpu.tables._device import pair_tasks, task_counters
+from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
 from drynpu.tables._host import Dictionaries, build_calls, build_cann_allocations
-from drynpu.tables._pmu import CUBE_EVENTS, PIPE_EVENTS, CoreFacts, parse_events
+from drynpu.tables._pmu import CoreFacts, decodable, parse_events
 from drynpu.tables._schemas import (
     API,
     CANN_ALLOCATIONS,
@@ -39,6 +41,7 @@ _SPLIT_PLATFORMS = frozenset({"5", "15", "16"})
 
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
+_DEFAULT_METRICS = "PipeUtilization"
 
 
 @frozen(eq=False, kw_only=True)
@@ -167,35 +170,51 @@ def _metrics(reader: ProfReader) -> str:
 
 def _device_side(reader: ProfReader, device: int, metrics: str, notes: list[str]) -> DeviceSide:
     tasks = pair_tasks(reader.read("stars_soc", device))
-    records = reader.read("ffts_profile", device)
-    facts = _core_facts(reader, device)
+    name = metrics or _DEFAULT_METRICS
+    facts = _core_facts(reader, device, name)
+    newer = facts.family is ChipFamily.ASCEND_950
+    records = reader.read("ffts_profile_v6" if newer else "ffts_profile", device)
     notes.extend(f"device {device}: {note}" for note in tasks.notes)
-    pipes = metrics in ("PipeUtilization", "") and facts.complete
-    if len(records) and not pipes:
-        why = f"counter group {metrics!r} is not decoded" if facts.complete else "clock or core number is unknown"
+    known = decodable(name, facts)
+    if len(records) and not known:
+        group = f"{facts.family.label} has no counter group {name!r}"
+        why = group if facts.complete else "clock or core number is unknown"
         notes.append(f"device {device}: {len(records)} counter record(s) give no columns: {why}")
     return DeviceSide(
         device_id=device,
         tasks=tasks,
-        counters=task_counters(records, tasks),
+        counters=(task_counters_v6 if newer else task_counters)(records, tasks),
         clock=reader.anchors(device),
         facts=facts,
-        pipes=pipes,
+        metrics=name if known else "",
     )
 
 
-def _core_facts(reader: ProfReader, device: int) -> CoreFacts:
+def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:
     info, sample = reader.device_info(device), _sample(reader, device)
-    split = reader.host_info.platform_version in _SPLIT_PLATFORMS
+    platform = reader.host_info.platform_version
+    split = platform in _SPLIT_PLATFORMS
+    family = platform_family(platform, split=split)
+    cube, vector = _usual_events(metrics, family)
     return CoreFacts(
         aic_mhz=_whole(info.aic_frequency),
         aiv_mhz=_whole(info.aiv_frequency),
         aic_cores=info.ai_core_num,
         aiv_cores=info.aiv_num,
         split=split,
-        aic_events=parse_events(sample.get("ai_core_profiling_events"), CUBE_EVENTS if split else PIPE_EVENTS),
-        aiv_events=parse_events(sample.get("aiv_profiling_events"), PIPE_EVENTS),
+        aic_events=parse_events(sample.get("ai_core_profiling_events"), cube),
+        aiv_events=parse_events(sample.get("aiv_profiling_events"), vector),
+        family=family,
     )
+
+
+def _usual_events(metrics: str, family: ChipFamily) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the events of a group, for profiles that do not list them."""
+    try:
+        group = metric_group(metrics, family)
+    except OptionError:
+        return (), ()
+    return group.cube_events, group.vector_events
 
 
 def _whole(text: str) -> int:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from drynpu._errors import OptionError
 from drynpu.kernels import METRIC_COLUMNS
 from drynpu.options.profiling_options import ChipFamily
-from drynpu.tables._pmu import CoreFacts, Measured, counter_columns, decodable, parse_events, pipe_utilization
+from drynpu.tables._pmu import CoreFacts, Measured, counter_columns, decodable, parse_events
 
 MEMORY = (0x15, 0x16, 0x31, 0x32, 0xF, 0x10, 0x12, 0x13)
 
@@ -64,13 +65,21 @@ def test_events_of_a_custom_list_keep_their_counts() -> None:
     assert found["aiv_r8"].tolist() == [0, 6]
 
 
-def test_pipes_are_one_of_the_groups() -> None:
+def test_older_profiles_of_split_chips_name_the_common_pipes() -> None:
     events = (0x8, 0xA, 0x9, 0xB, 0xC, 0xD, 0x54, 0x55)
-    rows, known = measured([0, 1000, 0, 0, 0, 0, 0, 0], [500] + [0] * 7), facts(events=events)
-    pipes, same = pipe_utilization(rows, known), counter_columns("PipeUtilization", rows, known)
-    assert list(pipes) == list(same)
-    assert all(np.array_equal(pipes[name], same[name], equal_nan=True) for name in pipes)
+    pipes = counter_columns(
+        "PipeUtilization", measured([0, 1000, 0, 0, 0, 0, 0, 0], [500] + [0] * 7), facts(events=events)
+    )
     assert pipes["aic_mac_ratio"].tolist() == [0.001, 0]
+
+
+def test_a_recorded_core_time_rules() -> None:
+    events = (0x8, 0xA, 0x9, 0xB, 0xC, 0xD, 0x54, 0x55)
+    rows = evolve(measured([0, 500_000, 0, 0, 0, 0, 0, 0], [0] * 8), core_us=np.array([[120.0, 0.0], [0.0, 80.0]]))
+    found = counter_columns("PipeUtilization", rows, facts(events=events))
+    assert found["aicore_time(us)"].tolist() == [120, 0]
+    assert found["aic_mac_time(us)"].tolist() == [60, 0]
+    assert found["aiv_time(us)"].tolist() == [0, 80]
 
 
 def test_what_can_be_decoded() -> None:

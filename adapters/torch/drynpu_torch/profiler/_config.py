@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from drynpu.options import MetricGroup, Notice, NoticeCode, Severity
+from drynpu import DrynpuError
+from drynpu.chips import load_chip
+from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
-from drynpu.session import METRIC_NAMES
+from drynpu.plugins import build_manager
+from drynpu.session import counter_problem
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import AiCMetrics, ExportType, ProfilerLevel
 
@@ -40,7 +44,7 @@ class _ExperimentalConfig:
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
         values, notices = normalise_config(**given)
-        show((*notices, *_not_modelled(values)))
+        show((*notices, *_without_counters(values)))
         self.given = given
         self.values = values
         for name, value in values.dump().items():
@@ -68,11 +72,20 @@ class _ExperimentalConfig:
         return self.values.tx_enabled
 
 
-def _not_modelled(values: ConfigValues) -> tuple[Notice, ...]:
-    """Say at once which counters will be missing, instead of leaving the user to look for columns."""
+def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
+    """Say at once which counters the chip does not give, instead of leaving the user to look for columns."""
     group = METRIC_GROUPS.get(values.aic_metrics, MetricGroup.NONE)
-    if group is MetricGroup.NONE or group in METRIC_NAMES:
+    if group is MetricGroup.NONE:
         return ()
-    name = next(attribute for attribute, value in vars(AiCMetrics).items() if value == values.aic_metrics)
-    message = f"drynpu does not model the counters of {name} yet; this recording will have no counter columns."
+    try:
+        chip = load_chip(Settings.from_environ(os.environ).chip, extra_files=build_manager().chip_files())
+    except DrynpuError:  # told when the recording begins
+        return ()
+    problem = counter_problem(group, chip)
+    if problem is None:
+        return ()
+    # The C layer takes the default for a group that the chip lacks.
+    usual = group is not MetricGroup.PIPE_UTILIZATION and counter_problem(MetricGroup.PIPE_UTILIZATION, chip) is None
+    instead = "those of PipeUtilization instead" if usual else "no counter columns"
+    message = f"{problem} This recording will have {instead}."
     return (Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED),)

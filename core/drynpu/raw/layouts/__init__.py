@@ -17,6 +17,7 @@ from drynpu.raw.layouts._aicpu import (
 from drynpu.raw.layouts._device_tasks import (
     AI_CORE_SAMPLE,
     FFTS_PROFILE,
+    FFTS_PROFILE_V6,
     L2_CACHE,
     SOC_PMU,
     STARS_SOC,
@@ -92,6 +93,7 @@ __all__ = [
     "CONTEXT_ID_INFO",
     "DDR",
     "FFTS_PROFILE",
+    "FFTS_PROFILE_V6",
     "FREQ_POINT",
     "FREQ_POINTS",
     "FUSION_OPS_PER_RECORD",

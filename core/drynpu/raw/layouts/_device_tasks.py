@@ -7,6 +7,7 @@ from drynpu.raw.layouts._base import layout
 __all__ = [
     "AI_CORE_SAMPLE",
     "FFTS_PROFILE",
+    "FFTS_PROFILE_V6",
     "L2_CACHE",
     "SOC_PMU",
     "STARS_SOC",
@@ -46,6 +47,28 @@ FFTS_PROFILE = layout(
     ("end_tick", "<u8", 120),
 )
 """Counters of one task (function 0x28) or of one block (0x29)."""
+
+FFTS_PROFILE_V6 = layout(
+    128,
+    ("header", "<u2", 0),
+    ("magic", "<u2", 2),
+    ("stream_id", "<u2", 4),
+    ("task_id", "<u2", 6),
+    ("total_cycles", "<u8", 8),
+    ("context_type", "u1", 16),
+    ("flags", "u1", 17),  # bit 0 main core, bit 1 mixed task, bit 2 overflow
+    ("core_type", "u1", 20),  # bit 0: 0 cube, 1 vector
+    ("core_id", "u1", 21),
+    ("sub_block_id", "<u2", 24),
+    ("block_id", "<u2", 26),
+    ("pmu", ("<u8", (10,)), 32),  # in the order of the events in sample.json
+    ("start_tick", "<u8", 112),
+    ("end_tick", "<u8", 120),
+)
+"""
+Counters of one kind of core in a task (function 0x2a), or of one block (0x29), on the 950; a mixed task has a record
+per kind of core (Ascend/msprof profiling_bean pmu_bean_v6 ``4HQ2BH2B3HI10Q2Q``, chip6_pmu_calculator).
+"""
 
 TS_TRACK_STEP = layout(
     40,
