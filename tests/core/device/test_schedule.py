@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
 from hypothesis import given
 from hypothesis import strategies as st
+
+from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
 
 COSTS = HostCosts()
 TICK_NS = 20.0
