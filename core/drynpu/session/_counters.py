@@ -26,6 +26,7 @@ METRIC_NAMES = {MetricGroup.PIPE_UTILIZATION: "PipeUtilization"}
 _AIC, _AIV, _MIX = 0, 1, 4
 _MIX_AIC, _MIX_AIV = 6, 7
 _CORE_AIV = 1
+"""Lowest bit of the field that holds the ffts type: which core a block record counted."""
 _COUNTED = (TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV)
 
 
@@ -57,7 +58,7 @@ def counter_records(simulation: Simulation, request: ProfilingRequest, *, device
     block = context[mixed].copy()
     block["header"] = pack_stars_header(int(StarsFunction.BLOCK_PMU), np.arange(len(mixed)))
     other_is_vector = ~vector_first[mixed]
-    block["sub_task_id"] = np.where(other_is_vector, _CORE_AIV, 0)
+    block["ffts"] |= np.where(other_is_vector, _CORE_AIV, 0).astype(np.uint16)
     block["total_cycles"] = np.where(other_is_vector, events.aiv_total_cycles[mixed], events.aic_total_cycles[mixed])
     block["pmu"] = np.where(other_is_vector[:, None], events.aiv_pmu[mixed], events.aic_pmu[mixed])
     block = block[block["total_cycles"] > 0]

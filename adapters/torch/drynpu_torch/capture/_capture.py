@@ -12,6 +12,7 @@ from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._marks import MarkRecorder
+from drynpu_torch.capture._stacks import shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.rules import signature_from_kineto
 
@@ -99,7 +100,7 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
         signatures=signatures,
         texts=texts,
         stack=column("stack")[order].astype(np.int32) if tracer.stack else np.full(len(order), -1, np.int32),
-        stacks=tuple(_own_frames_removed(str(value)) for value in tracer.stacks.values) if tracer.stack else (),
+        stacks=shown_stacks(tracer.stacks.values) if tracer.stack else (),
     )
     begin_ns = min(chunks[0].begin_ns, int(start[0]) if len(start) else chunks[0].begin_ns)
     return Captured(
@@ -185,11 +186,6 @@ def _signatures(
         signatures.append(signature_from_kineto(name, shapes, dtypes, values, _PLACEMENTS[value % len(_PLACEMENTS)]))
         texts.append((";".join(d or "None" for d in dtypes), ";".join(map(_shape_text, shapes))))
     return number[index].astype(np.int32), tuple(signatures), tuple(texts)
-
-
-def _own_frames_removed(stack: str) -> str:
-    """Drop our patches from a call stack: on a device the caller's frame comes next."""
-    return ";".join(frame for frame in stack.split(";") if "drynpu_torch/" not in frame)
 
 
 def _shape_text(shape: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drynpu.options import MetricGroup, Notice, NoticeCode, Severity
+from drynpu.options import MetricGroup, Notice, NoticeCode, Severity, db_not_available
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
 from drynpu.session import METRIC_NAMES
 from drynpu_torch.profiler._messages import show
@@ -69,10 +69,33 @@ class _ExperimentalConfig:
 
 
 def _not_modelled(values: ConfigValues) -> tuple[Notice, ...]:
-    """Say at once which counters will be missing, instead of leaving the user to look for columns."""
+    """Say at once what will be missing, instead of leaving the user to look for files and columns."""
+    notices = []
     group = METRIC_GROUPS.get(values.aic_metrics, MetricGroup.NONE)
-    if group is MetricGroup.NONE or group in METRIC_NAMES:
-        return ()
-    name = next(attribute for attribute, value in vars(AiCMetrics).items() if value == values.aic_metrics)
-    message = f"drynpu does not model the counters of {name} yet; this recording will have no counter columns."
-    return (Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED),)
+    if group is not MetricGroup.NONE and group not in METRIC_NAMES:
+        name = next(attribute for attribute, value in vars(AiCMetrics).items() if value == values.aic_metrics)
+        message = f"drynpu does not model the counters of {name} yet; this recording will have no counter columns."
+        notices.append(Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED))
+    if ExportType.Db in values.export_type:
+        notices.append(db_not_available("export_type"))
+    given = ((name, getattr(values, name)) for name in _NOT_RECORDED)
+    # Not by truth: a threshold of 0 asks for every garbage collection.
+    asked = [name for name, value in given if value is not None and value is not False and value != []]
+    if asked:
+        message = f"drynpu does not record these yet, their files will be missing: {', '.join(asked)}"
+        notices.append(Notice(Severity.WARNING, asked[0], message, NoticeCode.UNSUPPORTED))
+    return tuple(notices)
+
+
+_NOT_RECORDED = (
+    "l2_cache",
+    "msprof_tx",
+    "mstx",
+    "record_op_args",
+    "op_attr",
+    "gc_detect_threshold",
+    "host_sys",
+    "sys_io",
+    "sys_interconnection",
+)
+"""Options of :class:`ConfigValues` that the vendor's profiler carries out and this one does not."""

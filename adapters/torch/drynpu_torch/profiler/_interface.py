@@ -55,6 +55,8 @@ class ProfInterface:
         if custom_trace_id_callback is not None and not callable(custom_trace_id_callback):
             print_warning("Parameter custom_trace_id_callback is not callable, reset it to default.")
             custom_trace_id_callback = None
+        if values.with_modules:
+            print_warning("drynpu does not record the hierarchy of modules yet; with_modules has no effect.")
         self.metadata = Metadata()
         self.trace_id_callback: Callable[[], object] | None = custom_trace_id_callback
         self.trace_id = ""
