@@ -55,7 +55,7 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     """
     from drynpu.tables import find_profiles
 
-    root = Path(profiler_path).expanduser()
+    root = Path(os.path.realpath(Path(profiler_path).expanduser()))
     if not root.exists():
         raise OutputError(f"The path does not exist: {profiler_path}")
     limit = os.cpu_count() or 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from drynpu.options.experimental_config import Flags, InterfaceValues, build_par
 from drynpu_torch.profiler._analyse import analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._messages import print_info, print_warning, show
-from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id
+from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ProfilerActivity, supported_activities
@@ -27,7 +28,7 @@ class ProfInterface:
     Recording, metadata and analysis of one profiler object.
 
     ``schedule`` is what profiler_info.json shows: the six numbers, ``{}`` without a schedule, ``None`` for
-    ``_KinetoProfile``.
+    ``_KinetoProfile``. ``enabled`` is False where another collector has the process: then nothing is to be recorded.
     """
 
     def __init__(
@@ -49,16 +50,14 @@ class ProfInterface:
             **flags,
         )
         show(notices)
+        self.enabled = not _collected_elsewhere()
         self.config: _ExperimentalConfig = experimental_config if values.config_accepted else _ExperimentalConfig()
         if self.config.with_gc and ProfilerActivity.CPU not in values.activities:
             print_warning("GC detect will not take effect while ProfilerActivity.CPU is not set.")
-        if custom_trace_id_callback is not None and not callable(custom_trace_id_callback):
-            print_warning("Parameter custom_trace_id_callback is not callable, reset it to default.")
-            custom_trace_id_callback = None
         if values.with_modules:
             print_warning("drynpu does not record the hierarchy of modules yet; with_modules has no effect.")
         self.metadata = Metadata()
-        self.trace_id_callback: Callable[[], object] | None = custom_trace_id_callback
+        self.trace_id_callback = usable_callback(custom_trace_id_callback)
         self.trace_id = ""
         self.raw_only = False
         self._values = values
@@ -88,7 +87,9 @@ class ProfInterface:
         self._result.warm_up()
 
     def start_trace(self) -> None:
-        """Start recording."""
+        """Start recording; in a new directory if the current one is finished, as after RECORD and WARMUP."""
+        if self._result.finished:
+            self.init_trace()
         self._result.start()
 
     def step_trace(self) -> None:
@@ -143,4 +144,21 @@ class ProfInterface:
         }
 
 
+@functools.cache
+def _collected_elsewhere() -> bool:
+    """Tell whether the environment gives this process to another collector, and say so once."""
+    for name, message in _OTHER_COLLECTORS.items():
+        if os.environ.get(name):
+            print_warning(message)
+            return True
+    return False
+
+
+_OTHER_COLLECTORS = {
+    "PROFILER_SAMPLECONFIG": "If performance data is collected using the 'msprof' tool. torch_npu profiler api is not "
+    "effective.",
+    "PROFILING_MODE": "Environment variable 'PROFILING_MODE' is set. torch_npu profiler api is not effective. Please "
+    "execute 'unset PROFILING_MODE'.",
+}
+"""Variables that switch the profiler off when they are not empty (torch_npu_profiler.md 1.5)."""
 _FLAGS = tuple(name for name in InterfaceValues.__annotations__ if name not in ("activities", "config_accepted"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from attrs import define, field
 
-from drynpu import OutputError, __version__
+from drynpu import CaptureError, OutputError, __version__
 from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
 from drynpu.kernels import KernelPlan, Signature, build_rule_book
@@ -85,14 +85,25 @@ class Result:
         self.path, self.outcome = path, None
 
     def start(self) -> None:
-        """Start recording. Raises `CaptureError` if another profiler is active."""
+        """
+        Start recording.
+
+        Raises
+        ------
+        CaptureError
+            If another profiler is active; the result directory is removed again.
+        """
         switches = self.request.switches
-        if self._chip is None:
+        if self._chip is None or self.path is None:
             return
         self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
         self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
         capture = Capture(tracer=KinetoTracer(memory=switches.profile_memory, stack=switches.with_stack))
-        capture.start()
+        try:
+            capture.start()
+        except CaptureError:
+            self.delete()
+            raise
         self._capture = capture
         device.state().recorder = capture.marks
 
@@ -100,6 +111,11 @@ class Result:
     def recording(self) -> bool:
         """Whether operators are being recorded right now."""
         return self._capture is not None
+
+    @property
+    def finished(self) -> bool:
+        """Whether a recording has been written here."""
+        return self.outcome is not None
 
     def warm_up(self) -> None:
         """Start and stop the tracer once: its first start loads libraries."""
