@@ -60,6 +60,12 @@ class Dispatches:
     stream: I64
     event: I64
     thread: I64
+    compiles: Bools = field()
+    """Whether the call compiles its operator (those of the single-op path do)."""
+
+    @compiles.default
+    def _no_compilation(self) -> Bools:
+        return np.zeros(len(self.start_ns), bool)
 
 
 @frozen(eq=False, kw_only=True)
@@ -150,7 +156,8 @@ class _Scheduler:
         enqueue_start = start + (ahead * fits).astype(np.int64)
         enqueue_end = start + ((ahead + c.enqueue_ns) * fits).astype(np.int64)
         count = d.launches[rows]
-        busy = np.where(count > 0, c.dequeue_ns + c.api_ns + count * c.node_ns, 0)
+        api = c.api_ns + np.where(d.compiles[rows], c.compile_ns, 0) + count * c.node_ns
+        busy = np.where(count > 0, c.dequeue_ns + api, 0)
         launching = np.flatnonzero(count > 0)
         dequeue = enqueue_end.copy()
         dequeue[launching] = fifo(enqueue_end[launching], busy[launching], self.state.dequeue_free_ns)
@@ -163,7 +170,7 @@ class _Scheduler:
             ("dequeue_start_ns", dequeue),
             ("dequeue_end_ns", dequeue + busy),
             ("api_start_ns", api_start),
-            ("api_end_ns", api_start + c.api_ns + count * c.node_ns),
+            ("api_end_ns", api_start + api),
         ):
             self.out[name][rows] = value
 
@@ -174,7 +181,8 @@ class _Scheduler:
         c = self.costs
         owner = np.repeat(np.arange(first, last + 1), self.dispatches.launches[first : last + 1])
         position = np.arange(rows.start, rows.stop) - self.offsets[owner]
-        node = self.out["api_start_ns"][owner] + c.api_ns // 2 + position * c.node_ns
+        compiled = np.where(self.dispatches.compiles[owner], c.compile_ns, 0)
+        node = self.out["api_start_ns"][owner] + compiled + c.api_ns // 2 + position * c.node_ns
         runtime = node + (c.node_ns - c.runtime_ns) // 2
         self.out["node_start_ns"][rows] = node
         self.out["node_end_ns"][rows] = node + c.node_ns - 1

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from attrs import evolve
 
 from drynpu.chips import Chip
 from drynpu.kernels import TaskType, event_codes, pmu_events
 from drynpu.options import Level, MetricGroup, ProfilingRequest
+from drynpu.options.profiling_options import METRIC_NAMES as METRIC_SPELLINGS
+from drynpu.options.profiling_options import sample_parameters
 from drynpu.raw import StarsFunction, family, pack_stars_header
 from drynpu.session._host_records import task_numbers
 from drynpu.session._rows import join_records
@@ -20,7 +25,9 @@ __all__ = ["METRIC_NAMES", "counter_records", "metric_name", "sample_metrics"]
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-METRIC_NAMES = {MetricGroup.PIPE_UTILIZATION: "PipeUtilization"}
+METRIC_NAMES: Mapping[MetricGroup, str] = MappingProxyType(
+    {group: METRIC_SPELLINGS[group] for group in (MetricGroup.PIPE_UTILIZATION,)}
+)
 """Metric groups whose counters are modelled, under their name in sample.json."""
 # ffts types and sub-task types that tell a reader which engine a record counts (cann_msprof.md 7.4).
 _AIC, _AIV, _MIX = 0, 1, 4
@@ -32,7 +39,7 @@ _COUNTED = (TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskTyp
 
 def metric_name(request: ProfilingRequest) -> str | None:
     """Return the metric group that is recorded, None when counters are off or the group is not modelled."""
-    if request.level in (Level.NONE, Level.L0) or not isinstance(request.aic_metrics, MetricGroup):
+    if request.level < Level.L1 or not isinstance(request.aic_metrics, MetricGroup):
         return None
     return METRIC_NAMES.get(request.aic_metrics)
 
@@ -76,30 +83,19 @@ def _context(simulation: Simulation, launches: I64, device_cntvct: int) -> Recor
     return rows
 
 
-def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, str]:
-    """Return the entries of sample.json that tell a reader which events the counters are."""
+def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, object]:
+    """
+    Return the entries of sample.json that follow from the options.
+
+    They tell a reader which events the counters are, so they name what the records hold: nothing for a group that
+    is not modelled, and no vector core where the chip has one kind of core.
+    """
     metrics = metric_name(request)
     if metrics is None:
-        return {
-            "ai_core_profiling": "off",
-            "ai_core_profiling_mode": "task-based",
-            "ai_core_metrics": "",
-            "ai_core_profiling_events": "",
-            "aiv_profiling": "off",
-            "aiv_profiling_mode": "task-based",
-            "aiv_metrics": "",
-            "aiv_profiling_events": "",
-        }
-    cube, vector = (",".join(f"0x{code:x}" for code in codes) for codes in event_codes(metrics, chip))
-    # On split chips the collector names the cube core's variant (cann_msprof.md 1.8).
-    cube_metrics = "PipeUtilizationExct" if chip.split and metrics == "PipeUtilization" else metrics
-    return {
-        "ai_core_profiling": "on",
-        "ai_core_profiling_mode": "task-based",
-        "ai_core_metrics": cube_metrics,
-        "ai_core_profiling_events": cube,
-        "aiv_profiling": "on" if vector else "off",
-        "aiv_profiling_mode": "task-based",
-        "aiv_metrics": metrics if vector else "",
-        "aiv_profiling_events": vector,
-    }
+        return sample_parameters(evolve(request, aic_metrics=MetricGroup.NONE), chip.platform_version)
+    parameters = sample_parameters(request, chip.platform_version)
+    cube, vector = (",".join(f"{code:#x}" for code in codes) for codes in event_codes(metrics, chip))
+    parameters |= {"ai_core_profiling_events": cube, "aiv_profiling_events": vector}
+    if not vector:
+        parameters |= {"aiv_profiling": "off", "aiv_metrics": ""}
+    return parameters

@@ -11,22 +11,24 @@ from pathlib import Path
 import numpy as np
 from attrs import frozen
 
-from drynpu import __version__
+from drynpu import OutputError, __version__
 from drynpu.chips import Chip
 from drynpu.device import Clock
 from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Signature
 from drynpu.options import Level, ProfilingRequest
-from drynpu.raw import ClockAnchors, ProfWriter
-from drynpu.session._controls import device_info, host_info, sample
+from drynpu.raw import ClockAnchors, DeviceInfo, ProfWriter
+from drynpu.session._controls import host_info, sample
 from drynpu.session._counters import counter_records
 from drynpu.session._device_records import device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
-from drynpu.session._host_records import HostThreads, host_records
+from drynpu.session._host_order import HostMark
+from drynpu.session._host_records import host_records
+from drynpu.session._host_side import HostSide
 from drynpu.session._lower import lower
-from drynpu.session._simulate import HostMark, Simulation, simulate
-from drynpu.session._texts import TextIds, TypeIds
+from drynpu.session._simulate import Simulation, simulate
+from drynpu.session._target import Target
 
-__all__ = ["Outcome", "Recording", "Target", "write_document", "write_recording"]
+__all__ = ["Outcome", "Recording", "write_document", "write_recording"]
 
 _STEP_PREFIX = "ProfilerStep#"
 
@@ -42,20 +44,6 @@ class Recording:
     marks: tuple[HostMark, ...] = ()
     streams: tuple[tuple[int, int, int], ...] = ()
     live_before_bytes: int = 0
-
-
-@frozen(kw_only=True)
-class Target:
-    """Where a recording goes and who made it. ``framework`` is the prefix of the files in ``FRAMEWORK``."""
-
-    directory: Path
-    framework: str
-    pid: int
-    device_id: int = 0
-    rank_id: int = -1
-    prof_number: int = 0
-    host_data: bool = True
-    device_data: bool = True
 
 
 @frozen(kw_only=True)
@@ -113,31 +101,27 @@ def write_recording(
         seed=seed,
         begin_ns=recording.begin_ns,
         end_ns=recording.end_ns,
-        base_ns=anchors.collection_begin_us * 1000,
+        base_ns=int(anchors.tick_to_unix(anchors.device_cntvct)),
         marks=recording.marks,
         streams=recording.streams,
         live_before_bytes=recording.live_before_bytes,
     )
-    launching = int(recording.operators.thread.max(initial=target.pid)) + 1
+    launching = _launching_thread(recording, target.pid)
     if target.host_data:
-        write_framework(
-            target.directory / "FRAMEWORK",
-            simulation,
-            recording.operators,
-            FrameworkOptions(
-                prefix=target.framework,
-                pid=target.pid,
-                launching_thread=launching,
-                device_id=target.device_id,
-                to_raw_ns=-anchors.offset_ns,
-                record_shapes=request.switches.record_shapes,
-                profile_memory=request.switches.profile_memory,
-                keep_claimed=clock is Clock.WALL,
-            ),
+        options = FrameworkOptions(
+            prefix=target.framework,
+            pid=target.pid,
+            launching_thread=launching,
+            device_id=target.device_id,
+            to_raw_ns=-anchors.offset_ns,
+            record_shapes=request.switches.record_shapes,
+            profile_memory=request.switches.profile_memory,
+            keep_computing=clock is Clock.WALL,
         )
+        write_framework(target.directory / "FRAMEWORK", simulation, recording.operators, options)
     prof_path = None
     if target.device_data:
-        prof_path = _write_prof(recording, simulation, target, request, chip, anchors, HostThreads(launching=launching))
+        prof_path = _write_prof(recording, simulation, target, request, chip, anchors, launching)
     return Outcome(
         directory=target.directory,
         prof_path=prof_path,
@@ -150,6 +134,18 @@ def write_recording(
     )
 
 
+def _launching_thread(recording: Recording, pid: int) -> int:
+    """
+    Return an id for the simulated thread that launches kernels.
+
+    It is one more than every id in the recording, so it is nobody else's there. The operating system may have
+    given the number to a thread that left no trace, or to another process: readers tell those apart by the pid.
+    """
+    used = [pid, *(mark.thread for mark in recording.marks), *(thread for _, thread, _ in recording.streams)]
+    columns = (recording.operators.thread, recording.allocations.thread)
+    return max(*used, *(int(column.max(initial=0)) for column in columns)) + 1
+
+
 def _write_prof(
     recording: Recording,
     simulation: Simulation,
@@ -157,39 +153,35 @@ def _write_prof(
     request: ProfilingRequest,
     chip: Chip,
     anchors: ClockAnchors,
-    threads: HostThreads,
+    launching: int,
 ) -> Path:
     begun = datetime.fromtimestamp(recording.begin_ns / 1e9)
     writer = ProfWriter.create(target.directory, index=target.prof_number, pid=target.pid, now=begun)
     writer.write_controls(
         host_info(target, chip),
-        [device_info(target, chip)],
-        sample(request, chip, target),
+        [DeviceInfo.of_chip(chip, target.device_id)],
+        sample(request, chip, target, writer.path),
         anchors,
         simulation.end_ns,
     )
-    if request.level is not Level.NONE:
-        texts, types = TextIds(), TypeIds()
-        host = host_records(
-            simulation,
-            recording.operators,
-            level=request.level,
-            threads=threads,
-            device_id=target.device_id,
-            to_raw_ns=-anchors.offset_ns,
-            texts=texts,
-            types=types,
-        )
-        for family, records in host.items():
-            writer.write(family, records)
-        device = device_records(
-            simulation, chip, device_cntvct=anchors.device_cntvct, memory_samples=request.switches.profile_memory
-        )
-        device["ts_track_step"] = step_records(simulation, _steps(recording, simulation), anchors.device_cntvct)
-        device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
-        for family, records in device.items():
-            writer.write(family, records, device_id=target.device_id)
-        writer.write_dictionaries(texts.hashes, types.types)
+    if request.level is Level.NONE:
+        return writer.path
+    host = HostSide(
+        simulation=simulation,
+        operators=recording.operators,
+        level=request.level,
+        launching=launching,
+        device_id=target.device_id,
+        to_raw_ns=-anchors.offset_ns,
+    )
+    for family, records in host_records(host).items():
+        writer.write(family, records)
+    device = device_records(simulation, chip, anchors, memory_samples=request.switches.profile_memory)
+    device["ts_track_step"] = step_records(_steps(recording, simulation), anchors)
+    device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
+    for family, records in device.items():
+        writer.write(family, records, device_id=target.device_id)
+    writer.write_dictionaries(host.texts.hashes, host.types.types)
     return writer.path
 
 
@@ -208,14 +200,22 @@ def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int
 
 
 def write_document(path: Path, text: str) -> None:
-    """Write a small text file through a temporary name, mode 0640, so that it is whole or not there."""
+    """
+    Write a small text file through a temporary name, mode 0640 less the umask, so that it is whole or not there.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; the message names the file and the reason.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         temporary.replace(path)
-    except OSError:
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+    finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise

@@ -4,42 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import frozen
 
 from drynpu.chips import Chip
-from drynpu.device import (
-    Clock,
-    Dispatches,
-    HostCosts,
-    Launches,
-    Mark,
-    MemoryTimeline,
-    Schedule,
-    account,
-    innermost,
-    schedule,
-)
+from drynpu.device import Clock, Dispatches, HostCosts, Launches, MemoryTimeline, Schedule, schedule
 from drynpu.kernels import Allocations, CostTable, Operators, TaskType, jitter, occurrences, task_type_on
+from drynpu.session._host_order import DEFAULT_STREAM, HostMark, host_order
 from drynpu.session._lower import Lowered
+from drynpu.session._memory import device_memory
+from drynpu.session._warp import Warp
 
-__all__ = ["DEFAULT_STREAM", "HostMark", "Simulation", "simulate"]
+__all__ = ["Simulation", "simulate"]
 
 I64 = npt.NDArray[np.int64]
-
-DEFAULT_STREAM = 2
-"""Stream of work that names none, as in real profiles."""
-
-
-@frozen
-class HostMark:
-    """Something the host did besides operators; ``until_ns`` ends a pause, else it equals ``time_ns``."""
-
-    time_ns: int
-    thread: int
-    mark: Mark
-    stream: int = DEFAULT_STREAM
-    event: int = 0
-    until_ns: int = 0
 
 
 @frozen(eq=False, kw_only=True)
@@ -53,8 +30,7 @@ class Simulation:
 
     begin_ns: int
     end_ns: int
-    base_ns: int
-    tick_ns: float
+    """After everything that happened on host and device."""
     lowered: Lowered
     costs: CostTable
     task_types: tuple[TaskType, ...]
@@ -65,15 +41,13 @@ class Simulation:
     factor: npt.NDArray[np.float64]
     kernel_ticks: I64
     stream: I64
+    """Stream of every launch."""
     op_start_ns: I64
     op_end_ns: I64
     memory: MemoryTimeline
-    warp_from_ns: I64 = field(repr=False)
-    warp_to_ns: I64 = field(repr=False)
-
-    def warp(self, time_ns: I64) -> I64:
-        """Map measured host times to the timeline of the recording; monotone, shape kept."""
-        return _warp(time_ns, self.warp_from_ns, self.warp_to_ns)
+    """Device memory; its times are measured ones, to be mapped by ``warp``."""
+    warp: Warp
+    """Maps measured host times to the timeline of the recording."""
 
 
 def simulate(
@@ -103,7 +77,7 @@ def simulate(
     marks:
         Synchronising calls, event records and waits, pauses of the profiler.
     streams:
-        Stream switches ``(time_ns, thread, stream)`` in time order.
+        Stream switches ``(time_ns, thread, stream)``, per thread in time order.
     live_before_bytes:
         Device memory held when the recording began.
     """
@@ -112,22 +86,21 @@ def simulate(
     duration = costs.duration_ns[lowered.launch_kernel] * factor
     ticks = np.maximum(1, np.ceil(duration / chip.tick_ns)).astype(np.int64)
     op_stream = _streams(operators, lowered.dispatch_op, streams)
-    dispatches, rows = _dispatches(operators, lowered, marks, op_stream)
+    dispatches, rows = host_order(operators, lowered, marks, op_stream)
     launches = Launches(stream=op_stream[lowered.launch_dispatch], duration_ticks=ticks)
     plan = schedule(dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns)
-    warp_from = np.stack([dispatches.start_ns, dispatches.end_ns], 1).ravel()
-    warp_to = np.stack([plan.start_ns, plan.end_ns], 1).ravel()
-    warp_from, warp_to = _anchor(warp_from, warp_to, begin_ns)
-    kernel_end = int((plan.kernel_start_ticks + ticks).max(initial=0) * chip.tick_ns) + base_ns + 1
-    host_end = max(
-        int(_warp(np.array([end_ns]), warp_from, warp_to)[0]),
-        int(plan.dequeue_end_ns.max(initial=0)),
+    warp = Warp.of_stretches(dispatches.start_ns, dispatches.end_ns, plan.start_ns, plan.end_ns)
+    op_start, op_end = _operator_times(operators, lowered, warp, plan.start_ns[rows], plan.end_ns[rows])
+    last_tick = int((plan.kernel_start_ticks + ticks).max(initial=0))
+    ends = (
+        int(warp(np.array([end_ns]))[0]),
+        int(op_end.max(initial=begin_ns)),
+        int(plan.dequeue_end_ns.max(initial=begin_ns)),
+        base_ns + int(np.ceil(last_tick * chip.tick_ns)),
     )
     return Simulation(
         begin_ns=begin_ns,
-        end_ns=max(host_end, kernel_end),
-        base_ns=base_ns,
-        tick_ns=chip.tick_ns,
+        end_ns=max(ends),
         lowered=lowered,
         costs=costs,
         task_types=tuple(task_type_on(kernel.task_type, chip) for kernel in lowered.kernels),
@@ -137,11 +110,10 @@ def simulate(
         factor=factor,
         kernel_ticks=ticks,
         stream=launches.stream,
-        op_start_ns=_warp(operators.start_ns, warp_from, warp_to),
-        op_end_ns=_warp(operators.end_ns, warp_from, warp_to),
-        memory=_memory(operators, allocations, lowered, live_before_bytes),
-        warp_from_ns=warp_from,
-        warp_to_ns=warp_to,
+        op_start_ns=op_start,
+        op_end_ns=op_end,
+        memory=device_memory(operators, allocations, lowered, live_before_bytes),
+        warp=warp,
     )
 
 
@@ -158,105 +130,24 @@ def _streams(operators: Operators, dispatch_op: I64, switches: tuple[tuple[int, 
     return stream
 
 
-def _dispatches(
-    operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64
-) -> tuple[Dispatches, I64]:
-    """Merge operators that launch and host marks into one host order; intervals are made disjoint."""
+def _operator_times(
+    operators: Operators, lowered: Lowered, warp: Warp, own_start: I64, own_end: I64
+) -> tuple[I64, I64]:
+    """
+    Return start and end of every operator on the timeline of the recording, shape ``[n]`` each.
+
+    A launching operator holds its own dispatch, *own_start* to *own_end*, and whatever encloses it does so still.
+    The map alone sees to that, except where an operator took no time at all or launches as it ends: there the
+    dispatch is a jump.
+    """
+    start, end = warp(operators.start_ns), warp.ends(operators.end_ns)
+    wide_start, wide_end = start.copy(), np.maximum(start, end)
     op = lowered.dispatch_op
-    waits = np.array([p.synchronizes for p in lowered.plans] or [False])[lowered.dispatch_plan]
-    aclnn = np.array([p.api.startswith("aclnn") for p in lowered.plans] or [False])[lowered.dispatch_plan]
-    count = np.bincount(lowered.launch_dispatch, minlength=len(op))
-    start = np.concatenate([operators.start_ns[op], np.array([m.time_ns for m in marks], np.int64)])
-    end = np.concatenate([operators.end_ns[op], np.array([max(m.until_ns, m.time_ns) for m in marks], np.int64)])
-    none = np.zeros(len(op), np.int64)
-    columns = {
-        "mark": np.concatenate([np.where(waits, int(Mark.WAIT_STREAM), 0), [int(m.mark) for m in marks]]),
-        "launches": np.concatenate([count, np.zeros(len(marks), np.int64)]),
-        "workspace": np.concatenate([aclnn, np.zeros(len(marks), bool)]),
-        "stream": np.concatenate([op_stream, [m.stream for m in marks]]),
-        "event": np.concatenate([none, [m.event for m in marks]]),
-        "thread": np.concatenate([operators.thread[op], [m.thread for m in marks]]),
-    }
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], end[order]
-    # Operators of several threads can overlap: each keeps what no earlier one has covered, at least 1 ns.
-    covered = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], end[:-1]))) if len(end) else end
-    start = np.maximum(start, covered)
-    end = np.maximum(end, start)
-    merged = {name: values[order] for name, values in columns.items()}
-    rows = np.flatnonzero(order < len(op))
-    return (
-        Dispatches(
-            start_ns=start,
-            end_ns=end,
-            mark=merged["mark"].astype(np.int64),
-            launches=merged["launches"].astype(np.int64),
-            workspace=merged["workspace"].astype(bool),
-            stream=merged["stream"].astype(np.int64),
-            event=merged["event"].astype(np.int64),
-            thread=merged["thread"].astype(np.int64),
-        ),
-        rows,
-    )
-
-
-def _anchor(warp_from: I64, warp_to: I64, begin_ns: int) -> tuple[I64, I64]:
-    """Fix the begin, and keep the slope 1 before the first and after the last dispatch."""
-    first = min(begin_ns, int(warp_from[0])) if len(warp_from) else begin_ns
-    return np.concatenate(([first], warp_from)), np.concatenate(([first], warp_to))
-
-
-def _warp(time_ns: I64, warp_from: I64, warp_to: I64) -> I64:
-    """Piecewise linear map in exact offsets; slope 1 outside the breakpoints."""
-    base = int(warp_from[0])
-    at = np.clip(np.searchsorted(warp_from, time_ns, side="right") - 1, 0, len(warp_from) - 1)
-    following = np.minimum(at + 1, len(warp_from) - 1)
-    width_from = warp_from[following] - warp_from[at]
-    width_to = warp_to[following] - warp_to[at]
-    into = time_ns - warp_from[at]
-    inside = (at < len(warp_from) - 1) & (time_ns >= base)
-    slope = width_to / np.maximum(width_from, 1)
-    scaled = np.where(width_from == width_to, into, np.floor(into * slope).astype(np.int64))
-    return np.asarray(warp_to[at] + np.where(inside, np.minimum(scaled, np.maximum(width_to, 0)), into), np.int64)
-
-
-def _memory(operators: Operators, allocations: Allocations, lowered: Lowered, live_before_bytes: int) -> MemoryTimeline:
-    """Keep what lives on the device: neither host tensors nor the CPU implementation's scratch."""
-    owner = innermost(
-        allocations.time_ns,
-        allocations.thread,
-        operators.start_ns,
-        operators.end_ns,
-        operators.thread,
-        lowered.parent,
-    )
-    allocated = (allocations.size_bytes > 0) & (owner >= 0)
-    allocated[allocated] = lowered.device_memory[owner[allocated]]
-    everything = account(allocations.time_ns, allocations.thread, allocations.address, allocations.size_bytes)
-    dispatch = _dispatch_of(owner, lowered)
-    partner = everything.partner
-    scratch = (partner >= 0) & (dispatch >= 0) & (dispatch == dispatch[partner])
-    kept = allocated & ~scratch
-    released = (partner >= 0) & (allocations.size_bytes < 0)
-    keep = kept | (released & kept[partner])
-    return account(
-        allocations.time_ns[keep],
-        allocations.thread[keep],
-        allocations.address[keep],
-        allocations.size_bytes[keep],
-        live_before_bytes=live_before_bytes,
-    )
-
-
-def _dispatch_of(row: I64, lowered: Lowered) -> I64:
-    """Return the dispatching operator that encloses each operator row, -1 if none."""
-    if not len(lowered.parent):
-        return np.full(len(row), -1, np.int64)
-    dispatching = np.zeros(len(lowered.parent), bool)
-    dispatching[lowered.dispatch_op] = True
-    found = row.copy()
-    while True:
-        climb = np.flatnonzero((found >= 0) & ~dispatching[found])
-        if not len(climb):
-            return found
-        found[climb] = lowered.parent[found[climb]]
+    wide_start[op] = np.minimum(wide_start[op], own_start)
+    wide_end[op] = np.maximum(wide_end[op], own_end)
+    if (wide_start < start).any() or (wide_end > end).any():
+        for level in range(int(lowered.depth.max(initial=0)), 0, -1):
+            inner = np.flatnonzero((lowered.depth == level) & (lowered.parent >= 0))
+            np.minimum.at(wide_start, lowered.parent[inner], wide_start[inner])
+            np.maximum.at(wide_end, lowered.parent[inner], wide_end[inner])
+    return wide_start, wide_end
