@@ -105,7 +105,11 @@ class Result:
             self.delete()
             raise
         self._capture = capture
-        device.state().recorder = capture.marks
+        state = device.state()
+        state.recorder = capture.marks
+        stream = state.stream_of(state.current_device)
+        if stream is not None:  # selected before, when nobody recorded it
+            capture.marks.on_stream(stream.stream_id)
 
     @property
     def recording(self) -> bool:
