@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu import OutputError
 from drynpu.kernels import Operators
 from drynpu.raw import FrameworkRecord, OpRangeField, layouts, write_tlv
 from drynpu.session._calls import queue_name
@@ -43,8 +44,18 @@ class FrameworkOptions:
 
 
 def write_framework(directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
-    """Write ``<prefix>.op_range``, ``<prefix>.op_mark`` and, with profile_memory, ``<prefix>.memory_usage``."""
-    directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+    """
+    Write ``<prefix>.op_range``, ``<prefix>.op_mark`` and, with profile_memory, ``<prefix>.memory_usage``.
+
+    Raises
+    ------
+    OutputError
+        If the directory or a file cannot be written.
+    """
+    try:
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot create the directory {directory}: {error.strerror}") from error
     _write_operators(directory / f"{options.prefix}.op_range", simulation, operators, options)
     _write_queue(directory / f"{options.prefix}.op_mark", simulation, operators, options)
     if options.profile_memory:

@@ -203,13 +203,13 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
         directory.mkdir()
         recording = {"allocations": Allocations.empty(), "begin_ns": BEGIN_NS}
         recording["end_ns"] = int(table.end_ns.max(initial=BEGIN_NS)) + 10_000
-        target = {"framework": "torch", "pid": PID}
+        target = {"framework": "torch", "pid": PID, "directory": directory}
         how = {"request": ProfilingRequest(switches=Switches(record_shapes=True)), "chip": load_chip("910B2")}
         how |= {"clock": Clock.PROJECTED, "seed": 0, "anchors": ANCHORS, "plan": plan}
         for kind, cls in ((recording, Recording), (target, Target), (how, None)):
             fields = {f.name for f in cls.__attrs_attrs__} if cls else set(given)
             kind.update({key: given.pop(key) for key in tuple(given) if key in fields})
-        return write_recording(Recording(operators=table, **recording), Target(directory=directory, **target), **how)
+        return write_recording(Recording(operators=table, **recording), Target(**target), **how)
 
     return make
 
