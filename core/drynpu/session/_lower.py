@@ -55,8 +55,8 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
     """
     Map every distinct signature once and gather the launches of all rows.
 
-    An operator that claims its children launches for them. One without a rule is transparent when it called
-    other operators, and launches the generic unmapped kernel when it did not.
+    An operator that claims its children launches for them. One without a rule launches the generic unmapped kernel
+    when it called nothing, or nothing but views and a new tensor to compute into; else what it called speaks.
     """
     depth, parent = nest(operators.start_ns, operators.end_ns, operators.thread)
     plans = tuple(plan(signature) for signature in operators.signatures)
@@ -67,9 +67,14 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
         table = np.array(values or [False])
         return np.asarray(table[row_plan] & has_plan, bool)
 
-    leaf = np.bincount(parent[parent >= 0], minlength=len(parent)) == 0
-    speaks = by_plan([p.mapped for p in plans]) | leaf
     has_kernels = by_plan([bool(p.kernels) for p in plans])
+    speaks = _speaking(
+        depth,
+        parent,
+        mapped=by_plan([p.mapped for p in plans]),
+        has_kernels=has_kernels,
+        allocates=by_plan([p.allocates for p in plans]),
+    )
     claims = by_plan([p.claims for p in plans]) & speaks
     claimed = inherit(depth, parent, claims)
     launches = has_kernels & speaks & ~claimed
@@ -98,6 +103,19 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
         launch_kernel=first[dispatch_plan[launch_dispatch]] + position,
         unmapped=_count_unmapped(operators, plans, dispatch_plan),
     )
+
+
+def _speaking(depth: I64, parent: I64, *, mapped: Bools, has_kernels: Bools, allocates: Bools) -> Bools:
+    """Return which rows stand for themselves: those with a rule, and those without whose work nothing else shows."""
+    speaks = mapped | (np.bincount(parent[parent >= 0], minlength=len(parent)) == 0)
+    launches_below, allocates_below = np.zeros(len(parent), bool), np.zeros(len(parent), bool)
+    for level in range(int(depth.max(initial=-1)), -1, -1):
+        rows = np.flatnonzero(depth == level)
+        speaks[rows] |= allocates_below[rows] & ~launches_below[rows]
+        up = rows[parent[rows] >= 0]
+        np.logical_or.at(launches_below, parent[up], launches_below[up] | (speaks[up] & has_kernels[up]))
+        np.logical_or.at(allocates_below, parent[up], allocates_below[up] | allocates[up])
+    return np.asarray(speaks, bool)
 
 
 def _dispatches(

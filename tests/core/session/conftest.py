@@ -52,6 +52,7 @@ PLANS = {
     "add": KernelPlan(api="aclnnAdd", kernels=(kernel("Add"),)),
     "two": KernelPlan(api="aclnnTwo", kernels=(kernel("Cast"), kernel("Two"))),
     "view": KernelPlan(),
+    "empty": KernelPlan(allocates=True),
     "composite": KernelPlan(claims=False),
     "index": KernelPlan(api="aclnnIndex", kernels=(kernel("Index"),), claims=False),
     "item": KernelPlan(api="aclnnItem", kernels=(kernel("Item"),), synchronizes=True),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.kernels import Operators, Placement
+from drynpu.kernels import KernelPlan, Operators, Placement
 
 
 def names(table: Operators, rows: Any) -> list[str]:
@@ -68,6 +69,19 @@ def test_a_leaf_without_a_rule_launches_the_generic_kernel_and_is_counted(tools:
     assert list(lowered.unmapped) == ["unknown", "other"], "most frequent first"
 
 
+def test_an_operator_without_a_rule_that_only_made_its_result_computed_it_itself(tools: Any) -> None:
+    row = tools.Row
+    rows = [row("unknown", 0, 100), row("view", 5, 8), row("empty", 10, 20)]
+    rows += [row("other", 200, 300), row("empty", 210, 220), row("add", 230, 240)]
+    rows += [row("other", 400, 500), row("unknown", 410, 490), row("empty", 420, 430)]
+    table = tools.operators(rows)
+    lowered = tools.lower(table)
+    assert names(table, lowered.dispatch_op) == ["unknown", "add", "unknown"]
+    assert lowered.dispatch_op.tolist() == [0, 5, 7], "the innermost of those that could have"
+    assert lowered.unmapped == {"unknown": 2}
+    assert lowered.device_memory[[2, 8]].all()
+
+
 def test_an_operator_that_leaves_its_children_to_launch_comes_after_them(tools: Any) -> None:
     row = tools.Row
     table = tools.operators([row("index", 0, 100), row("add", 20, 60), row("view", 70, 75), row("index", 200, 300)])
@@ -115,14 +129,29 @@ def test_launches_are_those_of_a_recursion_over_the_tree(tools: Any, data: st.Da
     expected: list[int] = []
     hidden: set[int] = set()
 
+    def plan_of(index: int) -> KernelPlan | None:
+        return lowered.plans[table.signature[index]] if table.signature[index] >= 0 else None
+
+    def below(index: int) -> Iterator[int]:
+        for child in children.get(index, []):
+            yield child
+            yield from below(child)
+
+    def speaks(index: int) -> bool:
+        plan = plan_of(index)
+        if plan is None or plan.mapped or not children.get(index):
+            return plan is not None
+        inner = [(plan_of(row), row) for row in below(index)]
+        makes = any(plan and plan.allocates for plan, _ in inner)
+        return makes and not any(plan and plan.kernels and speaks(row) for plan, row in inner)
+
     def visit(index: int, *, silent: bool, inside: bool) -> None:
         if inside:
             hidden.add(index)
         own = children.get(index, [])
-        plan = lowered.plans[table.signature[index]] if table.signature[index] >= 0 else None
-        speaks = plan is not None and (plan.mapped or not own)
-        launches = bool(speaks and plan.kernels and not silent)
-        claims = bool(speaks and plan.claims)
+        plan = plan_of(index)
+        launches = bool(plan and speaks(index) and plan.kernels and not silent)
+        claims = bool(plan and speaks(index) and plan.claims)
         for child in own:
             visit(child, silent=silent or claims, inside=inside or (launches and claims))
         if launches:

@@ -15,7 +15,7 @@ from attrs import define, field
 from drynpu import CaptureError, OutputError, __version__
 from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
-from drynpu.kernels import KernelPlan, Signature, build_rule_book
+from drynpu.kernels import build_rule_book
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
@@ -23,13 +23,11 @@ from drynpu.session import Outcome, Recording, Target, write_document, write_rec
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 from drynpu_torch.profiler._process import PROCESS
-from drynpu_torch.rules import is_transparent
+from drynpu_torch.rules import FALLBACKS
 
 __all__ = ["Result", "rank_id"]
 
 _PREFIX = "torch"
-NOTHING = KernelPlan(claims=False)
-"""Nodes of the backward graph and annotations: what they called speaks."""
 
 
 def rank_id() -> str | int | None:
@@ -194,11 +192,7 @@ class Result:
             host_data=Activity.HOST in self.request.activities,
             device_data=Activity.DEVICE in self.request.activities,
         )
-        rules = build_rule_book(build_manager().kernel_rules("torch"))
-
-        def plan(signature: Signature) -> KernelPlan:
-            return NOTHING if is_transparent(signature.name) else rules.plan(signature)
-
+        rules = build_rule_book(build_manager().kernel_rules("torch"), fallbacks=FALLBACKS)
         return write_recording(
             recording,
             target,
@@ -207,7 +201,7 @@ class Result:
             clock=Clock(self.settings.clock.value),
             seed=self.settings.seed,
             anchors=anchors,
-            plan=plan,
+            plan=rules.plan,
         )
 
 
