@@ -8,8 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from drynpu import ChipError
+from drynpu.chips import load_chip
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.options.experimental_config import Flags, InterfaceValues, build_parsed, normalise_interface
+from drynpu.plugins import build_manager
 from drynpu_torch.profiler._analyse import analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._messages import print_info, print_warning, show
@@ -20,6 +23,7 @@ from drynpu_torch.profiler._values import ProfilerActivity, supported_activities
 
 __all__ = ["ProfInterface"]
 
+_DEFAULT_PLATFORM = "5"
 _NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
 
 
@@ -123,7 +127,7 @@ class ProfInterface:
         return build_parsed(
             self.config.values,
             given=self.config.given,
-            chip=Settings.from_environ(os.environ).chip,
+            chip=_platform_version(),
             activities=[_NEUTRAL_ACTIVITY[a] for a in ProfilerActivity if a in values.activities],
             flags=Flags(**{name: getattr(values, name) for name in _FLAGS}),
         ).request
@@ -162,3 +166,12 @@ _OTHER_COLLECTORS = {
 }
 """Variables that switch the profiler off when they are not empty (torch_npu_profiler.md 1.5)."""
 _FLAGS = tuple(name for name in InterfaceValues.__annotations__ if name not in ("activities", "config_accepted"))
+
+
+def _platform_version() -> str:
+    """Return the chip's number, which says what it can count; an unknown chip is told when a recording begins."""
+    chip = Settings.from_environ(os.environ).chip
+    try:
+        return load_chip(chip, extra_files=build_manager().chip_files()).platform_version
+    except ChipError:
+        return _DEFAULT_PLATFORM
