@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from attrs import frozen
 from hypothesis import strategies as st
@@ -27,6 +29,7 @@ from drynpu.kernels import (
 from drynpu.options import ProfilingRequest, Switches
 from drynpu.raw import ClockAnchors
 from drynpu.session import Lowered, Outcome, Recording, Simulation, Target, lower, simulate, write_recording
+from drynpu.tables import Profile, intervals, load_profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321
@@ -170,6 +173,10 @@ class Tools:
     pid: int = PID
     anchors: ClockAnchors = ANCHORS
     Row: type[Row] = Row
+    names: tuple[str, ...] = (
+        *("add", "two", "single", "mm", "attention", "reduce", "many"),
+        *("bernoulli", "unique", "unknown", "item", "index"),
+    )
 
     def operators(self, rows: Sequence[Row], shift: int = BEGIN_NS) -> Operators:
         return operators(rows, shift)
@@ -186,6 +193,29 @@ class Tools:
     def lower(self, table: Operators) -> Lowered:
         return lower(table, plan)
 
+    def mixture(self) -> Operators:
+        """Every kind of operator once, copies both ways, two steps, and a second thread."""
+        rows = [Row("#ProfilerStep#7", 0, 2_000_000), Row("#ProfilerStep#8", 2_000_100, 2_100_000)]
+        rows += [Row(name, 1000 + 100_000 * i, 60_000 + 100_000 * i, sequence=i) for i, name in enumerate(self.names)]
+        rows += [Row("copy", 1_300_000, 1_350_000, placement=Placement.TO_DEVICE)]
+        rows += [Row("copy", 1_400_000, 1_450_000, placement=Placement.TO_HOST)]
+        rows += [Row("view", 1_500_000, 1_500_300), Row("view", 1_500_100, 1_500_200)]
+        rows += [Row("mm", 1_290_000, 1_420_000, PID + 3), Row("composite", 1_300_000, 1_310_000, PID + 3)]
+        return operators(rows)
+
+    def read(self, outcome: Outcome) -> Profile:
+        """Load what was written; the reader must have had nothing to tolerate."""
+        profile = load_profile(outcome.directory)
+        assert profile.notes == ()
+        return profile
+
+    def inside(self, inner: pl.DataFrame, outer: pl.DataFrame) -> np.ndarray[Any, Any]:
+        """For every inner row, the outer row on the same thread that is open at both of its ends, -1 if none."""
+        columns = [outer[name].to_numpy() for name in ("start_ns", "end_ns", "tid")]
+        thread = inner["tid"].to_numpy()
+        at = [intervals.innermost(*columns, inner[edge].to_numpy(), thread) for edge in ("start_ns", "end_ns")]
+        return np.where(at[0] == at[1], at[0], -1)
+
     def simulate(self, table: Operators, memory: Allocations | None = None, **rest: object) -> Simulation:
         return run(table, memory, **rest)
 
@@ -200,7 +230,8 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
     """Return a function that writes a recording; keywords of Recording, Target and write_recording are sorted out."""
 
     def make(table: Operators, name: str = "run", **given: object) -> Outcome:
-        directory = tmp_path / f"{name}_ascend_pt"
+        # Not called *_ascend_pt: to such a directory belongs what the surface writes when this is done.
+        directory = tmp_path / name
         directory.mkdir()
         recording = {"allocations": Allocations.empty(), "begin_ns": BEGIN_NS}
         recording["end_ns"] = int(table.end_ns.max(initial=BEGIN_NS)) + 10_000
