@@ -188,7 +188,7 @@ def test_a_kernel_starts_after_the_call_that_launches_it(demo: Any, ns: Nanoseco
     assert len(calls) == len(tasks)
     for call, task in zip(calls, tasks, strict=True):
         assert ns(task["ts"]) >= ns(call["ts"]) + length_ns(call)
-        assert (call["name"] == "Runtime@MemcopyAsync") == (task["name"] == "MEMCPY_ASYNC")
+        assert call["name"].startswith("Runtime@Memc") == (task["name"] == "MEMCPY_ASYNC")
 
 
 def test_events_of_a_track_nest(demo: Any, ns: Nanoseconds) -> None:
@@ -311,5 +311,9 @@ def test_the_device_reserves_what_the_allocator_does(demo: Any, ns: Nanoseconds)
     app = [row for row in demo.rows("memory_record.csv") if row["Component"] == "APP"]
     assert [(row["Timestamp(us)"], row["Total Reserved(MB)"]) for row in app] == module
     assert {row["Total Allocated(MB)"] for row in app} == {""}
-    reserved = {float(r["Total Reserved(MB)"]) for r in demo.rows("memory_record.csv") if r["Component"] == "PTA"}
-    assert {float(size) for _, size in module} <= reserved
+    records = [row for row in demo.rows("memory_record.csv") if row["Component"] == "PTA"]
+    reserved = {float(row["Total Reserved(MB)"]) for row in records}
+    first = min(ns(row["Timestamp(us)"]) for row in records)
+    samples = [(ns(time), float(size)) for time, size in module]
+    assert all(size <= min(reserved) for time, size in samples if time < first)
+    assert {size for time, size in samples if time >= first} <= reserved
