@@ -84,15 +84,17 @@ def _coverage(bounds: I64, start: I64, end: I64) -> I64:
 
 
 def host_order(
-    operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64
+    operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64, *, computing: bool
 ) -> tuple[Dispatches, I64]:
     """
     Return one host order of the operators that launch and of the host's marks.
 
+    With *computing* the timeline shows the operators that compute a kernel; the launch comes before them then.
     The second value tells where the operators stand in it: int64 ``[d]``, one position per dispatch of *lowered*.
     """
     count = len(lowered.dispatch_op)
-    items = _items(operators, lowered, marks, op_stream)
+    until = lowered.dispatch_until_ns if computing else operators.end_ns[lowered.dispatch_op]
+    items = _items(operators, lowered, marks, op_stream, until)
     # A mark comes before an operator that begins in the same nanosecond.
     order = np.lexsort((np.arange(len(items["begin"])) < count, items["begin"]))
     cut = pieces(*(items.pop(name)[order] for name in ("start", "end", "begin")))
@@ -106,7 +108,9 @@ def host_order(
     return Dispatches(start_ns=cut.begin_ns, end_ns=cut.end_ns, **taken, **flags), position[:count]
 
 
-def _items(operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64) -> dict[str, I64]:
+def _items(
+    operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64, until: I64
+) -> dict[str, I64]:
     """Return the columns of everything that takes its turn on the host, int64: first the operators, then marks."""
     op, plans = lowered.dispatch_op, lowered.plans
 
@@ -119,7 +123,7 @@ def _items(operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], 
     time = [mark.time_ns for mark in marks]
     columns: dict[str, tuple[npt.ArrayLike, list[int]]] = {
         "start": (operators.start_ns[op], time),
-        "end": (operators.end_ns[op], [max(mark.until_ns, mark.time_ns) for mark in marks]),
+        "end": (until, [max(mark.until_ns, mark.time_ns) for mark in marks]),
         "begin": (lowered.dispatch_begin_ns, time),
         "mark": (np.where(waits, Mark.WAIT_STREAM, Mark.LAUNCH), [mark.mark for mark in marks]),
         "launches": (launches, none),

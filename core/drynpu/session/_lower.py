@@ -31,7 +31,8 @@ class Lowered:
     those, and a device would not have run them; ``device_memory`` rows allocate device memory.
     Rows of dispatches (``[d]``, host order): ``dispatch_op`` the operator row, ``dispatch_plan`` the plan,
     ``dispatch_begin_ns`` when it comes to launching: at the operator's start, or after the last operator that it
-    called where it leaves those to launch for themselves.
+    called where it leaves those to launch for themselves; ``dispatch_until_ns`` when something else is shown inside
+    the operator, if what computes its kernels is shown: at its end, or at the first operator that it called after.
     Rows of launches (``[m]``): ``launch_dispatch``, ``launch_kernel`` (index into ``kernels``).
     """
 
@@ -45,6 +46,7 @@ class Lowered:
     dispatch_op: I64
     dispatch_plan: I64
     dispatch_begin_ns: I64
+    dispatch_until_ns: I64
     launch_dispatch: I64
     launch_kernel: I64
     unmapped: dict[str, int]
@@ -82,7 +84,7 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
     makes_memory = launches | (claims & ~has_kernels)
 
     kernels, first, count = _number_kernels(plans)
-    dispatch_op, begin = _dispatches(operators, depth, parent, launches, claims)
+    dispatch_op, begin, until = _dispatches(operators, depth, parent, launches, claims)
     dispatch_plan = row_plan[dispatch_op]
     per_dispatch = count[dispatch_plan]
     launch_dispatch = np.repeat(np.arange(len(dispatch_op)), per_dispatch)
@@ -99,6 +101,7 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
         dispatch_op=dispatch_op,
         dispatch_plan=dispatch_plan,
         dispatch_begin_ns=begin,
+        dispatch_until_ns=until,
         launch_dispatch=launch_dispatch,
         launch_kernel=first[dispatch_plan[launch_dispatch]] + position,
         unmapped=_count_unmapped(operators, plans, dispatch_plan),
@@ -118,18 +121,19 @@ def _speaking(depth: I64, parent: I64, *, mapped: Bools, has_kernels: Bools, all
     return np.asarray(speaks, bool)
 
 
-def _dispatches(
-    operators: Operators, depth: I64, parent: I64, launches: Bools, claims: Bools
-) -> tuple[I64, npt.NDArray[np.int64]]:
-    """Return the rows that launch in host order, and when each begins to."""
-    begin = operators.start_ns.copy()
+def _dispatches(operators: Operators, depth: I64, parent: I64, launches: Bools, claims: Bools) -> tuple[I64, I64, I64]:
+    """Return the rows that launch in host order, when each begins to, and until when nothing else happens in it."""
+    begin, until = operators.start_ns.copy(), operators.end_ns.copy()
+    children = np.flatnonzero((parent >= 0) & launches[np.maximum(parent, 0)])
+    owner = parent[children]
     # An operator that leaves its children to launch comes after them: it works on what they have made.
-    children = np.flatnonzero((parent >= 0) & (launches & ~claims)[np.maximum(parent, 0)])
-    np.maximum.at(begin, parent[children], operators.end_ns[children])
+    after = claims[owner]
+    np.maximum.at(begin, owner[~after], operators.end_ns[children[~after]])
+    np.minimum.at(until, owner[after], operators.start_ns[children[after]])
     begin = np.minimum(begin, operators.end_ns)
     rows = np.flatnonzero(launches)
-    order = np.lexsort((-depth[rows], begin[rows]))
-    return rows[order], begin[rows[order]]
+    rows = rows[np.lexsort((-depth[rows], begin[rows]))]
+    return rows, begin[rows], np.maximum(begin, until)[rows]
 
 
 def _number_kernels(plans: tuple[KernelPlan, ...]) -> tuple[tuple[KernelSpec, ...], I64, I64]:

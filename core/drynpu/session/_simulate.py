@@ -86,7 +86,7 @@ def simulate(
     duration = costs.duration_ns[lowered.launch_kernel] * factor
     ticks = np.maximum(1, np.ceil(duration / chip.tick_ns)).astype(np.int64)
     op_stream = _streams(operators, lowered.dispatch_op, streams)
-    dispatches, rows = host_order(operators, lowered, marks, op_stream)
+    dispatches, rows = host_order(operators, lowered, marks, op_stream, computing=clock is Clock.WALL)
     launches = Launches(stream=op_stream[lowered.launch_dispatch], duration_ticks=ticks)
     plan = schedule(dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns)
     warp = Warp.of_stretches(dispatches.start_ns, dispatches.end_ns, plan.start_ns, plan.end_ns)

@@ -63,6 +63,23 @@ def test_every_operator_contains_its_dispatch_and_its_children(tools: Any, data:
 
 
 @given(st.data(), CLOCKS)
+def test_a_launch_crosses_no_operator_that_is_shown(tools: Any, data: st.DataObject, clock: Clock) -> None:
+    """What the timeline shows of one thread nests; a launch is on the innermost operator open when it starts."""
+    table, s = draw_simulation(tools, data, clock)
+    shown = np.flatnonzero(~s.lowered.computing | (clock is Clock.WALL))
+    put = list(
+        zip(s.schedule.enqueue_start_ns[s.rows].tolist(), s.schedule.enqueue_end_ns[s.rows].tolist(), strict=True)
+    )
+    for (begin, end), op in zip(put, s.lowered.dispatch_op.tolist(), strict=True):
+        for row in shown[table.thread[shown] == table.thread[op]].tolist():
+            start, stop = int(s.op_start_ns[row]), int(s.op_end_ns[row])
+            apart = end <= start or stop <= begin
+            assert apart or (start <= begin and end <= stop) or (begin <= start and stop <= end)
+            inner = op == int(s.lowered.parent[row])
+            assert not inner or not start < begin < stop, "an operator inside would be taken for the launching one"
+
+
+@given(st.data(), CLOCKS)
 def test_the_host_does_one_thing_at_a_time_and_time_never_runs_back(
     tools: Any, data: st.DataObject, clock: Clock
 ) -> None:
