@@ -54,7 +54,7 @@ demo: $(STAMP)
 test: test-core test-torch test-packaging test-consumers
 
 test-core: $(STAMP)
-	$(PYTEST) tests/test_house.py tests/core
+	$(PYTEST) tests/test_house.py tests/core tests/docs
 
 test-torch: $(STAMP)
 	$(PYTEST) tests/torch

@@ -2,64 +2,94 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from drynpu import OutputError
-from drynpu.analysis import summarise
-from drynpu.cli._options import as_json, echo_json
+from drynpu import CommandError, DrynpuError, OutputError
+from drynpu.analysis import Summary, summarise
+from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.export import export_msprof, export_torch
-from drynpu.plugins import build_manager
+from drynpu.plugins import Exporter, Plugins
 from drynpu.tables import Profile, find_profiles, load_profile
 from drynpu.views import render_summary, summary_document
 
 __all__ = ["analyze"]
 
 
-@click.command()
+@click.command(short_help="Summarise profiles and rebuild their deliverables.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--no-export", is_flag=True, help="Only summarise; do not rebuild the deliverables.")
 @as_json
-def analyze(directory: Path, no_export: bool, json_output: bool) -> None:
+@click.pass_obj
+def analyze(plugins: Plugins, directory: Path, no_export: bool, json_output: bool) -> None:
     """
     Summarise DIRECTORY and rebuild its deliverables from the raw data.
 
-    DIRECTORY is a result directory (*_ascend_pt), a PROF_* directory, or a folder that holds several.
+    DIRECTORY is a result directory (*_ascend_pt), a PROF_* directory, or a folder that holds such; of a folder,
+    --json prints a list. A profile that cannot be read is reported, and the others are done all the same.
     """
-    paths = find_profiles(directory)
+    paths = _profiles(directory)
+    exporters = None if no_export else plugins.exporters().values()
+    summaries: list[Summary] = []
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = console(stderr=True)
+    with Progress(*columns, console=bar, transient=True, disable=not bar.is_terminal) as progress:
+        task = progress.add_task("", total=len(paths) * (1 if no_export else 2))
+        for number, path in enumerate(paths, 1):
+            progress.update(task, description=path.name)
+            try:
+                summary = _analyse(path, exporters, lambda: progress.advance(task))
+            except DrynpuError as error:
+                if len(paths) == 1:
+                    raise
+                bar.print(f"drynpu: {path.name}: {error}", soft_wrap=True)
+                progress.update(task, completed=number * (1 if no_export else 2))
+                continue
+            summaries.append(summary)
+            if not json_output:
+                # What is printed must not mix with a bar that is being redrawn.
+                progress.stop()
+                console().print(render_summary(summary))
+                progress.start()
+    if json_output:
+        documents = [summary_document(summary) for summary in summaries]
+        echo_json(documents[0] if paths == [directory] else documents)
+    if len(summaries) < len(paths):
+        raise CommandError(f"{len(paths) - len(summaries)} of {len(paths)} profiles could not be analysed")
+
+
+def _profiles(directory: Path) -> list[Path]:
+    try:
+        paths = find_profiles(directory)
+    except OSError as error:
+        raise OutputError(f"cannot look into {directory}: {error.strerror}") from error
     if not paths:
         raise OutputError(
             f"no profile in {directory}: expected FRAMEWORK/ or PROF_*/ in it, or *_ascend_pt directories below it"
         )
-    console = Console(stderr=True)
-    documents: list[dict[str, object]] = []
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        work = progress.add_task("reading", total=len(paths) * (1 if no_export else 2))
-        for path in paths:
-            progress.update(work, description=path.name)
-            profile = load_profile(path)
-            progress.advance(work)
-            if not no_export:
-                _export(profile)
-                progress.advance(work)
-            summary = summarise(profile)
-            if json_output:
-                documents.append(summary_document(summary))
-            else:
-                progress.stop()
-                Console().print(render_summary(summary))
-    if json_output:
-        echo_json(documents[0] if len(documents) == 1 else documents)
+    return paths
 
 
-def _export(profile: Profile) -> None:
+def _analyse(path: Path, exporters: Collection[Exporter] | None, advance: Callable[[], None]) -> Summary:
+    """Read a profile, rebuild its deliverables unless *exporters* is None, and sum it up."""
+    try:
+        profile = load_profile(path)
+        advance()
+        if exporters is not None:
+            _export(profile, exporters)
+            advance()
+        return summarise(profile)
+    except OSError as error:
+        raise OutputError(f"{error.filename or path}: {error.strerror}") from error
+
+
+def _export(profile: Profile, exporters: Collection[Exporter]) -> None:
     if profile.prof_path is not None:
         export_msprof(profile)
     if profile.path != profile.prof_path:
         export_torch(profile)
-    for exporter in build_manager(record_problems=True).exporters().values():
+    for exporter in exporters:
         exporter(profile, profile.path)

@@ -4,45 +4,50 @@ from __future__ import annotations
 
 import attrs
 import click
-from rich.console import Console
 from rich.table import Table
 
 from drynpu.chips import Chip, known_chips, load_chip
-from drynpu.cli._options import as_json, echo_json
-from drynpu.plugins import build_manager
+from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.plugins import Plugins
 
 __all__ = ["chips"]
 
 
-@click.command()
+@click.command(short_help="List the chips that can be simulated.")
 @click.argument("name", required=False)
 @as_json
-def chips(name: str | None, json_output: bool) -> None:
+@click.pass_obj
+def chips(plugins: Plugins, name: str | None, json_output: bool) -> None:
     """List the chips that can be simulated, or show every number of one (NAME) with its sources."""
-    files = build_manager(record_problems=True).chip_files()
-    if name:
+    files = plugins.chip_files()
+    if name is not None:
         chip = load_chip(name, extra_files=files)
         if json_output:
             echo_json(attrs.asdict(chip))
-            return
-        table = Table(title=chip.name, show_header=False)
-        for key, value in attrs.asdict(chip).items():
-            text = "\n".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value)
-            table.add_row(key, text)
-        Console().print(table)
+        else:
+            console().print(_numbers(chip))
         return
     found = known_chips(files)
     if json_output:
         echo_json([attrs.asdict(chip) for chip in found])
     else:
-        Console().print(_overview(found))
+        console().print(_overview(found))
+
+
+def _numbers(chip: Chip) -> Table:
+    table = Table(title=chip.name, show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for key, value in attrs.asdict(chip).items():
+        table.add_row(key, "\n".join(map(str, value)) if isinstance(value, (tuple, list)) else str(value))
+    return table
 
 
 def _overview(found: tuple[Chip, ...]) -> Table:
     table = Table(title="Chips (choose with DRYNPU_CHIP or drynpu run --chip)")
     table.add_column("name", no_wrap=True)
-    for heading in ("cores\ncube/vec", "MHz", "TFLOPS\n16 bit", "memory\nGB", "GB/s", "L2\nMB", "platform"):
-        table.add_column(heading, justify="right")
+    for heading in ("cores\ncube/vec", "MHz", "TFLOPS\n16 bit", "memory\nGiB", "GB/s", "L2\nMiB", "platform"):
+        table.add_column(heading, justify="right", no_wrap=True)
     for chip in found:
         tflops = chip.cube_cores * chip.cube_flop_per_cycle * chip.aic_mhz / 1e6
         table.add_row(

@@ -14,7 +14,7 @@ _INSTALL = {
 }
 
 
-@click.command(epilog="\b\n" + "\n".join(_INSTALL.values()))
+@click.command(short_help="Print the completion script of a shell.", epilog="\b\n" + "\n".join(_INSTALL.values()))
 @click.argument("shell", type=click.Choice(sorted(_INSTALL)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import click
 from attrs import asdict, frozen
-from rich.console import Console
 from rich.table import Table
 
 from drynpu import __version__, find_genuine
-from drynpu.cli._options import as_json, echo_json
-from drynpu.plugins import Facade, Plugins, build_manager
+from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.plugins import Facade, Plugins
 
 __all__ = ["doctor"]
 
@@ -33,11 +32,15 @@ class Resolution:
     note: str
 
 
-@click.command()
+@click.command(short_help="Say what this installation resolves to.")
 @as_json
-def doctor(json_output: bool) -> None:
-    """Say what every vendor name resolves to, which frameworks are there, and what is wrong with plugins."""
-    plugins = build_manager(record_problems=True)
+@click.pass_obj
+def doctor(plugins: Plugins, json_output: bool) -> None:
+    """
+    Say what every vendor name resolves to, which frameworks are there, and what is wrong with plugins.
+
+    Ends with status 1 if a plugin cannot be loaded.
+    """
     plugins.load_all()
     names = [_resolve(facade) for facade in plugins.facades()]
     versions = {name: _version(name) for name in (*_FRAMEWORKS, *_LIBRARIES)}
@@ -84,21 +87,23 @@ def _version(distribution: str) -> str:
 
 
 def _show(plugins: Plugins, names: list[Resolution], versions: dict[str, str], problems: list[str]) -> None:
-    console = Console()
-    console.print(f"drynpu {__version__}, Python {platform.python_version()} ({sys.executable})")
+    out = console()
+    out.print(f"drynpu {__version__}, Python {platform.python_version()} ({sys.executable})", soft_wrap=True)
     table = Table(title="Vendor names")
-    for heading in ("import", "resolves to", "from", "note"):
+    table.add_column("import", no_wrap=True)
+    table.add_column("resolves to", no_wrap=True)
+    for heading in ("from", "note"):
         table.add_column(heading, overflow="fold")
     for found in names:
         table.add_row(found.module, found.kind, found.origin, found.note)
-    console.print(table)
+    out.print(table)
     packages = Table(title="Packages")
     packages.add_column("name")
     packages.add_column("version")
     for package, version in versions.items():
         packages.add_row(package, version)
-    console.print(packages)
+    out.print(packages)
     for name in plugins.names:
-        console.print(f"plugin {name}: {plugins.place(name)}")
+        out.print(f"plugin {name}: {plugins.place(name)}", soft_wrap=True)
     for problem in problems:
-        console.print(f"[red]problem:[/red] {problem}", highlight=False)
+        out.print(f"problem: {problem}", style="red", soft_wrap=True)

@@ -22,9 +22,9 @@ _VERBS = (run, analyze, check, chips, doctor, completion)
 
 
 def build_cli(plugins: Plugins) -> click.Group:
-    """Return a fresh command group: the bundled verbs and those that plugins add."""
+    """Return a fresh command group: the bundled verbs, which find *plugins* in their context, and those of plugins."""
 
-    @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+    @click.group(context_settings={"help_option_names": ["-h", "--help"], "obj": plugins})
     @click.version_option(__version__, prog_name="drynpu")
     def cli() -> None:
         """Run Ascend profiling code where there is no NPU, and look at what it leaves."""

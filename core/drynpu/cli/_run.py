@@ -5,22 +5,27 @@ from __future__ import annotations
 import os
 import runpy
 import sys
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 
 import click
 
 from drynpu import CommandError
 from drynpu.chips import load_chip
 from drynpu.options import Settings
-from drynpu.plugins import Activation, Plugins, build_manager
+from drynpu.plugins import Activation, Plugins
 
 __all__ = ["run"]
 
+_INTERRUPTED = 130
+"""What a shell reports for a command that Ctrl-C has ended."""
 _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    short_help="Run a script as if this machine had NPUs.", context_settings={"allow_interspersed_args": False}
+)
 @click.option("--chip", help="Chip to simulate (drynpu chips lists them). Default: DRYNPU_CHIP or Ascend910B2.")
 @click.option("--clock", type=click.Choice(["projected", "wall"]), help="Host timeline: beside an NPU, or as measured.")
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
@@ -30,7 +35,9 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 @click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.pass_obj
 def run(
+    plugins: Plugins,
     chip: str | None,
     clock: str | None,
     seed: int | None,
@@ -59,7 +66,6 @@ def run(
     for name, value in _QUIET_FRAMEWORKS.items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("DRYNPU_AUTOLOAD", "1")
-    plugins = build_manager()
     settings = Settings.from_environ(os.environ)
     for notice in settings.notices:
         click.echo(f"drynpu: {notice}", err=True)
@@ -81,33 +87,45 @@ def _serve_facades(plugins: Plugins) -> None:
 def _start(plugins: Plugins, script: str, arguments: tuple[str, ...], *, is_module: bool) -> None:
     path = Path(script)
     if not is_module and not path.is_file():
-        raise CommandError(f"no such script: {script}", exit_code=2)
+        what = f"{script} is a directory, not a script" if path.is_dir() else f"no such script: {script}"
+        raise CommandError(what, exit_code=2)
     argv = (script, *arguments)
     plugins.activate(Activation(script=path, argv=argv, environment=os.environ))
     sys.argv[:] = argv
-    # As `python script.py` does: the script's folder comes first on the path instead of the command's.
-    sys.path[0] = str(Path.cwd()) if is_module else str(path.resolve().parent)
+    if not getattr(sys.flags, "safe_path", False):
+        # As `python script.py` does: the script's folder comes first on the path instead of the command's.
+        sys.path[0] = str(Path.cwd()) if is_module else str(path.resolve().parent)
     try:
         if is_module:
             runpy.run_module(script, run_name="__main__", alter_sys=True)
         else:
-            runpy.run_path(str(path.absolute()), run_name="__main__")
-    except Exception as error:  # noqa: BLE001 - the script's own errors, shown as Python shows them
+            _execute(path.absolute())
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the script's own errors, shown as Python shows them
         # Show the script's own frames, as `python script.py` would.
         own = error.with_traceback(_own_frames(error.__traceback__))
         sys.excepthook(type(own), own, own.__traceback__)
-        raise SystemExit(1) from None
+        raise SystemExit(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1) from None
+
+
+def _execute(path: Path) -> None:
+    """
+    Run a file as the main module, for as long as the process lives.
+
+    ``runpy.run_path`` would put the absolute path into ``sys.argv[0]``, and take the module away before exit
+    handlers and threads of the script are done with it.
+    """
+    module = ModuleType("__main__")
+    module.__file__ = str(path)
+    module.__loader__ = SourceFileLoader("__main__", str(path))
+    sys.modules["__main__"] = module
+    # dont_inherit: the __future__ imports of this file are not the script's.
+    code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    exec(code, module.__dict__)
 
 
 def _own_frames(traceback: TracebackType | None) -> TracebackType | None:
-    """Drop the frames of this command and of runpy from the top of a traceback."""
-    own = {__file__, runpy.__file__}
-    found, inside = traceback, False
-    while traceback is not None:
-        name = traceback.tb_frame.f_code.co_filename
-        if name in own or name == "<frozen runpy>":
-            inside = True
-        elif inside:
-            return traceback
+    """Drop the frames of this command and of runpy from the top of a traceback: all of it for a syntax error."""
+    own = (__file__, runpy.__file__, "<frozen runpy>")
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in own:
         traceback = traceback.tb_next
-    return found
+    return traceback

@@ -15,6 +15,7 @@ class HostCosts:
     On the calling thread an operator pays ``operator_ns`` (Python binding and dispatcher), ``workspace_ns``
     (``aclnnXGetWorkspaceSize``) and ``enqueue_ns``. The launching thread pays ``dequeue_ns`` per dispatch around
     one ACL call, which is ``api_ns`` plus ``node_ns`` per kernel; ``runtime_ns`` of a node launch is the runtime.
+    A call of the single-op path looks its operator up by compiling it, which takes ``compile_ns`` more.
     """
 
     operator_ns: int = 2_000
@@ -25,6 +26,8 @@ class HostCosts:
     """17.4 us per dequeue of a single kernel, less the 9 us of the ACL call inside it."""
     api_ns: int = 2_200
     """9 us for an ACL call of a single kernel, less its 6.8 us node launch."""
+    compile_ns: int = 900_000
+    """``aclopCompileAndExecute`` takes near 0.9 ms; the launches inside it are small against that."""
     node_ns: int = 6_800
     runtime_ns: int = 3_200
     synchronize_ns: int = 8_000

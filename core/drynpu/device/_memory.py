@@ -33,7 +33,8 @@ class MemoryTimeline:
     Allocator events in time order, shape ``[n]``.
 
     ``size_bytes`` is the signed block size; the totals are those right after the event. ``partner`` is the row
-    of the matching release (allocation), -1 when it lies outside the recording.
+    of the matching release (allocation), -1 when it lies outside the recording. ``reserved_before_bytes`` is what
+    was reserved before the first event.
     """
 
     time_ns: I64
@@ -43,6 +44,7 @@ class MemoryTimeline:
     partner: I64
     allocated_bytes: I64
     reserved_bytes: I64
+    reserved_before_bytes: int = 0
 
 
 def pair(address: npt.NDArray[np.uint64], size_bytes: I64) -> I64:
@@ -87,6 +89,7 @@ def account(
         allocated_bytes=held_small + held_large,
         reserved_bytes=_segments(held_small, 0, _SMALL_SEGMENT)
         + _segments(held_large, live_before_bytes, _LARGE_SEGMENT),
+        reserved_before_bytes=-(-live_before_bytes // _LARGE_SEGMENT) * _LARGE_SEGMENT,
     )
 
 

@@ -60,6 +60,12 @@ class Dispatches:
     stream: I64
     event: I64
     thread: I64
+    compiles: Bools = field()
+    """Whether the call compiles its operator (those of the single-op path do)."""
+
+    @compiles.default
+    def _no_compilation(self) -> Bools:
+        return np.zeros(len(self.start_ns), bool)
 
 
 @frozen(eq=False, kw_only=True)
@@ -158,8 +164,8 @@ class _Scheduler:
         enqueue_start = start + (ahead * fits).astype(np.int64)
         enqueue_end = start + ((ahead + c.enqueue_ns) * fits).astype(np.int64)
         count = d.launches[rows]
-        nodes = self.node_total_ns[rows]
-        busy = np.where(count > 0, c.dequeue_ns + c.api_ns + nodes, 0)
+        api = c.api_ns + np.where(d.compiles[rows], c.compile_ns, 0) + self.node_total_ns[rows]
+        busy = np.where(count > 0, c.dequeue_ns + api, 0)
         launching = np.flatnonzero(count > 0)
         dequeue = enqueue_end.copy()
         dequeue[launching] = fifo(enqueue_end[launching], busy[launching], self.state.dequeue_free_ns)
@@ -172,7 +178,7 @@ class _Scheduler:
             ("dequeue_start_ns", dequeue),
             ("dequeue_end_ns", dequeue + busy),
             ("api_start_ns", api_start),
-            ("api_end_ns", api_start + c.api_ns + nodes),
+            ("api_end_ns", api_start + api),
         ):
             self.out[name][rows] = value
 
@@ -183,7 +189,8 @@ class _Scheduler:
         c = self.costs
         owner = np.repeat(np.arange(first, last + 1), self.dispatches.launches[first : last + 1])
         own = self.node_ns[rows]
-        node = self.out["api_start_ns"][owner] + c.api_ns // 2 + self.node_before_ns[rows]
+        compiled = np.where(self.dispatches.compiles[owner], c.compile_ns, 0)
+        node = self.out["api_start_ns"][owner] + compiled + c.api_ns // 2 + self.node_before_ns[rows]
         runtime = node + (c.node_ns - c.runtime_ns) // 2
         launched = runtime + c.runtime_ns + own - c.node_ns
         self.out["node_start_ns"][rows] = node

@@ -193,6 +193,8 @@ class KernelPlan:
     synchronizes: bool = False
     """True: the host waits until the stream has drained (``item``, copy to host)."""
     mapped: bool = True
+    allocates: bool = False
+    """True: makes a tensor without filling it (``empty``), so who calls it computes something itself."""
 
 
 @frozen(kw_only=True)

@@ -22,7 +22,7 @@ _MAX_DEVICES = 63
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades, not here.
-_ELSEWHERE = ("DISABLED",)
+_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD")
 
 
 class ClockMode(enum.Enum):
@@ -102,7 +102,7 @@ def _clock(text: str) -> ClockMode:
 
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "CHIP": str,
-    "DEVICES": _integer(1, _MAX_DEVICES),
+    "DEVICES": _integer(0, _MAX_DEVICES),
     "CLOCK": _clock,
     "SEED": _integer(0, _MAX_SEED),
     "STRICT": _flag,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drynpu.session._actions import Duty, Irregularity, Transition, transition
 from drynpu.session._counters import METRIC_NAMES, counter_problem
+from drynpu.session._host_order import DEFAULT_STREAM, HostMark
 from drynpu.session._inputs import (
     Collective,
     DatasetEvent,
@@ -15,8 +16,9 @@ from drynpu.session._inputs import (
     TxMark,
 )
 from drynpu.session._lower import Lowered, lower
-from drynpu.session._recording import Outcome, Recording, Target, write_document, write_recording
-from drynpu.session._simulate import DEFAULT_STREAM, HostMark, Simulation, simulate
+from drynpu.session._recording import Outcome, Recording, write_document, write_recording
+from drynpu.session._simulate import Simulation, simulate
+from drynpu.session._target import Target
 
 __all__ = [
     "DEFAULT_STREAM",

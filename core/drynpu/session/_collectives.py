@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from drynpu._errors import OptionError
 from drynpu.chips import Chip
-from drynpu.device import Dispatches, HostCosts, Launches, Mark, Schedule
+from drynpu.device import HostCosts, Launches, Mark, Schedule
 from drynpu.device.collectives import CollectivePlan, CollectiveRequest, plan_collective
 from drynpu.raw import MAX_PLAIN_STREAM_ID
 from drynpu.session._inputs import Collective
@@ -194,13 +194,14 @@ def host_rows(work: CollectiveWork) -> dict[str, I64]:
 
 
 def merge_launches(
-    lowered: Lowered, stream: I64, ticks: I64, work: CollectiveWork, dispatches: Dispatches, order: I64
+    lowered: Lowered, stream: I64, ticks: I64, work: CollectiveWork, rows: I64, collective_rows: I64
 ) -> tuple[Launches, npt.NDArray[np.bool_]]:
-    """Return kernels and collectives in host order, and which of them are kernels."""
-    collective_rows = np.flatnonzero((dispatches.launches > 0) & (order >= len(lowered.dispatch_op)))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    owner = np.concatenate([place[lowered.launch_dispatch], collective_rows])
+    """
+    Return kernels and collectives in host order, and which of them are kernels.
+
+    *rows* are the dispatches of operators, *collective_rows* those that launch the collectives.
+    """
+    owner = np.concatenate([rows[lowered.launch_dispatch], collective_rows])
     by_host = np.argsort(owner, kind="stable")
     costs = np.full(len(ticks), HostCosts().node_ns, np.int64)
     launches = Launches(

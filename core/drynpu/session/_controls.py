@@ -8,29 +8,20 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil
 
 from drynpu.chips import Chip
-from drynpu.options import Level, ProfilingRequest
-from drynpu.raw import CpuInfo, DeviceInfo, HostInfo
+from drynpu.options import ProfilingRequest
+from drynpu.raw import CpuInfo, HostInfo
 from drynpu.session._counters import sample_metrics
+from drynpu.session._target import Target
 
-if TYPE_CHECKING:
-    from drynpu.session._recording import Target
-
-__all__ = ["device_info", "host_info", "sample"]
+__all__ = ["host_info", "sample"]
 
 _DRIVER_VERSION = 0x072211
 """The first driver whose task ids are unique, which the layouts written here follow (cann_msprof.md 1.9)."""
-_PROF_LEVELS = {
-    Level.NONE: "off",
-    Level.L0: "level0",
-    Level.L1: "level1",
-    Level.L2: "level2",
-    Level.L3: "level3",
-}
+_MILLISECONDS = 1000
 
 
 def host_info(target: Target, chip: Chip) -> HostInfo:
@@ -54,19 +45,17 @@ def host_info(target: Target, chip: Chip) -> HostInfo:
     )
 
 
-def device_info(target: Target, chip: Chip) -> DeviceInfo:
-    """Describe the simulated device."""
-    return DeviceInfo.of_chip(chip, target.device_id)
-
-
-def sample(request: ProfilingRequest, chip: Chip, target: Target) -> dict[str, object]:
-    """Return the collector's parameters (cann_msprof.md 2.4, sample.json)."""
+def sample(request: ProfilingRequest, chip: Chip, target: Target, result_dir: Path) -> dict[str, object]:
+    """Return the collector's parameters (cann_msprof.md 2.4, sample.json); ``devices`` is set per directory."""
+    sampling = request.sampling
     return {
         "job_id": str(target.device_id),
-        "result_dir": "",
-        "prof_level": _PROF_LEVELS[request.level],
-        "llc_profiling": request.sampling.llc.value,
+        "result_dir": str(result_dir),
         "aicore_sampling_interval": 10,
+        "hccsInterval": _MILLISECONDS // sampling.interconnection_hz if sampling.interconnection_hz else 0,
+        "instrProfilingFreq": sampling.instruction_cycles or 0,
+        "npuEvents": "",
+        "qosEvents": "",
         "msprofBinPid": -1,
         "host_sys_pid": target.pid,
         **sample_metrics(request, chip),

@@ -1,4 +1,4 @@
-"""Device side of a PROF directory: task starts and ends, counters, step marks, memory and frequency samples."""
+"""Device side of a PROF directory: task starts and ends, step marks, memory and frequency samples."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ import numpy.typing as npt
 
 from drynpu.chips import Chip
 from drynpu.kernels import Copy, KernelSpec, TaskType
-from drynpu.raw import MODEL_ID_NONE, SqeType, StarsFunction, family, pack_stars_header
+from drynpu.raw import (
+    MODEL_ID_NONE,
+    ClockAnchors,
+    SqeType,
+    StarsFunction,
+    encode_stream_task,
+    family,
+    pack_stars_header,
+)
+from drynpu.session._host_order import DEFAULT_STREAM
 from drynpu.session._host_records import task_numbers
 from drynpu.session._rows import join_records
-from drynpu.session._simulate import DEFAULT_STREAM, Simulation
+from drynpu.session._simulate import Simulation
 
 __all__ = ["MEMORY_HZ", "device_records", "step_records"]
 
@@ -37,22 +46,22 @@ MEMORY_HZ = 50
 
 
 def device_records(
-    simulation: Simulation, chip: Chip, *, device_cntvct: int, memory_hz: int | None
+    simulation: Simulation, chip: Chip, anchors: ClockAnchors, *, memory_hz: int | None
 ) -> dict[str, Records]:
     """
-    Return the records of every device family but the counters, keyed by family name; ticks are raw.
+    Return the records of every device family but counters and step marks, keyed by family name; ticks are raw.
 
     ``memory_hz`` is the rate of memory samples; None: none are taken.
     """
     task_id, batch = task_numbers(simulation)
-    start = simulation.schedule.kernel_start_ticks + device_cntvct
+    start = simulation.schedule.kernel_start_ticks + anchors.device_cntvct
     records = {
         "stars_soc": _stars(simulation, task_id, start),
         "ts_track_flip": _flips(simulation, task_id, batch, start),
-        "lpm_freq": _frequency(chip, device_cntvct),
+        "lpm_freq": _frequency(chip, anchors.device_cntvct),
     }
     if memory_hz is not None:
-        records |= _memory_samples(simulation, device_cntvct, memory_hz)
+        records |= _memory_samples(simulation, anchors, memory_hz)
     return records
 
 
@@ -72,7 +81,8 @@ def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) 
         (StarsFunction.TASK_END, start + simulation.kernel_ticks),
     ):
         rows = family("stars_soc").new(len(start))
-        rows["stream_id"], rows["task_id"], rows["tick"] = simulation.stream, task_id, tick
+        rows["stream_id"], rows["task_id"] = encode_stream_task(simulation.stream, task_id)
+        rows["tick"] = tick
         rows["header"] = pack_stars_header(int(function), np.arange(len(start)), sqe)
         halves.append(rows)
     both = join_records("stars_soc", halves)
@@ -98,34 +108,31 @@ def _frequency(chip: Chip, device_cntvct: int) -> Records:
     return rows
 
 
-def step_records(simulation: Simulation, steps: tuple[tuple[int, int, int], ...], device_cntvct: int) -> Records:
+def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors) -> Records:
     """
-    Mark explicit steps ``(step id, start_ns, end_ns)`` in the step trace (tags 60000 and 60001).
+    Mark explicit steps ``(step id, start_ns, end_ns)`` in the step trace (tags 60000 and 60001, cann_msprof.md 5).
 
     Times are those of the recording's host timeline (Unix ns).
     """
-    rows = family("ts_track_step").new(2 * len(steps))
-    for number, (step_id, *bounds) in enumerate(steps):
-        for half, time_ns in enumerate(bounds):
-            row = rows[2 * number + half]
-            row["tick"] = device_cntvct + round((time_ns - simulation.base_ns) / simulation.tick_ns)
-            row["index_id"], row["model_id"], row["stream_id"] = step_id, MODEL_ID_NONE, DEFAULT_STREAM
-            row["tag_id"] = (_STEP_START, _STEP_END)[half]
+    table = np.array(steps, np.int64).reshape(-1, 3)
+    rows = family("ts_track_step").new(2 * len(table))
+    rows["tick"] = anchors.unix_to_tick(table[:, 1:].reshape(-1))
+    rows["index_id"] = np.repeat(table[:, 0], 2)
+    rows["tag_id"] = np.tile([_STEP_START, _STEP_END], len(table))
+    rows["model_id"], rows["stream_id"] = MODEL_ID_NONE, DEFAULT_STREAM
     return rows
 
 
-def _memory_samples(simulation: Simulation, device_cntvct: int, rate_hz: int) -> dict[str, Records]:
+def _memory_samples(simulation: Simulation, anchors: ClockAnchors, rate_hz: int) -> dict[str, Records]:
     """Sample what the allocator has reserved; nothing else of the device's memory is known, so nothing is added."""
     memory = simulation.memory
-    if not len(memory.time_ns):
-        return {}
-    period_ns = 1_000_000_000 // rate_hz
-    times = np.arange(simulation.begin_ns, simulation.end_ns + 1, period_ns)
-    position = np.searchsorted(simulation.warp(memory.time_ns), times, side="right") - 1
-    reserved = memory.reserved_bytes[np.maximum(position, 0)]
-    ticks = device_cntvct + ((times - simulation.base_ns) / simulation.tick_ns).astype(np.int64)
-    total = family("npu_mem").new(len(times))
+    # On the grid of the device's counter, from its first tick in the recording to its last.
+    begin, after = anchors.unix_to_tick([simulation.begin_ns, simulation.end_ns + 1]).tolist()
+    ticks = np.arange(begin, after, max(1, anchors.device_hz // rate_hz))
+    reached = np.searchsorted(simulation.warp(memory.time_ns), anchors.tick_to_unix(ticks), side="right")
+    reserved = np.concatenate([[memory.reserved_before_bytes], memory.reserved_bytes])[reached]
+    total = family("npu_mem").new(len(ticks))
     total["hbm_bytes"], total["tick"] = reserved, ticks
-    module = family("npu_module_mem").new(len(times))
+    module = family("npu_module_mem").new(len(ticks))
     module["module_id"], module["tick"], module["reserved_bytes"] = _APP_MODULE, ticks, reserved
     return {"npu_mem": total, "npu_module_mem": module}

@@ -8,9 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu import OutputError
 from drynpu.kernels import Operators
 from drynpu.raw import FrameworkRecord, OpRangeField, layouts, write_tlv
-from drynpu.session._simulate import DEFAULT_STREAM, Simulation
+from drynpu.session._calls import queue_name
+from drynpu.session._host_order import DEFAULT_STREAM
+from drynpu.session._simulate import Simulation
 
 __all__ = ["FrameworkOptions", "write_framework"]
 
@@ -33,7 +36,7 @@ class FrameworkOptions:
     """
     What goes into the files.
 
-    ``prefix`` is the framework's name in file names (``torch``); ``keep_claimed`` keeps the operators by which
+    ``prefix`` is the framework's name in file names (``torch``); ``keep_computing`` keeps the operators by which
     the CPU computed a kernel, which a device would not have run.
     """
 
@@ -44,12 +47,22 @@ class FrameworkOptions:
     to_raw_ns: int
     record_shapes: bool
     profile_memory: bool
-    keep_claimed: bool
+    keep_computing: bool
 
 
 def write_framework(directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
-    """Write ``<prefix>.op_range``, ``<prefix>.op_mark`` and, with profile_memory, ``<prefix>.memory_usage``."""
-    directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+    """
+    Write ``<prefix>.op_range``, ``<prefix>.op_mark`` and, with profile_memory, ``<prefix>.memory_usage``.
+
+    Raises
+    ------
+    OutputError
+        If the directory or a file cannot be written.
+    """
+    try:
+        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"cannot create the directory {directory}: {error.strerror}") from error
     _write_operators(directory / f"{options.prefix}.op_range", simulation, operators, options)
     _write_queue(directory / f"{options.prefix}.op_mark", simulation, operators, options)
     if options.profile_memory:
@@ -57,20 +70,31 @@ def write_framework(directory: Path, simulation: Simulation, operators: Operator
 
 
 def _write_operators(path: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
-    rows = np.arange(len(operators)) if options.keep_claimed else np.flatnonzero(~simulation.lowered.claimed)
+    computing = simulation.lowered.computing
+    rows = np.flatnonzero(~computing | options.keep_computing)
     fixed = np.zeros(len(rows), layouts.OP_RANGE)
     fixed["start"] = simulation.op_start_ns[rows] + options.to_raw_ns
     fixed["end"] = simulation.op_end_ns[rows] + options.to_raw_ns
     fixed["sequence"], fixed["scope"] = operators.sequence[rows], operators.scope[rows]
     fixed["pid"], fixed["forward_tid"] = options.pid, operators.fwd_thread[rows]
     fixed["start_tid"] = fixed["end_tid"] = operators.thread[rows]
-    key = np.stack([operators.name[rows], operators.signature[rows], operators.stack[rows]], 1)
-    distinct, index = np.unique(key, axis=0, return_inverse=True)
-    texts = [_op_text(operators, *row, record_shapes=options.record_shapes) for row in distinct.tolist()]
-    write_tlv(path, FrameworkRecord.OP_RANGE, fixed, index.reshape(-1).astype(np.int64), texts)
+    signatures, stacks = len(operators.signatures) + 1, len(operators.stacks) + 1
+    key = (operators.name[rows].astype(np.int64) * signatures + operators.signature[rows] + 1) * stacks
+    distinct, index = np.unique(key + operators.stack[rows] + 1, return_inverse=True)
+    texts = [
+        _op_text(
+            operators,
+            name=code // stacks // signatures,
+            signature=code // stacks % signatures - 1,
+            stack=code % stacks - 1,
+            record_shapes=options.record_shapes,
+        )
+        for code in distinct.tolist()
+    ]
+    write_tlv(path, FrameworkRecord.OP_RANGE, fixed, index.astype(np.int64), texts)
 
 
-def _op_text(operators: Operators, name: int, signature: int, stack: int, *, record_shapes: bool) -> dict[int, str]:
+def _op_text(operators: Operators, *, name: int, signature: int, stack: int, record_shapes: bool) -> dict[int, str]:
     text = {int(OpRangeField.NAME): operators.names[name]}
     if record_shapes and signature >= 0:
         dtypes, shapes = operators.texts[signature]
@@ -94,14 +118,14 @@ def _write_queue(path: Path, simulation: Simulation, operators: Operators, optio
     fixed["correlation_id"], fixed["pid"] = np.arange(1, n + 1), options.pid
     flat = fixed.ravel()
     order = np.lexsort((flat["category"], flat["time"]))
-    names = [p.api for p in lowered.plans] + [_queue_name(of.kind) for of in collectives]
+    names = [queue_name(plan) for plan in lowered.plans] + [_collective_name(of.kind) for of in collectives]
     texts = [{_MARK_NAME: name} for name in names]
     of_collective = np.arange(len(lowered.plans), len(names), dtype=np.int64)
     index = np.tile(np.concatenate([lowered.dispatch_plan, of_collective]), 4)
     write_tlv(path, FrameworkRecord.OP_MARK, flat[order], index[order], texts)
 
 
-def _queue_name(kind: str) -> str:
+def _collective_name(kind: str) -> str:
     """Return the name of HCCL's function as the queue shows it: ``HcclAllreduce`` (genuine traces), ``HcclSend``."""
     return _QUEUE_NAMES.get(kind, f"Hccl{kind[0].upper()}{kind[1:]}")
 

@@ -7,22 +7,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
 
-from drynpu.device import Mark
-from drynpu.kernels import DTYPES, FORMATS, KernelSpec, Operators, TaskType, occurrences
+from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc, occurrences
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import GeTaskType, Level, family, layouts, split_task_id
-from drynpu.session._rows import join_records
+from drynpu.raw import GeTaskType, family, layouts, split_task_id
+from drynpu.session._host_side import HostSide, api_events
 from drynpu.session._simulate import Simulation
-from drynpu.session._texts import TextIds, TypeIds
 
-__all__ = ["HostThreads", "host_records", "task_numbers"]
+__all__ = ["host_records", "task_numbers"]
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
+_GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
     TaskType.AI_CORE: GeTaskType.AI_CORE,
     TaskType.AI_VECTOR_CORE: GeTaskType.AIV,
     TaskType.MIX_AIC: GeTaskType.MIX_AIC,
@@ -30,7 +27,7 @@ GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
     TaskType.AI_CPU: GeTaskType.AI_CPU,
     TaskType.DSA: GeTaskType.DSA,
 }
-HOST_TASK_TYPES: Mapping[TaskType, str] = {
+_HOST_TASK_TYPES: Mapping[TaskType, str] = {
     TaskType.AI_CORE: "KERNEL_AICORE",
     TaskType.AI_VECTOR_CORE: "KERNEL_AIVEC",
     TaskType.MIX_AIC: "KERNEL_MIX_AIC",
@@ -39,15 +36,6 @@ HOST_TASK_TYPES: Mapping[TaskType, str] = {
     TaskType.DSA: "STARS_COMMON",
     TaskType.MEMCPY: "MEMCPY_ASYNC",
 }
-_SYNCHRONIZE = "aclrtSynchronizeStreamWithTimeout"
-_SYNCHRONIZE_DEVICE = "aclrtSynchronizeDeviceWithTimeout"
-
-
-@frozen(kw_only=True)
-class HostThreads:
-    """The launching thread; calling threads are those of the operators."""
-
-    launching: int
 
 
 def task_numbers(simulation: Simulation) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
@@ -55,199 +43,91 @@ def task_numbers(simulation: Simulation) -> tuple[npt.NDArray[np.uint16], npt.ND
     return split_task_id(occurrences(simulation.stream))
 
 
-def host_records(
-    simulation: Simulation,
-    operators: Operators,
-    *,
-    level: ProfileLevel,
-    threads: HostThreads,
-    device_id: int,
-    to_raw_ns: int,
-    texts: TextIds,
-    types: TypeIds,
-) -> dict[str, Records]:
-    """
-    Return the records of every host family, keyed by family name.
-
-    ``to_raw_ns`` is added to Unix time to get raw host time.
-    """
+def host_records(host: HostSide) -> dict[str, Records]:
+    """Return the records of every host family, keyed by family name."""
     records = {
-        "api_event": _api_events(simulation, operators, level, threads, to_raw_ns, texts, types),
-        "task_track": _task_track(simulation, threads, device_id, to_raw_ns, texts, types),
-        "memcpy_info": _memcpy_info(simulation, threads, device_id, to_raw_ns),
+        "api_event": api_events(host),
+        "task_track": _task_track(host),
+        "memcpy_info": _memcpy_info(host),
     }
-    if level in (ProfileLevel.L1, ProfileLevel.L2, ProfileLevel.L3):
-        records["node_basic_info"] = _node_basic_info(simulation, threads, to_raw_ns, texts)
-        records["tensor_info"] = _tensor_info(simulation, threads, to_raw_ns, texts)
+    if host.level >= ProfileLevel.L1:
+        records["node_basic_info"] = _node_basic_info(host)
+        records["tensor_info"] = _tensor_info(host)
     return records
 
 
-def _kernel_table(kernels: tuple[KernelSpec, ...], value: object, dtype: type) -> npt.NDArray[np.generic]:
-    return np.array([value(k) for k in kernels], dtype) if kernels else np.zeros(1, dtype)  # type: ignore[operator]
-
-
-def _is_copy(simulation: Simulation) -> npt.NDArray[np.bool_]:
-    table = _kernel_table(simulation.lowered.kernels, lambda k: k.task_type is TaskType.MEMCPY, bool)
-    return np.asarray(table[simulation.lowered.launch_kernel], bool)
-
-
-def _apis(
-    level: Level, kind: npt.ArrayLike, thread: npt.ArrayLike, begin: I64, end: I64, item: npt.ArrayLike = 0
-) -> Records:
-    rows = family("api_event").new(len(begin))
-    rows["level"], rows["type"] = int(level), kind
-    rows["thread_id"], rows["item_id"] = thread, item
-    rows["begin"], rows["end"] = begin, end
+def _reports(host: HostSide, name: str, time_ns: I64) -> Records:
+    """Return records of a family that the launching thread makes, at Unix times."""
+    rows = family(name).new(len(time_ns))
+    rows["thread_id"], rows["timestamp"] = host.launching, time_ns + host.to_raw_ns
     return rows
 
 
-def _api_events(
-    simulation: Simulation,
-    operators: Operators,
-    level: ProfileLevel,
-    threads: HostThreads,
-    to_raw_ns: int,
-    texts: TextIds,
-    types: TypeIds,
-) -> Records:
-    s, lowered, rows = simulation.schedule, simulation.lowered, simulation.rows
-    plans = lowered.plans
-    acl = np.array([types.api(Level.ACL, p.api) if p.kernels else 0 for p in plans] or [0])
-    workspace = np.array(
-        [types.api(Level.ACL, p.api + "GetWorkspaceSize") if p.api.startswith("aclnn") else 0 for p in plans] or [0]
-    )
-    asks = np.flatnonzero(workspace[lowered.dispatch_plan] > 0)
-    op_thread = operators.thread[lowered.dispatch_op]
-    copy = _is_copy(simulation)
-    names = texts.of([k.name for k in lowered.kernels]) if lowered.kernels else np.zeros(1, np.uint64)
-    launch = np.flatnonzero(~copy)
-    copy_type = types.api(Level.RUNTIME, "MemcopyAsync") if copy.any() else 0
-    kernel_type = types.api(Level.RUNTIME, "KernelLaunchWithHandleV2") if len(launch) else 0
-    node_type = types.api(Level.NODE, "launch")
-    parts = [
-        _apis(
-            Level.ACL,
-            workspace[lowered.dispatch_plan[asks]],
-            op_thread[asks],
-            s.workspace_start_ns[rows[asks]],
-            s.enqueue_start_ns[rows[asks]],
-        ),
-        _apis(Level.ACL, acl[lowered.dispatch_plan], threads.launching, s.api_start_ns[rows], s.api_end_ns[rows]),
-        _apis(
-            Level.NODE,
-            node_type,
-            threads.launching,
-            s.node_start_ns[launch],
-            s.node_end_ns[launch],
-            names[lowered.launch_kernel[launch]],
-        ),
-        _apis(
-            Level.RUNTIME,
-            np.where(copy, copy_type, kernel_type),
-            threads.launching,
-            s.runtime_start_ns,
-            s.runtime_end_ns,
-        ),
-        *_synchronizations(simulation, level, types),
-    ]
-    events = join_records("api_event", parts)
-    events["begin"] += np.uint64(to_raw_ns % 2**64)
-    events["end"] += np.uint64(to_raw_ns % 2**64)
-    return np.asarray(events[np.lexsort((-events["end"].astype(np.int64), events["begin"]))])
+def _inside_runtime(host: HostSide) -> I64:
+    s = host.simulation.schedule
+    return (s.runtime_start_ns + s.runtime_end_ns) // 2
 
 
-def _synchronizations(simulation: Simulation, level: ProfileLevel, types: TypeIds) -> list[Records]:
-    """Calls that wait for the device: the wait itself, on the calling thread."""
-    s, d = simulation.schedule, simulation.dispatches
-    found: list[Records] = []
-    for mark, name in ((Mark.WAIT_STREAM, _SYNCHRONIZE), (Mark.WAIT_DEVICE, _SYNCHRONIZE_DEVICE)):
-        rows = np.flatnonzero((d.mark == mark) & (s.end_ns > s.start_ns))
-        if not len(rows):
-            continue
-        begin = np.where(d.launches[rows] > 0, s.enqueue_end_ns[rows], s.start_ns[rows])
-        end = np.maximum(s.end_ns[rows], begin)
-        found.append(_apis(Level.ACL, types.api(Level.ACL, name), d.thread[rows], begin, end))
-        if level in (ProfileLevel.L2, ProfileLevel.L3):
-            inner = name.removeprefix("aclrt").removesuffix("WithTimeout").replace("Synchronize", "")
-            kind = types.api(Level.RUNTIME, f"{inner}Synchronize")
-            found.append(_apis(Level.RUNTIME, kind, d.thread[rows], begin, end))
-    return found
-
-
-def _records(name: str, thread: int, time: I64) -> Records:
-    rows = family(name).new(len(time))
-    rows["thread_id"], rows["timestamp"] = thread, time
-    return rows
-
-
-def _task_track(
-    simulation: Simulation, threads: HostThreads, device_id: int, to_raw_ns: int, texts: TextIds, types: TypeIds
-) -> Records:
-    s, lowered = simulation.schedule, simulation.lowered
-    middle = (s.runtime_start_ns + s.runtime_end_ns) // 2 + to_raw_ns
-    rows = _records("task_track", threads.launching, middle)
-    kernel = lowered.launch_kernel
-    rows["device_id"], rows["stream_id"] = device_id, simulation.stream
+def _task_track(host: HostSide) -> Records:
+    simulation = host.simulation
+    kernel = simulation.lowered.launch_kernel
+    rows = _reports(host, "task_track", _inside_runtime(host))
+    rows["device_id"], rows["stream_id"] = host.device_id, simulation.stream
     rows["task_id"], rows["batch_id"] = task_numbers(simulation)
-    used = set(np.unique(kernel).tolist())
-    task_types = [types.task(HOST_TASK_TYPES[t]) if i in used else 0 for i, t in enumerate(simulation.task_types)]
-    rows["task_type"] = np.array(task_types or [0])[kernel]
-    names = texts.of([k.name for k in lowered.kernels]) if lowered.kernels else np.zeros(1, np.uint64)
-    rows["kernel_name"] = np.where(_is_copy(simulation), np.uint64(0), names[kernel])
-    rows["num_blocks"] = simulation.costs.block_num[kernel] if len(kernel) else 0
+    task_types = np.zeros(max(len(simulation.task_types), 1), np.int64)
+    for index in np.unique(kernel).tolist():
+        task_types[index] = host.types.task(_HOST_TASK_TYPES[simulation.task_types[index]])
+    rows["task_type"] = task_types[kernel]
+    rows["kernel_name"] = np.where(host.is_copy, np.uint64(0), host.text_ids(lambda k: k.name)[kernel])
+    rows["num_blocks"] = simulation.costs.block_num[kernel]
     return rows
 
 
-def _memcpy_info(simulation: Simulation, threads: HostThreads, device_id: int, to_raw_ns: int) -> Records:
-    s, lowered = simulation.schedule, simulation.lowered
-    copies = np.flatnonzero(_is_copy(simulation))
-    middle = (s.runtime_start_ns[copies] + s.runtime_end_ns[copies]) // 2 + to_raw_ns
-    rows = _records("memcpy_info", threads.launching, middle)
-    kernel = lowered.launch_kernel[copies]
-    rows["size_bytes"] = _kernel_table(lowered.kernels, lambda k: max(k.bytes_read, k.bytes_written), np.int64)[kernel]
-    rows["copy_kind"] = _kernel_table(lowered.kernels, lambda k: k.copy.value if k.copy else 0, np.int64)[kernel]
-    rows["device_id"], rows["stream_id"] = device_id, simulation.stream[copies]
+def _memcpy_info(host: HostSide) -> Records:
+    copies = np.flatnonzero(host.is_copy)
+    rows = _reports(host, "memcpy_info", _inside_runtime(host)[copies])
+    rows["size_bytes"] = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
+    rows["copy_kind"] = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
+    rows["device_id"], rows["stream_id"] = host.device_id, host.simulation.stream[copies]
     return rows
 
 
-def _node_basic_info(simulation: Simulation, threads: HostThreads, to_raw_ns: int, texts: TextIds) -> Records:
-    s, lowered, costs = simulation.schedule, simulation.lowered, simulation.costs
-    launch = np.flatnonzero(~_is_copy(simulation))
-    time = s.node_end_ns[launch] - 1 + to_raw_ns
-    rows = _records("node_basic_info", threads.launching, time)
-    kernel = lowered.launch_kernel[launch]
-    if not len(kernel):
-        return rows
-    rows["op_name"] = texts.of([k.name for k in lowered.kernels])[kernel]
-    rows["op_type"] = texts.of([k.op_type for k in lowered.kernels])[kernel]
-    kinds = [int(GE_TASK_TYPES.get(kind, GeTaskType.INVALID)) for kind in simulation.task_types]
-    rows["task_type"] = np.array(kinds)[kernel]
+def _node_basic_info(host: HostSide) -> Records:
+    simulation, costs = host.simulation, host.simulation.costs
+    launch = np.flatnonzero(~host.is_copy)
+    kernel = simulation.lowered.launch_kernel[launch]
+    rows = _reports(host, "node_basic_info", simulation.schedule.node_end_ns[launch] - 1)
+    rows["op_name"] = host.text_ids(lambda k: k.name)[kernel]
+    rows["op_type"] = host.text_ids(lambda k: k.op_type)[kernel]
+    kinds = [int(_GE_TASK_TYPES.get(kind, GeTaskType.INVALID)) for kind in simulation.task_types]
+    rows["task_type"] = np.array(kinds or [0])[kernel]
     rows["block_dim"] = (costs.block_num | costs.mix_block_num << 16)[kernel]
-    rows["op_flag"] = _kernel_table(lowered.kernels, lambda k: k.hf32, np.int64)[kernel]
+    rows["op_flag"] = host.of_kernels(lambda k: int(k.hf32))[launch]
     return rows
 
 
-def _tensor_info(simulation: Simulation, threads: HostThreads, to_raw_ns: int, texts: TextIds) -> Records:
+def _tensor_info(host: HostSide) -> Records:
     """Describe the tensors of every kernel; an operator with more than five has several records."""
-    s, lowered = simulation.schedule, simulation.lowered
-    templates, first, count = _tensor_templates(lowered.kernels, texts)
-    launch = np.flatnonzero(~_is_copy(simulation))
-    kernel = lowered.launch_kernel[launch]
-    per_launch = count[kernel] if len(kernel) else np.empty(0, np.int64)
+    templates, first, count = _tensor_templates(host)
+    launch = np.flatnonzero(~host.is_copy)
+    kernel = host.simulation.lowered.launch_kernel[launch]
+    per_launch = count[kernel]
     owner = np.repeat(np.arange(len(launch)), per_launch)
     position = np.arange(len(owner)) - np.repeat(np.cumsum(per_launch) - per_launch, per_launch)
-    rows = templates[first[kernel[owner]] + position] if len(owner) else templates[:0]
-    rows["thread_id"] = threads.launching
-    rows["timestamp"] = s.node_end_ns[launch[owner]] - 1 + to_raw_ns
+    rows: Records = templates[first[kernel[owner]] + position]
+    rows["thread_id"] = host.launching
+    rows["timestamp"] = host.simulation.schedule.node_end_ns[launch[owner]] - 1 + host.to_raw_ns
     return rows
 
 
-def _tensor_templates(kernels: tuple[KernelSpec, ...], texts: TextIds) -> tuple[Records, I64, I64]:
+def _tensor_templates(host: HostSide) -> tuple[Records, I64, I64]:
+    """Return the records of every kernel without their time, where each kernel's begin, and their number."""
     per_record = layouts.TENSORS_PER_RECORD
-    tensors = [[(0, t) for t in k.inputs] + [(1, t) for t in k.outputs] for k in kernels]
+    kernels = host.simulation.lowered.kernels
+    tensors = [_directed(kernel) for kernel in kernels]
     count = np.array([-(-len(of) // per_record) for of in tensors] or [0], np.int64)
     rows = family("tensor_info").new(int(count.sum()))
-    names = texts.of([k.name for k in kernels])
+    names = host.text_ids(lambda k: k.name)
     first = np.cumsum(count) - count
     for index, of in enumerate(tensors):
         for number in range(int(count[index])):
@@ -255,10 +135,15 @@ def _tensor_templates(kernels: tuple[KernelSpec, ...], texts: TextIds) -> tuple[
             row = rows[first[index] + number]
             row["op_name"], row["tensor_num"] = names[index], len(part)
             for slot, (direction, tensor) in enumerate(part):
-                row["tensors"][slot] = (
-                    direction,
-                    FORMATS[tensor.format],
-                    DTYPES[tensor.dtype].ge_id,
-                    (*tensor.shape[:8], *(0,) * (8 - len(tensor.shape[:8]))),
-                )
+                row["tensors"][slot] = _tensor(direction, tensor)
     return rows, first, count
+
+
+def _directed(kernel: KernelSpec) -> list[tuple[int, TensorDesc]]:
+    return [(0, tensor) for tensor in kernel.inputs] + [(1, tensor) for tensor in kernel.outputs]
+
+
+def _tensor(direction: int, tensor: TensorDesc) -> tuple[int, int, int, tuple[int, ...]]:
+    # A record has room for eight dimensions; 0 ends a shorter shape.
+    shape = (*tensor.shape, *(0,) * 8)[:8]
+    return direction, FORMATS[tensor.format], DTYPES[tensor.dtype].ge_id, shape

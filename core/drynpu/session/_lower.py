@@ -17,6 +17,9 @@ __all__ = ["Lowered", "lower"]
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+_OFF_DEVICE = (Placement.HOST, Placement.TO_HOST)
+"""Where the result of an operator is host memory."""
+
 
 @frozen(eq=False, kw_only=True)
 class Lowered:
@@ -24,8 +27,12 @@ class Lowered:
     Launches of an operator table.
 
     Rows of operators (``[n]``): ``depth``, ``parent``; ``claimed`` rows lie inside an operator that stands for
-    them (they are how the CPU computes it); ``device_memory`` rows allocate device memory.
-    Rows of dispatches (``[d]``, host order): ``dispatch_op`` the operator row, ``dispatch_plan`` the plan.
+    them and launch nothing; ``computing`` rows lie inside one that launches kernels: they are how the CPU computes
+    those, and a device would not have run them; ``device_memory`` rows allocate device memory.
+    Rows of dispatches (``[d]``, host order): ``dispatch_op`` the operator row, ``dispatch_plan`` the plan,
+    ``dispatch_begin_ns`` when it comes to launching: at the operator's start, or after the last operator that it
+    called where it leaves those to launch for themselves; ``dispatch_until_ns`` when something else is shown inside
+    the operator, if what computes its kernels is shown: at its end, or at the first operator that it called after.
     Rows of launches (``[m]``): ``launch_dispatch``, ``launch_kernel`` (index into ``kernels``).
     """
 
@@ -34,9 +41,12 @@ class Lowered:
     depth: I64
     parent: I64
     claimed: Bools
+    computing: Bools
     device_memory: Bools
     dispatch_op: I64
     dispatch_plan: I64
+    dispatch_begin_ns: I64
+    dispatch_until_ns: I64
     launch_dispatch: I64
     launch_kernel: I64
     unmapped: dict[str, int]
@@ -47,48 +57,87 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
     """
     Map every distinct signature once and gather the launches of all rows.
 
-    An operator that claims its children launches for them. One without a rule is transparent when it called
-    other operators, and launches the generic unmapped kernel when it did not.
+    An operator that claims its children launches for them. One without a rule launches the generic unmapped kernel
+    when it called nothing, or nothing but views and a new tensor to compute into; else what it called speaks.
     """
     depth, parent = nest(operators.start_ns, operators.end_ns, operators.thread)
     plans = tuple(plan(signature) for signature in operators.signatures)
     has_plan = operators.signature >= 0
-    row_plan = np.where(has_plan, operators.signature, 0)
+    row_plan = np.where(has_plan, operators.signature, 0).astype(np.int64)
 
     def by_plan(values: list[bool]) -> Bools:
         table = np.array(values or [False])
         return np.asarray(table[row_plan] & has_plan, bool)
 
-    leaf = np.bincount(parent[parent >= 0], minlength=len(parent)) == 0
-    speaks = by_plan([p.mapped for p in plans]) | leaf
+    has_kernels = by_plan([bool(p.kernels) for p in plans])
+    speaks = _speaking(
+        depth,
+        parent,
+        mapped=by_plan([p.mapped for p in plans]),
+        has_kernels=has_kernels,
+        allocates=by_plan([p.allocates for p in plans]),
+    )
     claims = by_plan([p.claims for p in plans]) & speaks
     claimed = inherit(depth, parent, claims)
-    launches = by_plan([bool(p.kernels) for p in plans]) & speaks & ~claimed
+    launches = has_kernels & speaks & ~claimed
+    off_device = by_plan([s.placement in _OFF_DEVICE for s in operators.signatures])
+    makes_memory = launches | (claims & ~has_kernels)
 
     kernels, first, count = _number_kernels(plans)
-    dispatch_op = np.flatnonzero(launches)
-    dispatch_plan = row_plan[dispatch_op].astype(np.int64)
-    per_dispatch = count[dispatch_plan] if len(plans) else np.empty(0, np.int64)
+    dispatch_op, begin, until = _dispatches(operators, depth, parent, launches, claims)
+    dispatch_plan = row_plan[dispatch_op]
+    per_dispatch = count[dispatch_plan]
     launch_dispatch = np.repeat(np.arange(len(dispatch_op)), per_dispatch)
     position = np.arange(len(launch_dispatch)) - np.repeat(np.cumsum(per_dispatch) - per_dispatch, per_dispatch)
-    host = by_plan([s.placement is Placement.HOST for s in operators.signatures])
-    makes_memory = (launches | (claims & by_plan([not p.kernels for p in plans]))) & ~host
     return Lowered(
         plans=plans,
         kernels=kernels,
         depth=depth,
         parent=parent,
         claimed=claimed,
-        device_memory=(makes_memory | inherit(depth, parent, launches)) & ~inherit(depth, parent, host),
+        computing=inherit(depth, parent, claims & launches),
+        device_memory=(makes_memory | inherit(depth, parent, launches))
+        & ~(off_device | inherit(depth, parent, off_device)),
         dispatch_op=dispatch_op,
         dispatch_plan=dispatch_plan,
+        dispatch_begin_ns=begin,
+        dispatch_until_ns=until,
         launch_dispatch=launch_dispatch,
-        launch_kernel=first[dispatch_plan[launch_dispatch]] + position if len(launch_dispatch) else launch_dispatch,
+        launch_kernel=first[dispatch_plan[launch_dispatch]] + position,
         unmapped=_count_unmapped(operators, plans, dispatch_plan),
     )
 
 
+def _speaking(depth: I64, parent: I64, *, mapped: Bools, has_kernels: Bools, allocates: Bools) -> Bools:
+    """Return which rows stand for themselves: those with a rule, and those without whose work nothing else shows."""
+    speaks = mapped | (np.bincount(parent[parent >= 0], minlength=len(parent)) == 0)
+    launches_below, allocates_below = np.zeros(len(parent), bool), np.zeros(len(parent), bool)
+    for level in range(int(depth.max(initial=-1)), -1, -1):
+        rows = np.flatnonzero(depth == level)
+        speaks[rows] |= allocates_below[rows] & ~launches_below[rows]
+        up = rows[parent[rows] >= 0]
+        np.logical_or.at(launches_below, parent[up], launches_below[up] | (speaks[up] & has_kernels[up]))
+        np.logical_or.at(allocates_below, parent[up], allocates_below[up] | allocates[up])
+    return np.asarray(speaks, bool)
+
+
+def _dispatches(operators: Operators, depth: I64, parent: I64, launches: Bools, claims: Bools) -> tuple[I64, I64, I64]:
+    """Return the rows that launch in host order, when each begins to, and until when nothing else happens in it."""
+    begin, until = operators.start_ns.copy(), operators.end_ns.copy()
+    children = np.flatnonzero((parent >= 0) & launches[np.maximum(parent, 0)])
+    owner = parent[children]
+    # An operator that leaves its children to launch comes after them: it works on what they have made.
+    after = claims[owner]
+    np.maximum.at(begin, owner[~after], operators.end_ns[children[~after]])
+    np.minimum.at(until, owner[after], operators.start_ns[children[after]])
+    begin = np.minimum(begin, operators.end_ns)
+    rows = np.flatnonzero(launches)
+    rows = rows[np.lexsort((-depth[rows], begin[rows]))]
+    return rows, begin[rows], np.maximum(begin, until)[rows]
+
+
 def _number_kernels(plans: tuple[KernelPlan, ...]) -> tuple[tuple[KernelSpec, ...], I64, I64]:
+    """Return the kernels of all plans, and for each plan its first one and their number."""
     count = np.array([len(p.kernels) for p in plans] or [0], np.int64)
     return tuple(kernel for p in plans for kernel in p.kernels), np.cumsum(count) - count, count
 

@@ -11,24 +11,26 @@ from pathlib import Path
 import numpy as np
 from attrs import frozen
 
-from drynpu import __version__
+from drynpu import OutputError, __version__
 from drynpu.chips import Chip
 from drynpu.device import Clock
 from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Signature
 from drynpu.options import Level, ProfilingRequest
-from drynpu.raw import ClockAnchors, ProfWriter
-from drynpu.session._controls import device_info, host_info, sample
+from drynpu.raw import ClockAnchors, DeviceInfo, ProfWriter
+from drynpu.session._controls import host_info, sample
 from drynpu.session._counters import counter_notes, counter_records
 from drynpu.session._device_records import MEMORY_HZ, device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
-from drynpu.session._host_records import HostThreads, host_records
+from drynpu.session._host_order import HostMark
+from drynpu.session._host_records import host_records
+from drynpu.session._host_side import HostSide
 from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, TxMark
 from drynpu.session._lower import lower
-from drynpu.session._simulate import HostMark, Simulation, simulate
-from drynpu.session._texts import TextIds, TypeIds
+from drynpu.session._simulate import Simulation, simulate
+from drynpu.session._target import Target
 from drynpu.session.families import BUILDERS, FamilyRecords, RecordContext
 
-__all__ = ["Outcome", "Recording", "Target", "write_document", "write_recording"]
+__all__ = ["Outcome", "Recording", "write_document", "write_recording"]
 
 _STEP_PREFIX = "ProfilerStep#"
 
@@ -48,20 +50,6 @@ class Recording:
     collectives: tuple[Collective, ...] = ()
     tx_marks: tuple[TxMark, ...] = ()
     dataset: tuple[DatasetEvent, ...] = ()
-
-
-@frozen(kw_only=True)
-class Target:
-    """Where a recording goes and who made it. ``framework`` is the prefix of the files in ``FRAMEWORK``."""
-
-    directory: Path
-    framework: str
-    pid: int
-    device_id: int = 0
-    rank_id: int = -1
-    prof_number: int = 0
-    host_data: bool = True
-    device_data: bool = True
 
 
 @frozen(kw_only=True)
@@ -124,33 +112,36 @@ def write_recording(
         seed=seed,
         begin_ns=recording.begin_ns,
         end_ns=recording.end_ns,
-        base_ns=anchors.collection_begin_us * 1000,
+        base_ns=int(anchors.tick_to_unix(anchors.device_cntvct)),
         marks=recording.marks,
         streams=recording.streams,
         live_before_bytes=recording.live_before_bytes,
         collectives=recording.collectives,
     )
-    calling = [target.pid, *(of.thread for of in recording.collectives)]
-    launching = max(int(recording.operators.thread.max(initial=0)), *calling) + 1
+    launching = _launching_thread(recording, target.pid)
     if target.host_data:
-        write_framework(
-            target.directory / "FRAMEWORK",
-            simulation,
-            recording.operators,
-            FrameworkOptions(
-                prefix=target.framework,
-                pid=target.pid,
-                launching_thread=launching,
-                device_id=target.device_id,
-                to_raw_ns=-anchors.offset_ns,
-                record_shapes=request.switches.record_shapes,
-                profile_memory=request.switches.profile_memory,
-                keep_claimed=clock is Clock.WALL,
-            ),
+        options = FrameworkOptions(
+            prefix=target.framework,
+            pid=target.pid,
+            launching_thread=launching,
+            device_id=target.device_id,
+            to_raw_ns=-anchors.offset_ns,
+            record_shapes=request.switches.record_shapes,
+            profile_memory=request.switches.profile_memory,
+            keep_computing=clock is Clock.WALL,
         )
+        write_framework(target.directory / "FRAMEWORK", simulation, recording.operators, options)
     prof_path: Path | None = None
     notes: tuple[str, ...] = ()
     if target.device_data:
+        host = HostSide(
+            simulation=simulation,
+            operators=recording.operators,
+            level=request.level,
+            launching=launching,
+            device_id=target.device_id,
+            to_raw_ns=-anchors.offset_ns,
+        )
         prof_path, notes = _write_prof(
             RecordContext(
                 recording=recording,
@@ -159,9 +150,7 @@ def write_recording(
                 target=target,
                 chip=chip,
                 anchors=anchors,
-                threads=HostThreads(launching=launching),
-                texts=TextIds(),
-                types=TypeIds(),
+                host=host,
                 seed=seed,
             )
         )
@@ -179,17 +168,31 @@ def write_recording(
     )
 
 
+def _launching_thread(recording: Recording, pid: int) -> int:
+    """
+    Return an id for the simulated thread that launches kernels.
+
+    It is one more than every id in the recording, so it is nobody else's there. The operating system may have
+    given the number to a thread that left no trace, or to another process: readers tell those apart by the pid.
+    """
+    used = [pid, *(mark.thread for mark in recording.marks), *(thread for _, thread, _ in recording.streams)]
+    used += [of.thread for of in recording.collectives]
+    used += [of.thread if of.end_thread is None else max(of.thread, of.end_thread) for of in recording.tx_marks]
+    columns = (recording.operators.thread, recording.allocations.thread)
+    return max(*used, *(int(column.max(initial=0)) for column in columns)) + 1
+
+
 def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
     target, simulation, request = context.target, context.simulation, context.request
     begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
     writer = ProfWriter.create(target.directory, index=target.prof_number, pid=target.pid, now=begun)
     further = [build(context) for build in BUILDERS]
-    parameters = sample(request, context.chip, target)
+    parameters = sample(request, context.chip, target, writer.path)
     for records in further:
         parameters |= records.sample
     writer.write_controls(
         host_info(target, context.chip),
-        [device_info(target, context.chip)],
+        [DeviceInfo.of_chip(context.chip, target.device_id)],
         parameters,
         context.anchors,
         simulation.end_ns,
@@ -204,29 +207,18 @@ def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
             writer.write_text(family, lines)
         for family, lines in records.device_text.items():
             writer.write_text(family, lines, device_id=target.device_id)
-    writer.write_dictionaries(context.texts.hashes, context.types.types)
+    writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
     return writer.path, tuple(note for records in (*core, *further) for note in records.notes)
 
 
 def _core_records(context: RecordContext) -> FamilyRecords:
     """Build what every recording of tasks has: API calls, launches, descriptions, tasks, counters, samples."""
-    simulation, request = context.simulation, context.request
-    cntvct = context.anchors.device_cntvct
-    host = host_records(
-        simulation,
-        context.recording.operators,
-        level=request.level,
-        threads=context.threads,
-        device_id=context.target.device_id,
-        to_raw_ns=context.to_raw_ns,
-        texts=context.texts,
-        types=context.types,
-    )
+    simulation, request, anchors = context.simulation, context.request, context.anchors
     memory_hz = request.sampling.hardware_memory_hz or (MEMORY_HZ if request.switches.profile_memory else None)
-    device = device_records(simulation, context.chip, device_cntvct=cntvct, memory_hz=memory_hz)
-    device["ts_track_step"] = step_records(simulation, _steps(context.recording, simulation), cntvct)
-    device |= counter_records(simulation, request, device_cntvct=cntvct)
-    return FamilyRecords(host=host, device=device, notes=counter_notes(request, context.chip))
+    device = device_records(simulation, context.chip, anchors, memory_hz=memory_hz)
+    device["ts_track_step"] = step_records(_steps(context.recording, simulation), anchors)
+    device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
+    return FamilyRecords(host=host_records(context.host), device=device, notes=counter_notes(request, context.chip))
 
 
 def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int, int], ...]:
@@ -244,14 +236,22 @@ def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int
 
 
 def write_document(path: Path, text: str) -> None:
-    """Write a small text file through a temporary name, mode 0640, so that it is whole or not there."""
+    """
+    Write a small text file through a temporary name, mode 0640 less the umask, so that it is whole or not there.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; the message names the file and the reason.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
         temporary.replace(path)
-    except OSError:
+    except OSError as error:
+        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+    finally:
         with contextlib.suppress(OSError):
             temporary.unlink()
-        raise

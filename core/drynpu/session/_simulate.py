@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import frozen
 
 from drynpu.chips import Chip
-from drynpu.device import (
-    Clock,
-    Dispatches,
-    HostCosts,
-    Mark,
-    MemoryTimeline,
-    Schedule,
-    account,
-    innermost,
-    schedule,
-)
+from drynpu.device import Clock, Dispatches, HostCosts, MemoryTimeline, Schedule, schedule
 from drynpu.kernels import Allocations, CostTable, Operators, TaskType, jitter, occurrences, task_type_on
 from drynpu.session._collectives import (
     CollectiveTimes,
@@ -26,27 +16,15 @@ from drynpu.session._collectives import (
     prepare_collectives,
     separate,
 )
+from drynpu.session._host_order import DEFAULT_STREAM, HostMark, host_order
 from drynpu.session._inputs import Collective
 from drynpu.session._lower import Lowered
+from drynpu.session._memory import device_memory
+from drynpu.session._warp import Warp
 
-__all__ = ["DEFAULT_STREAM", "HostMark", "Simulation", "simulate"]
+__all__ = ["Simulation", "simulate"]
 
 I64 = npt.NDArray[np.int64]
-
-DEFAULT_STREAM = 2
-"""Stream of work that names none, as in real profiles."""
-
-
-@frozen
-class HostMark:
-    """Something the host did besides operators; ``until_ns`` ends a pause, else it equals ``time_ns``."""
-
-    time_ns: int
-    thread: int
-    mark: Mark
-    stream: int = DEFAULT_STREAM
-    event: int = 0
-    until_ns: int = 0
 
 
 @frozen(eq=False, kw_only=True)
@@ -60,6 +38,7 @@ class Simulation:
 
     begin_ns: int
     end_ns: int
+    """After everything that happened on host and device."""
     base_ns: int
     tick_ns: float
     lowered: Lowered
@@ -72,17 +51,15 @@ class Simulation:
     factor: npt.NDArray[np.float64]
     kernel_ticks: I64
     stream: I64
+    """Stream of every launch."""
     op_start_ns: I64
     op_end_ns: I64
-    memory: MemoryTimeline
     collectives: CollectiveTimes
     """Beside the launch columns, which are of operators alone."""
-    warp_from_ns: I64 = field(repr=False)
-    warp_to_ns: I64 = field(repr=False)
-
-    def warp(self, time_ns: I64) -> I64:
-        """Map measured host times to the timeline of the recording; monotone, shape kept."""
-        return _warp(time_ns, self.warp_from_ns, self.warp_to_ns)
+    memory: MemoryTimeline
+    """Device memory; its times are measured ones, to be mapped by ``warp``."""
+    warp: Warp
+    """Maps measured host times to the timeline of the recording."""
 
 
 def simulate(
@@ -113,7 +90,7 @@ def simulate(
     marks:
         Synchronising calls, event records and waits, pauses of the profiler.
     streams:
-        Stream switches ``(time_ns, thread, stream)`` in time order.
+        Stream switches ``(time_ns, thread, stream)``, per thread in time order.
     live_before_bytes:
         Device memory held when the recording began.
     collectives:
@@ -128,27 +105,30 @@ def simulate(
     factor = jitter(lowered.launch_kernel, occurrences(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
     duration = costs.duration_ns[lowered.launch_kernel] * factor
     ticks = np.maximum(1, np.ceil(duration / chip.tick_ns)).astype(np.int64)
-    ops = lowered.dispatch_op
-    op_stream = _streams(operators.start_ns[ops], operators.thread[ops], streams)
+    op = lowered.dispatch_op
+    op_stream = _streams(operators.start_ns[op], operators.thread[op], streams)
     used = np.concatenate([op_stream, [DEFAULT_STREAM], [mark.stream for mark in marks]]).astype(np.int64)
     work = prepare_collectives(collectives, chip, lambda time, thread: _streams(time, thread, streams), used)
-    dispatches, order = _dispatches(operators, lowered, marks, op_stream, host_rows(work))
-    rows = np.flatnonzero(order < len(ops))
-    launches, own = merge_launches(lowered, op_stream[lowered.launch_dispatch], ticks, work, dispatches, order)
+    dispatches, rows = host_order(
+        operators, lowered, marks, op_stream, computing=clock is Clock.WALL, further=host_rows(work)
+    )
+    issued = np.setdiff1d(np.flatnonzero(dispatches.launches), rows)
+    stream = op_stream[lowered.launch_dispatch]
+    launches, own = merge_launches(lowered, stream, ticks, work, rows, issued)
     whole = schedule(dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns)
-    plan, times = separate(whole, own, work, np.flatnonzero((dispatches.launches > 0) & (order >= len(ops))))
-    warp_from = np.stack([dispatches.start_ns, dispatches.end_ns], 1).ravel()
-    warp_to = np.stack([plan.start_ns, plan.end_ns], 1).ravel()
-    warp_from, warp_to = _anchor(warp_from, warp_to, begin_ns)
-    last_tick = max(int((plan.kernel_start_ticks + ticks).max(initial=0)), times.end_ticks)
-    kernel_end = int(last_tick * chip.tick_ns) + base_ns + 1
-    host_end = max(
-        int(_warp(np.array([end_ns]), warp_from, warp_to)[0]),
-        int(plan.dequeue_end_ns.max(initial=0)),
+    plan, times = separate(whole, own, work, issued)
+    warp = Warp.of_stretches(dispatches.start_ns, dispatches.end_ns, plan.start_ns, plan.end_ns)
+    op_start, op_end = _operator_times(operators, lowered, warp, plan.start_ns[rows], plan.end_ns[rows])
+    last_tick = int((plan.kernel_start_ticks + ticks).max(initial=times.end_ticks))
+    ends = (
+        int(warp(np.array([end_ns]))[0]),
+        int(op_end.max(initial=begin_ns)),
+        int(plan.dequeue_end_ns.max(initial=begin_ns)),
+        base_ns + int(np.ceil(last_tick * chip.tick_ns)),
     )
     return Simulation(
         begin_ns=begin_ns,
-        end_ns=max(host_end, kernel_end),
+        end_ns=max(ends),
         base_ns=base_ns,
         tick_ns=chip.tick_ns,
         lowered=lowered,
@@ -159,13 +139,12 @@ def simulate(
         rows=rows,
         factor=factor,
         kernel_ticks=ticks,
-        stream=op_stream[lowered.launch_dispatch],
-        op_start_ns=_warp(operators.start_ns, warp_from, warp_to),
-        op_end_ns=_warp(operators.end_ns, warp_from, warp_to),
-        memory=_memory(operators, allocations, lowered, live_before_bytes),
+        stream=stream,
+        op_start_ns=op_start,
+        op_end_ns=op_end,
         collectives=times,
-        warp_from_ns=warp_from,
-        warp_to_ns=warp_to,
+        memory=device_memory(operators, allocations, lowered, live_before_bytes),
+        warp=warp,
     )
 
 
@@ -180,112 +159,24 @@ def _streams(times: I64, threads: I64, switches: tuple[tuple[int, int, int], ...
     return stream
 
 
-def _dispatches(
-    operators: Operators, lowered: Lowered, marks: tuple[HostMark, ...], op_stream: I64, further: dict[str, I64]
-) -> tuple[Dispatches, I64]:
+def _operator_times(
+    operators: Operators, lowered: Lowered, warp: Warp, own_start: I64, own_end: I64
+) -> tuple[I64, I64]:
     """
-    Merge operators that launch, host marks and *further* rows into one host order; intervals are made disjoint.
+    Return start and end of every operator on the timeline of the recording, shape ``[n]`` each.
 
-    The second result tells for each row of the order which row it was: operators first, then marks, then the rest.
+    A launching operator holds its own dispatch, *own_start* to *own_end*, and whatever encloses it does so still.
+    The map alone sees to that, except where an operator took no time at all or launches as it ends: there the
+    dispatch is a jump.
     """
+    start, end = warp(operators.start_ns), warp.ends(operators.end_ns)
+    wide_start, wide_end = start.copy(), np.maximum(start, end)
     op = lowered.dispatch_op
-    waits = np.array([p.synchronizes for p in lowered.plans] or [False])[lowered.dispatch_plan]
-    aclnn = np.array([p.api.startswith("aclnn") for p in lowered.plans] or [False])[lowered.dispatch_plan]
-    count = np.bincount(lowered.launch_dispatch, minlength=len(op))
-    until = np.array([max(m.until_ns, m.time_ns) for m in marks], np.int64)
-    start = np.concatenate([operators.start_ns[op], np.array([m.time_ns for m in marks], np.int64), further["start"]])
-    end = np.concatenate([operators.end_ns[op], until, further["end"]])
-    none = np.zeros(len(op), np.int64)
-    rest = len(marks) + len(further["start"])
-    columns = {
-        "mark": np.concatenate(
-            [np.where(waits, int(Mark.WAIT_STREAM), 0), [int(m.mark) for m in marks], further["mark"]]
-        ),
-        "launches": np.concatenate([count, np.zeros(len(marks), np.int64), further["launches"]]),
-        "workspace": np.concatenate([aclnn, np.zeros(rest, bool)]),
-        "stream": np.concatenate([op_stream, [m.stream for m in marks], further["stream"]]),
-        "event": np.concatenate([none, [m.event for m in marks], further["event"]]),
-        "thread": np.concatenate([operators.thread[op], [m.thread for m in marks], further["thread"]]),
-    }
-    order = np.argsort(start, kind="stable")
-    start, end = start[order], end[order]
-    # Operators of several threads can overlap: each keeps what no earlier one has covered, at least 1 ns.
-    covered = np.maximum.accumulate(np.concatenate(([np.iinfo(np.int64).min], end[:-1]))) if len(end) else end
-    start = np.maximum(start, covered)
-    end = np.maximum(end, start)
-    merged = {name: values[order] for name, values in columns.items()}
-    return (
-        Dispatches(
-            start_ns=start,
-            end_ns=end,
-            mark=merged["mark"].astype(np.int64),
-            launches=merged["launches"].astype(np.int64),
-            workspace=merged["workspace"].astype(bool),
-            stream=merged["stream"].astype(np.int64),
-            event=merged["event"].astype(np.int64),
-            thread=merged["thread"].astype(np.int64),
-        ),
-        order,
-    )
-
-
-def _anchor(warp_from: I64, warp_to: I64, begin_ns: int) -> tuple[I64, I64]:
-    """Fix the begin, and keep the slope 1 before the first and after the last dispatch."""
-    first = min(begin_ns, int(warp_from[0])) if len(warp_from) else begin_ns
-    return np.concatenate(([first], warp_from)), np.concatenate(([first], warp_to))
-
-
-def _warp(time_ns: I64, warp_from: I64, warp_to: I64) -> I64:
-    """Piecewise linear map in exact offsets; slope 1 outside the breakpoints."""
-    base = int(warp_from[0])
-    at = np.clip(np.searchsorted(warp_from, time_ns, side="right") - 1, 0, len(warp_from) - 1)
-    following = np.minimum(at + 1, len(warp_from) - 1)
-    width_from = warp_from[following] - warp_from[at]
-    width_to = warp_to[following] - warp_to[at]
-    into = time_ns - warp_from[at]
-    inside = (at < len(warp_from) - 1) & (time_ns >= base)
-    slope = width_to / np.maximum(width_from, 1)
-    scaled = np.where(width_from == width_to, into, np.floor(into * slope).astype(np.int64))
-    return np.asarray(warp_to[at] + np.where(inside, np.minimum(scaled, np.maximum(width_to, 0)), into), np.int64)
-
-
-def _memory(operators: Operators, allocations: Allocations, lowered: Lowered, live_before_bytes: int) -> MemoryTimeline:
-    """Keep what lives on the device: neither host tensors nor the CPU implementation's scratch."""
-    owner = innermost(
-        allocations.time_ns,
-        allocations.thread,
-        operators.start_ns,
-        operators.end_ns,
-        operators.thread,
-        lowered.parent,
-    )
-    allocated = (allocations.size_bytes > 0) & (owner >= 0)
-    allocated[allocated] = lowered.device_memory[owner[allocated]]
-    everything = account(allocations.time_ns, allocations.thread, allocations.address, allocations.size_bytes)
-    dispatch = _dispatch_of(owner, lowered)
-    partner = everything.partner
-    scratch = (partner >= 0) & (dispatch >= 0) & (dispatch == dispatch[partner])
-    kept = allocated & ~scratch
-    released = (partner >= 0) & (allocations.size_bytes < 0)
-    keep = kept | (released & kept[partner])
-    return account(
-        allocations.time_ns[keep],
-        allocations.thread[keep],
-        allocations.address[keep],
-        allocations.size_bytes[keep],
-        live_before_bytes=live_before_bytes,
-    )
-
-
-def _dispatch_of(row: I64, lowered: Lowered) -> I64:
-    """Return the dispatching operator that encloses each operator row, -1 if none."""
-    if not len(lowered.parent):
-        return np.full(len(row), -1, np.int64)
-    dispatching = np.zeros(len(lowered.parent), bool)
-    dispatching[lowered.dispatch_op] = True
-    found = row.copy()
-    while True:
-        climb = np.flatnonzero((found >= 0) & ~dispatching[found])
-        if not len(climb):
-            return found
-        found[climb] = lowered.parent[found[climb]]
+    wide_start[op] = np.minimum(wide_start[op], own_start)
+    wide_end[op] = np.maximum(wide_end[op], own_end)
+    if (wide_start < start).any() or (wide_end > end).any():
+        for level in range(int(lowered.depth.max(initial=0)), 0, -1):
+            inner = np.flatnonzero((lowered.depth == level) & (lowered.parent >= 0))
+            np.minimum.at(wide_start, lowered.parent[inner], wide_start[inner])
+            np.maximum.at(wide_end, lowered.parent[inner], wide_end[inner])
+    return wide_start, wide_end

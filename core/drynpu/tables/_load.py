@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from drynpu.tables._toolkit import Toolkit, load_toolkit, no_toolkit
 
 __all__ = ["load_profile"]
 
+_RESULT = re.compile(r"_\d{17}_ascend_(pt|ms)$")
+"""End of the name of a result directory, where profiler_info*.json is written when all other raw data is there."""
 _COUNTER_KEYS = (("start_cnt", 0), ("start_monotonic", 0), ("freq", 100))
 """Clock readings of profiler_info.json, with what the vendor takes where they are missing."""
 
@@ -41,6 +44,9 @@ def load_profile(path: Path) -> Profile:
     toolkit = _read_toolkit(found)
     notes.extend(toolkit.notes)
     info = _read_json(_info_file(found.path), notes)
+    metadata = _read_json(found.path / "profiler_metadata.json", notes)
+    if _RESULT.search(found.path.name) and not _info_file(found.path).is_file():
+        notes.append("profiler_info*.json is missing: the recording was not written to its end; data may be missing")
     if found.framework_path is None:
         framework = no_framework()
     else:
@@ -58,7 +64,7 @@ def load_profile(path: Path) -> Profile:
         **framework.tables,
         notes=tuple(notes),
         profiler_info=info,
-        metadata=_read_json(found.path / "profiler_metadata.json", notes),
+        metadata=metadata,
     )
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -17,9 +17,13 @@ from drynpu.tables import Profile
 __all__ = ["print_summary", "render_summary"]
 
 _TOP = 8
-_BAR = 12
+_COLUMNS = 80
+_BAR = range(4, 13)
+"""Lengths that the bar of a step may have; it is left out where its row would not fit the width above."""
+_SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
 _UNKNOWN = "N/A"
-_TRACE = "ASCEND_PROFILER_OUTPUT/trace_view.json"
+_OUTPUT = "ASCEND_PROFILER_OUTPUT/"
+_TRACE = f"{_OUTPUT}trace_view.json"
 
 
 def print_summary(profile: Profile, *, others: Sequence[Path] = (), console: Console | None = None) -> None:
@@ -37,45 +41,69 @@ def _parts(summary: Summary, others: Sequence[Path]) -> Iterator[RenderableType]
     if summary.chip != _UNKNOWN:
         yield Text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.", style="dim")
     if summary.steps.height:
+        yield Text("Where the step time went, ms (communication: what computing does not hide)", style="italic")
         yield _step_table(summary)
     if summary.kernels:
+        yield Text(f"Top kernels ({summary.kernel_count} in all, {summary.kernel_us / 1000:.3f} ms)", style="italic")
         yield _kernel_table(summary)
     yield from _remarks(summary)
     yield from _written(summary, others)
 
 
 def _step_table(summary: Summary) -> Table:
-    table = Table(
-        title="Where the step time went, ms (communication: what computing does not hide)", title_justify="left"
-    )
-    table.add_column("step")
-    for heading in ("computing", "communication", "free", "total"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("share", no_wrap=True)
+    headings = ["step", "computing", "communication", "free", "total"]
+    several = summary.steps["device_id"].n_unique() > 1
+    rows = []
+    shares = []
     for row in summary.steps.iter_rows(named=True):
-        parts = (row["computing_us"], row["communication_not_overlapped_us"], row["free_us"])
+        parts = [row[name] for name in ("computing_us", "communication_not_overlapped_us", "free_us")]
         whole = sum(parts) or 1.0
-        cells = [f"{part / 1000:.3f} {part / whole:4.0%}" for part in parts]
-        table.add_row(row["step"] or "all", *cells, f"{sum(parts) / 1000:.3f}", _bar(parts, whole))
+        shares.append([part / whole for part in parts])
+        cells = [f"{_ms(part)} {part / whole:4.0%}" for part in parts]
+        rows.append([*([str(row["device_id"])] if several else []), row["step"] or "all", *cells, _ms(sum(parts))])
+    if several:
+        headings.insert(0, "device")
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    # Three columns of frame and padding per column, one at the end.
+    left = min(_COLUMNS - sum(widths) - 3 * (len(widths) + 1) - 1, _BAR.stop - 1)
+    table = Table()
+    for heading in headings:
+        justify: JustifyMethod = "left" if heading in ("device", "step") else "right"
+        table.add_column(heading, justify=justify, no_wrap=True)
+    if left in _BAR:
+        table.add_column("share", no_wrap=True)
+    for cells, share in zip(rows, shares, strict=True):
+        table.add_row(*map(Text, cells), *([_bar(share, left)] if left in _BAR else []))
     return table
 
 
-def _bar(parts: tuple[float, float, float], whole: float) -> Text:
+def _ms(time_us: float) -> str:
+    """Return milliseconds with as many decimals as mean something beside the rest of the number."""
+    decimals = 3 if time_us < 1e6 else 1 if time_us < 1e9 else 0
+    return f"{time_us / 1000:.{decimals}f}"
+
+
+def _bar(shares: Sequence[float], length: int) -> Text:
+    """Return a bar of just that length; each part ends where the sum of the shares up to it does."""
     bar = Text()
-    for part, sign, style in zip(parts, "█▓░", ("green", "yellow", "dim"), strict=True):
-        bar.append(sign * round(part / whole * _BAR), style=style)
+    begin, total = 0, 0.0
+    for share, (sign, style) in zip(shares, _SIGNS, strict=True):
+        total += share
+        end = round(total * length)
+        bar.append(sign * (end - begin), style=style)
+        begin = end
     return bar
 
 
 def _kernel_table(summary: Summary) -> Table:
-    shown = summary.kernels[:_TOP]
-    title = f"Top kernels ({summary.kernel_count} in all, {summary.kernel_us / 1000:.3f} ms)"
-    table = Table(title=title, title_justify="left")
-    for heading in ("type", "core", "count", "total ms", "share"):
-        table.add_column(heading, justify="left" if heading in ("type", "core") else "right")
-    for kernel in shown:
-        cells = (str(kernel.count), f"{kernel.total_us / 1000:.3f}", f"{kernel.ratio:.1%}")
-        table.add_row(kernel.op_type, kernel.core, *cells)
+    table = Table()
+    table.add_column("type", overflow="fold")
+    table.add_column("core", no_wrap=True)
+    for heading in ("count", "total ms", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for kernel in summary.kernels[:_TOP]:
+        cells = (kernel.op_type, kernel.core, str(kernel.count), _ms(kernel.total_us), f"{kernel.ratio:.1%}")
+        table.add_row(*map(Text, cells))
     return table
 
 
@@ -89,7 +117,7 @@ def _remarks(summary: Summary) -> Iterator[Text]:
             f"{summary.unmapped_count} kernels stand for operators without a rule (a generic vector kernel): {names}",
             style="yellow",
         )
-    elif summary.chip != _UNKNOWN:
+    elif summary.chip != _UNKNOWN and summary.kernel_count:
         yield Text("Every operator that launches a kernel is mapped.")
     for note in summary.notes:
         yield Text(f"note: {note}", style="yellow")
@@ -99,19 +127,27 @@ def _written(summary: Summary, others: Sequence[Path]) -> Iterator[Text]:
     directory = _shown(summary.path)
     size = sum(summary.files.values()) / 2**20
     yield Text(f"Written: {directory} ({len(summary.files)} files, {size:.1f} MB)", overflow="fold")
-    for name in summary.files:
-        if name.startswith("ASCEND_PROFILER_OUTPUT/"):
-            yield Text(f"  {name}", overflow="fold")
+    # The toolkit's own results are listed where there is nothing else: they hold the same, file by file.
+    main = [name for name in summary.files if name.startswith(_OUTPUT)] or list(summary.files)
+    for name in main:
+        yield Text(f"  {name}", overflow="fold")
     for path in others:
         yield Text(f"Written before: {_shown(path)}", overflow="fold")
     yield Text("Next:")
-    yield Text(
-        f"  drynpu analyze {shlex.quote(directory)}   # this summary again, deliverables rebuilt", overflow="fold"
-    )
+    yield Text(f"  drynpu analyze {shlex.quote(directory)}", overflow="fold")
+    yield Text("    shows this again and rebuilds the files from the raw data")
+    trace = _trace(summary)
+    if trace:
+        yield Text(f"  open {trace}", overflow="fold")
+        yield Text("    in https://ui.perfetto.dev, chrome://tracing or MindStudio Insight")
+
+
+def _trace(summary: Summary) -> str:
+    """Return the timeline to open: the framework's, else the toolkit's latest, else nothing."""
     if _TRACE in summary.files:
-        yield Text(
-            f"  open {_TRACE} in https://ui.perfetto.dev, chrome://tracing or MindStudio Insight", overflow="fold"
-        )
+        return _TRACE
+    names = [name for name in summary.files if Path(name).name.startswith("msprof_") and name.endswith(".json")]
+    return max(names, default="")
 
 
 def _shown(path: Path) -> str:

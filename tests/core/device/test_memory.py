@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from drynpu.device import account, block_bytes, pair
 from hypothesis import given
 from hypothesis import strategies as st
+
+from drynpu.device import account, block_bytes, pair
 
 
 def test_blocks_are_rounded_as_measured_on_the_device() -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from drynpu.device import inherit, innermost, nest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from drynpu.device import inherit, innermost, nest
 
 
 @st.composite

@@ -101,7 +101,7 @@ def _nest(events: list[object]) -> list[Call]:
 
 def _lower(call: Call, plan_of: Callable[[Signature], KernelPlan], into: Recording) -> None:
     plan = plan_of(call.signature)
-    if plan.mapped or not call.children:
+    if plan.mapped or not call.children or _computes_itself(call, plan_of):
         into.launches.extend(Launch(call.name, kernel) for kernel in plan.kernels)
         if not plan.mapped:
             into.unmapped.append(call.name)
@@ -109,6 +109,12 @@ def _lower(call: Call, plan_of: Callable[[Signature], KernelPlan], into: Recordi
             return
     for child in call.children:
         _lower(child, plan_of, into)
+
+
+def _computes_itself(call: Call, plan_of: Callable[[Signature], KernelPlan]) -> bool:
+    """Whether a call without a rule made a tensor and called nothing that fills it."""
+    below = [plan_of(inner.signature) for inner in _walk(call.children)]
+    return any(plan.allocates for plan in below) and not any(plan.kernels and plan.mapped for plan in below)
 
 
 @pytest.fixture

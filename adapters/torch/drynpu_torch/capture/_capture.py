@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import numpy as np
@@ -11,7 +12,9 @@ from attrs import define, field, frozen
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
+from drynpu_torch.capture._loaders import LOADER, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
+from drynpu_torch.capture._stacks import shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.rules import signature_from_kineto
 
@@ -46,14 +49,15 @@ class Capture:
     tracer: KinetoTracer
     marks: MarkRecorder = field(factory=MarkRecorder)
     chunk_events: int = _CHUNK_EVENTS
+    _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
     _steps_in_chunk: int = 0
     _events_per_step: float = 0.0
 
     def start(self) -> None:
-        """Start recording."""
-        self._steps_in_chunk = 0
-        self.tracer.start()
+        """Start recording. Raises `CaptureError` if another profiler is active."""
+        self._begin()
+        self._patches.enter_context(loaders_on_host())
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""
@@ -65,13 +69,18 @@ class Capture:
         steps = self._steps_in_chunk
         self._chunks.append(self.tracer.stop())
         self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
-        self.start()
+        self._begin()
         self.marks.pause(begin_ns, time.time_ns())
 
     def stop(self) -> Captured:
         """Stop recording and join the chunks."""
+        self._patches.close()
         self._chunks.append(self.tracer.stop())
         return _join(self.tracer, self._chunks, self.marks)
+
+    def _begin(self) -> None:
+        self._steps_in_chunk = 0
+        self.tracer.start()
 
 
 def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Captured:
@@ -99,7 +108,7 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
         signatures=signatures,
         texts=texts,
         stack=column("stack")[order].astype(np.int32) if tracer.stack else np.full(len(order), -1, np.int32),
-        stacks=tuple(_own_frames_removed(str(value)) for value in tracer.stacks.values) if tracer.stack else (),
+        stacks=shown_stacks(tracer.stacks.values) if tracer.stack else (),
     )
     begin_ns = min(chunks[0].begin_ns, int(start[0]) if len(start) else chunks[0].begin_ns)
     return Captured(
@@ -151,7 +160,7 @@ def _placements(
     )
     scalar = np.array([_only_scalars(tracer.examples.get(i)) for i in range(len(tracer.calls.values))] or [False])
     optimizer = inherit(depth, parent, named(lambda text: text.startswith("Optimizer.step#")))
-    loader = inherit(depth, parent, named(lambda text: text.startswith("enumerate(DataLoader)#")))
+    loader = inherit(depth, parent, named(lambda text: text.startswith(LOADER)))
     pinning = inherit(depth, parent, named("aten::_pin_memory".__eq__))
     on_host = loader | pinning | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
     place[on_host] = _PLACEMENTS.index(Placement.HOST)
@@ -185,11 +194,6 @@ def _signatures(
         signatures.append(signature_from_kineto(name, shapes, dtypes, values, _PLACEMENTS[value % len(_PLACEMENTS)]))
         texts.append((";".join(d or "None" for d in dtypes), ";".join(map(_shape_text, shapes))))
     return number[index].astype(np.int32), tuple(signatures), tuple(texts)
-
-
-def _own_frames_removed(stack: str) -> str:
-    """Drop our patches from a call stack: on a device the caller's frame comes next."""
-    return ";".join(frame for frame in stack.split(";") if "drynpu_torch/" not in frame)
 
 
 def _shape_text(shape: object) -> str:

@@ -14,6 +14,7 @@ from attrs import define, field
 
 from drynpu import OptionError
 from drynpu.chips import Chip, load_chip
+from drynpu.plugins import build_manager
 
 if TYPE_CHECKING:
     from drynpu_torch.device._streams import Stream
@@ -100,7 +101,7 @@ class DeviceState:
         ChipError
             ``DRYNPU_CHIP`` names no known chip.
         """
-        return load_chip(self.chip_name)
+        return load_chip(self.chip_name, extra_files=build_manager().chip_files())
 
     @property
     def current_device(self) -> int:

@@ -9,8 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from drynpu import OutputError
+from drynpu.options import db_not_available
 from drynpu_torch.profiler import _summary
-from drynpu_torch.profiler._messages import never_raises, print_info, print_warning
+from drynpu_torch.profiler._messages import never_raises, print_info, print_warning, show
 
 __all__ = ["analyse", "analyse_result"]
 
@@ -35,7 +36,7 @@ def analyse_result(path: Path, *, simplify: bool, announce: bool = True) -> None
     profile = load_profile(path)
     if profile.prof_path is not None:
         export_msprof(profile)
-    print_info(f"CANN profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - begun)}")
+        print_info(f"CANN profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - begun)}")
     export_torch(profile)
     if simplify and profile.prof_path is not None:
         for name in _SIMPLIFIED:
@@ -54,7 +55,7 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     """
     from drynpu.tables import find_profiles
 
-    root = Path(profiler_path).expanduser()
+    root = Path(os.path.realpath(Path(profiler_path).expanduser()))
     if not root.exists():
         raise OutputError(f"The path does not exist: {profiler_path}")
     limit = os.cpu_count() or 1
@@ -66,6 +67,6 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     if kinds is not None and not (isinstance(kinds, list) and all(kind in ("text", "db") for kind in kinds)):
         print_warning(f"Invalid parameter export_type: {export_type}, reset it to None.")
     elif kinds and "db" in kinds:
-        print_warning("db export is not available yet; text is written")
+        show([db_not_available("export_type")])
     for path in find_profiles(root):
         analyse_result(path, simplify=False, announce=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 from drynpu import DrynpuError
 from drynpu.chips import load_chip
-from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity
+from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity, db_not_available
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
 from drynpu.plugins import build_manager
 from drynpu.session import counter_problem
@@ -44,7 +44,7 @@ class _ExperimentalConfig:
     ) -> None:
         given = {name: value for name, value in locals().items() if name != "self"}
         values, notices = normalise_config(**given)
-        show((*notices, *_without_counters(values)))
+        show((*notices, *_without_counters(values), *_without_files(values)))
         self.given = given
         self.values = values
         for name, value in values.dump().items():
@@ -89,3 +89,31 @@ def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
     instead = "those of PipeUtilization instead" if usual else "no counter columns"
     message = f"{problem} This recording will have {instead}."
     return (Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED),)
+
+
+def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
+    """Say at once which files will be missing, instead of leaving the user to look for them."""
+    notices = []
+    if ExportType.Db in values.export_type:
+        notices.append(db_not_available("export_type"))
+    given = ((name, getattr(values, name)) for name in _NOT_RECORDED)
+    # Not by truth: a threshold of 0 asks for every garbage collection.
+    asked = [name for name, value in given if value is not None and value is not False and value != []]
+    if asked:
+        message = f"drynpu does not record these yet, their files will be missing: {', '.join(asked)}"
+        notices.append(Notice(Severity.WARNING, asked[0], message, NoticeCode.UNSUPPORTED))
+    return tuple(notices)
+
+
+_NOT_RECORDED = (
+    "l2_cache",
+    "msprof_tx",
+    "mstx",
+    "record_op_args",
+    "op_attr",
+    "gc_detect_threshold",
+    "host_sys",
+    "sys_io",
+    "sys_interconnection",
+)
+"""Options of :class:`ConfigValues` that the vendor's profiler carries out and this one does not."""

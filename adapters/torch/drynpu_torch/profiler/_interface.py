@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from drynpu import ChipError
+from drynpu.chips import load_chip
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.options.experimental_config import Flags, InterfaceValues, build_parsed, normalise_interface
+from drynpu.plugins import build_manager
 from drynpu_torch.profiler._analyse import analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._messages import print_info, print_warning, show
-from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id
+from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ProfilerActivity, supported_activities
 
 __all__ = ["ProfInterface"]
 
+_DEFAULT_PLATFORM = "5"
 _NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
 
 
@@ -27,7 +32,7 @@ class ProfInterface:
     Recording, metadata and analysis of one profiler object.
 
     ``schedule`` is what profiler_info.json shows: the six numbers, ``{}`` without a schedule, ``None`` for
-    ``_KinetoProfile``.
+    ``_KinetoProfile``. ``enabled`` is False where another collector has the process: then nothing is to be recorded.
     """
 
     def __init__(
@@ -49,14 +54,14 @@ class ProfInterface:
             **flags,
         )
         show(notices)
+        self.enabled = not _collected_elsewhere()
         self.config: _ExperimentalConfig = experimental_config if values.config_accepted else _ExperimentalConfig()
         if self.config.with_gc and ProfilerActivity.CPU not in values.activities:
             print_warning("GC detect will not take effect while ProfilerActivity.CPU is not set.")
-        if custom_trace_id_callback is not None and not callable(custom_trace_id_callback):
-            print_warning("Parameter custom_trace_id_callback is not callable, reset it to default.")
-            custom_trace_id_callback = None
+        if values.with_modules:
+            print_warning("drynpu does not record the hierarchy of modules yet; with_modules has no effect.")
         self.metadata = Metadata()
-        self.trace_id_callback: Callable[[], object] | None = custom_trace_id_callback
+        self.trace_id_callback = usable_callback(custom_trace_id_callback)
         self.trace_id = ""
         self.raw_only = False
         self._values = values
@@ -86,7 +91,9 @@ class ProfInterface:
         self._result.warm_up()
 
     def start_trace(self) -> None:
-        """Start recording."""
+        """Start recording; in a new directory if the current one is finished, as after RECORD and WARMUP."""
+        if self._result.finished:
+            self.init_trace()
         self._result.start()
 
     def step_trace(self) -> None:
@@ -120,7 +127,7 @@ class ProfInterface:
         return build_parsed(
             self.config.values,
             given=self.config.given,
-            chip=Settings.from_environ(os.environ).chip,
+            chip=_platform_version(),
             activities=[_NEUTRAL_ACTIVITY[a] for a in ProfilerActivity if a in values.activities],
             flags=Flags(**{name: getattr(values, name) for name in _FLAGS}),
         ).request
@@ -141,4 +148,30 @@ class ProfInterface:
         }
 
 
+@functools.cache
+def _collected_elsewhere() -> bool:
+    """Tell whether the environment gives this process to another collector, and say so once."""
+    for name, message in _OTHER_COLLECTORS.items():
+        if os.environ.get(name):
+            print_warning(message)
+            return True
+    return False
+
+
+_OTHER_COLLECTORS = {
+    "PROFILER_SAMPLECONFIG": "If performance data is collected using the 'msprof' tool. torch_npu profiler api is not "
+    "effective.",
+    "PROFILING_MODE": "Environment variable 'PROFILING_MODE' is set. torch_npu profiler api is not effective. Please "
+    "execute 'unset PROFILING_MODE'.",
+}
+"""Variables that switch the profiler off when they are not empty (torch_npu_profiler.md 1.5)."""
 _FLAGS = tuple(name for name in InterfaceValues.__annotations__ if name not in ("activities", "config_accepted"))
+
+
+def _platform_version() -> str:
+    """Return the chip's number, which says what it can count; an unknown chip is told when a recording begins."""
+    chip = Settings.from_environ(os.environ).chip
+    try:
+        return load_chip(chip, extra_files=build_manager().chip_files()).platform_version
+    except ChipError:
+        return _DEFAULT_PLATFORM

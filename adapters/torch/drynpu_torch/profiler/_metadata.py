@@ -12,7 +12,7 @@ from attrs import define, field
 
 from drynpu_torch.profiler._messages import print_warning
 
-__all__ = ["Metadata", "environment_variables", "trace_id"]
+__all__ = ["Metadata", "environment_variables", "trace_id", "usable_callback"]
 
 _MAX_LENGTH = 4096
 _MAX_BYTES = 50 * 1024
@@ -73,6 +73,14 @@ class Metadata:
 def environment_variables() -> dict[str, str]:
     """Return the variables that the vendor notes down; unset ones are empty."""
     return {name: os.environ.get(name, "") for name in _ENVIRONMENT}
+
+
+def usable_callback(callback: object) -> Callable[[], object] | None:
+    """Return *callback* if it can be called; anything else but None is reported."""
+    if callback is None or callable(callback):
+        return callback
+    print_warning("Parameter custom_trace_id_callback is not callable, reset it to default.")
+    return None
 
 
 def trace_id(callback: Callable[[], object] | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
+import tempfile
 import warnings
 from datetime import datetime
 from itertools import count
@@ -75,17 +76,30 @@ def check_path(path: str) -> None:
         If the path is a file.
     """
     if len(path) > _MAX_PATH or any(len(part) > _MAX_COMPONENT for part in Path(path).parts):
-        warnings.warn("Length of input path exceeds the limit.", stacklevel=3)
+        _warn("Length of input path exceeds the limit.")
     if Path(path).is_symlink():
-        warnings.warn(f"Invalid input path is a symbolic link: {path}", stacklevel=3)
+        _warn(f"Invalid input path is a symbolic link: {path}")
     if not _PATH_CHARACTERS.fullmatch(path):
-        warnings.warn(f"Invalid input path: {path}", stacklevel=3)
+        _warn(f"Invalid input path: {path}")
     if Path(path).is_file():
         raise OutputError(f"Invalid input path is a file path: {path}")
-    nearest = Path(path)
+    nearest = Path(path).absolute()
     while not nearest.exists():
         nearest = nearest.parent
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        warnings.warn(f"The path permission check failed: {path}", stacklevel=3)
-    elif not nearest.is_dir():
-        warnings.warn(f"The path permission check failed: {path} ({nearest} is a file)", stacklevel=3)
+    reason = _not_writable(nearest)
+    if reason:
+        _warn(f"The path permission check failed: {path} ({nearest}: {reason})")
+
+
+def _not_writable(directory: Path) -> str:
+    """Return why nothing can be created in *directory*, empty if something can: rights alone do not tell."""
+    try:
+        Path(tempfile.mkdtemp(prefix=".drynpu_", dir=directory)).rmdir()
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def _warn(message: str) -> None:
+    # The line to show is the script's, which called tensorboard_trace_handler through its wrapper.
+    warnings.warn(message, stacklevel=6)

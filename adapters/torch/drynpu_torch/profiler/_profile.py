@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import math
+import os
 import shutil
 import warnings
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,10 @@ from drynpu.options.experimental_config import normalise_handler, normalise_prof
 from drynpu.session import Duty, Irregularity, transition
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import never_raises, print_warning, show
+from drynpu_torch.profiler._metadata import usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._schedule import schedule as schedule_class
+from drynpu_torch.profiler._summary import summarise_at_exit
 from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
 
 __all__ = ["_KinetoProfile", "profile", "tensorboard_trace_handler"]
@@ -33,6 +38,8 @@ _MESSAGES = {
     Irregularity.STOPPED_IN_SAVE: "Stop profiler while current state is RECORD_AND_SAVE, perhaps the scheduling "
     "cycle has not yet completed.",
 }
+_STARTED = "Profiler is already started, start takes no effect!"
+_NOT_STARTED = "Profiler is not started, stop takes no effect!"
 _LOOK_AHEAD = 10_000
 """Steps over which a schedule given as a function is tried before training begins."""
 
@@ -67,6 +74,12 @@ class _KinetoProfile:
             custom_trace_id_callback=custom_trace_id_callback,
             schedule=self._describe_schedule,
         )
+        self._started_by = 0
+        self._stop_at_exit()
+
+    def __del__(self) -> None:
+        if getattr(self, "_started_by", 0) == os.getpid():
+            self.stop()
 
     @property
     def metadata(self) -> dict[str, object]:
@@ -76,6 +89,12 @@ class _KinetoProfile:
     @never_raises
     def start(self) -> None:
         """Start recording."""
+        if self._started_by:
+            print_warning(_STARTED)
+            return
+        self._started_by = os.getpid()
+        if not self.prof_if.enabled:
+            return
         self.prof_if.raw_only = True
         self.prof_if.init_trace()
         self.prof_if.start_trace()
@@ -83,6 +102,12 @@ class _KinetoProfile:
     @never_raises
     def stop(self) -> None:
         """Stop recording and write the raw data."""
+        if not self._started_by:
+            print_warning(_NOT_STARTED)
+            return
+        self._started_by = 0
+        if not self.prof_if.enabled:
+            return
         self.prof_if.stop_trace()
         self.prof_if.finalize_trace()
 
@@ -112,6 +137,23 @@ class _KinetoProfile:
     def _describe_schedule(self) -> dict[str, int] | None:
         return None
 
+    def _stop_at_exit(self) -> None:
+        """
+        See to it that a recording which nobody stops is stopped when the process ends, and no later.
+
+        ``__del__`` of a global comes when the interpreter is being torn down, too late to write anything. What is
+        registered first runs last, so the summary shows this recording too. Forked children leave it alone.
+        """
+        summarise_at_exit()
+        reference = weakref.ref(self)
+
+        def stop() -> None:
+            living = reference()
+            if living is not None:
+                living.__del__()
+
+        atexit.register(stop)
+
 
 class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     """
@@ -136,7 +178,6 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         custom_trace_id_callback: Any = None,
         use_cuda: Any = None,
     ) -> None:
-        self.stopped = True  # until start(): an object that fails here has nothing to stop
         self._own_schedule = schedule
         arguments: dict[str, Any] = {
             "activities": activities,
@@ -160,7 +201,6 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self.step_num = 0
         self.current_action = self.schedule(self.step_num)
         self.stopped = False
-        self._started = False
         self._marker: Any = None
         self._recorded = False
         self._idle_until = self._next_active_step()
@@ -174,14 +214,13 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def __del__(self) -> None:
-        if not getattr(self, "stopped", True) and self._started:
-            self.stop()
-
     @never_raises
     def start(self) -> None:
-        """Begin with the action of step 0."""
-        self.stopped, self._started = False, True
+        """Begin with the action of the current step, 0 in a new object."""
+        if self._started_by:
+            print_warning(_STARTED)
+            return
+        self.stopped, self._started_by = False, os.getpid()
         if self.on_trace_ready is None:
             self.prof_if.raw_only = True
         self._transit(Action.NONE, NEUTRAL_ACTIONS[self.current_action])
@@ -190,19 +229,19 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     @never_raises
     def stop(self) -> None:
         """End the recording, whatever the schedule had in mind; what was recorded is kept."""
-        if not self._started:
-            print_warning("Profiler is not started, stop takes no effect!")
+        if not self._started_by:
+            print_warning(_NOT_STARTED)
             return
+        self.stopped, self._started_by = True, 0
         self._close_step()
         self._transit(NEUTRAL_ACTIONS[self.current_action], None)
-        self.stopped, self._started = True, False
-        if not self._recorded:
+        if self.prof_if.enabled and not self._recorded:
             self._say_nothing_recorded()
 
     @never_raises
     def step(self) -> None:
         """Begin the next step."""
-        if self.stopped or not self._started:
+        if not self._started_by:
             print_warning("Profiler is stopped, step takes no effect!")
             return
         if self._marker is not None:
@@ -220,7 +259,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     @never_raises
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
         """Set what names later recordings."""
-        self.prof_if.trace_id_callback = callback
+        self.prof_if.trace_id_callback = usable_callback(callback)
 
     @never_raises
     def get_trace_id(self) -> str:
@@ -245,6 +284,8 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             marker.__exit__(None, None, None)
 
     def _transit(self, previous: Action, following: Action | None) -> None:
+        if not self.prof_if.enabled:
+            return
         plan = transition(previous, following)
         if plan.irregularity is not None:
             print_warning(_MESSAGES[plan.irregularity])
@@ -295,22 +336,15 @@ def _check_function(schedule: Callable[[int], ProfilerAction]) -> None:
     )
 
 
+@never_raises
 def tensorboard_trace_handler(
-    dir_name: str | None = None,
-    worker_name: str | None = None,
-    analyse_flag: bool = True,
-    async_mode: bool = False,
-) -> Callable[[profile], None] | None:
+    dir_name: Any = None, worker_name: Any = None, analyse_flag: Any = True, async_mode: Any = False
+) -> Callable[[profile], None]:
     """
     Return a handler that writes deliverables; sets directory and worker of the process right away.
 
     Parameters, messages and that side effect are those of torch_npu_profiler.md 1.7.
     """
-    return _make_handler(dir_name, worker_name, analyse_flag, async_mode)
-
-
-@never_raises
-def _make_handler(dir_name: Any, worker_name: Any, analyse_flag: Any, async_mode: Any) -> Callable[[profile], None]:
     values, notices = normalise_handler(dir_name, worker_name, analyse_flag, async_mode)
     show(notices)
     PROCESS.configure(values.dir_name, values.worker_name)

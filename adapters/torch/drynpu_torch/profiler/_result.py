@@ -12,10 +12,10 @@ from pathlib import Path
 import torch
 from attrs import define, field
 
-from drynpu import OutputError, __version__
+from drynpu import CaptureError, OutputError, __version__
 from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
-from drynpu.kernels import KernelPlan, Signature, build_rule_book
+from drynpu.kernels import build_rule_book
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
@@ -23,13 +23,11 @@ from drynpu.session import Outcome, Recording, Target, write_document, write_rec
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 from drynpu_torch.profiler._process import PROCESS
-from drynpu_torch.rules import is_transparent
+from drynpu_torch.rules import FALLBACKS
 
 __all__ = ["Result", "rank_id"]
 
 _PREFIX = "torch"
-NOTHING = KernelPlan(claims=False)
-"""Nodes of the backward graph and annotations: what they called speaks."""
 
 
 def rank_id() -> str | int | None:
@@ -85,21 +83,41 @@ class Result:
         self.path, self.outcome = path, None
 
     def start(self) -> None:
-        """Start recording. Raises `CaptureError` if another profiler is active."""
+        """
+        Start recording.
+
+        Raises
+        ------
+        CaptureError
+            If another profiler is active; the result directory is removed again.
+        """
         switches = self.request.switches
-        if self._chip is None:
+        if self._chip is None or self.path is None:
             return
         self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
         self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
         capture = Capture(tracer=KinetoTracer(memory=switches.profile_memory, stack=switches.with_stack))
-        capture.start()
+        try:
+            capture.start()
+        except CaptureError:
+            self.delete()
+            raise
         self._capture = capture
-        device.state().recorder = capture.marks
+        state = device.state()
+        state.recorder = capture.marks
+        stream = state.stream_of(state.current_device)
+        if stream is not None:  # selected before, when nobody recorded it
+            capture.marks.on_stream(stream.stream_id)
 
     @property
     def recording(self) -> bool:
         """Whether operators are being recorded right now."""
         return self._capture is not None
+
+    @property
+    def finished(self) -> bool:
+        """Whether a recording has been written here."""
+        return self.outcome is not None
 
     def warm_up(self) -> None:
         """Start and stop the tracer once: its first start loads libraries."""
@@ -174,11 +192,7 @@ class Result:
             host_data=Activity.HOST in self.request.activities,
             device_data=Activity.DEVICE in self.request.activities,
         )
-        rules = build_rule_book(build_manager().kernel_rules("torch"))
-
-        def plan(signature: Signature) -> KernelPlan:
-            return NOTHING if is_transparent(signature.name) else rules.plan(signature)
-
+        rules = build_rule_book(build_manager().kernel_rules("torch"), fallbacks=FALLBACKS)
         return write_recording(
             recording,
             target,
@@ -187,7 +201,7 @@ class Result:
             clock=Clock(self.settings.clock.value),
             seed=self.settings.seed,
             anchors=anchors,
-            plan=plan,
+            plan=rules.plan,
         )
 
 

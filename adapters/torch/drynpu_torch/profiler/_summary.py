@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import os
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from drynpu import DrynpuError
 from drynpu.options import Settings
 from drynpu_torch.profiler._messages import print_error
 
-__all__ = ["announce"]
+__all__ = ["announce", "summarise_at_exit"]
 
 _FINISHED: list[Path] = []
 """Result directories of this process in order; shown once, when it ends."""
@@ -18,14 +19,20 @@ _FINISHED: list[Path] = []
 
 def announce(path: Path) -> None:
     """Remember a result directory for the summary at the end of the process."""
-    if not _FINISHED:
-        atexit.register(_show)
     _FINISHED.append(path)
 
 
+@functools.cache
+def summarise_at_exit() -> None:
+    """Have the summary shown when the process ends; later calls change nothing."""
+    atexit.register(_show)
+
+
 def _show() -> None:
+    if not _FINISHED or os.environ.get("RANK", "0") != "0":
+        return
     try:
-        if Settings.from_environ(os.environ).quiet or os.environ.get("RANK", "0") != "0":
+        if Settings.from_environ(os.environ).quiet:
             return
         from drynpu.tables import load_profile
         from drynpu.views import print_summary

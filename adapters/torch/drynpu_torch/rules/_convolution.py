@@ -109,6 +109,8 @@ def _geometry(
 ) -> _Geometry | None:
     if x is None or weight is None or y_shape is None or not 3 <= len(x.shape) <= 5:
         return None
+    if not len(x.shape) == len(weight.shape) == len(y_shape):
+        return None
     return _Geometry(
         x=tensor(_with_height(x.shape), x.dtype),
         weight=tensor(_with_height(weight.shape), weight.dtype),
@@ -126,7 +128,7 @@ def _forward_geometry(
     at_stride, at_padding, at_dilation, at_transposed, at_extra, at_groups = order
     x, weight, bias = signature.tensor(0), signature.tensor(1), signature.tensor(2)
     stride, padding, dilation = (integers(signature, at) for at in (at_stride, at_padding, at_dilation))
-    if x is None or weight is None or len(x.shape) != len(weight.shape):
+    if x is None or weight is None or len(x.shape) != len(weight.shape) or len(x.shape) < 3:
         return None
     if not (stride and padding and dilation) or min(stride) < 1:
         return None

@@ -17,19 +17,26 @@ view_as_complex view_as_real
 """
 _METADATA: Final = """
 _assert_tensor_metadata _debug_has_internal_overlap _fused_sdp_choice _has_compatible_shallow_copy_type
-_has_same_storage_numel _is_zerotensor _nested_tensor_size _version can_cast cudnn_is_acceptable dim empty
-empty_like empty_permuted empty_quantized empty_strided get_device is_complex is_floating_point is_inference is_neg
-is_pinned is_same_size is_signed lift lift_fresh new_empty new_empty_strided numel output_nr promote_types
-record_stream requires_grad_ resize_ resize_as_ result_type retain_grad set_ set_data size stride storage_offset
-sym_numel sym_size sym_stride sym_storage_offset
+_has_same_storage_numel _is_zerotensor _nested_tensor_size _version can_cast cudnn_is_acceptable dim get_device
+is_complex is_floating_point is_inference is_neg is_pinned is_same_size is_signed lift lift_fresh numel output_nr
+promote_types record_stream requires_grad_ result_type retain_grad set_ set_data size stride storage_offset sym_numel
+sym_size sym_stride sym_storage_offset
+"""
+_ALLOCATIONS: Final = """
+empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided resize_ resize_as_
 """
 _COMPOSITES: Final = """
 _pin_memory alpha_dropout atleast_1d atleast_2d atleast_3d broadcast_tensors contiguous dropout_ feature_dropout
 flatten index_put index_put_ meshgrid pin_memory positive ravel reshape reshape_as to type_as
 """
 
-NO_KERNEL: Final = frozenset(f"aten::{name}" for name in (_VIEWS + _METADATA).split()) | {"detach", "detach_"}
+NO_KERNEL: Final = frozenset(
+    {f"aten::{name}" for name in (_VIEWS + _METADATA + _ALLOCATIONS).split()} | {"detach", "detach_"}
+)
 """Launch nothing on a device, nor does anything that they call."""
+
+ALLOCATIONS: Final = frozenset(f"aten::{name}" for name in _ALLOCATIONS.split())
+"""Those of them that make room for somebody else's result."""
 
 MAYBE_NOTHING: Final = frozenset(f"aten::{name}" for name in _COMPOSITES.split())
 """Composites that may be leaves because there was nothing to do; otherwise their children speak."""
@@ -55,14 +62,14 @@ def is_transparent(name: str) -> bool:
     """
     if name.startswith(_PREFIXES):
         return True
-    stem = name.rstrip("0123456789")
-    return stem != name and stem.endswith("Backward") and "::" not in stem
+    # PyTorch numbers its nodes; that of a user's own autograd.Function has no number.
+    node = name.rstrip("0123456789")
+    return node.endswith("Backward") and node != "Backward" and "::" not in node
 
 
 def no_kernel(signature: Signature) -> KernelPlan:
-    """Rule of views and metadata operators."""
-    del signature
-    return KernelPlan(claims=True)
+    """Rule of views, metadata operators and allocations."""
+    return KernelPlan(claims=True, allocates=signature.name in ALLOCATIONS)
 
 
 def wrapper_rule(signature: Signature) -> KernelPlan | None:

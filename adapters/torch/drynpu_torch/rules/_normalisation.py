@@ -60,7 +60,7 @@ def _layer_norm_backward(signature: Signature) -> KernelPlan | None:
     shape = integers(signature, 2)
     if dy is None or x is None or mean is None or rstd is None or shape is None:
         return None
-    parameters = [tensor(shape, "FLOAT"), tensor(shape, "FLOAT")] if weight is not None else []
+    parameters = [like(weight, dtype="FLOAT")] * 2 if weight is not None else []
     inputs = [dy, x, rstd, mean] + ([weight] if weight is not None else [])
     api = "aclnnLayerNormBackward"
     spec = kernel(api, "LayerNormGradV3", "LayerNormGradV3", inputs, [x, *parameters], cost=_GRADIENT_OPS)

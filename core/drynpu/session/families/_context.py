@@ -11,12 +11,13 @@ from attrs import field, frozen
 from drynpu.chips import Chip
 from drynpu.options import ProfilingRequest
 from drynpu.raw import ClockAnchors
-from drynpu.session._host_records import HostThreads
+from drynpu.session._host_side import HostSide
 from drynpu.session._simulate import Simulation
+from drynpu.session._target import Target
 from drynpu.session._texts import TextIds, TypeIds
 
 if TYPE_CHECKING:
-    from drynpu.session._recording import Recording, Target
+    from drynpu.session._recording import Recording
 
 __all__ = ["FamilyRecords", "RecordContext"]
 
@@ -33,15 +34,28 @@ class RecordContext:
     target: Target
     chip: Chip
     anchors: ClockAnchors
-    threads: HostThreads
-    texts: TextIds
-    types: TypeIds
+    host: HostSide
     seed: int
 
     @property
     def to_raw_ns(self) -> int:
         """Add this to Unix ns to get raw host time."""
-        return -self.anchors.offset_ns
+        return self.host.to_raw_ns
+
+    @property
+    def launching(self) -> int:
+        """Id of the thread that launches kernels."""
+        return self.host.launching
+
+    @property
+    def texts(self) -> TextIds:
+        """Texts that records refer to, of all builders."""
+        return self.host.texts
+
+    @property
+    def types(self) -> TypeIds:
+        """Names of API calls and tasks, of all builders."""
+        return self.host.types
 
 
 @frozen(eq=False, kw_only=True)

@@ -27,7 +27,7 @@ def load_time_ns(context: RecordContext) -> I64:
 
 def _new(context: RecordContext, name: str, time_ns: I64) -> Records:
     rows = family(name).new(len(time_ns))
-    rows["thread_id"] = context.threads.launching
+    rows["thread_id"] = context.launching
     rows["timestamp"] = time_ns + context.to_raw_ns
     return rows
 

@@ -10,8 +10,8 @@ from attrs import frozen
 
 from drynpu.device.samplers.iterations import KeyPoints, within
 from drynpu.raw import family
+from drynpu.session._host_order import DEFAULT_STREAM
 from drynpu.session._rows import join_records
-from drynpu.session._simulate import DEFAULT_STREAM
 from drynpu.session.families._context import RecordContext
 
 __all__ = ["Interval", "get_nexts", "interval_records", "point_records", "reduces"]

@@ -163,7 +163,7 @@ def _operator_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
 
 def _api_rows(level: Level, kind: npt.ArrayLike, context: RecordContext, begin: I64, end: I64) -> Records:
     rows = family("api_event").new(len(begin))
-    rows["level"], rows["type"], rows["thread_id"] = int(level), kind, context.threads.launching
+    rows["level"], rows["type"], rows["thread_id"] = int(level), kind, context.launching
     rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
     return rows
 
@@ -191,7 +191,7 @@ def _apis(context: RecordContext, tasks: _Tasks, operators: npt.NDArray[np.uint6
 
 def _records(name: str, context: RecordContext, time_ns: I64) -> Records:
     rows = family(name).new(len(time_ns))
-    rows["thread_id"], rows["timestamp"] = context.threads.launching, time_ns + context.to_raw_ns
+    rows["thread_id"], rows["timestamp"] = context.launching, time_ns + context.to_raw_ns
     return rows
 
 

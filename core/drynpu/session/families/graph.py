@@ -14,9 +14,9 @@ from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import Level, family
+from drynpu.session._host_order import DEFAULT_STREAM
 from drynpu.session._inputs import GraphRun, Iteration
 from drynpu.session._rows import join_records
-from drynpu.session._simulate import DEFAULT_STREAM
 from drynpu.session.families._context import FamilyRecords, RecordContext
 from drynpu.session.families._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
 from drynpu.session.families._key_points import Interval, get_nexts, interval_records, point_records, reduces
@@ -101,7 +101,7 @@ def _place(context: RecordContext) -> _Iterations:
 def _model_calls(context: RecordContext, name: str, begin: I64, end: I64, model_id: npt.ArrayLike) -> Records:
     rows = family("api_event").new(len(begin))
     rows["level"], rows["type"] = int(Level.MODEL), context.types.api(Level.MODEL, name)
-    rows["thread_id"], rows["item_id"] = context.threads.launching, model_id
+    rows["thread_id"], rows["item_id"] = context.launching, model_id
     rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
     return rows
 

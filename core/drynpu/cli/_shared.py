@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""What several verbs share: ``--json``, and how to print."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import click
 import orjson
+from rich.console import Console
 
-__all__ = ["as_json", "echo_json"]
+__all__ = ["as_json", "console", "echo_json"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -21,3 +22,8 @@ def as_json(function: F) -> F:
 def echo_json(document: object) -> None:
     """Print a document as indented JSON."""
     click.echo(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=str).decode())
+
+
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints text as it is: ``drynpu[torch]`` and ``[Errno 2]`` are no markup."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)

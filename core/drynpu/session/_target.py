@@ -1,0 +1,28 @@
+"""Where a recording goes and who made it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import frozen
+
+__all__ = ["Target"]
+
+
+@frozen(kw_only=True)
+class Target:
+    """
+    Where a recording goes and who made it.
+
+    ``framework`` is the prefix of the files in ``FRAMEWORK``; ``prof_number`` counts the PROF directories of this
+    process from 0. ``host_data`` and ``device_data`` say which of ``FRAMEWORK`` and ``PROF_*`` are written.
+    """
+
+    directory: Path
+    framework: str
+    pid: int
+    device_id: int = 0
+    rank_id: int = -1
+    prof_number: int = 0
+    host_data: bool = True
+    device_data: bool = True

@@ -1,0 +1,194 @@
+"""
+Check docs/coverage-torch.yaml against the code, and write the table docs/coverage-torch.md from it.
+
+``python docs/generate_coverage.py`` writes, ``--check`` only compares; both end with status 1 and one line per problem
+where the list says something about a name that the code does not bear out. ``--list FILE`` takes another list.
+"""
+# ruff: noqa: INP001
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import inspect
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import yaml
+from attrs import field, frozen
+
+DOCS = Path(__file__).resolve().parent
+LIST, TABLE = DOCS / "coverage-torch.yaml", DOCS / "coverage-torch.md"
+SOURCES = ("core/drynpu", "adapters/torch")
+
+SHOWN = {"done": "done", "accepted": "later", "later": "later", "not": "by design not"}
+THERE = ("done", "accepted")
+NO_EFFECT = "taken and checked, has no effect yet"
+
+
+@frozen(kw_only=True)
+class Name:
+    """One name of a section; ``value`` is what it has to be, ``None`` for anything."""
+
+    name: str
+    status: str
+    note: str = ""
+    value: object = None
+
+
+@frozen(kw_only=True)
+class Section:
+    """Names that are found in one place."""
+
+    title: str
+    kind: str
+    """``owner``, ``parameters_of``, ``instance_of`` or ``environment``."""
+    where: str
+    names: tuple[Name, ...]
+    arguments: Mapping[str, object] = field(factory=dict)
+
+
+def read(path: Path) -> list[Section]:
+    """Return the sections of a list. Raises ``SystemExit`` for a status or a place that does not exist."""
+    sections = []
+    for entry in yaml.safe_load(path.read_text(encoding="utf-8")):
+        kind = next((key for key in ("owner", "parameters_of", "instance_of", "environment") if key in entry), "")
+        names = tuple(
+            Name(name=name, **({"status": told} if isinstance(told, str) else told))
+            for name, told in entry["names"].items()
+        )
+        bad = [name for name in names if name.status not in SHOWN]
+        if bad or not kind:
+            raise SystemExit(f"{path}: {entry['title']}: {bad or 'no place is given'}; statuses: {', '.join(SHOWN)}")
+        arguments = entry.get("arguments", {})
+        sections.append(
+            Section(title=entry["title"], kind=kind, where=str(entry[kind]), names=names, arguments=arguments)
+        )
+    return sections
+
+
+def resolve(dotted: str) -> object:
+    """Return the object behind a dotted path, importing modules on the way; ``LookupError`` where it ends."""
+    parts = dotted.split(".")
+    found: object = importlib.import_module(parts[0])
+    for number, part in enumerate(parts[1:], start=2):
+        if not hasattr(found, part):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(".".join(parts[:number]))
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            raise LookupError(dotted) from error
+    return found
+
+
+def finder(section: Section) -> Callable[[str], object]:
+    """Return a function that gives the object of a name, or raises ``LookupError`` where it is not there."""
+    if section.kind == "environment":
+        read_by_code = set(_strings())
+        return lambda name: _member(read_by_code, name)
+    try:
+        place = resolve(section.where)
+    except LookupError:
+        return _nowhere
+    if section.kind == "parameters_of":
+        parameters = inspect.signature(place).parameters  # type: ignore[arg-type]
+        return lambda name: _member(parameters, name)
+    if section.kind == "instance_of":
+        with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing):  # noqa: PTH123 - a device
+            place = place(**section.arguments)  # type: ignore[operator]
+    return lambda name: _attribute(place, name)
+
+
+def _nowhere(name: str) -> object:
+    raise LookupError(name)
+
+
+def _member(among: Sequence[str] | Mapping[str, object] | set[str], name: str) -> object:
+    if name not in among:
+        raise LookupError(name)
+    return name
+
+
+def _attribute(place: object, name: str) -> object:
+    try:
+        return getattr(place, name)
+    except AttributeError as error:
+        raise LookupError(name) from error
+
+
+def _strings() -> Iterator[str]:
+    """Yield every upper-case string literal of the sources: that is how environment variables are spelt there."""
+    for source in SOURCES:
+        for file in sorted((DOCS.parent / source).rglob("*.py")):
+            yield from re.findall(r'"([A-Z][A-Z0-9_]+)"', file.read_text(encoding="utf-8"))
+
+
+def problems(sections: Sequence[Section]) -> Iterator[str]:
+    """Yield one line per name that the code contradicts."""
+    for section in sections:
+        find = finder(section)
+        for name in section.names:
+            try:
+                found = find(name.name)
+            except LookupError:
+                if name.status in THERE:
+                    yield f"{section.title}: {name.name} is marked {name.status}, but it is not there"
+                continue
+            if name.status not in THERE:
+                yield f"{section.title}: {name.name} is marked {name.status}, but it is there: mark it done or accepted"
+            elif name.value is not None and found != name.value:
+                yield f"{section.title}: {name.name} is {found!r} instead of {name.value!r}"
+
+
+def render(sections: Sequence[Section]) -> str:
+    """Return the page."""
+    count = Counter(SHOWN[name.status] for section in sections for name in section.names)
+    total = ", ".join(f"{count[status]} {status}" for status in dict.fromkeys(SHOWN.values()))
+    lines = [
+        "# Coverage of torch_npu.profiler",
+        "",
+        "<!-- Written by docs/generate_coverage.py from docs/coverage-torch.yaml; do not edit. -->",
+        "",
+        "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",
+        "does. *later*: not there yet, or taken without effect (so the note). *by design not*: the note says why.",
+        "A test holds that every name that is said to be there is there, and that no other is.",
+        "",
+        f"{sum(count.values())} names: {total}.",
+    ]
+    for section in sections:
+        lines += ["", f"## {_heading(section)}", "", "| name | status | note |", "| --- | --- | --- |"]
+        for name in section.names:
+            note = name.note or (NO_EFFECT if name.status == "accepted" else "")
+            lines.append(f"| `{name.name}` | {SHOWN[name.status]} | {note} |")
+    return "\n".join(lines) + "\n"
+
+
+def _heading(section: Section) -> str:
+    return f"Parameters of {section.title}" if section.kind == "parameters_of" else section.title
+
+
+def main() -> None:
+    """Check, and write or compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where the page is not up to date")
+    parser.add_argument("--list", type=Path, default=LIST, dest="names", help="the list to read")
+    parser.add_argument("--table", type=Path, default=TABLE, help="the page to write or to compare with")
+    arguments = parser.parse_args()
+    sections = read(arguments.names)
+    found = list(problems(sections))
+    page = render(sections)
+    if not arguments.check and not found:
+        arguments.table.write_text(page, encoding="utf-8")
+    elif arguments.check and (not arguments.table.is_file() or arguments.table.read_text(encoding="utf-8") != page):
+        found.append(f"{arguments.table.name} is not up to date; run python docs/generate_coverage.py")
+    if found:
+        raise SystemExit("\n".join(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,148 @@
+"""The group of verbs: help, errors, plugins."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drynpu import __version__
+
+VERBS = ("run", "analyze", "check", "chips", "doctor", "completion")
+
+
+def test_help_lists_every_verb_and_cuts_no_line(drynpu: Callable[..., Any]) -> None:
+    ended = drynpu("--help")
+    assert ended.code == 0
+    assert all(f"\n  {verb} " in ended.out for verb in VERBS)
+    assert "..." not in ended.out.split("Commands:")[1]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_every_verb_has_help(drynpu: Callable[..., Any], verb: str, flag: str) -> None:
+    ended = drynpu(verb, flag)
+    assert ended.code == 0
+    assert ended.out.startswith(f"Usage: drynpu {verb} ")
+    assert "--help" in ended.out
+    assert ended.err == ""
+
+
+def test_version(drynpu: Callable[..., Any]) -> None:
+    assert drynpu("--version").out == f"drynpu, version {__version__}\n"
+
+
+def test_python_m_is_the_command(process: Callable[..., Any]) -> None:
+    ended = process("chips", "910B4", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert json.loads(ended.out)["name"] == "Ascend910B4"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("analyse", "x"), "No such command 'analyse'"),
+        (("run",), "Missing argument 'SCRIPT'"),
+        (("run", "--chp", "910B1", "x.py"), "No such option '--chp'"),
+        (("analyze", "/nonexistent"), "does not exist"),
+        (("check", "{}", "--steps", "-1"), "-1 is not in the range"),
+        (("completion", "tcsh"), "'tcsh' is not one of 'bash', 'fish', 'zsh'"),
+    ],
+)
+def test_a_command_line_that_makes_no_sense_ends_with_2(
+    drynpu: Callable[..., Any], arguments: tuple[str, ...], message: str
+) -> None:
+    ended = drynpu(*arguments)
+    assert ended.code == 2
+    assert message in ended.err
+    assert ended.out == ""
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> dict[str, str]:
+    """Return an environment in which a plugin is installed whose module cannot be imported."""
+    site = tmp_path / "site"
+    info = site / "brittle-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: brittle\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[drynpu.adapters]\nbrittle = brittle_plugin\n")
+    (site / "brittle_plugin.py").write_text("raise ImportError('pip install brittle[bold]')\n")
+    return {"PYTHONPATH": str(site)}
+
+
+@pytest.mark.parametrize("arguments", [("chips",), ("check", "{}"), ("run", "x.py"), ("--help",)])
+def test_a_broken_plugin_stops_every_verb_and_is_named(
+    process: Callable[..., Any], broken: dict[str, str], arguments: tuple[str, ...]
+) -> None:
+    ended = process(*arguments, environment=broken)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("drynpu: drynpu.adapters: brittle = brittle_plugin (brittle): cannot be imported:")
+    assert ended.err.endswith("See: drynpu doctor\n")
+    assert "DRYNPU_DISABLED_PLUGINS=brittle" in ended.err
+
+
+def test_doctor_explains_a_broken_plugin(process: Callable[..., Any], broken: dict[str, str]) -> None:
+    ended = process("doctor", environment=broken)
+    assert ended.code == 1
+    assert "problem: drynpu.adapters: brittle = brittle_plugin (brittle): cannot be imported:" in ended.out
+    assert "ImportError: pip install brittle[bold];" in ended.out, "brackets are text, no markup"
+    document = json.loads(process("doctor", "--json", environment=broken).out)
+    assert [problem for problem in document["problems"] if "brittle" in problem]
+    assert process("chips", environment={**broken, "DRYNPU_DISABLED_PLUGINS": "brittle"}).code == 0
+
+
+def test_doctor(drynpu: Callable[..., Any]) -> None:
+    ended = drynpu("doctor", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    document = json.loads(ended.out)
+    assert set(document) == {"drynpu", "python", "executable", "packages", "vendor_names", "plugins", "problems"}
+    assert document["drynpu"] == __version__
+    assert document["problems"] == []
+    (torch_npu,) = [name for name in document["vendor_names"] if name["module"] == "torch_npu"]
+    assert set(torch_npu) == {"module", "kind", "origin", "note"}
+    assert torch_npu["kind"] in ("drynpu", "genuine")
+    assert document["packages"]["polars"][0].isdigit()
+    text = drynpu("doctor")
+    assert text.code == 0
+    assert "torch_npu" in text.out
+    assert "plugin torch:" in text.out
+
+
+def test_doctor_says_what_to_install_where_the_framework_is_missing(
+    drynpu: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name, *rest: None if name == "torch" else found(name, *rest))
+    ended = drynpu("doctor", "--json")
+    (torch_npu,) = [name for name in json.loads(ended.out)["vendor_names"] if name["module"] == "torch_npu"]
+    assert torch_npu["note"] == "needs pip install 'drynpu[torch]'"
+    assert "drynpu[torch]" in drynpu("doctor").out.replace("\n", "").replace(" ", "").replace("│", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(drynpu: Callable[..., Any], tmp_path: Path, shell: str) -> None:
+    ended = drynpu("completion", shell)
+    assert ended.code == 0
+    assert f"_DRYNPU_COMPLETE={shell}_complete" in ended.out
+    parser = shutil.which(shell)
+    if parser is not None:
+        script = tmp_path / "completion"
+        script.write_text(ended.out)
+        checked = subprocess.run([parser, "-n", str(script)], capture_output=True, text=True, check=False)
+        assert (checked.returncode, checked.stderr) == (0, "")
+    assert f"drynpu completion {shell}" in drynpu("completion", "--help").out
+
+
+def test_the_shell_is_told_verbs_and_options(process: Callable[..., Any]) -> None:
+    words = {"_DRYNPU_COMPLETE": "bash_complete", "COMP_CWORD": "1", "COMP_WORDS": "drynpu c"}
+    # The variable's name follows the program's, which python -m spells differently; the script sets it by name.
+    ended = process(environment=words)
+    assert sorted(line.split(",")[1] for line in ended.out.split()) == ["check", "chips", "completion"]
+    words |= {"COMP_CWORD": "2", "COMP_WORDS": "drynpu analyze --n"}
+    assert "--no-export" in process(environment=words).out

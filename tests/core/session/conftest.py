@@ -1,0 +1,251 @@
+"""Operator tables made by hand, with a rule for every kind of operator there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from attrs import frozen
+from hypothesis import strategies as st
+
+from drynpu.chips import Chip, load_chip
+from drynpu.device import Clock
+from drynpu.kernels import (
+    Allocations,
+    KernelPlan,
+    KernelSpec,
+    Operators,
+    Placement,
+    Signature,
+    TaskType,
+    TensorDesc,
+    copy_plan,
+    unmapped_plan,
+)
+from drynpu.options import ProfilingRequest, Switches
+from drynpu.raw import ClockAnchors
+from drynpu.session import Lowered, Outcome, Recording, Simulation, Target, lower, simulate, write_recording
+from drynpu.tables import Profile, intervals, load_profile
+
+BEGIN_NS = 1_736_408_883_000_000_000
+PID = 4321
+ANCHORS = ClockAnchors(
+    collection_begin_us=BEGIN_NS // 1000,
+    monotonic_raw_ns=5_000_000_000,
+    host_cntvct=5_000_000_000,
+    device_cntvct=250_000_000,
+    device_hz=50_000_000,
+)
+BIG = TensorDesc((256, 512), "FLOAT16")
+SMALL = TensorDesc((3,), "FLOAT")
+
+
+def kernel(name: str, task_type: TaskType = TaskType.AI_VECTOR_CORE, **fields: object) -> KernelSpec:
+    tensors = {"inputs": (BIG,), "outputs": (BIG,), **fields}
+    work = {"vector_ops": 131072, "bytes_read": BIG.size_bytes, "bytes_written": BIG.size_bytes, "cube_tiles": 8}
+    return KernelSpec(name=f"aclnn{name}_{name}", op_type=name, task_type=task_type, **{**work, **tensors})
+
+
+MIX = {"cube_flops": 2 * 256 * 512 * 128}
+PLANS = {
+    "add": KernelPlan(api="aclnnAdd", kernels=(kernel("Add"),)),
+    "two": KernelPlan(api="aclnnTwo", kernels=(kernel("Cast"), kernel("Two"))),
+    "view": KernelPlan(),
+    "empty": KernelPlan(allocates=True),
+    "composite": KernelPlan(claims=False),
+    "index": KernelPlan(api="aclnnIndex", kernels=(kernel("Index"),), claims=False),
+    "item": KernelPlan(api="aclnnItem", kernels=(kernel("Item"),), synchronizes=True),
+    "single": KernelPlan(kernels=(kernel("TransData"), kernel("Conv2D", TaskType.AI_CORE, **MIX), kernel("TransData"))),
+    "mm": KernelPlan(api="aclnnMm", kernels=(kernel("MatMulV2", TaskType.AI_CORE, hf32=True, **MIX),)),
+    "attention": KernelPlan(api="aclnnFlash", kernels=(kernel("Flash", TaskType.MIX_AIC, **MIX),)),
+    "reduce": KernelPlan(api="aclnnReduce", kernels=(kernel("Reduce", TaskType.MIX_AIV, **MIX),)),
+    "long": KernelPlan(api="aclnnLong", kernels=(kernel("Long", TaskType.AI_CORE, cube_flops=10**11),)),
+    "many": KernelPlan(
+        api="aclnnMany",
+        kernels=(kernel("Many", inputs=(BIG, SMALL, BIG, SMALL, TensorDesc((), "INT64"), BIG), outputs=(SMALL, BIG)),),
+    ),
+    "bernoulli": KernelPlan(api="aclnnRandom", kernels=(kernel("DSARandomUniform", TaskType.DSA),)),
+    "unique": KernelPlan(api="aclnnUnique", kernels=(kernel("Unique", TaskType.AI_CPU),)),
+}
+
+
+def plan(signature: Signature) -> KernelPlan:
+    """Answer like a rule book: by placement first, then by name, and with the generic kernel for anything else."""
+    if signature.placement is Placement.HOST:
+        return KernelPlan()
+    if signature.placement in {Placement.TO_DEVICE, Placement.TO_HOST}:
+        return copy_plan(signature)
+    return PLANS.get(signature.name) or unmapped_plan(signature)
+
+
+@frozen
+class Row:
+    """One host event; ``name`` is a plan's name, ``unknown``, or an annotation (anything starting with ``#``)."""
+
+    name: str
+    start: int
+    end: int
+    thread: int = PID
+    placement: Placement = Placement.DEVICE
+    sequence: int = -1
+    stack: str = ""
+
+
+def operators(rows: Sequence[Row], shift: int = BEGIN_NS) -> Operators:
+    """Return the table of *rows*, whose times are ns after *shift*."""
+    rows = sorted(rows, key=lambda row: (row.start, -row.end))
+    calls = [None if row.name.startswith("#") else (row.name, row.placement) for row in rows]
+    distinct = sorted({call for call in calls if call}, key=str)
+    names = sorted({row.name.removeprefix("#") for row in rows})
+    stacks = sorted({row.stack for row in rows if row.stack})
+    return Operators(
+        names=tuple(names),
+        name=np.array([names.index(row.name.removeprefix("#")) for row in rows], np.int32),
+        start_ns=np.array([row.start + shift for row in rows], np.int64),
+        end_ns=np.array([row.end + shift for row in rows], np.int64),
+        thread=np.array([row.thread for row in rows], np.int64),
+        fwd_thread=np.zeros(len(rows), np.int64),
+        sequence=np.array([row.sequence for row in rows], np.int64),
+        scope=np.array([7 if call is None else 0 for call in calls], np.uint8),
+        signature=np.array([distinct.index(call) if call else -1 for call in calls], np.int32),
+        signatures=tuple(Signature(name, (BIG, SMALL), placement=placement) for name, placement in distinct),
+        texts=tuple(("c10::Half;float", "256,512;3") for _ in distinct),
+        stack=np.array([stacks.index(row.stack) if row.stack else -1 for row in rows], np.int32),
+        stacks=tuple(stacks),
+    )
+
+
+def allocations(rows: Sequence[tuple[int, int, int]], thread: int = PID, shift: int = BEGIN_NS) -> Allocations:
+    """Return allocator events ``(time after shift, address, bytes)``."""
+    time, address, size = np.array(rows, np.int64).reshape(-1, 3).T
+    return Allocations(
+        time_ns=time + shift, thread=np.full(len(time), thread), address=address.astype(np.uint64), size_bytes=size
+    )
+
+
+@st.composite
+def forests(draw: st.DrawFn, *, names: Sequence[str] = (*PLANS, "unknown", "#note", "host")) -> list[Row]:
+    """Rows that nest properly on each of up to three threads; threads overlap, and times may coincide."""
+    rows: list[Row] = []
+    for thread in range(PID, PID + draw(st.integers(1, 3))):
+        clock, open_rows = draw(st.integers(0, 40_000)), []
+        for opens in draw(st.lists(st.booleans(), max_size=10)):
+            clock += draw(st.sampled_from([0, 1, 700, 15_000, 80_000]))
+            if opens:
+                open_rows.append((draw(st.sampled_from(names)), clock))
+            elif open_rows:
+                name, start = open_rows.pop()
+                rows.append(_row(name, start, clock, thread))
+        while open_rows:
+            clock += draw(st.sampled_from([0, 1, 30_000]))
+            name, start = open_rows.pop()
+            rows.append(_row(name, start, clock, thread))
+    return rows
+
+
+def _row(name: str, start: int, end: int, thread: int) -> Row:
+    return Row(name, start, end, thread, Placement.HOST if name == "host" else Placement.DEVICE)
+
+
+def run(
+    table: Operators,
+    memory: Allocations | None = None,
+    *,
+    clock: Clock = Clock.PROJECTED,
+    seed: int = 0,
+    **rest: object,
+) -> Simulation:
+    """Simulate a table on an Ascend910B2."""
+    end_ns = int(table.end_ns.max(initial=BEGIN_NS)) + 1000
+    arguments = {"begin_ns": BEGIN_NS, "end_ns": end_ns, "base_ns": BEGIN_NS, "chip": load_chip("910B2"), **rest}
+    return simulate(table, memory or Allocations.empty(), lower(table, plan), clock=clock, seed=seed, **arguments)
+
+
+@frozen
+class Tools:
+    """What the tests of this folder share; a fixture, because test folders are no packages."""
+
+    begin_ns: int = BEGIN_NS
+    pid: int = PID
+    anchors: ClockAnchors = ANCHORS
+    Row: type[Row] = Row
+    names: tuple[str, ...] = (
+        *("add", "two", "single", "mm", "attention", "reduce", "many"),
+        *("bernoulli", "unique", "unknown", "item", "index"),
+    )
+
+    def operators(self, rows: Sequence[Row], shift: int = BEGIN_NS) -> Operators:
+        return operators(rows, shift)
+
+    def allocations(self, rows: Sequence[tuple[int, int, int]], thread: int = PID) -> Allocations:
+        return allocations(rows, thread)
+
+    def forests(self) -> st.SearchStrategy[list[Row]]:
+        return forests()
+
+    def plan(self, signature: Signature) -> KernelPlan:
+        return plan(signature)
+
+    def lower(self, table: Operators) -> Lowered:
+        return lower(table, plan)
+
+    def mixture(self) -> Operators:
+        """Every kind of operator once, copies both ways, two steps, and a second thread."""
+        rows = [Row("#ProfilerStep#7", 0, 2_000_000), Row("#ProfilerStep#8", 2_000_100, 2_100_000)]
+        rows += [Row(name, 1000 + 100_000 * i, 60_000 + 100_000 * i, sequence=i) for i, name in enumerate(self.names)]
+        rows += [Row("copy", 1_300_000, 1_350_000, placement=Placement.TO_DEVICE)]
+        rows += [Row("copy", 1_400_000, 1_450_000, placement=Placement.TO_HOST)]
+        rows += [Row("view", 1_500_000, 1_500_300), Row("view", 1_500_100, 1_500_200)]
+        rows += [Row("mm", 1_290_000, 1_420_000, PID + 3), Row("composite", 1_300_000, 1_310_000, PID + 3)]
+        return operators(rows)
+
+    def read(self, outcome: Outcome) -> Profile:
+        """Load what was written; the reader must have had nothing to tolerate."""
+        profile = load_profile(outcome.directory)
+        assert profile.notes == ()
+        return profile
+
+    def inside(self, inner: pl.DataFrame, outer: pl.DataFrame) -> np.ndarray[Any, Any]:
+        """For every inner row, the outer row on the same thread that is open at both of its ends, -1 if none."""
+        columns = [outer[name].to_numpy() for name in ("start_ns", "end_ns", "tid")]
+        thread = inner["tid"].to_numpy()
+        at = [intervals.innermost(*columns, inner[edge].to_numpy(), thread) for edge in ("start_ns", "end_ns")]
+        return np.where(at[0] == at[1], at[0], -1)
+
+    def simulate(self, table: Operators, memory: Allocations | None = None, **rest: object) -> Simulation:
+        return run(table, memory, **rest)
+
+
+@pytest.fixture(scope="session")
+def tools() -> Tools:
+    return Tools()
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Outcome]:
+    """Return a function that writes a recording; keywords of Recording, Target and write_recording are sorted out."""
+
+    def make(table: Operators, name: str = "run", **given: object) -> Outcome:
+        # Not called *_ascend_pt: to such a directory belongs what the surface writes when this is done.
+        directory = tmp_path / name
+        directory.mkdir()
+        recording = {"allocations": Allocations.empty(), "begin_ns": BEGIN_NS}
+        recording["end_ns"] = int(table.end_ns.max(initial=BEGIN_NS)) + 10_000
+        target = {"framework": "torch", "pid": PID, "directory": directory}
+        how = {"request": ProfilingRequest(switches=Switches(record_shapes=True)), "chip": load_chip("910B2")}
+        how |= {"clock": Clock.PROJECTED, "seed": 0, "anchors": ANCHORS, "plan": plan}
+        for kind, cls in ((recording, Recording), (target, Target), (how, None)):
+            fields = {f.name for f in cls.__attrs_attrs__} if cls else set(given)
+            kind.update({key: given.pop(key) for key in tuple(given) if key in fields})
+        return write_recording(Recording(operators=table, **recording), Target(**target), **how)
+
+    return make
+
+
+@pytest.fixture
+def chip() -> Chip:
+    return load_chip("910B2")

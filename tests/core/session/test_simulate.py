@@ -1,0 +1,275 @@
+"""The timeline of a recording: what has to hold whatever the operators do, and case by case."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drynpu.device import Clock, HostCosts, Mark, block_bytes, innermost
+from drynpu.kernels import Placement
+from drynpu.session import DEFAULT_STREAM, HostMark, Simulation
+
+COSTS = HostCosts()
+CLOCKS = st.sampled_from(list(Clock))
+
+
+@st.composite
+def marks(draw: st.DrawFn, begin_ns: int, pid: int) -> tuple[HostMark, ...]:
+    found = []
+    for _ in range(draw(st.integers(0, 5))):
+        time = begin_ns + draw(st.sampled_from([0, 1, 700, 15_700, 40_000, 95_701, 200_000]))
+        mark = draw(st.sampled_from([mark for mark in Mark if mark is not Mark.LAUNCH]))
+        until = time + draw(st.integers(0, 90_000)) if mark is Mark.PAUSE else 0
+        stream, event = draw(st.sampled_from([2, 3])), draw(st.integers(1, 2))
+        found.append(HostMark(time, draw(st.sampled_from([pid, pid + 1])), mark, stream, event, until))
+    return tuple(found)
+
+
+def draw_simulation(tools: Any, data: st.DataObject, clock: Clock) -> tuple[Any, Simulation]:
+    table = tools.operators(data.draw(tools.forests()))
+    some = data.draw(marks(tools.begin_ns, tools.pid))
+    switches = data.draw(st.sampled_from([(), ((tools.begin_ns + 20_000, tools.pid, 3),)]))
+    return table, tools.simulate(table, clock=clock, marks=some, streams=switches)
+
+
+@given(st.data(), CLOCKS)
+def test_every_operator_contains_its_dispatch_and_its_children(tools: Any, data: st.DataObject, clock: Clock) -> None:
+    table, s = draw_simulation(tools, data, clock)
+    lowered, plan = s.lowered, s.schedule
+    op = lowered.dispatch_op
+    assert (s.op_start_ns <= s.op_end_ns).all()
+    for inner, outer in (
+        (plan.start_ns[s.rows], s.op_start_ns[op]),
+        (plan.workspace_start_ns[s.rows], s.op_start_ns[op]),
+        (plan.enqueue_start_ns[s.rows], s.op_start_ns[op]),
+    ):
+        assert (outer <= inner).all()
+    assert (plan.enqueue_end_ns[s.rows] <= s.op_end_ns[op]).all()
+    assert (plan.end_ns[s.rows] <= s.op_end_ns[op]).all()
+    inner = np.flatnonzero(lowered.parent >= 0)
+    outer = lowered.parent[inner]
+    assert (s.op_start_ns[outer] <= s.op_start_ns[inner]).all()
+    assert (s.op_end_ns[inner] <= s.op_end_ns[outer]).all()
+    siblings: dict[tuple[int, int], list[int]] = {}
+    for row, key in enumerate(zip(table.thread.tolist(), lowered.parent.tolist(), strict=True)):
+        siblings.setdefault(key, []).append(row)
+    for rows in siblings.values():
+        assert (s.op_end_ns[rows[:-1]] <= s.op_start_ns[rows[1:]]).all()
+
+
+@given(st.data(), CLOCKS)
+def test_a_launch_crosses_no_operator_that_is_shown(tools: Any, data: st.DataObject, clock: Clock) -> None:
+    """What the timeline shows of one thread nests; a launch is on the innermost operator open when it starts."""
+    table, s = draw_simulation(tools, data, clock)
+    shown = np.flatnonzero(~s.lowered.computing | (clock is Clock.WALL))
+    put = list(
+        zip(s.schedule.enqueue_start_ns[s.rows].tolist(), s.schedule.enqueue_end_ns[s.rows].tolist(), strict=True)
+    )
+    for (begin, end), op in zip(put, s.lowered.dispatch_op.tolist(), strict=True):
+        for row in shown[table.thread[shown] == table.thread[op]].tolist():
+            start, stop = int(s.op_start_ns[row]), int(s.op_end_ns[row])
+            apart = end <= start or stop <= begin
+            assert apart or (start <= begin and end <= stop) or (begin <= start and stop <= end)
+            inner = op == int(s.lowered.parent[row])
+            assert not inner or not start < begin < stop, "an operator inside would be taken for the launching one"
+
+
+@given(st.data(), CLOCKS)
+def test_the_host_does_one_thing_at_a_time_and_time_never_runs_back(
+    tools: Any, data: st.DataObject, clock: Clock
+) -> None:
+    table, s = draw_simulation(tools, data, clock)
+    plan, d = s.schedule, s.dispatches
+    assert (plan.start_ns <= plan.end_ns).all()
+    assert (plan.end_ns[:-1] <= plan.start_ns[1:]).all()
+    moments = np.unique(np.concatenate([table.start_ns, table.end_ns, d.start_ns, d.end_ns, [s.begin_ns]]))
+    moments = np.unique(np.concatenate([moments + shift for shift in (-1, 0, 1, 5000)]))
+    mapped = s.warp(moments)
+    assert (np.diff(mapped) >= 0).all()
+    # Outside of dispatches every nanosecond lasts as long as it did.
+    for (a, b), (x, y) in zip(itertools.pairwise(moments.tolist()), itertools.pairwise(mapped.tolist()), strict=True):
+        if not ((d.start_ns <= b) & (a <= d.end_ns)).any():
+            assert y - x == b - a
+    assert s.warp(np.array([s.begin_ns - 7]))[0] == s.begin_ns - 7
+    if clock is Clock.WALL:
+        assert (mapped == moments).all()
+
+
+@given(st.data(), CLOCKS)
+def test_everything_lies_in_the_recording_and_kernels_in_their_stream(
+    tools: Any, data: st.DataObject, clock: Clock
+) -> None:
+    s = draw_simulation(tools, data, clock)[1]
+    start = s.schedule.kernel_start_ticks * 20 + tools.begin_ns
+    end = start + s.kernel_ticks * 20
+    for begin, finish in ((s.op_start_ns, s.op_end_ns), (s.schedule.dequeue_start_ns, s.schedule.dequeue_end_ns)):
+        assert (begin >= s.begin_ns).all()
+        assert (finish <= s.end_ns).all()
+    assert (end <= s.end_ns).all()
+    assert (start >= s.schedule.runtime_end_ns).all()
+    for stream in np.unique(s.stream):
+        rows = np.flatnonzero(s.stream == stream)
+        assert (end[rows][:-1] <= start[rows][1:]).all()
+    kernels = sum(len(s.lowered.plans[p].kernels) for p in s.lowered.dispatch_plan)
+    assert len(s.stream) == len(start) == kernels
+
+
+def test_an_operator_costs_its_dispatch_and_python_between_operators_stays(tools: Any) -> None:
+    row = tools.Row
+    table = tools.operators([row("add", 1000, 501_000), row("add", 502_345, 900_000), row("view", 900_100, 900_300)])
+    s = tools.simulate(table)
+    cost = COSTS.operator_ns + COSTS.workspace_ns + COSTS.enqueue_ns
+    first, second, view = (s.op_start_ns - tools.begin_ns).tolist()
+    assert (first, second, view) == (1000, 1000 + cost + 1345, 1000 + 2 * cost + 1345 + 100)
+    assert (s.op_end_ns - s.op_start_ns).tolist() == [cost, cost, 200]
+    wall = tools.simulate(table, clock=Clock.WALL)
+    assert wall.op_start_ns.tolist() == table.start_ns.tolist()
+    assert wall.op_end_ns.tolist() == table.end_ns.tolist()
+
+
+def test_a_copy_asks_for_no_workspace_and_the_single_op_path_compiles(tools: Any) -> None:
+    row = tools.Row
+    s = tools.simulate(tools.operators([row("add", 0, 100), row("single", 1000, 1100)]))
+    api = s.schedule.api_end_ns - s.schedule.api_start_ns
+    assert api.tolist() == [
+        COSTS.api_ns + COSTS.node_ns,
+        COSTS.api_ns + COSTS.compile_ns + 3 * COSTS.node_ns,
+    ]
+    host = s.op_end_ns - s.op_start_ns
+    assert host.tolist() == [17_100, 5_100]
+    # It launches after it has compiled.
+    assert s.schedule.node_start_ns[1] >= s.schedule.api_start_ns[1] + COSTS.compile_ns
+    assert s.schedule.node_end_ns[3] < s.schedule.api_end_ns[1]
+
+
+def test_operators_of_two_threads_that_overlap_each_keep_a_piece(tools: Any) -> None:
+    """Thread B's operator lies within thread A's: beside an NPU both only launch, A first."""
+    row = tools.Row
+    rows = [row("add", 0, 100_000, tools.pid), row("add", 20_000, 80_000, tools.pid + 1)]
+    s = tools.simulate(tools.operators([*rows, row("view", 100_500, 101_000, tools.pid)]))
+    d = s.dispatches
+    assert (d.start_ns - tools.begin_ns).tolist() == [0, 20_000, 80_000]
+    assert (d.end_ns - tools.begin_ns).tolist() == [20_000, 80_000, 100_000]
+    assert d.mark.tolist() == [Mark.LAUNCH, Mark.LAUNCH, Mark.PAUSE]
+    assert s.rows.tolist() == [0, 1]
+    assert (s.op_start_ns - tools.begin_ns).tolist() == [0, 17_100, 34_200 + 500]
+    assert (s.op_end_ns - tools.begin_ns).tolist() == [34_200, 34_200, 34_200 + 1000]
+
+
+def test_an_operator_launches_after_those_it_called(tools: Any) -> None:
+    row = tools.Row
+    s = tools.simulate(tools.operators([row("index", 0, 100_000), row("add", 20_000, 60_000)]))
+    kernels = [s.lowered.kernels[k].op_type for k in s.lowered.launch_kernel]
+    assert kernels == ["Add", "Index"]
+    assert (np.diff(s.schedule.kernel_start_ticks) > 0).all()
+    times, threads = s.schedule.enqueue_start_ns[s.rows], np.full(2, tools.pid)
+    owner = innermost(times, threads, s.op_start_ns, s.op_end_ns, threads, s.lowered.parent)
+    assert owner.tolist() == [1, 0], "each enqueue lies in the operator that launches it"
+
+
+def test_synchronising_waits_for_the_device(tools: Any) -> None:
+    row = tools.Row
+    table = tools.operators(
+        [row("mm", 0, 10), *(row("mm", 10 * i, 10 * i + 5) for i in range(1, 40)), row("#after", 9000, 9001)]
+    )
+    calm = tools.simulate(table)
+    drained = tools.begin_ns + int((calm.schedule.kernel_start_ticks + calm.kernel_ticks).max()) * 20
+    mark = HostMark(tools.begin_ns + 5000, tools.pid, Mark.WAIT_DEVICE)
+    waited = tools.simulate(table, marks=(mark,))
+    assert calm.op_end_ns[-1] < drained <= waited.op_start_ns[-1]
+    assert waited.schedule.wait_ns.max() > 0
+    assert (waited.schedule.kernel_start_ticks == calm.schedule.kernel_start_ticks).all()
+    item = tools.simulate(tools.operators([row("mm", 0, 10), row("item", 20, 30), row("#after", 40, 41)]))
+    assert (
+        item.op_start_ns[-1] >= tools.begin_ns + int((item.schedule.kernel_start_ticks + item.kernel_ticks).max()) * 20
+    )
+    wall = tools.simulate(table, clock=Clock.WALL, marks=(mark,))
+    assert wall.op_end_ns.tolist() == table.end_ns.tolist()
+
+
+def test_a_pause_of_the_profiler_takes_no_time(tools: Any) -> None:
+    row = tools.Row
+    table = tools.operators([row("view", 0, 100), row("#step", 150, 90_300), row("view", 90_200, 90_300)])
+    pause = HostMark(tools.begin_ns + 200, tools.pid, Mark.PAUSE, until_ns=tools.begin_ns + 90_200)
+    s = tools.simulate(table, marks=(pause,))
+    assert (s.op_start_ns - tools.begin_ns).tolist() == [0, 150, 200]
+    assert (s.op_end_ns - tools.begin_ns).tolist() == [100, 300, 300]
+
+
+def test_streams_switch_by_thread(tools: Any) -> None:
+    row = tools.Row
+    other = tools.pid + 1
+    rows = [row("add", t, t + 10, thread) for thread in (tools.pid, other) for t in (100 + thread % 2, 300, 500)]
+    table = tools.operators(rows)
+    begin = tools.begin_ns
+    switches = ((begin + 200, tools.pid, 5), (begin + 300, other, 7), (begin + 400, tools.pid, 2))
+    s = tools.simulate(table, streams=switches)
+    found = {}
+    for op, stream in zip(s.lowered.dispatch_op.tolist(), s.stream.tolist(), strict=True):
+        found.setdefault(int(table.thread[op]), []).append(stream)
+    assert found == {tools.pid: [DEFAULT_STREAM, 5, 2], other: [DEFAULT_STREAM, 7, 7]}
+
+
+def test_events_order_streams(tools: Any) -> None:
+    row = tools.Row
+    begin, pid = tools.begin_ns, tools.pid
+    table = tools.operators([*(row("long", 10 * i, 10 * i + 5) for i in range(30)), row("add", 1000, 1010)])
+    switch = ((begin + 900, pid, 3),)
+    free = tools.simulate(table, streams=switch)
+    record = HostMark(begin + 800, pid, Mark.RECORD_EVENT, 2, 1)
+    wait = HostMark(begin + 950, pid, Mark.WAIT_EVENT, 3, 1)
+    ordered = tools.simulate(table, streams=switch, marks=(record, wait))
+    drained = (free.schedule.kernel_start_ticks + free.kernel_ticks)[:-1].max()
+    assert free.schedule.kernel_start_ticks[-1] < drained
+    assert ordered.schedule.kernel_start_ticks[-1] == drained
+
+
+def test_the_same_seed_gives_the_same_kernels(tools: Any) -> None:
+    row = tools.Row
+    table = tools.operators([row("mm", 1000 * i, 1000 * i + 500) for i in range(20)])
+    first, again, other = (tools.simulate(table, seed=seed) for seed in (1, 1, 2))
+    assert first.kernel_ticks.tolist() == again.kernel_ticks.tolist()
+    assert first.kernel_ticks.tolist() != other.kernel_ticks.tolist()
+    assert len(set(first.kernel_ticks.tolist())) > 1
+
+
+def test_device_memory(tools: Any) -> None:
+    row = tools.Row
+    host = row("host", 4000, 5000, placement=Placement.HOST)
+    rows = [row("add", 0, 1000), row("view", 2000, 3000), host, row("#free", 6000, 7000)]
+    memory = tools.allocations(
+        [
+            (100, 1, 4096),  # scratch: back before the operator ends
+            (150, 2, 10_000),
+            (200, 1, -4096),
+            (500, 3, 3 << 20),
+            (1500, 4, 5000),  # outside of operators
+            (2500, 1, 7000),  # a tensor made by an operator that launches nothing
+            (4500, 5, 8000),  # host memory
+            (4600, 2, -10_000),  # released elsewhere
+            (6500, 5, -8000),
+            (6600, 9, -(1 << 20)),  # from before the recording
+        ]
+    )
+    s = tools.simulate(tools.operators(rows), memory, live_before_bytes=50 << 20)
+    m = s.memory
+    blocks = [int(block_bytes(np.array([size]))[0]) for size in (10_000, 3 << 20, 7000)]
+    assert m.size_bytes.tolist() == [*blocks, -blocks[0]]
+    assert (m.time_ns - tools.begin_ns).tolist() == [150, 500, 2500, 4600]
+    before = 50 << 20
+    assert m.allocated_bytes.tolist() == (before + np.cumsum([*blocks, -blocks[0]])).tolist()
+    assert m.partner.tolist() == [3, -1, -1, 0]
+    assert m.reserved_before_bytes == 60 << 20
+    assert m.reserved_bytes.tolist() == [62 << 20] * 4
+
+
+@pytest.mark.parametrize("clock", list(Clock))
+def test_nothing_was_recorded(tools: Any, clock: Clock) -> None:
+    s = tools.simulate(tools.operators([]), clock=clock, end_ns=tools.begin_ns + 123)
+    assert (s.begin_ns, s.end_ns) == (tools.begin_ns, tools.begin_ns + 123)
+    assert len(s.stream) == len(s.memory.time_ns) == len(s.schedule.start_ns) == 0

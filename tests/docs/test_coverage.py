@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+DOCS = Path(__file__).parents[2] / "docs"
+LIST = DOCS / "coverage-torch.yaml"
+
+
+def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the generator in a process of its own: it imports torch_npu and makes profilers."""
+    return subprocess.run(
+        [sys.executable, str(DOCS / "generate_coverage.py"), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        env={**os.environ, "KINETO_LOG_LEVEL": "99"},
+    )
+
+
+def test_the_table_is_what_the_code_bears_out() -> None:
+    done = generate("--check")
+    assert done.stderr == ""
+    assert done.returncode == 0
+
+
+def test_a_done_name_that_is_not_there_is_found(tmp_path: Path) -> None:
+    names = {
+        "profile": "done",
+        "no_such_name": "done",
+        "schedule": "later",
+        "dynamic_profile": "later",
+    }
+    section = {"title": "Names", "owner": "torch_npu.profiler", "names": names}
+    level = {"title": "Level", "owner": "torch_npu.profiler.ProfilerLevel", "names": {}}
+    level["names"] = {"Level0": {"status": "done", "value": "level0"}}
+    parameters = {"title": "schedule", "parameters_of": "torch_npu.profiler.schedule", "names": {"steps": "done"}}
+    variables = {"title": "Variables", "environment": True, "names": {"DRYNPU_NO_SUCH_THING": "done"}}
+    listed = tmp_path / "list.yaml"
+    listed.write_text(yaml.safe_dump([section, level, parameters, variables]))
+    done = generate("--list", listed, "--table", tmp_path / "table.md")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "Names: no_such_name is marked done, but it is not there",
+        "Names: schedule is marked later, but it is there: mark it done or accepted",
+        "Level: Level0 is 'Level0' instead of 'level0'",
+        "schedule: steps is marked done, but it is not there",
+        "Variables: DRYNPU_NO_SUCH_THING is marked done, but it is not there",
+    ]
+    assert not (tmp_path / "table.md").exists()
+
+
+def test_an_old_table_is_found(tmp_path: Path) -> None:
+    old = tmp_path / "table.md"
+    old.write_text("# Coverage\n")
+    done = generate("--check", "--table", old)
+    assert done.returncode == 1
+    assert "table.md is not up to date" in done.stderr
+    assert old.read_text() == "# Coverage\n"
+
+
+@pytest.fixture(scope="module")
+def sections() -> list[dict[str, object]]:
+    loaded: list[dict[str, object]] = yaml.safe_load(LIST.read_text())
+    return loaded
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        (
+            "torch_npu.profiler",
+            """profile ProfilerActivity supported_activities tensorboard_trace_handler schedule ProfilerAction
+            _ExperimentalConfig supported_profiler_level supported_ai_core_metrics supported_export_type ProfilerLevel
+            AiCMetrics ExportType HostSystem _KinetoProfile dynamic_profile""",
+        ),
+        (
+            "_ExperimentalConfig",
+            """profiler_level aic_metrics l2_cache msprof_tx mstx data_simplification record_op_args op_attr
+            gc_detect_threshold export_type host_sys mstx_domain_include mstx_domain_exclude sys_io
+            sys_interconnection""",
+        ),
+        ("dynamic_profile", "init step start set_state"),
+        ("torch_npu.npu.mstx", "mark range_start range_end range_push range_pop mstx_range annotate"),
+    ],
+)
+def test_no_documented_name_is_forgotten(sections: list[dict[str, object]], title: str, names: str) -> None:
+    listed = next(section["names"] for section in sections if section["title"] == title)
+    assert isinstance(listed, dict)
+    assert set(names.split()) <= set(listed)

@@ -1,0 +1,271 @@
+"""Kineto to columns: nothing is lost between chunks, places are told apart, and the device side repeats by seed."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch.profiler import record_function
+from torch.utils.data import DataLoader, TensorDataset
+
+from drynpu import CaptureError
+from drynpu.analysis import summarise
+from drynpu.device import Clock, Mark
+from drynpu.kernels import Placement
+from drynpu.raw import FrameworkRecord, layouts, read_tlv
+from drynpu.tables import load_profile
+from drynpu_torch.capture import Capture, Captured, KinetoTracer
+
+Record = Callable[..., Captured]
+
+
+def step() -> None:
+    """One step of some work with a gradient, allocations and a wait for the device."""
+    weight = torch.ones(16, 16, device="npu", requires_grad=True)
+    (weight @ weight).relu().sum().backward()
+    assert weight.grad is not None
+    weight.grad.sum().item()
+
+
+def names(captured: Captured) -> list[str]:
+    return [captured.operators.names[i] for i in captured.operators.name.tolist()]
+
+
+def placed(captured: Captured, name: str) -> list[Placement]:
+    operators = captured.operators
+    rows = [i for i, found in enumerate(names(captured)) if found == name]
+    return [operators.signatures[operators.signature[row]].placement for row in rows]
+
+
+def test_operators_have_times_threads_shapes_and_sequence(record: Record) -> None:
+    before = time.time_ns()
+    captured = record(step)
+    operators = captured.operators
+    assert before <= captured.begin_ns <= operators.start_ns.min()
+    assert operators.end_ns.max() <= captured.end_ns <= time.time_ns()
+    assert np.all(operators.end_ns >= operators.start_ns)
+    assert np.all(np.diff(operators.start_ns) >= 0)
+    assert set(operators.thread.tolist()) == {threading.get_native_id()}
+    row = names(captured).index("aten::mm")
+    signature = operators.signatures[operators.signature[row]]
+    assert [t.shape for t in signature.tensors()] == [(16, 16), (16, 16)]
+    assert operators.texts[operators.signature[row]][1] == "16,16;16,16"
+    assert operators.texts[operators.signature[row]][0] == "float;float"
+    forward = {operators.sequence[i]: i for i, name in enumerate(names(captured)) if name == "aten::relu"}
+    backward = names(captured).index("ReluBackward0")
+    assert operators.sequence[backward] in forward
+    assert operators.fwd_thread[backward] != 0
+    assert operators.scope[backward] == 1
+
+
+@pytest.mark.parametrize("chunk_events", [1, 40, 30_000])
+def test_cutting_into_chunks_loses_nothing(record: Record, chunk_events: int) -> None:
+    record(step)  # whatever is made at the first call
+    gc.collect()
+    gc.disable()
+    try:
+        whole = record(*[step] * 4, chunk_events=10**9)
+        cut = record(*[step] * 4, chunk_events=chunk_events)
+    finally:
+        gc.enable()
+    assert Counter(names(cut)) == Counter(names(whole))
+    assert Counter(cut.allocations.size_bytes.tolist()) == Counter(whole.allocations.size_bytes.tolist())
+    assert len(whole.allocations) > 20
+    assert whole.allocations.size_bytes.sum() == 0
+    pauses = [mark for mark in cut.marks.marks if mark.mark is Mark.PAUSE]
+    assert len(pauses) == {1: 4, 40: 4, 30_000: 1}[chunk_events]
+    for pause in pauses:
+        assert not np.any((cut.operators.start_ns >= pause.time_ns) & (cut.operators.start_ns < pause.until_ns))
+
+
+def test_allocations_pair_by_address(record: Record) -> None:
+    allocations = record(step).allocations
+    assert np.all(np.diff(allocations.time_ns) >= 0)
+    held: dict[int, int] = {}
+    for address, size in zip(allocations.address.tolist(), allocations.size_bytes.tolist(), strict=True):
+        if size > 0:
+            assert address not in held
+            held[address] = size
+        else:
+            assert held.pop(address) == -size
+    assert not held
+
+
+def test_without_memory_no_allocation_is_kept(record: Record) -> None:
+    assert len(record(step, memory=False).allocations) == 0
+
+
+def test_another_profiler_is_an_error_and_changes_nothing(record: Record) -> None:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as other:
+        capture = Capture(tracer=KinetoTracer())
+        with pytest.raises(CaptureError, match=r"PyTorch's own profiler is already recording .* Stop torch.profiler"):
+            capture.start()
+        torch.ones(3).add(1)
+    assert "aten::add" in {event.name for event in other.events()}
+    assert "aten::mm" in names(record(step))
+
+
+def test_several_one_after_another(record: Record) -> None:
+    assert [names(record(step)).count("aten::mm") for _ in range(5)] == [3] * 5
+
+
+def test_recording_from_a_child_thread(record: Record) -> None:
+    found: list[tuple[int, Captured]] = []
+    thread = threading.Thread(target=lambda: found.append((threading.get_native_id(), record(step, step))))
+    thread.start()
+    thread.join()
+    ((identity, captured),) = found
+    assert identity != threading.get_native_id()
+    assert set(captured.operators.thread.tolist()) == {identity}
+    assert names(captured).count("aten::mm") == 6
+
+
+def test_copies_are_told_by_direction(record: Record) -> None:
+    host = torch.arange(4.0)
+
+    def work() -> None:
+        there = host.to("npu:0")
+        there.to("npu:0")
+        there.cpu()
+        host.double()
+
+    captured = record(work)
+    assert placed(captured, "aten::_to_copy") == [Placement.TO_DEVICE, Placement.DEVICE]
+    assert placed(captured, "aten::clone") == [Placement.TO_HOST]
+    assert "aten::to" in names(captured)
+    assert not [name for name in names(captured) if name.startswith("drynpu")]
+
+
+def test_loaders_work_on_the_host(record: Record) -> None:
+    loader = DataLoader(TensorDataset(torch.arange(12.0).reshape(6, 2)), batch_size=3, shuffle=True)
+
+    def work() -> None:
+        for (batch,) in loader:
+            batch.to("npu:0").add_(1.0)
+
+    captured = record(work)
+    assert set(placed(captured, "aten::stack")) | set(placed(captured, "aten::random_")) == {Placement.HOST}
+    assert set(placed(captured, "aten::add_")) == {Placement.DEVICE}
+    assert placed(captured, "aten::_to_copy").count(Placement.TO_DEVICE) == 2
+    init = torch.utils.data.dataloader._BaseDataLoaderIter.__init__
+    assert init.__module__ == "torch.utils.data.dataloader"
+    assert not hasattr(init, "__wrapped__")  # as it was
+
+
+def test_step_counters_work_on_the_host(record: Record) -> None:
+    weight = torch.ones(4, device="npu", requires_grad=True)
+    optimizer = torch.optim.Adam([weight])
+    weight.grad = torch.ones(4, device="npu")
+    captured = record(optimizer.step, optimizer.step)
+    places = Counter(placed(captured, "aten::add_"))
+    assert places[Placement.HOST] == 2
+    assert placed(captured, "aten::addcdiv_") == [Placement.DEVICE] * 2
+
+
+def test_stacks_are_innermost_first_and_whole(record: Record) -> None:
+    captured = record(step, stack=True)
+    row = names(captured).index("aten::mm")
+    frames = captured.operators.stacks[captured.operators.stack[row]].split(";")
+    here = [frame for frame in frames if frame.startswith(__file__)]
+    assert here[0].endswith("): step")
+    assert here[1].endswith("): test_stacks_are_innermost_first_and_whole")
+    assert all(Path(frame.partition("(")[0]).is_file() for frame in frames if frame.startswith("/"))
+    assert not any("drynpu_torch/" in frame for frame in frames)
+    assert set(record(step).operators.stack.tolist()) == {-1}
+
+
+def device_files(directory: Path) -> dict[str, bytes]:
+    (prof,) = directory.glob("PROF_*")
+    return {path.name: path.read_bytes() for path in sorted((prof / "device_0" / "data").iterdir())}
+
+
+def test_the_same_seed_gives_the_same_device_data_bit_for_bit(record: Record, write: Any) -> None:
+    captured = record(step, step)
+    first, again, other = (write(captured, name, seed=seed) for name, seed in (("a", 7), ("b", 7), ("c", 8)))
+    assert device_files(first.directory) == device_files(again.directory)
+    assert device_files(first.directory)["stars_soc.data.0.slice_0"]
+    assert (first.directory / "FRAMEWORK" / "torch.op_range").read_bytes() == (
+        again.directory / "FRAMEWORK" / "torch.op_range"
+    ).read_bytes()
+    differing = {
+        name for name, data in device_files(first.directory).items() if data != device_files(other.directory)[name]
+    }
+    assert {"stars_soc.data.0.slice_0", "ffts_profile.data.0.slice_0"} <= differing
+    assert first.kernels == other.kernels > 0
+
+
+def test_the_wall_clock_writes_the_measured_times(record: Record, write: Any) -> None:
+    captured = record(step)
+    wall = write(captured, "wall", clock=Clock.WALL)
+    fixed = read_tlv(wall.directory / "FRAMEWORK" / "torch.op_range", layouts.OP_RANGE).fixed
+    assert len(fixed) == len(captured.operators)
+    assert np.array_equal(fixed["end"] - fixed["start"], captured.operators.end_ns - captured.operators.start_ns)
+    assert np.array_equal(np.diff(fixed["start"]), np.diff(captured.operators.start_ns))
+    projected = write(captured, "projected", clock=Clock.PROJECTED)
+    shown = read_tlv(projected.directory / "FRAMEWORK" / "torch.op_range", layouts.OP_RANGE).fixed
+    assert len(shown) < len(fixed)
+    assert FrameworkRecord.OP_RANGE == 1
+
+
+LIBRARY = torch.library.Library("drynpu_capture_tests", "DEF")
+LIBRARY.define("leaf(Tensor(a!) x) -> Tensor(a!)")
+LIBRARY.impl("leaf", lambda x: x, "CPU")
+LIBRARY.define("filled(Tensor x, int times) -> Tensor")
+LIBRARY.impl("filled", lambda x, times: torch.empty_like(x), "CPU")
+LIBRARY.define("composed(Tensor x) -> Tensor")
+LIBRARY.impl("composed", lambda x: torch.empty_like(x).copy_(x).exp(), "CPU")
+LIBRARY.define("seen(Tensor x) -> Tensor")
+LIBRARY.impl("seen", lambda x: x.view(4, 16).clone(), "CPU")
+
+
+def test_an_operator_without_a_rule_is_a_marked_kernel(record: Record, write: Any) -> None:
+    x = torch.ones(8, 8, device="npu")
+    mine = torch.ops.drynpu_capture_tests
+
+    def work() -> None:
+        for _ in range(3):
+            mine.leaf(x)
+        mine.filled(x, 2)  # as most kernels in C++ do: makes the result and fills it with a loop of its own
+        mine.composed(x)
+        mine.seen(x)
+        x.add(1)
+
+    outcome = write(record(work), "unmapped")
+    assert outcome.unmapped == {"drynpu_capture_tests::leaf": 3, "drynpu_capture_tests::filled": 1}
+    profile = load_profile(outcome.directory)
+    rows = profile.kernels.to_dicts()
+    kernels = [row for row in rows if row["name"].endswith("_Unmapped")]
+    assert Counter(row["name"] for row in kernels) == {"aclnnLeaf_Leaf_Unmapped": 3, "aclnnFilled_Filled_Unmapped": 1}
+    assert {row["op_type"] for row in kernels} == {"Leaf", "Filled"}
+    assert {row["task_type"] for row in kernels} == {"AI_VECTOR_CORE"}
+    assert Counter(row["op_type"] for row in rows)["Exp"] == 1
+    assert summarise(profile).unmapped_count == 4
+
+
+def test_nested_ranges_and_functions_of_the_user_launch_nothing(record: Record, write: Any) -> None:
+    class Passing(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, x: torch.Tensor) -> torch.Tensor:
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(context: Any, gradient: torch.Tensor) -> torch.Tensor:
+            return gradient
+
+    x = torch.ones(4, device="npu", requires_grad=True)
+
+    def work() -> None:
+        with record_function("outer"), record_function("inner"):
+            Passing.apply(x).sum().backward()
+
+    outcome = write(record(work), "functions")
+    assert outcome.unmapped == {}
+    assert Counter(load_profile(outcome.directory).kernels["op_type"].to_list())["ReduceSum"] == 1

@@ -1,0 +1,209 @@
+"""Scripts run as a user would run them, and the result directories they leave."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define, field, frozen
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "torch" / "train_gpt.py"
+LINE = re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] \[(INFO|WARNING|ERROR)\] \[(\d+)\] profiler\.py: (.*)$")
+_OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "KINETO_", "TORCH_NPU_", "RANK", "LOCAL_RANK", "WORLD_SIZE")
+
+Row = dict[str, str]
+Event = dict[str, Any]
+
+
+def nanoseconds(text: str) -> int:
+    """Microseconds as they are printed, with or without the tab, as an exact number of ns."""
+    value = Decimal(text.rstrip("\t")) * 1000
+    assert value == int(value), text
+    return int(value)
+
+
+@define
+class Output:
+    """One result directory."""
+
+    path: Path
+    _trace: list[Event] | None = field(default=None, repr=False)
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+    @property
+    def folder(self) -> Path:
+        return self.path / "ASCEND_PROFILER_OUTPUT"
+
+    @property
+    def files(self) -> set[str]:
+        """Names of the deliverables."""
+        return {file.name for file in self.folder.iterdir()}
+
+    @property
+    def prof(self) -> Path:
+        (found,) = self.path.glob("PROF_*")
+        return found
+
+    def document(self, pattern: str) -> dict[str, Any]:
+        (found,) = self.path.glob(pattern)
+        value: dict[str, Any] = json.loads(found.read_text(encoding="utf-8"))
+        return value
+
+    def rows(self, name: str) -> list[Row]:
+        with (self.folder / name).open(encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    def columns(self, name: str) -> list[str]:
+        with (self.folder / name).open(encoding="utf-8", newline="") as stream:
+            return next(csv.reader(stream))
+
+    def toolkit(self, stem: str) -> Path:
+        """Return the file of mindstudio_profiler_output with that stem."""
+        (found,) = self.prof.glob(f"mindstudio_profiler_output/{stem}_[0-9]*")
+        return found
+
+    @property
+    def trace(self) -> list[Event]:
+        if self._trace is None:
+            self._trace = json.loads((self.folder / "trace_view.json").read_text(encoding="utf-8"))
+        return self._trace
+
+    @property
+    def layers(self) -> dict[str, int]:
+        """Pid of every process of the trace by its name."""
+        return {e["args"]["name"]: e["pid"] for e in self.trace if e["ph"] == "M" and e["name"] == "process_name"}
+
+    def layer(self, name: str) -> list[Event]:
+        """Return the X events of a process of the trace."""
+        pid = self.layers.get(name)
+        return [e for e in self.trace if e["ph"] == "X" and e["pid"] == pid]
+
+    def operators(self) -> list[Event]:
+        return [e for e in self.trace if e.get("cat") == "cpu_op"]
+
+
+@frozen
+class Run:
+    """A finished process."""
+
+    folder: Path
+    pid: int
+    status: int
+    stdout: str
+    stderr: str
+
+    def outputs(self, below: str = ".") -> list[Output]:
+        """Result directories in *below*, oldest first."""
+        return [Output(path) for path in sorted((self.folder / below).glob("*_ascend_pt"), key=_stamp)]
+
+    def output(self, below: str = ".") -> Output:
+        """Return the only result directory in *below*."""
+        (found,) = self.outputs(below)
+        return found
+
+    def said(self, *severities: str) -> list[str]:
+        """Messages in the vendor's line format, of those severities (all if none is named)."""
+        matches = [LINE.match(line) for line in self.stdout.splitlines()]
+        return [m.group(3) for m in matches if m and (not severities or m.group(1) in severities)]
+
+
+def _stamp(path: Path) -> str:
+    return path.name.split("_")[-3]
+
+
+class Scripts:
+    """Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor."""
+
+    def __init__(self, new_folder: Callable[[], Path]) -> None:
+        self._new_folder = new_folder
+
+    @staticmethod
+    def environment(given: Mapping[str, str]) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        return {**kept, "TF_ENABLE_ONEDNN_OPTS": "0", "COLUMNS": "120", **given}
+
+    def start(
+        self,
+        script: str | Path,
+        *arguments: str | Path,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        program: Sequence[str] = (sys.executable,),
+    ) -> tuple[Path, subprocess.Popen[str]]:
+        """Start a script, given as a path or as its text, and return its working directory and the process."""
+        folder = folder or self._new_folder()
+        if isinstance(script, str):
+            path = folder / "script.py"
+            path.write_text(script, encoding="utf-8")
+            script = path
+        process = subprocess.Popen(
+            [*program, str(script), *map(str, arguments)],
+            cwd=folder,
+            env=self.environment(environment or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return folder, process
+
+    def __call__(self, script: str | Path, *arguments: str | Path, status: int = 0, **options: Any) -> Run:
+        """Run a script to its end, which has to be the expected one and free of the tracer's own announcements."""
+        folder, process = self.start(script, *arguments, **options)
+        stdout, stderr = process.communicate(timeout=240)
+        assert process.returncode == status, f"{stdout}\n{stderr}"
+        assert "USDT" not in stderr
+        return Run(folder, process.pid, process.returncode, stdout, stderr)
+
+    def together(self, *calls: Callable[[], Run]) -> list[Run]:
+        """Run two at a time."""
+        with ThreadPoolExecutor(2) as pool:
+            return [future.result() for future in [pool.submit(call) for call in calls]]
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
+    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"))
+
+
+@pytest.fixture(scope="session")
+def example() -> Path:
+    return EXAMPLE
+
+
+@pytest.fixture(scope="session")
+def demo_runs(scripts: Scripts) -> tuple[Run, Run]:
+    """Return the example run twice in one folder: by plain Python, then by ``drynpu run``."""
+    first = scripts(EXAMPLE, environment={"RANK": "0"})
+    drynpu = Path(sys.executable).with_name("drynpu")
+    second = scripts(
+        EXAMPLE,
+        folder=first.folder,
+        environment={"RANK": "0", "DRYNPU_QUIET": "1"},
+        program=(str(drynpu), "run"),
+    )
+    return first, second
+
+
+@pytest.fixture(scope="session")
+def demo(demo_runs: tuple[Run, Run]) -> Output:
+    """Return what the first run of the example left."""
+    return demo_runs[0].outputs("demo_out")[0]
+
+
+@pytest.fixture(scope="session")
+def ns() -> Callable[[str], int]:
+    return nanoseconds
