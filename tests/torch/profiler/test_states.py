@@ -347,6 +347,14 @@ profile(on_trace_ready=tensorboard_trace_handler("result"))
 section("export")
 prof = profile()
 prof.export_chrome_trace("early.json")
+section("other")
+activities = [torch.profiler.ProfilerActivity.CPU]
+with torch.profiler.profile(activities=activities) as other:
+    with profile(on_trace_ready=tensorboard_trace_handler("other")) as prof:
+        train_one_step()
+        prof.step()
+        print("trained on", flush=True)
+print("other saw", sum(event.name == "aten::relu" for event in other.events()), flush=True)
 section("dropped")
 prof = profile(on_trace_ready=tensorboard_trace_handler("dropped"))
 prof.start()
@@ -363,7 +371,7 @@ def never(scripts: Any) -> Any:
 
 
 def test_stop_without_start_leaves_no_file(never: Any) -> None:
-    assert {entry.name for entry in never.folder.iterdir()} == {"script.py", "twice", "dropped"}
+    assert {entry.name for entry in never.folder.iterdir()} == {"script.py", "twice", "other", "dropped"}
     assert "Profiler is not started, stop takes no effect!" in never.said("WARNING")[2]
 
 
@@ -390,6 +398,15 @@ def test_starting_and_stopping_twice_keeps_the_recording(never: Any) -> None:
 
 def test_export_before_anything_was_recorded(never: Any) -> None:
     assert section(never, "export")[-1] == ("WARNING", "Invalid profiling path.")
+
+
+def test_beside_another_profiler_the_script_goes_on_and_so_does_that(never: Any) -> None:
+    errors = [message for severity, message in section(never, "other") if severity == "ERROR"]
+    assert len(errors) == 1
+    assert errors[0].startswith("Call start failed. Exception: PyTorch's own profiler is already recording")
+    assert "trained on\n" in never.stdout
+    assert "other saw 1\n" in never.stdout
+    assert not never.outputs("other")
 
 
 def test_a_profiler_that_is_dropped_while_recording_is_stopped(never: Any) -> None:
