@@ -120,6 +120,12 @@ class Run:
         matches = [LINE.match(line) for line in self.stdout.splitlines()]
         return [m.group(3) for m in matches if m and (not severities or m.group(1) in severities)]
 
+    def section(self, name: str) -> list[tuple[str, str]]:
+        """Severity and message of what was said after the script printed ``begin <name>``; no information lines."""
+        text = self.stdout.split(f"begin {name}\n", 1)[1].split("\nbegin ", 1)[0]
+        matches = [LINE.match(line) for line in text.splitlines()]
+        return [(m.group(1), m.group(3)) for m in matches if m and m.group(1) != "INFO"]
+
 
 def _stamp(path: Path) -> str:
     return path.name.split("_")[-3]

@@ -30,7 +30,7 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 @click.option("--clock", type=click.Choice(["projected", "wall"]), help="Host timeline: beside an NPU, or as measured.")
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
 @click.option("--devices", type=int, help="Number of NPUs the script sees.")
-@click.option("--strict", is_flag=True, help="Refuse where the vendor refuses, instead of helping.")
+@click.option("--strict", is_flag=True, help="Read options as the current collector does, without leniency.")
 @click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
 @click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
 @click.argument("script")

@@ -243,3 +243,19 @@ def test_tables_are_written_as_the_vendor_writes_them(demo: Any, name: str) -> N
     ]
     for column in times:
         assert all(re.fullmatch(r"(\d{16}\.\d{3}\t)?", row[column]) for row in rows), column
+
+
+@pytest.mark.parametrize("name", sorted(DELIVERABLES - {"analyse.done", "trace_view.json"}))
+def test_numbers_are_numbers(demo: Any, name: str) -> None:
+    measured = re.compile(r"(\((us|MB|KB|%)\)|_ratio|_rate|_cycles|_id|_ID|Count|Variance|Block Num|Stage|Free|Step)")
+    rows = demo.rows(name)
+    columns = [column for column in rows[0] if measured.search(column)]
+    assert columns
+    for column in columns:
+        texts = {row[column].rstrip("\t") for row in rows} - {"", "N/A"}
+        if column == "Device_id" and name == "api_statistic.csv":
+            assert texts == {"host"}
+            continue
+        values = [float(text) for text in texts]
+        assert all(value >= 0 for value in values), column
+        assert not [text for text in texts if "e" in text.lower() or text.startswith("+")], column

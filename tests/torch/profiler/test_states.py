@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -126,15 +124,8 @@ IN_RECORD = (
 )
 
 
-def section(run: Any, name: str) -> list[tuple[str, str]]:
-    """Severity and message of the lines that a section printed."""
-    text = run.stdout.split(f"begin {name}\n", 1)[1].split("\nbegin ", 1)[0]
-    lines = re.findall(r"^\[[\d :-]{19}\] \[(\w+)\] \[\d+\] profiler\.py: (.*)$", text, re.MULTILINE)
-    return [(severity, message) for severity, message in lines if severity != "INFO"]
-
-
 def warnings_of(run: Any, name: str) -> list[str]:
-    return [message for severity, message in section(run, name) if severity == "WARNING"]
+    return [message for severity, message in run.section(name) if severity == "WARNING"]
 
 
 def recorded_steps(output: Any) -> list[str]:
@@ -151,7 +142,7 @@ def test_block_with_a_schedule(documented: Any) -> None:
     assert recorded_steps(output) == ["ProfilerStep#3", "ProfilerStep#4"]
     assert [row["Step"] for row in output.rows("step_trace_time.csv")] == ["3", "4"]
     assert {row["Step Id"] for row in output.rows("kernel_details.csv")} == {"3", "4"}
-    assert section(documented, "block") == [("WARNING", DEFAULT)] * 2
+    assert documented.section("block") == [("WARNING", DEFAULT)] * 2
 
 
 def test_start_and_stop_by_hand(documented: Any) -> None:
@@ -193,7 +184,7 @@ def test_metadata_belongs_to_the_cycle_that_it_was_added_in(documented: Any) -> 
 
 
 def test_a_step_after_stop_says_so(documented: Any) -> None:
-    assert section(documented, "after") == [("WARNING", "Profiler is stopped, step takes no effect!")] * 2
+    assert documented.section("after") == [("WARNING", "Profiler is stopped, step takes no effect!")] * 2
 
 
 def test_without_a_schedule_any_handler_is_called_once_at_stop(documented: Any) -> None:
@@ -207,7 +198,7 @@ def test_export_chrome_trace(documented: Any) -> None:
     assert sum(e.get("cat") == "cpu_op" and e["name"] == "aten::relu" for e in trace) == 2
     kernels = [e for e in trace if e["ph"] == "X" and e["name"] == "aclnnRelu_Relu_Relu"]
     assert len(kernels) == 2
-    assert section(documented, "no_schedule")[-1] == ("WARNING", IN_RECORD)
+    assert documented.section("no_schedule")[-1] == ("WARNING", IN_RECORD)
 
 
 def test_without_a_handler_raw_data_goes_to_its_own_folder(documented: Any) -> None:
@@ -222,7 +213,7 @@ def test_kineto_profile(documented: Any) -> None:
     trace = json.loads((documented.folder / "result_dir" / "trace.json").read_text(encoding="utf-8"))
     (relu,) = (e for e in trace if e.get("cat") == "cpu_op" and e["name"] == "aten::relu")
     assert relu["args"]["Input Dims"] == "64,64"
-    assert section(documented, "kineto") == [("WARNING", DEFAULT)]
+    assert documented.section("kineto") == [("WARNING", DEFAULT)]
 
 
 def test_a_profiler_can_be_started_again(documented: Any) -> None:
@@ -309,7 +300,7 @@ def irregular(scripts: Any) -> Any:
     ],
 )
 def test_irregular_schedules(irregular: Any, name: str, message: str | None, directories: int) -> None:
-    assert section(irregular, name) == ([("WARNING", message)] if message else [])
+    assert irregular.section(name) == ([("WARNING", message)] if message else [])
     outputs = irregular.outputs(name)
     assert len(outputs) == directories
     if name.startswith("record_"):
@@ -347,6 +338,14 @@ profile(on_trace_ready=tensorboard_trace_handler("result"))
 section("export")
 prof = profile()
 prof.export_chrome_trace("early.json")
+section("other")
+activities = [torch.profiler.ProfilerActivity.CPU]
+with torch.profiler.profile(activities=activities) as other:
+    with profile(on_trace_ready=tensorboard_trace_handler("other")) as prof:
+        train_one_step()
+        prof.step()
+        print("trained on", flush=True)
+print("other saw", sum(event.name == "aten::relu" for event in other.events()), flush=True)
 section("dropped")
 prof = profile(on_trace_ready=tensorboard_trace_handler("dropped"))
 prof.start()
@@ -363,7 +362,7 @@ def never(scripts: Any) -> Any:
 
 
 def test_stop_without_start_leaves_no_file(never: Any) -> None:
-    assert {entry.name for entry in never.folder.iterdir()} == {"script.py", "twice", "dropped"}
+    assert {entry.name for entry in never.folder.iterdir()} == {"script.py", "twice", "other", "dropped"}
     assert "Profiler is not started, stop takes no effect!" in never.said("WARNING")[2]
 
 
@@ -389,7 +388,16 @@ def test_starting_and_stopping_twice_keeps_the_recording(never: Any) -> None:
 
 
 def test_export_before_anything_was_recorded(never: Any) -> None:
-    assert section(never, "export")[-1] == ("WARNING", "Invalid profiling path.")
+    assert never.section("export")[-1] == ("WARNING", "Invalid profiling path.")
+
+
+def test_beside_another_profiler_the_script_goes_on_and_so_does_that(never: Any) -> None:
+    errors = [message for severity, message in never.section("other") if severity == "ERROR"]
+    assert len(errors) == 1
+    assert errors[0].startswith("Call start failed. Exception: PyTorch's own profiler is already recording")
+    assert "trained on\n" in never.stdout
+    assert "other saw 1\n" in never.stdout
+    assert not never.outputs("other")
 
 
 def test_a_profiler_that_is_dropped_while_recording_is_stopped(never: Any) -> None:
@@ -447,54 +455,3 @@ def test_exceptions_of_the_script_stay_as_they_are(scripts: Any) -> None:
     assert "trained to the end" in run.stdout
     # A recording that the script never stopped is written when the process ends.
     assert len(run.output("unfinished").rows("kernel_details.csv")) == 3
-
-
-OFFLINE = (
-    PREAMBLE
-    + """
-from torch_npu.profiler.profiler import analyse
-
-with profile(
-    schedule=schedule(wait=0, warmup=1, active=1, repeat=2),
-    on_trace_ready=tensorboard_trace_handler("raw", analyse_flag=False),
-) as prof:
-    for step in range(5):
-        train_one_step()
-        prof.step()
-section("before")
-import pathlib
-print(sorted(p.name for p in pathlib.Path("raw").glob("*/*") if "ASCEND" in p.name))
-analyse(profiler_path="raw")
-section("wrong")
-analyse("missing")
-analyse("raw", max_process_number=0)
-analyse("raw", max_process_number=10000)
-analyse("raw", export_type="xml")
-analyse("raw", export_type=["db"])
-section("end")
-"""
-)
-
-
-def test_offline_analysis(scripts: Any) -> None:
-    run = scripts(OFFLINE, environment={"DRYNPU_QUIET": "1"})
-    assert "begin before\n[]\n" in run.stdout
-    first, second = run.outputs("raw")
-    for output in (first, second):
-        assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= output.files
-        assert f"Start parsing profiling data in sync mode at: {output.path}" in run.said("INFO")
-    assert section(run, "wrong") == [
-        ("ERROR", "Call analyse failed. Exception: The path does not exist: missing"),
-        ("WARNING", "Invalid max_process_number, reset it to default!"),
-        (
-            "WARNING",
-            "max_process_number exceeds the number of cpu cores, reset it to the number of cpu cores!",
-        ),
-        ("WARNING", "Invalid parameter export_type: xml, reset it to None."),
-        ("WARNING", "db export is not available yet; text is written"),
-    ]
-    before = {path: path.read_bytes() for path in first.folder.iterdir()}
-    drynpu = Path(sys.executable).with_name("drynpu")
-    again = scripts(first.path, program=(str(drynpu), "analyze"), folder=run.folder)
-    assert "Top kernels (3 in all" in again.stdout
-    assert {path: path.read_bytes() for path in first.folder.iterdir()} == before

@@ -1,0 +1,68 @@
+"""Raw data now, deliverables later: the vendor's offline ``analyse``, and ``drynpu analyze`` (1.8)."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+OFFLINE = """
+import torch
+import torch_npu
+from torch_npu.profiler import profile, schedule, tensorboard_trace_handler
+from torch_npu.profiler.profiler import analyse
+
+weight = torch.ones(64, 64).to("npu:0")
+
+
+def train_one_step():
+    return (weight @ weight).relu().sum().item()
+
+
+def section(name):
+    print("begin", name, flush=True)
+
+
+with profile(
+    schedule=schedule(wait=0, warmup=1, active=1, repeat=2),
+    on_trace_ready=tensorboard_trace_handler("raw", analyse_flag=False),
+) as prof:
+    for step in range(5):
+        train_one_step()
+        prof.step()
+section("before")
+import pathlib
+print(sorted(p.name for p in pathlib.Path("raw").glob("*/*") if "ASCEND" in p.name))
+analyse(profiler_path="raw")
+section("wrong")
+analyse("missing")
+analyse("raw", max_process_number=0)
+analyse("raw", max_process_number=10000)
+analyse("raw", export_type="xml")
+analyse("raw", export_type=["db"])
+section("end")
+"""
+
+
+def test_offline_analysis(scripts: Any) -> None:
+    run = scripts(OFFLINE, environment={"DRYNPU_QUIET": "1"})
+    assert "begin before\n[]\n" in run.stdout
+    first, second = run.outputs("raw")
+    for output in (first, second):
+        assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= output.files
+        assert f"Start parsing profiling data in sync mode at: {output.path}" in run.said("INFO")
+    assert run.section("wrong") == [
+        ("ERROR", "Call analyse failed. Exception: The path does not exist: missing"),
+        ("WARNING", "Invalid max_process_number, reset it to default!"),
+        (
+            "WARNING",
+            "max_process_number exceeds the number of cpu cores, reset it to the number of cpu cores!",
+        ),
+        ("WARNING", "Invalid parameter export_type: xml, reset it to None."),
+        ("WARNING", "db export is not available yet; text is written"),
+    ]
+    before = {path: path.read_bytes() for path in first.folder.iterdir()}
+    drynpu = Path(sys.executable).with_name("drynpu")
+    again = scripts(first.path, program=(str(drynpu), "analyze"), folder=run.folder)
+    assert "Top kernels (3 in all" in again.stdout
+    assert {path: path.read_bytes() for path in first.folder.iterdir()} == before
