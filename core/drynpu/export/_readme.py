@@ -8,6 +8,7 @@ __all__ = ["readme_text"]
 
 _TIMELINES = {
     "msprof": "All layers on one time axis: host calls, device tasks, communication, memory, overlap analysis.",
+    "msprof_tx": "Marks and ranges of the user, on the host and on the streams they were put on.",
     "step_trace": "Iterations of graphs: forward and backward part, refresh, reductions, get-next.",
 }
 _SUMMARIES = {
@@ -24,6 +25,7 @@ _SUMMARIES = {
     "llc_read_write": "Hit rate and traffic of the last level caches, averaged over all samples.",
     "memory_record": "Memory held by the toolkit's operators after every allocation and release.",
     "nic": "Traffic of the network port.",
+    "msprof_tx": "One row per mark or range of the user, with its times on the device.",
     "npu_mem": "Memory of the process and of the device, sampled.",
     "npu_module_mem": "Memory reserved by each component of the device software, sampled.",
     "op_statistic": "Number and time of kernels by operator type and core type.",
@@ -47,8 +49,10 @@ def readme_text(names: Iterable[str]) -> str:
     files = {name if "." in name else f"{name}.{'json' if name in _TIMELINES else 'csv'}" for name in names}
     blocks: dict[str, list[tuple[str, str, str]]] = {"json": [], "csv": []}
     for stem, suffix in sorted((file.rsplit(".", 1)[0], file.rsplit(".", 1)[1]) for file in files):
-        texts = _TIMELINES if suffix == "json" else _SUMMARIES
-        blocks[suffix].append((stem, suffix, texts.get(stem, _NO_DESCRIPTION.format(name=stem))))
+        # A table may be JSON, too.
+        kind = "csv" if stem in _SUMMARIES and stem not in _TIMELINES else suffix
+        texts = _TIMELINES if kind == "json" else _SUMMARIES
+        blocks[kind].append((stem, suffix, texts.get(stem, _NO_DESCRIPTION.format(name=stem))))
     return "\n".join([*_block("Timeline", blocks["json"]), "", *_block("Summary", blocks["csv"])]) + "\n"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drynpu.session.families import aicpu, bandwidth, communication, graph, links, operator_memory
+from drynpu.session.families import aicpu, bandwidth, communication, graph, links, marks, operator_memory
 from drynpu.session.families._context import FamilyRecords, RecordContext
 
 __all__ = ["BUILDERS", "FamilyRecords", "RecordContext"]
@@ -19,6 +19,7 @@ BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = (
     communication.build,
     graph.build,
     links.build,
+    marks.build,
     operator_memory.build,
 )
 """Every group's builder; a builder returns nothing for what the request does not ask."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from drynpu.tables.families import aicpu, bandwidth, communication, graph, links
+from drynpu.tables.families import aicpu, bandwidth, communication, graph, links, marks
 from drynpu.tables.families._context import LoadContext
 
 __all__ = ["LOADERS", "SCHEMAS", "LoadContext"]
@@ -22,6 +22,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     **communication.SCHEMAS,
     **graph.SCHEMAS,
     **links.SCHEMAS,
+    **marks.SCHEMAS,
 }
 """Every further table by name."""
 
@@ -31,5 +32,6 @@ LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = (
     communication.load,
     graph.load,
     links.load,
+    marks.load,
 )
 """Every group's loader; a loader gives only tables that have rows."""
