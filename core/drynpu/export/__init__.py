@@ -7,7 +7,8 @@ in a profile directory. Both work on a ``Profile`` and the frames of the analysi
 
 from __future__ import annotations
 
-from drynpu.export._msprof import export_msprof
+from drynpu.export._msprof import export_documents, export_msprof
+from drynpu.export._reports import REPORT_KEYS, Reports, read_reports
 from drynpu.export._torch import export_torch
 
-__all__ = ["export_msprof", "export_torch"]
+__all__ = ["REPORT_KEYS", "Reports", "export_documents", "export_msprof", "export_torch", "read_reports"]
