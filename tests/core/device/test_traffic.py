@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,7 +51,7 @@ def test_extremes_enclose_the_mean_and_are_reached(tasks: list[tuple[int, int, i
     assert (most >= mean * (1 - 1e-6) - 1e-3).all()
     for low, high, at, to in zip(least, most, edges[:-1], edges[1:], strict=True):
         cuts = sorted({at, to} | {int(t) for t in [*flow.start_ns, *flow.end_ns] if at < t < to})
-        middles = [(one + two) / 2 for one, two in zip(cuts[:-1], cuts[1:], strict=True)]
+        middles = [(one + two) / 2 for one, two in pairwise(cuts)]
         rates = [sum(size / length for s, length, size in tasks if s < middle < s + length) for middle in middles]
         assert low == pytest.approx(min(rates), rel=1e-6, abs=1e-3)
         assert high == pytest.approx(max(rates), rel=1e-6, abs=1e-3)
