@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from drynpu.cli._msprof_flags import Request
 from drynpu.export import Reports, export_documents, export_msprof, read_reports
 from drynpu.tables import Profile, find_profiles, load_profile
 
-__all__ = ["process"]
+__all__ = ["info", "process", "warn"]
 
 _BAD_PARAMETER, _BAD_PATH, _BAD_STEP_TRACE = 1, 2, 9
 _PARSED = "all_file.complete"
@@ -44,8 +45,9 @@ _FORBIDDEN = {
 
 
 def info(text: str) -> None:
-    """Print what happens."""
+    """Print what happens, at once: an application may print in between."""
     click.echo(f"[INFO] {text}")
+    sys.stdout.flush()
 
 
 def warn(text: str) -> None:

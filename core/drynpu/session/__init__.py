@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu.session._actions import Duty, Irregularity, Transition, transition
+from drynpu.session._collection import COLLECT_VARIABLE, CollectionOrder, CollectionReport
 from drynpu.session._counters import METRIC_NAMES, counter_problem
 from drynpu.session._inputs import (
     Collective,
@@ -16,17 +17,23 @@ from drynpu.session._inputs import (
 )
 from drynpu.session._lower import Lowered, lower
 from drynpu.session._recording import Outcome, Recording, Target, write_document, write_recording
+from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import DEFAULT_STREAM, HostMark, Simulation, simulate
 
 __all__ = [
+    "COLLECT_VARIABLE",
     "DEFAULT_STREAM",
     "METRIC_NAMES",
+    "CollectionOrder",
+    "CollectionReport",
     "Collective",
     "DatasetEvent",
     "Duty",
     "FusionOp",
     "GraphRun",
     "HostMark",
+    "HostSampler",
+    "HostSamples",
     "Irregularity",
     "Iteration",
     "Lowered",
