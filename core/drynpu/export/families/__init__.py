@@ -14,7 +14,7 @@ import polars as pl
 
 from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer
-from drynpu.export.families import aicpu, bandwidth, communication, graph, links, marks, operator_memory
+from drynpu.export.families import aicpu, bandwidth, communication, graph, host, links, marks, operator_memory
 from drynpu.tables import Profile
 
 __all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES", "TRACE_FILES"]
@@ -24,6 +24,7 @@ CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] =
     bandwidth.csv_files,
     communication.csv_files,
     graph.csv_files,
+    host.csv_files,
     links.csv_files,
     marks.csv_files,
     operator_memory.csv_files,
@@ -43,6 +44,7 @@ TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (commu
 """Documents in ASCEND_PROFILER_OUTPUT, by file name (``communication.json``)."""
 
 LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = (
+    host.layers,
     marks.layers,
     graph.layers,
     links.layers,

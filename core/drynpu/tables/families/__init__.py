@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from drynpu.tables.families import aicpu, bandwidth, communication, graph, links, marks
+from drynpu.tables.families import aicpu, bandwidth, communication, graph, host, links, marks
 from drynpu.tables.families._context import LoadContext
 
 __all__ = ["LOADERS", "SCHEMAS", "LoadContext"]
@@ -21,6 +21,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     **bandwidth.SCHEMAS,
     **communication.SCHEMAS,
     **graph.SCHEMAS,
+    **host.SCHEMAS,
     **links.SCHEMAS,
     **marks.SCHEMAS,
 }
@@ -31,6 +32,7 @@ LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = (
     bandwidth.load,
     communication.load,
     graph.load,
+    host.load,
     links.load,
     marks.load,
 )
