@@ -23,6 +23,7 @@ from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
 from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
+from drynpu.analysis._query import QUERY_COLUMNS, query_profile
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
 from drynpu.analysis._steps import STEP_RANGES, kernel_steps, step_ranges, steps_at
 from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
@@ -41,6 +42,7 @@ __all__ = [
     "OP_STATISTIC",
     "OVERLAP",
     "OVERLAP_KINDS",
+    "QUERY_COLUMNS",
     "STEP_RANGES",
     "STEP_TRACE",
     "TOOLKIT_MEMORY",
@@ -68,6 +70,7 @@ __all__ = [
     "overlap",
     "pcie_summary",
     "port_summary",
+    "query_profile",
     "select_iteration",
     "step_ranges",
     "step_trace",

@@ -13,12 +13,14 @@ from drynpu.cli._check import check
 from drynpu.cli._chips import chips
 from drynpu.cli._completion import completion
 from drynpu.cli._doctor import doctor
+from drynpu.cli._msprof import msprof
+from drynpu.cli._msprof_install import msprof_installer
 from drynpu.cli._run import run
 from drynpu.plugins import Plugins, build_manager
 
 __all__ = ["build_cli", "main"]
 
-_VERBS = (run, analyze, check, chips, doctor, completion)
+_VERBS = (run, analyze, msprof, check, chips, msprof_installer(doctor), completion)
 
 
 def build_cli(plugins: Plugins) -> click.Group:

@@ -22,6 +22,7 @@ __all__ = [
     "free_stamp",
     "make_directory",
     "new_file",
+    "new_path",
     "replaced_directory",
     "write_csv",
     "write_csv_slices",
@@ -47,17 +48,16 @@ def make_directory(path: Path) -> Path:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[BinaryIO]:
+def new_path(path: Path) -> Iterator[Path]:
     """
-    Open *path* for writing (mode 0640); the name appears only when everything was written.
+    Give an empty file (mode 0640) beside *path* to fill; afterwards it takes the name *path*.
 
     Raises ``OutputError`` naming the file and the reason, and leaves nothing behind then.
     """
     partial = path.with_name(f".{path.name}.partial")
     try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
+        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640))
+        yield partial
         partial.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -65,6 +65,17 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[BinaryIO]:
+    """
+    Open *path* for writing (mode 0640); the name appears only when everything was written.
+
+    Raises ``OutputError`` naming the file and the reason, and leaves nothing behind then.
+    """
+    with new_path(path) as partial, partial.open("wb") as stream:
+        yield stream
 
 
 @contextmanager

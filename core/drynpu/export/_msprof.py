@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -18,6 +18,7 @@ from drynpu.export._json import COMPACT, write_trace
 from drynpu.export._numbers import Writer, writer_of
 from drynpu.export._op_summary import STARTS, op_summary
 from drynpu.export._readme import readme_text
+from drynpu.export._reports import Reports
 from drynpu.export._statistics import (
     api_statistic_table,
     npu_mem_table,
@@ -25,18 +26,26 @@ from drynpu.export._statistics import (
     op_statistic_table,
     task_time_table,
 )
+from drynpu.export._summary_json import by_device, write_json_table
 from drynpu.export._timeline import Timeline, timeline_blocks
 from drynpu.export.families import CSV_FILES, JSON_FILES, LAYERS, TRACE_FILES
 from drynpu.export.families.graph import per_graph_op_statistic, with_graph_columns
 from drynpu.tables import Profile
 
-__all__ = ["OUTPUT_NAME", "export_msprof", "timeline_of"]
+__all__ = ["OUTPUT_NAME", "export_documents", "export_msprof", "timeline_of"]
 
 _STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")
 OUTPUT_NAME = "mindstudio_profiler_output"
 
 
-def export_msprof(profile: Profile, out_dir: Path | None = None, now: datetime | None = None) -> list[Path]:
+def export_msprof(
+    profile: Profile,
+    out_dir: Path | None = None,
+    now: datetime | None = None,
+    *,
+    reports: Reports | None = None,
+    json_tables: bool = False,
+) -> list[Path]:
     """
     Write op_summary, op_statistic, api_statistic, task_time, memory samples, the timeline and README.txt.
 
@@ -48,11 +57,15 @@ def export_msprof(profile: Profile, out_dir: Path | None = None, now: datetime |
     ----------
     out_dir:
         Where to write; default ``mindstudio_profiler_output`` in the PROF directory.
+    reports:
+        The layers of the timeline that are wanted; default all.
+    json_tables:
+        Tables as JSON, one file per device, each device with a second of its own, instead of CSV.
 
     Returns
     -------
     list[Path]
-        The files written, README.txt last; empty if the profile has no device or API data.
+        The files written; empty if the profile has no device or API data.
 
     Raises
     ------
@@ -64,27 +77,73 @@ def export_msprof(profile: Profile, out_dir: Path | None = None, now: datetime |
     writer = writer_of(profile.platform_version)
     tables = _tables(profile, writer)
     make_directory(directory)
-    written: list[Path] = []
-    for stem, table in tables.items():
-        written.extend(write_csv_slices(directory, stem, stamp, table, line_end="\n"))
+    written = [] if json_tables else _csv_tables(directory, stamp, tables)
+    written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports)
+    if json_tables:
+        written += _json_tables(directory, now, tables)
+    return _with_readme(directory, written) + export_documents(profile, directory.parent)
+
+
+def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, pl.DataFrame]) -> list[Path]:
+    return [
+        path
+        for stem, table in tables.items()
+        for path in write_csv_slices(directory, stem, stamp, table, line_end="\n")
+    ]
+
+
+def _json_tables(directory: Path, now: datetime | None, tables: Mapping[str, pl.DataFrame]) -> list[Path]:
+    written = []
+    for parts in by_device(tables):
+        stamp = free_stamp(directory, now)
+        written += [write_json_table(directory / f"{stem}_{stamp}.json", part) for stem, part in parts.items()]
+    return written
+
+
+def _timelines(profile: Profile, directory: Path, stamp: str, writer: Writer, reports: Reports) -> list[Path]:
+    """Write msprof_*.json, and the timelines of their own."""
+    written = []
+    pid = profile.pid
     trace = directory / f"msprof_{stamp}.json"
-    blocks = timeline_blocks(timeline_of(profile, overlap(profile)), COMPACT, writer)
-    further = (block for layer in LAYERS for block in layer(profile, COMPACT, writer))
+    blocks = reports.only(timeline_blocks(timeline_of(profile, overlap(profile)), COMPACT, writer), pid)
+    further = (
+        block
+        for layer in LAYERS
+        for block in reports.only(layer(profile, COMPACT, writer), pid, layer.__module__.rpartition(".")[2])
+    )
     if write_trace(trace, chain(blocks, further), COMPACT):
         written.append(trace)
     for traces in TRACE_FILES:
         for stem, events in traces(profile, COMPACT, writer).items():
             path = directory / f"{stem}_{stamp}.json"
-            if write_trace(path, events, COMPACT):
+            if reports.wants_file(stem) and write_trace(path, events, COMPACT):
                 written.append(path)
-    written = _with_readme(directory, written)
+    return written
+
+
+def export_documents(profile: Profile, directory: Path, names: Container[str] | None = None) -> list[Path]:
+    """
+    Write the analyses that have no time stamp (``analyze/communication.json``) below *directory*.
+
+    Parameters
+    ----------
+    names:
+        Those that are wanted, by path; default all that have data.
+
+    Raises
+    ------
+    OutputError
+        A file cannot be written.
+    """
+    written = []
     for documents in JSON_FILES:
         for name, document in documents(profile).items():
-            path = directory.parent / name
-            make_directory(path.parent)
-            with new_file(path) as stream:
-                stream.write(orjson.dumps(document))
-            written.append(path)
+            if names is None or name in names:
+                path = directory / name
+                make_directory(path.parent)
+                with new_file(path) as stream:
+                    stream.write(orjson.dumps(document))
+                written.append(path)
     return written
 
 

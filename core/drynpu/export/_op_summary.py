@@ -7,7 +7,7 @@ import polars as pl
 from drynpu.export._numbers import Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
 from drynpu.tables import KERNELS
 
-__all__ = ["STARTS", "kernel_details", "op_summary"]
+__all__ = ["PLATFORMS_WITHOUT_STARS", "STARTS", "kernel_details", "op_summary"]
 
 STARTS = "start_ns"
 """Column of ``op_summary`` beside those of the file: start in ns, to find the step of a row."""
@@ -16,7 +16,7 @@ _UNKNOWN = "N/A"
 _WHOLE_TASK = 4294967295
 _NO_MODEL = "4294967295"
 # Neither column exists on chips without the STARS scheduler (cann_msprof.md 4.2).
-_PLATFORMS_WITHOUT_STARS = frozenset({"0", "1", "2", "3", "4"})
+PLATFORMS_WITHOUT_STARS = frozenset({"0", "1", "2", "3", "4"})
 _STARS_COLUMNS = ("Mix Block Num", "Context ID")
 _LEFT_OUT = ("WRITE_BACK", "INVALID", "HCCL_AI_CPU", "COMMUNICATION")
 _KEPT_COMMUNICATION_SUFFIX = "AivKernel"
@@ -86,7 +86,7 @@ def op_summary(
         columns: tuple[str, ...] = (*_BASE, "Context ID")
     else:
         columns = (*_BASE, *_DETAILS, *counters)
-    if platform_version in _PLATFORMS_WITHOUT_STARS:
+    if platform_version in PLATFORMS_WITHOUT_STARS:
         columns = tuple(name for name in columns if name not in _STARS_COLUMNS)
     return _with_times(merged, writer).with_columns(pl.col(columns).fill_null(_UNKNOWN)).select(*columns, STARTS)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import polars as pl
 
 from drynpu.export._numbers import Writer, duration_text, shortest_text, statistic_text, us_text
@@ -16,39 +19,19 @@ __all__ = [
     "task_time_table",
 ]
 
-MODULE_NAMES = {
-    0: "SLOG",
-    1: "IDEDD",
-    2: "SCC",
-    3: "HCCL",
-    4: "FMK",
-    6: "DVPP",
-    7: "RUNTIME",
-    8: "CCE",
-    9: "HDC",
-    10: "DRV",
-    22: "DEVMM",
-    23: "KERNEL",
-    28: "HCCP",
-    29: "ROCE",
-    30: "TEFUSION",
-    31: "PROFILING",
-    32: "DP",
-    33: "APP",
-    34: "TS",
-    36: "AICPU",
-    38: "TDT",
-    39: "FE",
-    45: "GE",
-    48: "ASCENDCL",
-    56: "AIVECTOR",
-    57: "TBE",
-    62: "FFTS",
-    63: "OP",
-    68: "TPRT",
-    76: "MBUFF",
+# The numbers of ENUM_MODULE have gaps; the page lists a part, the rest is Ascend/msprof db_constant.h.
+_MODULES = {
+    0: "SLOG IDEDD SCC HCCL FMK CCU DVPP RUNTIME CCE HDC DRV NET",
+    22: "DEVMM KERNEL LIBMEDIA CCECPU",
+    27: "ROS HCCP ROCE TEFUSION PROFILING DP APP TS TSDUMP AICPU LP TDT FE MD MB ME IMU IMP GE",
+    47: "CAMERA ASCENDCL TEEOS ISP SIS HSM DSS PROCMGR BBOX AIVECTOR TBE FV",
+    60: "TUNE HSS FFTS OP UDF HICAID TSYNC AUDIO TPRT ASCENDCKERNEL ASYS ATRACE RTC SYSMONITOR AMP ADETECT MBUFF",
     77: "CUSTOM",
 }
+
+MODULE_NAMES: Mapping[int, str] = MappingProxyType(
+    {number: name for first, text in _MODULES.items() for number, name in enumerate(text.split(), start=first)}
+)
 """Components of npu_module_mem (cann_msprof.md 4.6, ENUM_MODULE)."""
 
 

@@ -116,6 +116,19 @@ class ProfReader:
         self._note("end_info is missing: when collection ended is not known")
         return None
 
+    def collection_date(self, device_id: int | None = None) -> str:
+        """
+        Return the local date and time at which collection began, as start_info spells it; ``""`` if it does not say.
+
+        What prevents reading it is noted.
+        """
+        try:
+            text = read_json(require(self._directory(device_id), "start_info", self.notes)).get("collectionDateBegin")
+        except (OutputError, RawFormatError) as error:
+            self._note(str(error))
+            return ""
+        return text if isinstance(text, str) else ""
+
     def anchors(self, device_id: int | None = None) -> ClockAnchors:
         """
         Return the clocks of the host and of a device.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu.session._actions import Duty, Irregularity, Transition, transition
+from drynpu.session._collection import COLLECT_VARIABLE, CollectionOrder, CollectionReport
 from drynpu.session._counters import METRIC_NAMES, counter_problem
 from drynpu.session._host_order import DEFAULT_STREAM, HostMark
 from drynpu.session._inputs import (
@@ -17,18 +18,24 @@ from drynpu.session._inputs import (
 )
 from drynpu.session._lower import Lowered, lower
 from drynpu.session._recording import Outcome, Recording, write_document, write_recording
+from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._target import Target
 
 __all__ = [
+    "COLLECT_VARIABLE",
     "DEFAULT_STREAM",
     "METRIC_NAMES",
+    "CollectionOrder",
+    "CollectionReport",
     "Collective",
     "DatasetEvent",
     "Duty",
     "FusionOp",
     "GraphRun",
     "HostMark",
+    "HostSampler",
+    "HostSamples",
     "Irregularity",
     "Iteration",
     "Lowered",

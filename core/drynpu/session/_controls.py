@@ -13,7 +13,7 @@ import psutil
 
 from drynpu.chips import Chip
 from drynpu.options import ProfilingRequest
-from drynpu.raw import CpuInfo, HostInfo
+from drynpu.raw import CpuInfo, HostInfo, NetCard
 from drynpu.session._counters import sample_metrics
 from drynpu.session._target import Target
 
@@ -37,12 +37,23 @@ def host_info(target: Target, chip: Chip) -> HostInfo:
         hw_type=platform.machine(),
         up_time=f"{up_time:.2f} {idle:.2f}",
         memory_total_kb=psutil.virtual_memory().total // 1024,
-        cpu_nums=psutil.cpu_count(logical=False) or 0,
+        cpu_nums=os.cpu_count() or 0,
+        sys_clock_freq=os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0,
         cpu_cores=os.cpu_count() or 0,
         rank_id=target.rank_id,
         drv_version=_DRIVER_VERSION,
+        net_cards=_net_cards(),
         cpus=(CpuInfo(name=platform.processor(), logical_cpu_count=os.cpu_count() or 0, type=platform.machine()),),
     )
+
+
+def _net_cards() -> tuple[NetCard, ...]:
+    """Return the network cards whose speed is known."""
+    try:
+        cards = psutil.net_if_stats()
+    except OSError:
+        return ()
+    return tuple(NetCard(name=name, speed=card.speed) for name, card in cards.items() if card.speed > 0)
 
 
 def sample(request: ProfilingRequest, chip: Chip, target: Target, result_dir: Path) -> dict[str, object]:

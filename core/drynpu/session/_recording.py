@@ -26,6 +26,7 @@ from drynpu.session._host_records import host_records
 from drynpu.session._host_side import HostSide
 from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, TxMark
 from drynpu.session._lower import lower
+from drynpu.session._sampler import HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._target import Target
 from drynpu.session.families import BUILDERS, FamilyRecords, RecordContext
@@ -50,6 +51,7 @@ class Recording:
     collectives: tuple[Collective, ...] = ()
     tx_marks: tuple[TxMark, ...] = ()
     dataset: tuple[DatasetEvent, ...] = ()
+    host_samples: HostSamples | None = None
 
 
 @frozen(kw_only=True)
@@ -204,7 +206,9 @@ def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
         for family, rows in records.device.items():
             writer.write(family, rows, device_id=target.device_id)
         for family, lines in records.host_text.items():
-            writer.write_text(family, lines)
+            by_process = lines if isinstance(lines, Mapping) else {None: lines}
+            for pid, own in by_process.items():
+                writer.write_text(family, own, pid=pid)
         for family, lines in records.device_text.items():
             writer.write_text(family, lines, device_id=target.device_id)
     writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)

@@ -152,5 +152,6 @@ def build_cann_allocations(records: Records, words: Dictionaries, to_unix: Calla
             "size_bytes": records["size_bytes"],
             "total_allocated_bytes": records["total_allocated_bytes"],
             "total_reserved_bytes": records["total_reserved_bytes"],
+            "tid": records["thread_id"],
         },
     ).sort("time_ns", maintain_order=True)

@@ -116,6 +116,7 @@ TASKS = pl.Schema(
         "model_id": pl.Int64,  # 4294967295 = single operator
         "copy_bytes": pl.Int64,  # memory copies, else null
         "copy_kind": pl.Int64,  # Copy value, else null
+        "launch_type": pl.String,  # what the host launched (KERNEL_AIVEC); else, and of FFTS+, the hardware task
     }
 )
 """Every device task: kernels, copies, events."""
@@ -247,6 +248,7 @@ CANN_ALLOCATIONS = pl.Schema(
         "size_bytes": pl.Int64,  # negative when released
         "total_allocated_bytes": pl.Int64,
         "total_reserved_bytes": pl.Int64,
+        "tid": pl.Int64,
     }
 )
 """host task_memory_info: memory the toolkit itself took for an operator (component GE)."""

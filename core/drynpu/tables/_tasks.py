@@ -20,6 +20,9 @@ __all__ = ["build_tasks"]
 _COMPUTE_SQE = [t.value for t in (SqeType.AI_CORE, SqeType.AI_CPU, SqeType.AIV, SqeType.DSA)]
 _COPY_SQE = [SqeType.SDMA.value, SqeType.PCIE_DMA.value]
 _DROPPED = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"]
+_NO_LAUNCH_TYPE = ["", "FFTS_PLUS", "UNKNOWN"]
+"""Host types that do not tell what a task is (Ascend/msprof, task_processor.cpp)."""
+
 _KEY = ["device_id", "stream_id", "task_id", "ordinal"]
 
 
@@ -141,6 +144,7 @@ def _classify(tasks: pl.DataFrame) -> pl.DataFrame:
     )
     compute_name = pl.coalesce(_known("kernel"), pl.col("name"))
     compute_type = pl.when("compute").then(_known("task_type"))
+    launched = pl.when(~host_type.is_in(_NO_LAUNCH_TYPE)).then("host_type")
     return tasks.with_columns(
         pl.max_horizontal(pl.col("batch_id"), pl.col("host_batch").fill_null(0)).alias("batch_id"),
         is_compute.alias("compute"),
@@ -152,6 +156,7 @@ def _classify(tasks: pl.DataFrame) -> pl.DataFrame:
         pl.col("connection_id").fill_null(-1),
         pl.when("compute").then(compute_name).otherwise(pl.lit("")).alias("kernel_name"),
         pl.coalesce(compute_type, _known("host_type"), hardware).alias("kernel_type"),
+        pl.coalesce(launched, hardware).alias("launch_type"),
     )
 
 

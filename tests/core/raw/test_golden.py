@@ -126,6 +126,33 @@ def test_counters_of_tasks() -> None:
     assert record("soc_pmu", values) == struct.pack("<2I4H8Q", 0, 0, 1, 2, 3, 2, *events)
 
 
+def test_counters_of_the_950() -> None:
+    # The record of the vendor's own unit test of PmuBeanV6, with a vector core and the overflow bit besides.
+    values = {
+        "stream_id": 1, "task_id": 0, "total_cycles": 642379, "context_type": 6, "flags": 3, "core_type": 128,
+        "core_id": 15, "sub_block_id": 17, "block_id": 18, "pmu": np.arange(10, 20), "start_tick": 2201803260082,
+        "end_tick": 2201803277549,
+    }  # fmt: skip
+    text = "<4HQ2BH2B3HI10Q2Q"
+    assert struct.calcsize(text) == 128
+    head = (0x2A, 0x6BD3, 1, 0, 642379, 6)
+    tail = (0, 17, 18, 0, *range(10, 20), 2201803260082, 2201803277549)
+    assert record("ffts_profile_v6", values) == struct.pack(text, *head, 3, 0, 128, 15, *tail)
+    other = record("ffts_profile_v6", {**values, "flags": 7, "core_type": 1})
+    assert other == struct.pack(text, *head, 7, 0, 1, 15, *tail)
+
+
+def test_counters_of_the_950_survive_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "host").mkdir()
+    rows = family("ffts_profile_v6").new(5)
+    rows["pmu"], rows["end_tick"], rows["core_type"] = np.arange(50).reshape(5, 10), 7, [0, 1, 0, 1, 0]
+    rows["header"][1::2] = StarsFunction.BLOCK_PMU
+    ProfWriter(tmp_path).write("ffts_profile_v6", rows, 0)
+    reader = ProfReader(tmp_path)
+    assert (reader.read("ffts_profile_v6", 0) == rows).all()
+    assert reader.notes == []
+
+
 SAMPLES = {"hbm": "<QQII", "llc": "<QQII", "ddr": "<5I", "pcie": "<Q22I"}
 
 

@@ -20,6 +20,7 @@ SIZES = {
     "TASK_MEMORY_INFO": 256,
     "STARS_SOC": 64,
     "FFTS_PROFILE": 128,
+    "FFTS_PROFILE_V6": 128,
     "TS_TRACK_STEP": 40,
     "TS_TRACK_FLIP": 40,
     "NPU_MEM": 32,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu_torch.profiler._analyse import analyse
+from drynpu_torch.profiler._collection import start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
 from drynpu_torch.profiler._schedule import schedule
@@ -31,6 +32,7 @@ __all__ = [
     "analyse",
     "profile",
     "schedule",
+    "start_collection",
     "supported_activities",
     "supported_ai_core_metrics",
     "supported_export_type",

@@ -19,7 +19,7 @@ from drynpu.kernels import build_rule_book
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
-from drynpu.session import Outcome, Recording, Target, write_document, write_recording
+from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_document, write_recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 from drynpu_torch.profiler._process import PROCESS
@@ -59,10 +59,12 @@ class Result:
     _captured: Captured | None = None
     _anchors: ClockAnchors | None = None
     _live_bytes: int = 0
+    _sampler: HostSampler | None = None
+    _host_samples: HostSamples | None = None
 
-    def init(self) -> None:
+    def init(self, path: Path | None = None) -> None:
         """
-        Create the result directory.
+        Create the result directory, by default a new one where the vendor's profiler would; *path* may be there.
 
         Raises
         ------
@@ -72,9 +74,10 @@ class Result:
             If the chip of the settings does not exist.
         """
         self._chip = load_chip(self.settings.chip, extra_files=build_manager().chip_files())
-        path = PROCESS.result_directory(raw_only=self.raw_only)
+        exist_ok = path is not None
+        path = PROCESS.result_directory(raw_only=self.raw_only) if path is None else path
         try:
-            path.mkdir(mode=0o750, parents=True)
+            path.mkdir(mode=0o750, parents=True, exist_ok=exist_ok)
         except OSError as error:
             raise OutputError(
                 f"cannot create the result directory {path}: {error.strerror}. Choose a writable directory with "
@@ -103,6 +106,8 @@ class Result:
             self.delete()
             raise
         self._capture = capture
+        self._sampler = HostSampler(self.request.sampling)
+        self._sampler.start()
         state = device.state()
         state.recorder = capture.marks
         stream = state.stream_of(state.current_device)
@@ -118,6 +123,11 @@ class Result:
     def finished(self) -> bool:
         """Whether a recording has been written here."""
         return self.outcome is not None
+
+    @property
+    def operators(self) -> int:
+        """Number of operators recorded and not written yet."""
+        return 0 if self._captured is None else len(self._captured.operators.start_ns)
 
     def warm_up(self) -> None:
         """Start and stop the tracer once: its first start loads libraries."""
@@ -135,6 +145,7 @@ class Result:
         if self._capture is None:
             return
         device.state().recorder = None
+        self._host_samples = None if self._sampler is None else self._sampler.stop()
         self._captured, self._capture = self._capture.stop(), None
 
     def finalize(self, info: Mapping[str, object], metadata: Mapping[str, object]) -> None:
@@ -143,8 +154,9 @@ class Result:
             return
         rank = rank_id()
         document = dict(info)
-        if self._captured is not None and self._anchors is not None and self._chip is not None:
-            self.outcome = self._write(self._captured, self._anchors, self._chip, rank)
+        if self.write() is not None:
+            assert self.outcome is not None
+            assert self._anchors is not None
             document["start_info"] = {
                 "syscnt_enable": False,
                 "freq": 100,
@@ -163,7 +175,14 @@ class Result:
             document["rank_id"] = rank
         write_document(self.path / f"profiler_info{suffix}.json", json.dumps(document, indent=4))
         write_document(self.path / "profiler_metadata.json", json.dumps(metadata))
+
+    def write(self) -> Outcome | None:
+        """Simulate, and write the raw data alone; ``None`` if nothing was recorded since the last time."""
+        if self._captured is None or self._anchors is None or self._chip is None:
+            return None
+        self.outcome = self._write(self._captured, self._anchors, self._chip, rank_id())
         self._captured = None
+        return self.outcome
 
     def delete(self) -> None:
         """Remove the result directory."""
@@ -181,6 +200,7 @@ class Result:
             begin_ns=max(captured.begin_ns, anchors.collection_begin_us * 1000),
             end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
             live_before_bytes=self._live_bytes,
+            host_samples=self._host_samples,
         )
         target = Target(
             directory=self.path,

@@ -14,7 +14,7 @@ import polars as pl
 
 from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer
-from drynpu.export.families import aicpu, bandwidth, communication, graph, links, operator_memory
+from drynpu.export.families import aicpu, bandwidth, communication, graph, host, links, marks, operator_memory
 from drynpu.tables import Profile
 
 __all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES", "TRACE_FILES"]
@@ -24,7 +24,9 @@ CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] =
     bandwidth.csv_files,
     communication.csv_files,
     graph.csv_files,
+    host.csv_files,
     links.csv_files,
+    marks.csv_files,
     operator_memory.csv_files,
 )
 """Every group's CSV tables; a table exists only if its data exists."""
@@ -42,6 +44,8 @@ TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (commu
 """Documents in ASCEND_PROFILER_OUTPUT, by file name (``communication.json``)."""
 
 LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]], ...] = (
+    host.layers,
+    marks.layers,
     graph.layers,
     links.layers,
     bandwidth.layers,
@@ -50,5 +54,6 @@ LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[
 
 TRACE_FILES: tuple[Callable[[Profile, JsonStyle, Writer], Mapping[str, Iterator[Events | Sequence[str]]]], ...] = (
     graph.trace_files,
+    marks.trace_files,
 )
 """Further timelines beside ``msprof_*.json``, by file stem (``step_trace``)."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drynpu.session.families import aicpu, bandwidth, communication, graph, links, operator_memory
+from drynpu.session.families import aicpu, bandwidth, communication, graph, host, links, marks, operator_memory
 from drynpu.session.families._context import FamilyRecords, RecordContext
 
 __all__ = ["BUILDERS", "FamilyRecords", "RecordContext"]
@@ -18,7 +18,9 @@ BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = (
     bandwidth.build,
     communication.build,
     graph.build,
+    host.build,
     links.build,
+    marks.build,
     operator_memory.build,
 )
 """Every group's builder; a builder returns nothing for what the request does not ask."""

@@ -63,7 +63,8 @@ class FamilyRecords:
     """
     Records by family name, host side and device side; ``sample`` are further entries of sample.json.
 
-    ``host_text`` and ``device_text`` hold rows of text families, written by the raw room's text writer. ``notes`` are
+    ``host_text`` and ``device_text`` hold rows of text families, written by the raw room's text writer; on the
+    host also rows by process id, for families with a file for each. ``notes`` are
     readable lines about what was asked and is not written, or what of it is beyond the hardware.
     """
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from drynpu.tables.families import aicpu, bandwidth, communication, graph, links
+from drynpu.tables.families import aicpu, bandwidth, communication, graph, host, links, marks
 from drynpu.tables.families._context import LoadContext
 
 __all__ = ["LOADERS", "SCHEMAS", "LoadContext"]
@@ -21,7 +21,9 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     **bandwidth.SCHEMAS,
     **communication.SCHEMAS,
     **graph.SCHEMAS,
+    **host.SCHEMAS,
     **links.SCHEMAS,
+    **marks.SCHEMAS,
 }
 """Every further table by name."""
 
@@ -30,6 +32,8 @@ LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = (
     bandwidth.load,
     communication.load,
     graph.load,
+    host.load,
     links.load,
+    marks.load,
 )
 """Every group's loader; a loader gives only tables that have rows."""

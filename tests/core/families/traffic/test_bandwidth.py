@@ -255,3 +255,15 @@ def test_memory_in_use_is_sampled_at_the_same_rate(run: Callable[..., Any], aske
     memory = run(allocated=True, **asked).profile.npu_mem
     assert set(memory["time_ns"].diff().drop_nulls().to_list()) == {1_000_000_000 // hz}
     assert memory["hbm_bytes"].max() > 0
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B2", "Ascend310P3"])
+def test_an_idle_device_is_sampled_as_idle(run: Callable[..., Any], chip: str) -> None:
+    made = run(chip=chip, names=(), hardware_memory_hz=50, interconnection_hz=50, switches=Switches(l2_cache=True))
+    samples = made.profile.frame("memory_bandwidth")
+    assert samples.height == 2 * 4
+    assert samples["mb_s"].max() == samples["bytes"].max() == 0
+    caches = made.profile.frame("llc_samples")
+    assert caches["hit_rate"].max() == caches["mb_s"].max() == 0
+    assert made.profile.frame("pcie_samples")["rx_cpl_max"].max() == 0
+    assert "l2_cache.csv" not in made.files()

@@ -1,0 +1,71 @@
+"""What a PROF directory holds, directory by directory: ``msprof --query`` (cann_msprof.md 6.2)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from drynpu._errors import OutputError
+from drynpu.analysis._graph import iteration_trace
+from drynpu.raw import ProfReader
+from drynpu.tables import NO_MODEL, Profile
+
+__all__ = ["QUERY_COLUMNS", "query_profile"]
+
+QUERY_COLUMNS = (
+    "Job Info",
+    "Device ID",
+    "Dir Name",
+    "Collection Time",
+    "Model ID",
+    "Iteration Number",
+    "Top Time Iteration",
+    "Rank ID",
+)
+_LONGEST = 5
+_UNKNOWN = "N/A"
+
+
+def query_profile(profile: Profile) -> pl.DataFrame:
+    """
+    Return one row per model of every device, one row for a device without iterations and one for the host.
+
+    All cells are texts. ``Iteration Number`` is the highest number of the model, ``Top Time Iteration`` names its five
+    longest iterations, the longest first (more when several last equally long). Models that ran no kernel are left out
+    (Ascend/msprof common_func/msprof_query_data.py).
+
+    Raises
+    ------
+    OutputError
+        The profile has no PROF directory.
+    """
+    if profile.prof_path is None:
+        raise OutputError(f"{profile.path}: holds no PROF directory, so there is nothing to query")
+    reader = ProfReader(profile.prof_path)
+    job, rank = reader.host_info.job_info, str(reader.host_info.rank_id)
+    rows = []
+    if (profile.prof_path / "host").is_dir():
+        rows.append((job, "", "host", reader.collection_date() or _UNKNOWN, *[_UNKNOWN] * 3, rank))
+    for device in reader.device_ids:
+        date = reader.collection_date(device) or _UNKNOWN
+        models = _models(profile, device) or [(_UNKNOWN,) * 3]
+        rows += [(job, str(device), f"device_{device}", date, *model, rank) for model in models]
+    table = pl.DataFrame(rows, schema=dict.fromkeys(QUERY_COLUMNS, pl.String), orient="row")
+    return table.sort("Job Info", "Collection Time", maintain_order=True)
+
+
+def _models(profile: Profile, device: int) -> list[tuple[str, str, str]]:
+    """Return model, number of iterations and longest iterations of a device."""
+    launched = profile.kernels.filter(pl.col("device_id") == device)["model_id"].unique()
+    ranked = (
+        iteration_trace(profile)
+        .filter(
+            (pl.col("device_id") == device) & (pl.col("model_id").is_in(launched) | (pl.col("model_id") == NO_MODEL))
+        )
+        .with_columns(pl.col("iteration_ns").rank("min", descending=True).over("model_id").alias("place"))
+        .sort("model_id", "place", maintain_order=True)
+    )
+    found = ranked.group_by("model_id", maintain_order=True).agg(
+        pl.col("iteration").max().alias("count"),
+        pl.col("iteration").filter(pl.col("place") <= _LONGEST).cast(pl.String).str.join(",").alias("longest"),
+    )
+    return [(str(model), str(count), longest) for model, count, longest in found.iter_rows()]

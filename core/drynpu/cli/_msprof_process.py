@@ -1,0 +1,248 @@
+"""What ``drynpu msprof`` does with PROF directories that are there (cann_msprof.md 6.2)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from attrs import frozen
+
+from drynpu import CommandError, DrynpuError, OutputError
+from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
+from drynpu.cli._msprof_flags import Request
+from drynpu.export import Reports, export_documents, export_msprof, read_reports
+from drynpu.tables import Profile, find_profiles, load_profile
+
+__all__ = ["info", "process", "warn"]
+
+_BAD_PARAMETER, _BAD_PATH, _BAD_STEP_TRACE = 1, 2, 9
+_PARSED = "all_file.complete"
+_FORBIDDEN = {
+    "\n": "\\n",
+    "\f": "\\f",
+    "\r": "\\r",
+    "\b": "\\b",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\x7f": "\\u007F",
+    '"': '\\"',
+    "'": "'",
+    "%": "\\%",
+    ">": "\\>",
+    "<": "\\<",
+    "|": "\\|",
+    "&": "\\&",
+    "$": "\\$",
+    ";": "\\;",
+    "`": "\\`",
+    "\\": "\\\\",
+}
+"""What the command refuses in a path, as it shows it (Ascend/msprof common_func/msprof_common.py)."""
+
+
+def info(text: str) -> None:
+    """Print what happens, at once: an application may print in between."""
+    click.echo(f"[INFO] {text}")
+    sys.stdout.flush()
+
+
+def warn(text: str) -> None:
+    """Print what was skipped or does not count; the run goes on."""
+    click.echo(f"[WARNING] {text}", err=True)
+
+
+def process(request: Request) -> None:
+    """
+    Do what is asked with every PROF directory at ``request.output``.
+
+    A directory that cannot be read is told and left out, as the command does; the others are done.
+
+    Raises
+    ------
+    CommandError
+        A bad path (exit code 2) or parameter (1).
+    OutputError
+        A file cannot be written.
+    """
+    if request.database_only:
+        message = f"--type=db: msprof_*.db is not available yet. --{request.mode}=on with --type=text works."
+        raise CommandError(message, exit_code=_BAD_PARAMETER)
+    reports = read_reports(Path(request.reports).expanduser()) if request.reports else Reports()
+    for text in reports.warnings:
+        warn(text)
+    directories = _directories(request.output)
+    verb = request.mode
+    for directory in directories:
+        info(f"Start {verb} data in {directory.name}.")
+    work = _Work(request, reports)
+    modes = {"parse": work.parse, "query": work.query, "export": work.export, "analyze": work.analyze}
+    modes[verb](directories)
+    for directory in directories:
+        info(f"{verb.title()} all data in {directory.name} done.")
+
+
+def _directories(output: str) -> list[Path]:
+    """Return the PROF directories at a path: itself, its children, or those of result directories below it."""
+    if not output:
+        raise CommandError("The path is empty. Please enter a valid path.", exit_code=_BAD_PARAMETER)
+    for character, shown in _FORBIDDEN.items():
+        if character in output:
+            raise CommandError(f"The path contains invalid character: '{shown}'.", exit_code=_BAD_PARAMETER)
+    path = Path(os.path.realpath(Path(output).expanduser()))
+    if not path.exists():
+        raise _bad_path(path, "does not exist. Please check that the path exists.")
+    if not path.is_dir():
+        raise _bad_path(path, "is not a directory. Please check the path.")
+    if not os.access(path, os.R_OK | os.X_OK):
+        raise _bad_path(path, "does not have permission to read. Please check that the path is readable.")
+    if not any(child.is_dir() and not child.is_symlink() for child in path.iterdir()):
+        raise _bad_path(path, "does not have PROF dir. Please check the path.")
+    found = list(_prof_directories(path))
+    if not found:
+        warn(f'The path "{path}" does not contain valid profiling data.')
+    return found
+
+
+def _bad_path(path: Path, what: str) -> CommandError:
+    return CommandError(f'The path "{path}" {what}', exit_code=_BAD_PATH)
+
+
+def _prof_directories(path: Path) -> Iterator[Path]:
+    for found in find_profiles(path):
+        if found.name.startswith("PROF_"):
+            yield found
+        elif found == path:
+            yield from (child for child in sorted(path.glob("PROF_*")) if find_profiles(child) == [child])
+        else:
+            yield from _prof_directories(found)
+
+
+@frozen
+class _Work:
+    """One way of working through PROF directories per mode."""
+
+    request: Request
+    reports: Reports
+
+    def parse(self, directories: Sequence[Path]) -> None:
+        """Read everything again, mark it as parsed, and list it."""
+        for directory in directories:
+            self._parse(directory)
+        self.query(directories)
+
+    def query(self, directories: Sequence[Path]) -> None:
+        """Print the table of devices, models and iterations."""
+        rows: list[tuple[str, ...]] = []
+        for directory in directories:
+            profile = _load(directory)
+            if profile is not None:
+                rows += query_profile(profile).rows()
+        if rows:
+            _print_table(sorted(rows, key=lambda row: (row[0], row[3])))
+
+    def export(self, directories: Sequence[Path]) -> None:
+        """Write the results, beside those of earlier exports."""
+        for directory in directories:
+            profile = self._read(directory)
+            if profile is None:
+                continue
+            if self.request.iteration is not None:
+                try:
+                    profile = select_iteration(profile, *self.request.iteration)
+                except CommandError as error:
+                    if error.exit_code != _BAD_STEP_TRACE:
+                        raise
+                    # The command says so and goes on, with exit code 0.
+                    click.echo(f"[ERROR] {error}", err=True)
+                    continue
+            written = export_msprof(profile, reports=self.reports, json_tables=self.request.json_tables)
+            if written:
+                info(f"The files are stored in the {written[0].parent} path.")
+            else:
+                info(f'There is no data to export for "{directory}"')
+            self._clear(directory)
+
+    def analyze(self, directories: Sequence[Path]) -> None:
+        """Write the analyses of communication that are asked for."""
+        names = [f"analyze/{rule}.json" for rule in self.request.rules]
+        for directory in directories:
+            profile = self._read(directory)
+            if profile is None:
+                continue
+            if profile.level == "level0":
+                warn("Analyze will do nothing in prof level 0.")
+            else:
+                written = export_documents(profile, directory, names)
+                for path in written:
+                    info(f"{path.stem} is stored in {path}.")
+                if not written:
+                    warn(f'There is no hccl data to analyze communication in "{directory}".')
+            self._clear(directory)
+
+    def _read(self, directory: Path) -> Profile | None:
+        """Return the profile; it counts as parsed from then on."""
+        parts = _parts(directory)
+        if parts and all((part / "data" / _PARSED).exists() for part in parts):
+            for part in parts:
+                info(f'The data in "{part}" has been analyzed. Parsing phase will be skipped.')
+            return _load(directory)
+        return self._parse(directory)
+
+    def _parse(self, directory: Path) -> Profile | None:
+        parts = _parts(directory)
+        for part in parts:
+            info(f'Start analyzing data in "{part}" ...')
+        profile = _load(directory)
+        if profile is not None:
+            for part in parts:
+                _mark(part)
+                info(f'Analysis data in "{part}" finished.')
+        return profile
+
+    def _clear(self, directory: Path) -> None:
+        """Remove the databases of the parsing, which then counts as not done."""
+        if not self.request.clear:
+            return
+        try:
+            for part in (*_parts(directory), directory / "analyze"):
+                if (part / "sqlite").is_dir():
+                    shutil.rmtree(part / "sqlite")
+                (part / "data" / _PARSED).unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"{directory}: cannot be cleared: {error}") from error
+
+
+def _parts(directory: Path) -> list[Path]:
+    """Return the directories of a PROF directory that hold data, the host's first."""
+    found = [directory / "host", *sorted(directory.glob("device_*"))]
+    return [part for part in found if (part / "data").is_dir()]
+
+
+def _load(directory: Path) -> Profile | None:
+    try:
+        profile = load_profile(directory)
+    except DrynpuError as error:
+        warn(f'Analysis data in "{directory}" failed. Maybe the data is incomplete. {error}')
+        return None
+    for note in profile.notes:
+        warn(f"{directory.name}: {note}")
+    return profile
+
+
+def _mark(part: Path) -> None:
+    path = part / "data" / _PARSED
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o640))
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
+    widths = [max(map(len, column)) for column in zip(QUERY_COLUMNS, *rows, strict=True)]
+    for row in (QUERY_COLUMNS, *rows):
+        # A tab after every cell and an empty line after every row, as the command prints them.
+        click.echo("".join(f"{cell.ljust(width)}\t" for cell, width in zip(row, widths, strict=True)) + "\n")

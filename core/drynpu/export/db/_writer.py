@@ -1,0 +1,97 @@
+"""Tables to SQLite in bulk: column types by the schema, texts by number, the file whole or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from drynpu._errors import OutputError
+from drynpu.export._files import new_path
+from drynpu.export.db._schema import TABLES
+
+__all__ = ["DatabaseWriter", "new_database"]
+
+_CHUNK_ROWS = 65_536
+_STRINGS = "STRING_IDS"
+
+
+class DatabaseWriter:
+    """
+    Writes tables of ``TABLES`` into an open database.
+
+    A table is made with its first row. Text in a column of numbers is replaced by its number in STRING_IDS; numbers
+    count from 0 in order of first use, every text has one.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._made: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables made so far."""
+        return tuple(self._made)
+
+    def write(self, name: str, rows: pl.DataFrame, *, always: bool = False) -> None:
+        """Add *rows*, whose columns are named as those of the table; *always* makes the table without rows, too."""
+        table = TABLES[name]
+        if rows.is_empty() and not always:
+            return
+        if name not in self._made:
+            self._connection.execute(table.create())
+            self._made.append(name)
+        columns = [self._stored(rows[column], kind) for column, kind in table.columns.items()]
+        statement = table.insert()
+        for offset in range(0, rows.height, _CHUNK_ROWS):
+            chunk = (column.slice(offset, _CHUNK_ROWS).to_list() for column in columns)
+            self._connection.executemany(statement, zip(*chunk, strict=True))
+
+    def finish(self) -> None:
+        """Write STRING_IDS, and the indexes of the tables that were made."""
+        strings = pl.DataFrame({"id": self._numbers.values(), "value": self._numbers.keys()})
+        self.write(_STRINGS, strings.cast({"id": pl.Int64, "value": pl.String}), always=True)
+        for name in self._made:
+            index = TABLES[name].index
+            if index is not None:
+                self._connection.execute(f"CREATE INDEX {index[0]} ON {name} ({','.join(index[1])})")
+
+    def _stored(self, column: pl.Series, kind: str) -> pl.Series:
+        if column.dtype == pl.UInt64:
+            # SQLite has signed numbers only: addresses above 2^63 keep their bits.
+            return column.reinterpret(signed=True)
+        if column.dtype == pl.String and kind != "TEXT":
+            return self._numbered(column)
+        return column
+
+    def _numbered(self, texts: pl.Series) -> pl.Series:
+        distinct = texts.drop_nulls().unique(maintain_order=True)
+        numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in distinct.to_list()]
+        numbered: pl.Series = texts.replace_strict(distinct, numbers, default=None, return_dtype=pl.Int64)
+        return numbered
+
+
+@contextmanager
+def new_database(path: Path) -> Iterator[DatabaseWriter]:
+    """
+    Give a writer to a new database (mode 0640); the name appears only when everything was written.
+
+    Raises ``OutputError`` naming the file and the reason, and leaves nothing behind then.
+    """
+    with new_path(path) as partial:
+        try:
+            with closing(sqlite3.connect(partial, isolation_level=None)) as connection:
+                # Nobody reads an unfinished file, so neither a journal nor waiting for the disk protects anything.
+                for setting in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+                    connection.execute(f"PRAGMA {setting}")
+                connection.execute("BEGIN")
+                writer = DatabaseWriter(connection)
+                yield writer
+                writer.finish()
+                connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise OutputError(f"{path}: cannot be written: {error}") from error

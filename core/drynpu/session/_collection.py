@@ -1,0 +1,96 @@
+"""What ``drynpu msprof`` hands to the processes of the application it starts, and what they hand back."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import orjson
+from attrs import frozen
+
+from drynpu._errors import OptionError, OutputError
+from drynpu.options import ProfilingRequest, from_mapping, to_mapping
+
+__all__ = ["COLLECT_VARIABLE", "CollectionOrder", "CollectionReport"]
+
+COLLECT_VARIABLE = "DRYNPU_COLLECT"
+"""Environment variable that holds a `CollectionOrder` as text."""
+
+
+@frozen(kw_only=True)
+class CollectionReport:
+    """
+    What one process recorded.
+
+    ``path`` is its PROF directory, ``None`` if it failed; ``notes`` say what was asked and is not written, or why it
+    failed.
+    """
+
+    path: Path | None = None
+    notes: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class CollectionOrder:
+    """
+    Record the whole life of every process of an application.
+
+    Attributes
+    ----------
+    request:
+        What to record.
+    directory:
+        Where the PROF directories go; there is one for every process that ran operators.
+    journal:
+        File to which each of these processes adds one line, its `CollectionReport`.
+    """
+
+    request: ProfilingRequest
+    directory: Path
+    journal: Path
+
+    def to_text(self) -> str:
+        """Return the value of the environment variable."""
+        document = {
+            "request": to_mapping(self.request),
+            "directory": str(self.directory),
+            "journal": str(self.journal),
+        }
+        return orjson.dumps(document).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> CollectionOrder:
+        """Read the value of the environment variable. Raises `OptionError`."""
+        try:
+            document = orjson.loads(text)
+            return cls(
+                request=from_mapping(document["request"]),
+                directory=Path(document["directory"]),
+                journal=Path(document["journal"]),
+            )
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise OptionError([f"{COLLECT_VARIABLE}: not an order of drynpu msprof: {error}"]) from error
+
+    def report(self, report: CollectionReport) -> None:
+        """Add a line to the journal; lines of several processes do not mix. Raises `OutputError`."""
+        line = orjson.dumps({"path": report.path and str(report.path), "notes": report.notes}) + b"\n"
+        try:
+            descriptor = os.open(self.journal, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
+            try:
+                os.write(descriptor, line)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise OutputError(f"{self.journal}: cannot be written: {error.strerror or error}") from error
+
+    def reports(self) -> list[CollectionReport]:
+        """Return what was reported so far, in order. Raises `OutputError`."""
+        try:
+            lines = self.journal.read_bytes().splitlines() if self.journal.exists() else []
+        except OSError as error:
+            raise OutputError(f"{self.journal}: cannot be read: {error.strerror or error}") from error
+        documents = [orjson.loads(line) for line in lines]
+        return [
+            CollectionReport(path=Path(entry["path"]) if entry["path"] else None, notes=tuple(entry["notes"]))
+            for entry in documents
+        ]

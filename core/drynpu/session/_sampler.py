@@ -1,0 +1,226 @@
+"""Host metrics, measured while a recording runs: a thread that copies lines of /proc, as the collector does."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import psutil
+from attrs import define, field, frozen
+
+from drynpu.options import HostSystem, HostUsage, Sampling
+
+__all__ = ["HOST_SYSTEM_HZ", "HostSampler", "HostSamples"]
+
+HOST_SYSTEM_HZ = 50
+"""The rate of ``host_sys``, which has no option of its own (hicann/runtime input_parser_host_sys.cpp)."""
+
+_PROC = Path("/proc")
+_MOST_SHARE = 10
+"""A sampler sleeps at least this many times as long as its last sample took: it takes a tenth of a core at most."""
+_JOIN_S = 5.0
+_LOG = logging.getLogger("drynpu")
+
+
+@frozen(eq=False, kw_only=True)
+class HostSamples:
+    """
+    What was measured, as the text that the collector writes, with Unix ns for times.
+
+    ``texts`` are by text family (``drynpu.raw.TEXT_FAMILIES``), ``processes`` by family and process. ``disk`` has rows
+    ``(time_ns, bytes read, bytes written, ticks waited for the disk)``, counted since the process began; the last is
+    None where the kernel does not count it. ``failures`` say what could not be read.
+    """
+
+    texts: Mapping[str, str] = field(factory=dict)
+    processes: Mapping[str, Mapping[int, str]] = field(factory=dict)
+    disk: tuple[tuple[int, int, int, int | None], ...] = ()
+    samples: int = 0
+    cost_ns: int = 0
+    """Mean time that one sample took."""
+    failures: tuple[str, ...] = ()
+
+
+@define
+class _Probes:
+    """What one thread reads, and what it has read so far."""
+
+    texts: dict[str, list[str]] = field(factory=dict)
+    processes: dict[str, dict[int, list[str]]] = field(factory=dict)
+    disk: list[tuple[int, int, int, int | None]] = field(factory=list)
+    failures: dict[str, str] = field(factory=dict)
+    samples: int = 0
+    spent_ns: int = 0
+
+    def take(self, probes: Mapping[str, Callable[[_Probes, int], None]]) -> int:
+        """Read everything once; return how long that took, in ns."""
+        begun = time.perf_counter_ns()
+        for name, probe in probes.items():
+            if name not in self.failures:
+                try:
+                    probe(self, time.time_ns())
+                except (OSError, ValueError, IndexError, psutil.Error) as error:
+                    self.failures[name] = f"{name} could not be measured: {error}"
+        took = time.perf_counter_ns() - begun
+        self.samples, self.spent_ns = self.samples + 1, self.spent_ns + took
+        return took
+
+    def text(self, family: str, chunk: str) -> None:
+        self.texts.setdefault(family, []).append(chunk)
+
+    def packet(self, family: str, time_ns: int, body: str, pid: int | None = None) -> None:
+        size = len(body.encode("utf-8", "replace"))
+        chunk = f"TimeStamp:{time_ns}\nIndex:{self.samples}\nDataLen:{size}\n{body}\n"
+        if pid is None:
+            self.text(family, chunk)
+        else:
+            self.processes.setdefault(family, {}).setdefault(pid, []).append(chunk)
+
+
+def _read(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read()
+
+
+def _cpu(found: _Probes, time_ns: int) -> None:
+    """Read every thread of this process; one that ends meanwhile is passed over."""
+    uptime = _read(_PROC / "uptime")
+    lines = []
+    for thread in (_PROC / "self/task").iterdir():
+        try:
+            lines.append(_read(thread / "stat"))
+        except OSError:
+            continue
+    found.text("host_cpu", f"time {time_ns}\n{uptime}{''.join(lines)}")
+
+
+def _memory(found: _Probes, time_ns: int) -> None:
+    found.text("host_mem", f"{time_ns} {_read(_PROC / 'self/statm')}")
+
+
+def _network(found: _Probes, time_ns: int) -> None:
+    found.text("host_network", f"time {time_ns}\n{_read(_PROC / 'net/dev')}")
+
+
+def _disk(found: _Probes, time_ns: int) -> None:
+    counters = dict(line.split(": ") for line in _read(_PROC / "self/io").splitlines())
+    waited = None
+    if _waiting_is_counted():
+        waited = int(_read(_PROC / "self/stat").rpartition(")")[2].split()[39])
+    found.disk.append((time_ns, int(counters["read_bytes"]), int(counters["write_bytes"]), waited))
+
+
+def _waiting_is_counted() -> bool:
+    """Return whether the kernel counts how long tasks wait for disks; old ones always do."""
+    try:
+        return _read(_PROC / "sys/kernel/task_delayacct").strip() != "0"
+    except OSError:
+        return True
+
+
+def _system_cpu(found: _Probes, time_ns: int) -> None:
+    lines = [line for line in _read(_PROC / "stat").splitlines(keepends=True) if line.startswith("cpu")]
+    found.packet("host_sys_cpu", time_ns, "".join(lines))
+    for pid, name, stat in _all_processes("stat"):
+        found.packet("host_process_cpu", time_ns, f"{stat}ProcessName:{name}\n{lines[0]}", pid)
+
+
+def _system_memory(found: _Probes, time_ns: int) -> None:
+    found.packet("host_sys_mem", time_ns, _read(_PROC / "meminfo"))
+    for pid, name, pages in _all_processes("statm"):
+        found.packet("host_process_mem", time_ns, f"{pages}ProcessName:{name}\n", pid)
+
+
+def _all_processes(file: str) -> list[tuple[int, str, str]]:
+    """Return id, name and one file of every process; one that ends meanwhile is passed over."""
+    found = []
+    for pid in psutil.pids():
+        try:
+            found.append((pid, _read(_PROC / str(pid) / "comm").strip(), _read(_PROC / str(pid) / file)))
+        except OSError:
+            continue
+    return found
+
+
+_SYSTEM_PROBES: Mapping[HostSystem, Callable[[_Probes, int], None]] = {
+    HostSystem.CPU: _cpu,
+    HostSystem.MEMORY: _memory,
+    HostSystem.DISK: _disk,
+    HostSystem.NETWORK: _network,
+}
+_USAGE_PROBES: Mapping[HostUsage, Callable[[_Probes, int], None]] = {
+    HostUsage.CPU: _system_cpu,
+    HostUsage.MEMORY: _system_memory,
+}
+
+
+@define
+class HostSampler:
+    """
+    Measures this process and its host from :meth:`start` to :meth:`stop`, at the rates that are asked for.
+
+    The process is read 50 times a second (``host_sys`` has no rate of its own), the host ``host_usage_hz`` times; less
+    often where reading takes longer than a tenth of that. There is a sample at the start and one at the end. Nothing
+    is raised: what cannot be read is in ``HostSamples.failures``.
+    """
+
+    sampling: Sampling
+    _ended: threading.Event = field(factory=threading.Event, init=False)
+    _threads: list[threading.Thread] = field(factory=list, init=False)
+    _found: list[_Probes] = field(factory=list, init=False)
+
+    def start(self) -> None:
+        """Start measuring; nothing happens if nothing is asked for."""
+        systems = {f"host {of.value}": _SYSTEM_PROBES[of] for of in self.sampling.host_systems if of in _SYSTEM_PROBES}
+        usage = {f"host usage of {of.value}": _USAGE_PROBES[of] for of in self.sampling.host_usage}
+        for probes, rate_hz in ((systems, HOST_SYSTEM_HZ), (usage, self.sampling.host_usage_hz)):
+            if not probes:
+                continue
+            found = _Probes()
+            thread = threading.Thread(
+                target=self._run, args=(found, probes, 1 / rate_hz), name="drynpu-host-sampler", daemon=True
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:
+                found.failures["host"] = f"the host could not be measured: {error}"
+            else:
+                self._threads.append(thread)
+            self._found.append(found)
+
+    def stop(self) -> HostSamples | None:
+        """Stop measuring and return what was measured; None if nothing was asked for."""
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(_JOIN_S)
+        if not self._found:
+            return None
+        count = sum(found.samples for found in self._found)
+        return HostSamples(
+            texts={name: "".join(parts) for found in self._found for name, parts in found.texts.items()},
+            processes={
+                name: {pid: "".join(parts) for pid, parts in own.items()}
+                for found in self._found
+                for name, own in found.processes.items()
+            },
+            disk=tuple(row for found in self._found for row in found.disk),
+            samples=count,
+            cost_ns=sum(found.spent_ns for found in self._found) // max(count, 1),
+            failures=tuple(text for found in self._found for text in found.failures.values()),
+        )
+
+    def _run(self, found: _Probes, probes: Mapping[str, Callable[[_Probes, int], None]], period_s: float) -> None:
+        try:
+            due = time.perf_counter()
+            while True:
+                took_s = found.take(probes) / 1e9
+                due = max(due + period_s, time.perf_counter() + took_s * (_MOST_SHARE - 1))
+                if self._ended.wait(max(due - time.perf_counter(), 0)):
+                    found.take(probes)
+                    return
+        except Exception as error:  # noqa: BLE001 - the program under measurement goes on
+            found.failures["host"] = f"measuring the host ended early: {error}"
+            _LOG.warning("measuring the host ended early: %s", error)

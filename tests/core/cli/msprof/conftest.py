@@ -1,0 +1,137 @@
+"""Recordings on disk for the commands that read them: three additions or three iterations of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from drynpu.chips import load_chip
+from drynpu.cli import build_cli
+from drynpu.device import Clock
+from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.options import Level, ProfilingRequest, Switches
+from drynpu.plugins import build_manager
+from drynpu.raw import ClockAnchors
+from drynpu.session import Collective, GraphRun, Iteration, Recording, Target, write_recording
+
+BEGIN_NS = 1_736_408_883_000_000_000
+PID, MODEL_ID = 4321, 7
+STEP_NS = 4_000_000
+LENGTHS_NS = (2_000_000, 3_500_000, 2_500_000)
+TENSOR = TensorDesc((256, 256), "FLOAT16")
+
+Make = Callable[..., Path]
+Run = Callable[..., Result]
+
+
+def plan(signature: Signature) -> KernelPlan:
+    spec = KernelSpec(
+        name=f"{signature.name}_kernel",
+        op_type=signature.name,
+        task_type=TaskType.AI_VECTOR_CORE,
+        inputs=(TENSOR,),
+        outputs=(TENSOR,),
+        vector_ops=TENSOR.elements,
+        bytes_read=TENSOR.size_bytes,
+        bytes_written=TENSOR.size_bytes,
+    )
+    return KernelPlan(api=f"aclnn{signature.name}", kernels=(spec,))
+
+
+def operators() -> Operators:
+    count = len(LENGTHS_NS)
+    start = BEGIN_NS + 1_100_000 + np.arange(count) * STEP_NS
+    return Operators(
+        names=("Add",),
+        name=np.zeros(count, np.int32),
+        start_ns=start,
+        end_ns=start + 50_000,
+        thread=np.full(count, PID),
+        fwd_thread=np.zeros(count, np.int64),
+        sequence=np.full(count, -1),
+        scope=np.zeros(count, np.uint8),
+        signature=np.zeros(count, np.int32),
+        signatures=(Signature("Add", (TENSOR,)),),
+        texts=(("c10::Half", "256,256"),),
+    )
+
+
+def graph() -> GraphRun:
+    starts = [BEGIN_NS + 1_000_000 + number * STEP_NS for number in range(len(LENGTHS_NS))]
+    iterations = tuple(
+        Iteration(index=index, start_ns=start, end_ns=start + length)
+        for index, (start, length) in enumerate(zip(starts, LENGTHS_NS, strict=True), start=1)
+    )
+    return GraphRun(model_id=MODEL_ID, model_name="ge_default_7", graph_id=3, iterations=iterations)
+
+
+def collective() -> Collective:
+    return Collective(
+        kind="allReduce",
+        start_ns=BEGIN_NS + 1_300_000,
+        thread=PID,
+        group="hccl_world_group",
+        ranks=(0, 1),
+        rank=0,
+        size_bytes=1 << 20,
+        dtype="FP16",
+        count=1 << 19,
+    )
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Return a function that records and returns the PROF directory."""
+
+    def write(
+        *, graphs: bool = False, collectives: bool = False, level: Level = Level.L1, chip: str = "Ascend910B2"
+    ) -> Path:
+        parent = tmp_path / "data"
+        parent.mkdir(exist_ok=True)
+        outcome = write_recording(
+            Recording(
+                operators=operators(),
+                allocations=Allocations(
+                    time_ns=np.array([], np.int64),
+                    thread=np.array([], np.int64),
+                    address=np.array([], np.uint64),
+                    size_bytes=np.array([], np.int64),
+                ),
+                begin_ns=BEGIN_NS,
+                end_ns=BEGIN_NS + 20_000_000,
+                graphs=(graph(),) if graphs else (),
+                collectives=(collective(),) if collectives else (),
+            ),
+            Target(directory=parent, framework="torch", pid=PID, host_data=False),
+            request=ProfilingRequest(level=level, switches=Switches(training_trace=graphs)),
+            chip=load_chip(chip),
+            clock=Clock.PROJECTED,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
+            ),
+            plan=plan,
+        )
+        assert outcome.prof_path is not None
+        return outcome.prof_path
+
+    return write
+
+
+@pytest.fixture
+def run() -> Run:
+    """Return a function that runs ``drynpu`` in this process."""
+
+    def invoke(*arguments: object) -> Result:
+        group = build_cli(build_manager(names=[], record_problems=True))
+        return CliRunner().invoke(group, [str(argument) for argument in arguments])
+
+    return invoke

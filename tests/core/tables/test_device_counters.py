@@ -1,0 +1,61 @@
+"""Counter records of a device to its tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from drynpu.raw import StarsFunction, family
+from drynpu.tables._device import DeviceTasks, task_counters_v6
+
+MAIN, MIXED, OVERFLOW = 1, 2, 4
+CUBE, VECTOR = 0, 1
+
+
+def tasks() -> DeviceTasks:
+    """Return two tasks on stream 2, the second with ids that begin again."""
+    ids = np.array([7, 7])
+    bounds = np.array([100, 300]), np.array([200, 400])
+    return DeviceTasks(np.full(2, 2), ids, np.array([0, 1]), np.array([0, 1]), np.zeros(2, np.int64), *bounds)
+
+
+def records(*rows: dict[str, Any]) -> Any:
+    table = family("ffts_profile_v6").new(len(rows))
+    for record, values in zip(table, rows, strict=True):
+        for name, value in ({"stream_id": 2, "task_id": 7} | values).items():
+            record[name] = value
+    return table
+
+
+def test_each_kind_of_core_has_a_record_of_its_own() -> None:
+    found = task_counters_v6(
+        records(
+            {"flags": MAIN | MIXED, "total_cycles": 50, "pmu": np.arange(10), "start_tick": 100, "end_tick": 180},
+            {"flags": MIXED, "core_type": 0x80 | VECTOR, "total_cycles": 60, "start_tick": 110, "end_tick": 200},
+            {"flags": MAIN, "core_type": VECTOR, "total_cycles": 70, "start_tick": 300, "end_tick": 390},
+        ),
+        tasks(),
+    )
+    assert found.measured.tolist() == [True, True]
+    assert found.cycles.tolist() == [[50, 60], [0, 70]]
+    assert found.pmu.shape == (2, 2, 10)
+    assert found.pmu[0, CUBE].tolist() == list(range(10))
+    assert found.core_ticks is not None
+    assert found.core_ticks.tolist() == [[80, 90], [0, 90]]
+    # The ticks are those of a core: the task ran when stars_soc says.
+    assert not found.start_tick.any()
+    assert not found.end_tick.any()
+
+
+def test_overflow_blocks_and_strangers_are_left_out() -> None:
+    found = task_counters_v6(
+        records(
+            {"flags": MAIN | OVERFLOW, "total_cycles": 50, "start_tick": 100, "end_tick": 180},
+            {"header": StarsFunction.BLOCK_PMU, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
+            {"task_id": 8, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
+        ),
+        tasks(),
+    )
+    assert not found.measured.any()
+    assert not found.cycles.any()
