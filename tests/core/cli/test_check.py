@@ -31,6 +31,8 @@ def test_json_text(drynpu: Callable[..., Any], tmp_path: Path) -> None:
         "files",
         "bytes_per_kernel",
         "bytes_per_operator",
+        "bytes_per_second",
+        "bytes_per_step",
     }
     assert options["training_trace"]["path"] == "switches.training_trace"
     assert options["training_trace"]["origin"] != options["l2"]["origin"] == "default"

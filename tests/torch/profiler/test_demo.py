@@ -25,6 +25,7 @@ DELIVERABLES = {
     "trace_view.json",
 }
 TOOLKIT = {"op_summary", "op_statistic", "api_statistic", "task_time", "msprof", "npu_mem", "npu_module_mem", "README"}
+TOOLKIT |= {"hbm", "llc_read_write"}
 
 PLAIN_TORCH_NPU = """
 import contextlib

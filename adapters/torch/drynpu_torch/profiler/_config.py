@@ -106,7 +106,6 @@ def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
 
 
 _NOT_RECORDED = (
-    "l2_cache",
     "msprof_tx",
     "mstx",
     "record_op_args",

@@ -23,7 +23,7 @@ from drynpu.options.profiling_options._names import (
     HOST_USAGE_NAMES,
     LEVEL_NAMES,
     METRIC_NAMES,
-    PROF_LEVELS,
+    SAMPLE_LEVELS,
     metrics_text,
 )
 from drynpu.options.profiling_options._output import (
@@ -48,7 +48,7 @@ __all__ = [
     "LEVEL_NAMES",
     "METRIC_NAMES",
     "NOT_ACCESSIBLE_REASON",
-    "PROF_LEVELS",
+    "SAMPLE_LEVELS",
     "ChipClass",
     "ChipFamily",
     "Key",

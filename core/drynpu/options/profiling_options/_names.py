@@ -7,14 +7,14 @@ from types import MappingProxyType
 
 from drynpu.options._values import HostSystem, HostUsage, Level, MetricGroup, Metrics
 
-__all__ = ["HOST_SYSTEM_NAMES", "HOST_USAGE_NAMES", "LEVEL_NAMES", "METRIC_NAMES", "PROF_LEVELS", "metrics_text"]
+__all__ = ["HOST_SYSTEM_NAMES", "HOST_USAGE_NAMES", "LEVEL_NAMES", "METRIC_NAMES", "SAMPLE_LEVELS", "metrics_text"]
 
 LEVEL_NAMES: Mapping[Level, str] = MappingProxyType(
     {Level.NONE: "off", Level.L0: "l0", Level.L1: "l1", Level.L2: "l2", Level.L3: "l3"}
 )
 """Level -> ``task_time``."""
 
-PROF_LEVELS: Mapping[Level, str] = MappingProxyType(
+SAMPLE_LEVELS: Mapping[Level, str] = MappingProxyType(
     {Level.NONE: "off", Level.L0: "level0", Level.L1: "level1", Level.L2: "level2", Level.L3: "level3"}
 )
 """Level -> ``prof_level`` of sample.json (cann_msprof.md 1.3)."""

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from drynpu.options._request import ProfilingRequest
 from drynpu.options._values import CustomEvents, Level, MetricGroup, Metrics
 from drynpu.options.profiling_options._chips import ChipFamily, metric_groups, resolve_family
-from drynpu.options.profiling_options._names import PROF_LEVELS, metrics_text
+from drynpu.options.profiling_options._names import SAMPLE_LEVELS, metrics_text
 
 __all__ = ["pmu_events", "sample_parameters"]
 
@@ -82,7 +82,7 @@ def sample_parameters(request: ProfilingRequest, chip: str) -> dict[str, object]
     name = metrics_text(request.aic_metrics) if on else ""
     exact = on and pmu_events(request.aic_metrics, chip, cube=True) == _CUBE_PIPE_EVENTS
     parameters: dict[str, object] = {
-        "prof_level": PROF_LEVELS[request.level],
+        "prof_level": SAMPLE_LEVELS[request.level],
         "llc_profiling": request.sampling.llc.value,
     }
     for prefix, cube in (("ai_core", True), ("aiv", False)):
