@@ -22,6 +22,14 @@ for name, systems in (("asked", [HostSystem.CPU, HostSystem.MEM, HostSystem.DISK
         while time.monotonic() < end:
             torch.ones(64, 64, device="npu") + 1
 """
+EXPORT = """
+import sys
+from pathlib import Path
+from drynpu.export import export_msprof
+from drynpu.tables import load_profile
+
+export_msprof(load_profile(Path(sys.argv[1])))
+"""
 LAYERS = {"CPU Usage", "Memory Usage"}
 
 
@@ -63,12 +71,7 @@ def test_the_timeline_shows_what_was_measured(folder: Path) -> None:
 
 def test_the_toolkit_exports_the_tables(folder: Path) -> None:
     (prof,) = (folder / "asked").glob("*_ascend_pt/PROF_*")
-    subprocess.run(
-        [sys.executable, "-c", f"from pathlib import Path\nfrom drynpu.export import export_msprof\n"
-         f"from drynpu.tables import load_profile\nexport_msprof(load_profile(Path({str(prof)!r})))"],
-        check=True,
-        timeout=120,
-    )  # fmt: skip
+    subprocess.run([sys.executable, "-c", EXPORT, str(prof)], check=True, timeout=120)
     output = prof / "mindstudio_profiler_output"
     names = {path.name.rsplit("_", 1)[0] for path in output.glob("host_*.csv")}
     assert names == {"host_cpu_usage", "host_mem_usage", "host_disk_usage"}
