@@ -116,11 +116,9 @@ def _words(application: Sequence[str]) -> list[str]:
 
 
 def _show(written: Sequence[Path], *, database_only: bool) -> None:
-    if database_only:
-        warn("--type=db: msprof_*.db is not available yet; the raw data is kept and can be exported as text.")
     for path in written:
-        for mode in ("query",) if database_only else ("export", "query"):
-            process(Request(mode=mode, output=str(path)))
+        for mode in ("export", "query"):
+            process(Request(mode=mode, output=str(path), database_only=database_only and mode == "export"))
     info("Profiling finished.")
     for path in written:
         click.echo(f"[INFO] Process profiling data complete. Data is saved in {path}.")

@@ -14,7 +14,7 @@ from attrs import frozen
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
 from drynpu.cli._msprof_flags import Request
-from drynpu.export import Reports, export_documents, export_msprof, read_reports
+from drynpu.export import Reports, export_documents, export_msprof, export_msprof_db, read_reports
 from drynpu.tables import Profile, find_profiles, load_profile
 
 __all__ = ["info", "process", "warn"]
@@ -68,8 +68,8 @@ def process(request: Request) -> None:
     OutputError
         A file cannot be written.
     """
-    if request.database_only:
-        message = f"--type=db: msprof_*.db is not available yet. --{request.mode}=on with --type=text works."
+    if request.database_only and request.mode == "analyze":
+        message = "--analyze=on --type=db: communication_analyzer.db is not available; --type=text works."
         raise CommandError(message, exit_code=_BAD_PARAMETER)
     reports = read_reports(Path(request.reports).expanduser()) if request.reports else Reports()
     for text in reports.warnings:
@@ -159,12 +159,22 @@ class _Work:
                     # The command says so and goes on, with exit code 0.
                     click.echo(f"[ERROR] {error}", err=True)
                     continue
-            written = export_msprof(profile, reports=self.reports, json_tables=self.request.json_tables)
+            written = self._results(profile)
             if written:
-                info(f"The files are stored in the {written[0].parent} path.")
+                info(f"The files are stored in the {directory} path.")
             else:
                 info(f'There is no data to export for "{directory}"')
             self._clear(directory)
+
+    def _results(self, profile: Profile) -> list[Path]:
+        """Write tables and timelines, and the database; of one iteration there is none, as with the command."""
+        written: list[Path] = []
+        if not self.request.database_only:
+            written += export_msprof(profile, reports=self.reports, json_tables=self.request.json_tables)
+        if self.request.iteration is None:
+            database = export_msprof_db(profile)
+            written += [] if database is None else [database]
+        return written
 
     def analyze(self, directories: Sequence[Path]) -> None:
         """Write the analyses of communication that are asked for."""

@@ -79,6 +79,7 @@ def test_options_reach_the_recording_and_a_failing_script_is_told(tmp_path: Path
     assert done.returncode == 0, done.stderr
     assert "An exception has occurred in process App, return code: 5." in done.stderr
     (prof,) = directories(tmp_path)
+    assert len(list(prof.glob("msprof_*.db"))) == 1
     assert json.loads((prof / "host" / "sample.json").read_text())["prof_level"] == "level0"
     assert not list((prof / "mindstudio_profiler_output").glob("op_statistic_*.csv"))
 

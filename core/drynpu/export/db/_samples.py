@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 import polars as pl
 
@@ -10,7 +11,8 @@ from drynpu.tables import Profile
 
 __all__ = ["sample_rows"]
 
-_MB = 2.0**20
+_KB, _MB = 2.0**10, 2.0**20
+_TIME = pl.col("time_ns").alias("timestampNs")
 _US_PER_S = 1_000_000
 _V6_PLATFORMS = ("15", "16")
 _WAY = {
@@ -45,6 +47,10 @@ def sample_rows(profile: Profile) -> Rows:
     yield from _pcie(profile.frame("pcie_samples"))
     yield from _hccs(profile.frame("hccs_samples"))
     yield from _sio(profile.frame("sio_samples"), _DIES_V6 if profile.platform_version in _V6_PLATFORMS else _DIES)
+    for name, build in _HOST.items():
+        samples = profile.families.get(name)
+        if samples is not None:
+            yield build(samples)
 
 
 def _at(samples: pl.DataFrame) -> list[pl.Series]:
@@ -108,3 +114,33 @@ def _sio(samples: pl.DataFrame, names: Mapping[int, str]) -> Rows:
         for channel in _CHANNELS
     ]
     yield "SIO", samples.select(*_at(samples), *ways, name=die)
+
+
+def _host_cpu(samples: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """Leave out what is no core, such as the average."""
+    core = pl.col("cpu").str.to_integer(strict=False).alias("cpuId")
+    return "CPU_USAGE", samples.select(_TIME, core, "usage").drop_nulls("cpuId")
+
+
+def _host_memory(samples: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    return "HOST_MEM_USAGE", samples.select(_TIME, "usage")
+
+
+def _host_disk(samples: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    rates = [(pl.col(f"{way}_kb_s") * _KB).alias(f"{way}Rate") for way in ("read", "write")]
+    return "HOST_DISK_USAGE", samples.select(_TIME, *rates, "usage")
+
+
+def _host_network(samples: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    return "HOST_NETWORK_USAGE", samples.select(_TIME, "usage", (pl.col("kb_s") * _KB).alias("speed"))
+
+
+_HOST: Mapping[str, Callable[[pl.DataFrame], tuple[str, pl.DataFrame]]] = MappingProxyType(
+    {
+        "host_cpu_usage": _host_cpu,
+        "host_memory_usage": _host_memory,
+        "host_disk_usage": _host_disk,
+        "host_network_usage": _host_network,
+    }
+)
+"""Usage of the host: table of the profile -> its rows here; usage in percent."""

@@ -6,10 +6,10 @@ import csv
 import json
 import re
 import shutil
+import sqlite3
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,10 @@ from click.testing import Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu import CommandError, OptionError
+from drynpu import CommandError
 from drynpu.cli._msprof_flags import read_request
 from drynpu.export import REPORT_KEYS, read_reports
-from drynpu.options import Level, ProfilingRequest, Switches
-from drynpu.session import CollectionOrder, CollectionReport
+from drynpu.options import Level
 
 Make = Callable[..., Path]
 Run = Callable[..., Result]
@@ -67,6 +66,26 @@ def test_export_writes_every_result_and_marks_the_data(make: Make, run: Run) -> 
         assert f'[INFO] Analysis data in "{prof / part}" finished.' in done.output
     assert len(table(files(prof, "op_summary", "csv")[0])) == 3
     assert {7, 14, 31} <= layers(files(prof, "msprof", "json")[0])
+
+
+def test_the_database_comes_with_the_texts_or_alone(make: Make, run: Run) -> None:
+    prof = make(graphs=True)
+    assert run("msprof", "--export=on", f"--output={prof}", "--type=db").exit_code == 0
+    (alone,) = prof.glob("msprof_*.db")
+    assert not (prof / "mindstudio_profiler_output").exists()
+    (summary,) = _exported(prof, run, "op_summary", "csv")
+    both = sorted(prof.glob("msprof_*.db"))
+    assert len(both) == 2
+    for path in both:
+        with closing(sqlite3.connect(path)) as database:
+            (count,) = database.execute("SELECT count(*) FROM COMPUTE_TASK_INFO").fetchone()
+        assert count == len(table(summary))
+    _exported(prof, run, "op_summary", "csv", f"--model-id={MODEL_ID}", "--iteration-id=2")
+    assert sorted(prof.glob("msprof_*.db")) == both
+    assert alone in both
+    refused = run("msprof", "--analyze=on", f"--output={prof}", "--type=db")
+    assert refused.exit_code == 1
+    assert "[ERROR] --analyze=on --type=db: communication_analyzer.db is not available" in refused.output
 
 
 def test_a_second_export_skips_parsing_and_leaves_the_first(make: Make, run: Run) -> None:
@@ -403,85 +422,3 @@ def test_flags_are_read_or_refused_in_words(flags: dict[str, str]) -> None:
         assert "--" in str(error) or "'model-id'" in str(error)
     else:
         assert (request is None) == all(flags.get(mode) != "on" for mode in ("parse", "export", "query", "analyze"))
-
-
-def test_the_script_that_doctor_writes_starts_the_command(make: Make, run: Run, tmp_path: Path) -> None:
-    folder = tmp_path / "bin"
-    done = run("doctor", "--install-msprof", folder)
-    assert done.exit_code == 0, done.output
-    script = folder / "msprof"
-    assert stat.S_IMODE(script.stat().st_mode) & 0o111 == 0o111
-    assert f"{folder} is not first on PATH" in done.output
-    assert sys.executable in script.read_text()
-    prof = make()
-    started = subprocess.run(
-        [script, "--query=on", f"--output={prof}"], capture_output=True, text=True, check=False, timeout=120
-    )
-    assert started.returncode == 0, started.stderr
-    assert len(query_rows(started.stdout)) == 3
-    assert run("doctor", "--install-msprof", folder).exit_code == 0
-
-
-def test_a_foreign_msprof_is_left_alone_without_force(run: Run, tmp_path: Path) -> None:
-    foreign = tmp_path / "msprof"
-    foreign.write_text("#!/bin/sh\n")
-    done = run("doctor", "--install-msprof", tmp_path)
-    assert isinstance(done.exception, CommandError)
-    assert f"{foreign} is there and was not written by drynpu; --force replaces it." in str(done.exception)
-    assert foreign.read_text() == "#!/bin/sh\n"
-    assert run("doctor", "--install-msprof", tmp_path, "--force").exit_code == 0
-    assert "drynpu" in foreign.read_text()
-
-
-def test_a_collection_that_is_not_available_starts_nothing(run: Run, tmp_path: Path) -> None:
-    touched = tmp_path / "touched"
-    for flags, what in (
-        ((f"--output={tmp_path}", "--delay=2", "touch", touched), "--delay"),
-        ((f"--output={tmp_path}", "--duration=2", "touch", touched), "--duration"),
-        ((f"--output={tmp_path}", "--dynamic=on", "touch", touched), "--dynamic=on"),
-        (
-            (f"--output={tmp_path}", "--sys-devices=all", "--sys-period=1", "--sys-hardware-mem=on"),
-            "--sys-devices without an application",
-        ),
-    ):
-        done = run("msprof", *flags)
-        assert done.exit_code == 1
-        assert f"[ERROR] Start profiling failed: {what} is not available" in done.output
-        assert "Start profiling...." not in done.output
-    assert not touched.exists()
-
-
-def test_an_application_that_leaves_nothing_to_record(run: Run, tmp_path: Path) -> None:
-    done = run(
-        "msprof", f"--output={tmp_path}", "--environment=DRYNPU_TEST_CODE=3", "sh", "-c", "exit $DRYNPU_TEST_CODE"
-    )
-    assert done.exit_code == 1
-    assert "[INFO] Start profiling...." in done.output
-    assert "[WARNING] An exception has occurred in process App, return code: 3." in done.output
-    assert "[ERROR] Failed to find profiling data, please check that the application executes AI-related" in done.output
-    assert "Profiling finished." not in done.output
-    missing = run("msprof", f"--output={tmp_path}", tmp_path / "none")
-    assert missing.exit_code == 1
-    assert f"[ERROR] App path({tmp_path / 'none'}) does not exist or permission denied!!!" in missing.output
-    assert "Start profiling...." not in missing.output
-
-
-def test_an_order_reaches_the_application_and_comes_back(tmp_path: Path) -> None:
-    order = CollectionOrder(
-        request=ProfilingRequest(level=Level.L2, switches=Switches(l2_cache=True)),
-        directory=tmp_path / "out",
-        journal=tmp_path / "journal",
-    )
-    same = CollectionOrder.from_text(order.to_text())
-    assert same == order
-    reports = [CollectionReport(path=tmp_path / "PROF_1"), CollectionReport(notes=("not written", 'a "quoted" one'))]
-    assert order.reports() == []
-    for report in reports:
-        same.report(report)
-    assert order.reports() == reports
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"request": {"level": "l9"}, "directory": "", "journal": ""}'])
-def test_an_order_that_is_none_is_refused(text: str) -> None:
-    with pytest.raises(OptionError):
-        CollectionOrder.from_text(text)

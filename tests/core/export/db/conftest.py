@@ -1,0 +1,186 @@
+"""A recording with a bit of everything, and a plain reader of databases."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from drynpu.chips import load_chip
+from drynpu.device import Clock
+from drynpu.export import export_msprof, export_msprof_db
+from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.options import Level, ProfilingRequest, Sampling, Switches
+from drynpu.raw import ClockAnchors
+from drynpu.session import Collective, Recording, Target, TxKind, TxMark, write_recording
+from drynpu.tables import Profile, load_profile
+
+BEGIN_NS = 1_736_408_883_000_000_000
+PID = 4321
+NOW = datetime(2026, 1, 31, 23, 59, 58)
+SMALL, LARGE = TensorDesc((256, 1024), "FLOAT16"), TensorDesc((64, 1024, 1024), "FLOAT")
+
+
+def kernel(name: str, kind: TaskType, tensor: TensorDesc, **more: Any) -> KernelSpec:
+    values: dict[str, Any] = {"bytes_read": tensor.size_bytes, "bytes_written": tensor.size_bytes} | more
+    return KernelSpec(
+        name=f"{name}_kernel", op_type=name, task_type=kind, inputs=(tensor, tensor), outputs=(tensor,), **values
+    )
+
+
+KERNELS = {
+    "In": kernel("In", TaskType.MEMCPY, LARGE, copy=Copy.HOST_TO_DEVICE),
+    "Small": kernel("Small", TaskType.AI_VECTOR_CORE, SMALL, vector_ops=SMALL.elements),
+    "MatMul": kernel("MatMul", TaskType.AI_CORE, SMALL, cube_flops=2 * 256 * 1024 * 1024),
+    "Large": kernel("Large", TaskType.AI_VECTOR_CORE, LARGE, vector_ops=LARGE.elements),
+    "Where": kernel("Where", TaskType.AI_CPU, SMALL),
+    "Out": kernel("Out", TaskType.MEMCPY, SMALL, copy=Copy.DEVICE_TO_HOST),
+}
+NAMES = tuple(KERNELS)
+ORDER = ("In", "Small", "MatMul", "Large", "Where", "Large", "MatMul", "Out")
+
+
+def plan(signature: Signature) -> KernelPlan:
+    return KernelPlan(api=f"aclnn{signature.name}", kernels=(KERNELS[signature.name],))
+
+
+def operators() -> Operators:
+    """One call after the other, 1 ms apart."""
+    count = len(ORDER)
+    number = np.array([NAMES.index(name) for name in ORDER], np.int32)
+    start = BEGIN_NS + 1_000_000 * (1 + np.arange(count, dtype=np.int64))
+    return Operators(
+        names=NAMES,
+        name=number,
+        start_ns=start,
+        end_ns=start + 50_000,
+        thread=np.full(count, PID),
+        fwd_thread=np.zeros(count, np.int64),
+        sequence=np.full(count, -1),
+        scope=np.zeros(count, np.uint8),
+        signature=number,
+        signatures=tuple(Signature(name, (SMALL,)) for name in NAMES),
+        texts=tuple(("c10::Half", "256,1024") for _ in NAMES),
+    )
+
+
+def collective(kind: str, ms: float, ranks: tuple[int, ...], **more: Any) -> Collective:
+    values: dict[str, Any] = {"thread": PID, "rank": 0, "size_bytes": 1 << 22, "dtype": "FLOAT16", "count": 1 << 21}
+    values |= {"group": f"group{len(ranks)}", "start_ns": BEGIN_NS + round(ms * 1_000_000)} | more
+    return Collective(kind=kind, ranks=ranks, **values)
+
+
+COLLECTIVES = (
+    collective("allReduce", 3.3, (0, 1, 2, 3)),
+    collective("allGather", 4.01, (0, 1, 2, 3), blocking=False, dtype="DT_BF16"),
+    collective("send", 10.2, (0, 1), peer=1),
+)
+
+
+def marks() -> tuple[TxMark, ...]:
+    def mark(kind: TxKind, message: str, ms: float, **more: Any) -> TxMark:
+        start = BEGIN_NS + round(ms * 1_000_000)
+        return TxMark(kind=kind, message=message, start_ns=start, end_ns=start + 700_000, thread=PID, **more)
+
+    return (
+        mark(TxKind.PUSH_POP, "plain", 1.5),
+        mark(TxKind.MARKER_EX, "elsewhere", 2.5, domain="mine"),
+        mark(TxKind.START_END, "on a stream", 4.5, domain="mine", stream=0),
+    )
+
+
+def allocations() -> Allocations:
+    """A tensor that an operator makes and one that is released."""
+    return Allocations(
+        time_ns=BEGIN_NS + np.array([2_010_000, 3_010_000, 4_010_000]),
+        thread=np.full(3, PID),
+        address=np.array([4096, 1 << 20, 4096], np.uint64),
+        size_bytes=np.array([65536, 2048, -65536]),
+    )
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Callable[..., Profile]:
+    """Return a function that records everything at once and loads it."""
+
+    def make(
+        *,
+        level: Level = Level.L1,
+        chip: str = "Ascend910B2",
+        framework: str = "torch",
+        device_id: int = 0,
+        collectives: tuple[Collective, ...] = COLLECTIVES,
+        switches: Switches | None = None,
+        name: str = "run",
+    ) -> Profile:
+        directory = tmp_path / f"{name}_ascend_pt"
+        directory.mkdir()
+        write_recording(
+            Recording(
+                operators=operators(),
+                allocations=allocations(),
+                begin_ns=BEGIN_NS,
+                end_ns=BEGIN_NS + 40_000_000,
+                collectives=collectives,
+                tx_marks=marks(),
+            ),
+            Target(directory=directory, framework=framework, pid=PID, device_id=device_id),
+            request=ProfilingRequest(
+                level=level,
+                switches=Switches(tx=True, profile_memory=True, task_memory=True) if switches is None else switches,
+                sampling=Sampling(hardware_memory_hz=200, io_hz=100, interconnection_hz=50),
+            ),
+            chip=load_chip(chip),
+            clock=Clock.WALL,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
+            ),
+            plan=plan,
+        )
+        return load_profile(directory)
+
+    return make
+
+
+def rows_of(path: Path, query: str) -> list[Any]:
+    """Return the rows of a query."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        connection.row_factory = sqlite3.Row
+        return list(connection.execute(query))
+
+
+def tables_of(path: Path) -> dict[str, str]:
+    """Return the statement that made each table."""
+    return {row["name"]: row["sql"] for row in rows_of(path, "SELECT name, sql FROM sqlite_master WHERE type='table'")}
+
+
+@pytest.fixture(scope="session")
+def read() -> SimpleNamespace:
+    """Return readers of a database: ``rows(path, query)`` and ``tables(path)``."""
+    return SimpleNamespace(rows=rows_of, tables=tables_of)
+
+
+@pytest.fixture
+def both(record: Callable[..., Profile]) -> Callable[..., SimpleNamespace]:
+    """Return a function that records and writes text and database: ``profile``, ``files`` by name, ``db``."""
+
+    def make(**given: Any) -> SimpleNamespace:
+        profile = record(**given)
+        files = {path.name.replace("_20260131235958", ""): path for path in export_msprof(profile, now=NOW)}
+        path = export_msprof_db(profile, now=NOW)
+        assert path is not None
+        return SimpleNamespace(profile=profile, files=files, db=path)
+
+    return make
