@@ -388,11 +388,11 @@ def test_storage_limit() -> None:
 
 
 def test_output_resolution() -> None:
-    environ = {"ASCEND_WORK_PATH": "/work"}
+    environ = {"ASCEND_WORK_PATH": "/given"}
     given_path = parse({"output": "a/../b"}, environ=environ)
     assert given_path.request.output.directory == "/job/b"
     from_work_path = parse({"l2": "on"}, environ=environ)
-    assert from_work_path.request.output.directory == "/work/profiling_data"
+    assert from_work_path.request.output.directory == "/given/profiling_data"
     assert from_work_path.origins["output.directory"] is Origin.ENVIRONMENT
     with pytest.raises(OptionError, match="output: EK0003 value '' refused: Result path is empty or not accessible"):
         parse({"l2": "on"})

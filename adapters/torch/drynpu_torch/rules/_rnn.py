@@ -10,6 +10,8 @@ and backward; they are shown so, step by step, where torch_npu would run one Dyn
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu_torch.rules._work import Rule, cube_kernel, kernel, output_tiles, plan, tensor
 
@@ -18,6 +20,26 @@ __all__ = ["rnn_rules"]
 _GATES = 4
 _CELL_OPS, _CELL_GRAD_OPS = 30, 40
 """Element operations per hidden unit and step: four activations and the cell update; more for the gradient."""
+
+
+@frozen
+class _Layer:
+    """What DynamicRNN and its gradient have in common: the tensors of one layer and direction."""
+
+    before: list[KernelSpec]
+    x: TensorDesc
+    weight: TensorDesc
+    bias: TensorDesc
+    hx: TensorDesc
+    cx: TensorDesc
+    sequence: TensorDesc
+    tiles: int
+
+    @property
+    def products(self) -> int:
+        """Multiplications of one pass over the sequence: every weight once per step and sample."""
+        steps, batch, _ = self.x.shape
+        return steps * batch * self.weight.elements
 
 
 def _prepare(x: TensorDesc, w_x: TensorDesc, w_h: TensorDesc, biases: list[TensorDesc]) -> tuple[
@@ -36,59 +58,58 @@ def _prepare(x: TensorDesc, w_x: TensorDesc, w_h: TensorDesc, biases: list[Tenso
     return kernels, weight, bias
 
 
-def _tensors(signature: Signature, count: int) -> list[TensorDesc] | None:
-    found = [signature.tensor(i) for i in range(count)]
-    return [t for t in found if t is not None] if all(t is not None for t in found) else None
-
-
 def _is_lstm(x: TensorDesc, w_x: TensorDesc, w_h: TensorDesc) -> bool:
     return len(x.shape) == 3 and len(w_x.shape) == len(w_h.shape) == 2 and w_x.shape[0] == _GATES * w_h.shape[1]
 
 
-def _layer(signature: Signature) -> KernelPlan | None:
-    """``mkldnn_rnn_layer(x, w_x, w_h, b_x, b_h, hx, cx, ...)``, time first."""
-    given = _tensors(signature, 7)
-    if given is None or not _is_lstm(*given[:3]):
+def _read(signature: Signature) -> _Layer | None:
+    """Read ``x, w_x, w_h, b_x, b_h, hx, cx``, with which both operators begin; time comes first in x."""
+    found = [signature.tensor(i) for i in range(7)]
+    given = [t for t in found if t is not None]
+    if len(given) < len(found) or not _is_lstm(*given[:3]):
         return None
     x, w_x, w_h, b_x, b_h, hx, cx = given
     before, weight, bias = _prepare(x, w_x, w_h, [b_x, b_h])
     steps, batch, _ = x.shape
     hidden = w_h.shape[1]
     sequence = tensor((steps, batch, hidden), x.dtype)
+    return _Layer(before, x, weight, bias, hx, cx, sequence, output_tiles(batch, _GATES * hidden))
+
+
+def _layer(signature: Signature) -> KernelPlan | None:
+    """``mkldnn_rnn_layer(x, w_x, w_h, b_x, b_h, hx, cx, ...)``."""
+    layer = _read(signature)
+    if layer is None:
+        return None
     main = cube_kernel(
         "DynamicRNN1",
         "DynamicRNN",
-        [x, weight, bias, hx, cx],
-        [sequence] * 8,
-        flops=2 * steps * batch * (w_x.elements + w_h.elements),
-        vector_ops=_CELL_OPS * sequence.elements,
-        tiles=output_tiles(batch, _GATES * hidden),
+        [layer.x, layer.weight, layer.bias, layer.hx, layer.cx],
+        [layer.sequence] * 8,
+        flops=2 * layer.products,
+        vector_ops=_CELL_OPS * layer.sequence.elements,
+        tiles=layer.tiles,
         task=TaskType.MIX_AIC,
     )
-    return plan("", *before, main)
+    return plan("", *layer.before, main)
 
 
 def _layer_backward(signature: Signature) -> KernelPlan | None:
     """``mkldnn_rnn_layer_backward(x, w_x, w_h, b_x, b_h, hx, cx, output, hy, cy, dy, ...)``."""
-    given = _tensors(signature, 7)
-    if given is None or not _is_lstm(*given[:3]):
+    layer = _read(signature)
+    if layer is None:
         return None
-    x, w_x, w_h, b_x, b_h, hx, cx = given
-    before, weight, bias = _prepare(x, w_x, w_h, [b_x, b_h])
-    steps, batch, _ = x.shape
-    hidden = w_h.shape[1]
-    sequence = tensor((steps, batch, hidden), x.dtype)
     main = cube_kernel(
         "DynamicRNNGrad1",
         "DynamicRNNGrad",
-        [x, weight, bias, sequence, hx, cx, *[sequence] * 8],
-        [weight, bias, x, hx, cx],
-        flops=4 * steps * batch * (w_x.elements + w_h.elements),
-        vector_ops=_CELL_GRAD_OPS * sequence.elements,
-        tiles=output_tiles(batch, _GATES * hidden),
+        [layer.x, layer.weight, layer.bias, layer.sequence, layer.hx, layer.cx, *[layer.sequence] * 8],
+        [layer.weight, layer.bias, layer.x, layer.hx, layer.cx],
+        flops=4 * layer.products,
+        vector_ops=_CELL_GRAD_OPS * layer.sequence.elements,
+        tiles=layer.tiles,
         task=TaskType.MIX_AIC,
     )
-    return plan("", *before, main)
+    return plan("", *layer.before, main)
 
 
 def rnn_rules() -> dict[str, Rule]:
