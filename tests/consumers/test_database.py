@@ -1,0 +1,146 @@
+"""The database of a simulated run, opened by recipes of the vendor's cluster analysis."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from drynpu.chips import load_chip
+from drynpu.device import Clock
+from drynpu.export import export_msprof_db
+from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.options import ProfilingRequest
+from drynpu.raw import ClockAnchors
+from drynpu.session import Collective, Recording, Target, write_recording
+from drynpu.tables import Profile, load_profile
+
+Tool = Callable[..., "subprocess.CompletedProcess[str]"]
+
+BEGIN_NS = 1_736_408_883_000_000_000
+PID = 4321
+TENSOR = TensorDesc((1 << 20,), "FLOAT")
+COUNT = 5
+
+
+def plan(signature: Signature) -> KernelPlan:
+    spec = KernelSpec(
+        name="aclnnAdd_AddAiCore_Add",
+        op_type="Add",
+        task_type=TaskType.AI_VECTOR_CORE,
+        inputs=signature.tensors(),
+        outputs=(TENSOR,),
+        vector_ops=TENSOR.elements,
+        bytes_read=TENSOR.size_bytes,
+        bytes_written=TENSOR.size_bytes,
+    )
+    return KernelPlan(api="aclnnAdd", kernels=(spec,))
+
+
+def record(directory: Path) -> Profile:
+    start = BEGIN_NS + 1_000_000 * (1 + np.arange(COUNT))
+    none = np.empty(0, np.int64)
+    directory.mkdir()
+    write_recording(
+        Recording(
+            operators=Operators(
+                names=("aten::add",),
+                name=np.zeros(COUNT, np.int32),
+                start_ns=start,
+                end_ns=start + 20_000,
+                thread=np.full(COUNT, PID),
+                fwd_thread=np.zeros(COUNT, np.int64),
+                sequence=np.full(COUNT, -1),
+                scope=np.zeros(COUNT, np.uint8),
+                signature=np.zeros(COUNT, np.int32),
+                signatures=(Signature("aten::add", (TENSOR, TENSOR)),),
+                texts=(("float;float", "1048576;1048576"),),
+            ),
+            allocations=Allocations(time_ns=none, thread=none, address=none.astype(np.uint64), size_bytes=none),
+            begin_ns=BEGIN_NS,
+            end_ns=BEGIN_NS + 10_000_000,
+            collectives=(
+                Collective(
+                    kind="allReduce",
+                    start_ns=BEGIN_NS + 2_500_000,
+                    thread=PID,
+                    group="dp",
+                    ranks=(0, 1, 2, 3),
+                    rank=0,
+                    size_bytes=1 << 20,
+                    dtype="FLOAT16",
+                    count=1 << 19,
+                ),
+            ),
+        ),
+        Target(directory=directory, framework="torch", pid=PID, device_id=0, rank_id=0),
+        request=ProfilingRequest(),
+        chip=load_chip("Ascend910B2"),
+        clock=Clock.PROJECTED,
+        seed=0,
+        anchors=ClockAnchors(
+            collection_begin_us=BEGIN_NS // 1000,
+            monotonic_raw_ns=5_000_000_000,
+            host_cntvct=5_000_000_000,
+            device_cntvct=250_000_000,
+            device_hz=50_000_000,
+        ),
+        plan=plan,
+    )
+    return load_profile(directory)
+
+
+@pytest.fixture(scope="module")
+def profile(tmp_path_factory: pytest.TempPathFactory) -> Profile:
+    return record(tmp_path_factory.mktemp("made") / "run_ascend_pt")
+
+
+@pytest.fixture(scope="module")
+def run(profile: Profile, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory in which the tool looks for databases: one rank with the file under the name of torch."""
+    folder = tmp_path_factory.mktemp("run")
+    output = folder / f"host_{PID}_20260101000000000_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    database = export_msprof_db(profile)
+    assert database is not None
+    shutil.copy(database, output / "ascend_pytorch_profiler_0.db")
+    return folder
+
+
+def result(msprof_analyze: Tool, recipe: str, run: Path, out: Path, query: str) -> list[dict[str, Any]]:
+    done = msprof_analyze("cluster", "-m", recipe, "-d", run, "-o", out)
+    assert "[ERROR]" not in done.stdout, done.stdout
+    with closing(sqlite3.connect(out / "cluster_analysis_output" / "cluster_analysis.db")) as connection:
+        connection.row_factory = sqlite3.Row
+        return [dict(row) for row in connection.execute(query)]
+
+
+def test_calls(msprof_analyze: Tool, profile: Profile, run: Path, tmp_path: Path) -> None:
+    rows = result(msprof_analyze, "cann_api_sum", run, tmp_path, "SELECT * FROM CannApiSum")
+    found = {row["name"]: (row["totalCount"], row["totalTimeNs"]) for row in rows}
+    api = profile.api
+    wanted = {
+        name: (len(calls), int((calls["end_ns"] - calls["start_ns"]).sum())) for (name,), calls in api.group_by("name")
+    }
+    assert found == wanted
+
+
+def test_kernels(msprof_analyze: Tool, profile: Profile, run: Path, tmp_path: Path) -> None:
+    rows = result(msprof_analyze, "compute_op_sum", run, tmp_path, "SELECT * FROM ComputeOpAllRankStats")
+    (row,) = rows
+    assert (row["OpType"], row["TaskType"], row["Count"]) == ("Add", "AI_VECTOR_CORE", COUNT)
+    assert row["SumNs"] == profile.kernels["duration_ns"].sum()
+
+
+def test_collectives(msprof_analyze: Tool, profile: Profile, run: Path, tmp_path: Path) -> None:
+    rows = result(msprof_analyze, "hccl_sum", run, tmp_path, "SELECT * FROM HcclAllRankStats")
+    (row,) = rows
+    assert (row["OpType"], row["Count"]) == ("hcom_allReduce_", 1)
+    assert row["SumNs"] == profile.communication_ops["duration_ns"].sum()
