@@ -11,9 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import attrs
+import polars as pl
 import pytest
 
+from drynpu.export import export_msprof_db
 from drynpu.options import Level, Switches
+from drynpu.tables.families import SCHEMAS
 
 Both = Callable[..., SimpleNamespace]
 
@@ -389,3 +393,23 @@ def test_links_between_dies(both: Both, read: SimpleNamespace, device_id: int, d
         )
         assert {row["die"] for row in stored} == {die}
         assert any(row["rate"] for row in stored) == (device_id == 0 and channel != "req_tx")
+
+
+def test_usage_of_the_host(record: Callable[..., Any], read: SimpleNamespace) -> None:
+    families = {
+        "host_cpu_usage": [(5, "0", 12.5, 2), (5, "1", 0.0, 2), (5, "Avg", 6.25, 2), (9, "0", 50.0, 2)],
+        "host_memory_usage": [(5, 1.25, 4096)],
+        "host_disk_usage": [(5, 2.0, 0.5, None)],
+        "host_network_usage": [(5, None, 3.0, None), (9, 0.5, 4.0, 800.0)],
+    }
+    tables = {name: pl.DataFrame(rows, schema=SCHEMAS[name], orient="row") for name, rows in families.items()}
+    path = export_msprof_db(attrs.evolve(record(), families=tables))
+    assert path is not None
+
+    def stored(name: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in read.rows(path, f"SELECT * FROM {name}")]
+
+    assert stored("CPU_USAGE") == [(5, 0, 12.5), (5, 1, 0), (9, 0, 50)]
+    assert stored("HOST_MEM_USAGE") == [(5, 1.25)]
+    assert stored("HOST_DISK_USAGE") == [(5, 2048, 512, None)]
+    assert stored("HOST_NETWORK_USAGE") == [(5, None, 3072), (9, 0.5, 4096)]
