@@ -86,7 +86,7 @@ class _Unattended:
             with_modules=False,
             experimental_config=config,
             custom_trace_id_callback=None,
-            schedule=lambda: {},
+            schedule=dict,
         )
         try:
             interface.init_trace()
