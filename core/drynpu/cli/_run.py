@@ -34,6 +34,7 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
 @click.option("--devices", type=int, help="Number of NPUs the script sees.")
 @click.option("--strict", is_flag=True, help="Read options as the current collector does, without leniency.")
+@click.option("--report-device", is_flag=True, help="Tensors say that they are on the NPU (PyTorch; slower).")
 @click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
 @click.option("--profile", is_flag=True, help="Profile a script that has no profiler code of its own (PyTorch).")
 @click.option(
@@ -58,6 +59,7 @@ def run(
     seed: int | None,
     devices: int | None,
     strict: bool,
+    report_device: bool,
     quiet: bool,
     profile: bool,
     profile_steps: str | None,
@@ -79,6 +81,7 @@ def run(
         "DRYNPU_DEVICES": None if devices is None else str(devices),
         "DRYNPU_STRICT": "1" if strict else None,
         "DRYNPU_QUIET": "1" if quiet else None,
+        "DRYNPU_REPORT_DEVICE": "1" if report_device else None,
         PROFILE_VARIABLE: _order(profile, profile_steps, profile_output),
     }
     os.environ.update({name: value for name, value in given.items() if value is not None})

@@ -12,11 +12,10 @@ from drynpu import OptionError
 from drynpu.session import ProfileOrder
 
 STEPS = st.integers(0, 10**9 - 1)
+PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 
 
-@given(
-    STEPS, STEPS.filter(bool), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
-)
+@given(STEPS, STEPS.filter(bool), PATHS)
 def test_an_order_survives_the_environment(skip: int, count: int, directory: str) -> None:
     order = ProfileOrder.of_window(f"{skip}:{count}", Path(directory))
     assert (order.skip_steps, order.record_steps) == (skip, count)
