@@ -19,6 +19,7 @@ from drynpu_torch.device._sink import known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, Recorder, state
 from drynpu_torch.device._streams import Event, Stream
 from drynpu_torch.device._tensor import COPY_TO_HOST
+from drynpu_torch.device._user_marks import UserMarks
 
 __all__ = [
     "COPY_TO_HOST",
@@ -28,6 +29,7 @@ __all__ = [
     "Recorder",
     "Stream",
     "Usage",
+    "UserMarks",
     "alias_modules",
     "get_npu_format",
     "install",
