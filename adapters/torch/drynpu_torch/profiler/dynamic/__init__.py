@@ -10,17 +10,13 @@ from drynpu_torch.profiler.dynamic._non_intrusive import NonIntrusiveProfile
 
 __all__ = ["NonIntrusiveProfile", "init", "set_state", "start", "step"]
 
+step = never_raises(DYNAMIC.step)  # nothing in between: it is called in every step of training
+
 
 @never_raises
 def init(path: str) -> None:
     """Watch ``<path>/profiler_config.json`` from now on; it is made with every key if it is missing."""
     DYNAMIC.init(path)
-
-
-@never_raises
-def step() -> None:
-    """Tell that a step of training has ended."""
-    DYNAMIC.step()
 
 
 @never_raises
