@@ -18,6 +18,7 @@ from drynpu.options.experimental_config._constants import (
     METRIC_GROUPS,
     PROFILER_LEVELS,
 )
+from drynpu.options.experimental_config._environment import RECORDED_ENVIRONMENT, recorded_environment
 from drynpu.options.experimental_config._parse import Flags, build_parsed, parse
 from drynpu.options.experimental_config._profile import (
     STEP_MESSAGE,
@@ -39,6 +40,7 @@ __all__ = [
     "LEVELS",
     "METRIC_GROUPS",
     "PROFILER_LEVELS",
+    "RECORDED_ENVIRONMENT",
     "STEP_MESSAGE",
     "ConfigValues",
     "Flags",
@@ -52,4 +54,5 @@ __all__ = [
     "normalise_profile",
     "normalise_schedule",
     "parse",
+    "recorded_environment",
 ]
