@@ -47,7 +47,7 @@ from drynpu.export._torch_tables import (
 from drynpu.export.db import export_torch_db
 from drynpu.export.families import LAYERS, TORCH_CSV_FILES, TORCH_JSON_FILES
 from drynpu.options import ExportType
-from drynpu.options.experimental_config import EXPORTS, recorded_environment
+from drynpu.options.experimental_config import EXPORTS, noted_variables
 from drynpu.tables import Profile
 
 __all__ = ["OUTPUT_NAME", "export_torch", "requested_forms"]
@@ -100,7 +100,7 @@ def export_torch(profile: Profile, forms: Collection[ExportType] | None = None) 
         if ExportType.TEXT in forms:
             names += _write_text(profile, directory, links, overlaps, documents)
         if ExportType.DB in forms:
-            environment = recorded_environment(os.environ)
+            environment = noted_variables(os.environ)
             written = export_torch_db(
                 profile, directory, links=links, overlaps=overlaps, documents=documents, environment=environment
             )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from drynpu.options.experimental_config import recorded_environment
+from drynpu.options.experimental_config import noted_variables
 from drynpu_torch.profiler._messages import print_warning
 
 __all__ = ["Metadata", "environment_variables", "trace_id", "usable_callback"]
@@ -62,7 +62,7 @@ class Metadata:
 
 def environment_variables() -> dict[str, str]:
     """Return the variables that the vendor notes down; unset ones are empty."""
-    return recorded_environment(os.environ)
+    return noted_variables(os.environ)
 
 
 def usable_callback(callback: object) -> Callable[[], object] | None:

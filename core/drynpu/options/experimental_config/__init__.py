@@ -18,7 +18,7 @@ from drynpu.options.experimental_config._constants import (
     METRIC_GROUPS,
     PROFILER_LEVELS,
 )
-from drynpu.options.experimental_config._environment import RECORDED_ENVIRONMENT, recorded_environment
+from drynpu.options.experimental_config._noted import NOTED_VARIABLES, noted_variables
 from drynpu.options.experimental_config._parse import Flags, build_parsed, parse
 from drynpu.options.experimental_config._profile import (
     STEP_MESSAGE,
@@ -39,8 +39,8 @@ __all__ = [
     "HOST_SYSTEM_VALUES",
     "LEVELS",
     "METRIC_GROUPS",
+    "NOTED_VARIABLES",
     "PROFILER_LEVELS",
-    "RECORDED_ENVIRONMENT",
     "STEP_MESSAGE",
     "ConfigValues",
     "Flags",
@@ -53,6 +53,6 @@ __all__ = [
     "normalise_interface",
     "normalise_profile",
     "normalise_schedule",
+    "noted_variables",
     "parse",
-    "recorded_environment",
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["RECORDED_ENVIRONMENT", "recorded_environment"]
+__all__ = ["NOTED_VARIABLES", "noted_variables"]
 
-RECORDED_ENVIRONMENT = (
+NOTED_VARIABLES = (
     "ASCEND_GLOBAL_LOG_LEVEL",
     "HCCL_RDMA_TC",
     "HCCL_RDMA_SL",
@@ -20,6 +20,6 @@ RECORDED_ENVIRONMENT = (
 """Names of the variables under ``ENV_VARIABLES``."""
 
 
-def recorded_environment(environ: Mapping[str, str]) -> dict[str, str]:
+def noted_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that the vendor notes down; unset ones are empty."""
-    return {name: environ.get(name, "") for name in RECORDED_ENVIRONMENT}
+    return {name: environ.get(name, "") for name in NOTED_VARIABLES}
