@@ -264,8 +264,8 @@ class TorchFiles:
             return [{key: value.rstrip("\t") for key, value in row.items()} for row in csv.DictReader(stream)]
 
     @property
-    def trace(self) -> list[Event]:
-        found: list[Event] = json.loads(self.files["trace_view.json"].read_text(encoding="utf-8"))
+    def trace(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.files["trace_view.json"].read_text(encoding="utf-8"))
         return found
 
     def document(self, name: str) -> dict[str, Any]:
