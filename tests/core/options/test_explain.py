@@ -9,7 +9,6 @@ from drynpu.options import (
     Origin,
     ProfilingRequest,
     Switches,
-    db_not_available,
     detect_dialect,
     estimate_footprint,
     experimental_config,
@@ -47,6 +46,27 @@ def test_collector_files_follow_the_options() -> None:
     assert at_l1["level"].origin is Origin.DEFAULT
     assert at_l1["level"].value == "l1"
     assert at_l1["aic_metrics"].value == "none"
+
+
+def test_torch_databases_follow_the_options() -> None:
+    given = {"profiler_level": "Level1", "aic_metrics": "PipeUtilization", "export_type": "db", "host_sys": ["mem"]}
+    flags = Flags(profile_memory=True, with_stack=True)
+    found = rows(experimental_config.parse(given, flags=flags))
+    database = "ascend_pytorch_profiler*.db"
+    assert found["output.export"].files == (database, "analysis.db")
+    assert found["aic_metrics"].files == (f"{database} (TASK_PMU_INFO)",)
+    assert found["switches.with_stack"].files == (f"{database} (PYTORCH_CALLCHAINS)",)
+    assert found["sampling.host_systems"].files == ()
+    every = [file for row in found.values() for file in row.files]
+    assert every
+    assert not [file for file in every if not file.startswith((database, "analysis.db"))]
+    assert not experimental_config.parse({**given, "export_type": ["text", "db"]}).notices
+    both = rows(experimental_config.parse({**given, "export_type": ["text", "db"]}, flags=flags))
+    assert {"kernel_details.csv", f"{database} (CANN_API, TASK, COMPUTE_TASK_INFO)"} <= set(both["level"].files)
+    none = rows(experimental_config.parse({"profiler_level": "Level_none", "mstx": True, "export_type": "db"}))
+    assert none["output.export"].files == (database,)
+    text = rows(experimental_config.parse({}))
+    assert text["output.export"].files == ()
 
 
 def test_torch_files_follow_the_options() -> None:
@@ -122,10 +142,6 @@ def test_a_document_of_no_dialect() -> None:
         detect_dialect({"taks_time": "on"})
     with pytest.raises(OptionError):
         detect_dialect([])  # type: ignore[arg-type]
-
-
-def test_db_notice() -> None:
-    assert db_not_available().message == "db export is not available yet; text is written"
 
 
 def test_documents_as_text(monkeypatch) -> None:
