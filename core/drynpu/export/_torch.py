@@ -30,13 +30,14 @@ from drynpu.export._json import SPACED, write_trace
 from drynpu.export._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
 from drynpu.export._msprof import timeline_of
 from drynpu.export._numbers import writer_of
-from drynpu.export._op_summary import STARTS, kernel_details, op_summary
+from drynpu.export._op_summary import kernel_details, op_summary
 from drynpu.export._statistics import (
     api_statistic_table,
     npu_module_mem_mb_table,
     op_statistic_table,
     task_time_table,
 )
+from drynpu.export._text_table import Table
 from drynpu.export._timeline import Block, timeline_blocks
 from drynpu.export._torch_tables import (
     memory_record_table,
@@ -171,7 +172,7 @@ def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
     )
 
 
-def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
     """Yield file names and their rows; a table may be empty."""
     yield "operator_details.csv", operator_details_table(operator_details(profile, links))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
@@ -180,7 +181,7 @@ def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[
         yield from _device_tables(profile, links, overlaps)
 
 
-def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
     writer = writer_of(profile.platform_version)
     ranges = step_ranges(profile, links)
     summary = op_summary(
@@ -190,7 +191,7 @@ def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> It
         platform_version=profile.platform_version,
         writer=writer,
     )
-    steps = None if ranges.is_empty() else steps_at(summary[STARTS], ranges).cast(pl.String)
+    steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
     yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlaps))
     yield "task_time.csv", task_time_table(profile.tasks, writer)
