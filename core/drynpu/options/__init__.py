@@ -21,6 +21,7 @@ from drynpu.options._option_table import DOCUMENTED_OPTIONS, DocumentedOption, d
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import ClockMode, Settings
+from drynpu.options._unsimulated import NOT_SIMULATED
 from drynpu.options._values import (
     Activity,
     BlockTrace,
@@ -39,6 +40,7 @@ from drynpu.options._values import (
 __all__ = [
     "DELIVERABLES",
     "DOCUMENTED_OPTIONS",
+    "NOT_SIMULATED",
     "Action",
     "Activity",
     "BlockTrace",

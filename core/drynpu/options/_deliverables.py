@@ -9,7 +9,7 @@ from drynpu.options._request import ProfilingRequest
 from drynpu.options._values import Activity, ExportType, HostSystem, Level, MetricGroup
 from drynpu.options.profiling_options import ChipClass, resolve_class
 
-__all__ = ["deliverables", "files_of_option"]
+__all__ = ["deliverables", "files_of_option", "is_left"]
 
 _Row = tuple[str, Callable[[ProfilingRequest], bool], tuple[str, ...]]
 
@@ -112,10 +112,11 @@ def deliverables(request: ProfilingRequest, chip: str) -> tuple[Deliverable, ...
         For an unknown chip.
     """
     here = resolve_class(chip)
-    return tuple(row for row in DELIVERABLES if _left(row, request, here))
+    return tuple(row for row in DELIVERABLES if is_left(row, request, here))
 
 
-def _left(row: Deliverable, request: ProfilingRequest, here: ChipClass | None) -> bool:
+def is_left(row: Deliverable, request: ProfilingRequest, here: ChipClass | None) -> bool:
+    """Whether *request* leaves a deliverable on a class of chips; ``None`` is any."""
     written = _text(request) or row.kind is DeliverableKind.DB
     return written and (here is None or here in row.chips) and row.when(request)
 
@@ -131,7 +132,7 @@ def files_of_option(request: ProfilingRequest, path: str, *, torch: bool, chip: 
     if torch:
         return tuple(dict.fromkeys(_torch_files(request, path)))
     here = None if chip is None else resolve_class(chip)
-    found = [row for row in DELIVERABLES if row.option == path and _left(row, request, here)]
+    found = [row for row in DELIVERABLES if row.option == path and is_left(row, request, here)]
     files = [row.title for row in found if row.kind is not DeliverableKind.LAYER]
     return tuple(dict.fromkeys(files or (row.title for row in found)))
 

@@ -75,6 +75,8 @@ def test_torch_files_follow_the_options() -> None:
     assert "kernel_details.csv" in found["level"].files
     assert "op_statistic.csv" in found["level"].files
     assert found["switches.l2_cache"].files == ("l2_cache.csv", "soc_pmu.csv")
+    (line,) = found["switches.l2_cache"].only_on_device
+    assert line.startswith("soc_pmu.csv: ")
     assert found["sampling.interconnection_hz"].files == ("pcie.csv", "hccs.csv")
     assert found["switches.profile_memory"].files == ("memory_record.csv", "operator_memory.csv", "npu_module_mem.csv")
     assert found["switches.profile_memory"].origin is Origin.GIVEN
