@@ -161,7 +161,8 @@ def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -
         .select(
             "device_id",
             pl.when(no_step).then(pl.lit("")).otherwise(pl.col("step_id").cast(pl.String)).alias("step"),
-            *((value / 1000).alias(name) for name, value in columns.items()),
+            # Rounded to what there is (whole ns): the division by itself may be off in the last bit.
+            *((value / 1000).round(3).alias(name) for name, value in columns.items()),
         )
     )
 

@@ -41,7 +41,8 @@ while not pathlib.Path("finish").exists():
     optimizer.step()
     dp.step()
     step += 1
-    pathlib.Path("step").write_text(str(step))
+    pathlib.Path("step.new").write_text(str(step))
+    pathlib.Path("step.new").replace("step")  # whole at any moment: the test reads it meanwhile
     time.sleep(0.015)
 print("trained", flush=True)
 """
