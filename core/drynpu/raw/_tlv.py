@@ -8,6 +8,7 @@ u32 length, UTF-8. A flat file is fixed structs and nothing else.
 from __future__ import annotations
 
 import struct
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -116,13 +117,9 @@ def read_tlv(path: Path, dtype: np.dtype[np.void], record_type: int | None = Non
     """
     data = read_bytes(path, "records of the framework's host side")
     notes: list[str] = []
-    starts, blob_of = _scan(data, dtype.itemsize, record_type, path.name, notes)
-    distinct: dict[bytes, int] = {b"": -1}
-    text_index = np.fromiter(
-        (distinct.setdefault(blob, len(distinct) - 1) for blob in blob_of), np.int64, count=len(blob_of)
-    )
+    starts, text_index, distinct = _scan(data, dtype.itemsize, record_type, path.name, notes)
     texts = tuple(_decode_fields(blob, path.name, notes) for blob in distinct if blob)
-    fixed = _gather(np.frombuffer(data, np.uint8), np.array(starts, np.int64), dtype)
+    fixed = _gather(np.frombuffer(data, np.uint8), starts, dtype)
     return TlvRecords(fixed=fixed, text_index=text_index, texts=texts, notes=tuple(notes))
 
 
@@ -202,10 +199,15 @@ def _records(templates: Sequence[bytes], fixed: npt.NDArray[Any], index: npt.NDA
 
 def _scan(
     data: bytes, fixed_size: int, record_type: int | None, name: str, notes: list[str]
-) -> tuple[list[int], list[bytes]]:
-    """Where the fixed parts of the usable records start, and the bytes of their text fields."""
-    starts: list[int] = []
-    blobs: list[bytes] = []
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[bytes, int]]:
+    """
+    Return where the fixed parts of the usable records start, and the bytes of their text fields.
+
+    Those are the number of each record's text fields, -1 for none, and the number by bytes. Numbers are kept in
+    arrays and bytes once, since objects for each record would take more room than the file.
+    """
+    starts, index = array("q"), array("q")
+    distinct: dict[bytes, int] = {b"": -1}
     unpack, position, size = _HEADER.unpack_from, 0, len(data)
     short = foreign = 0
     while position + 6 <= size:
@@ -221,14 +223,14 @@ def _scan(
             short += 1
         else:
             starts.append(start)
-            blobs.append(data[start + fixed_size : position])
+            index.append(distinct.setdefault(data[start + fixed_size : position], len(distinct) - 1))
     if position < size:
         notes.append(f"{name}: {size - position} bytes at the end are not a whole record and were left out")
     if short:
         notes.append(f"{name}: {short} records shorter than their fixed part of {fixed_size} bytes were left out")
     if foreign:
         notes.append(f"{name}: {foreign} records of a type other than {record_type} were left out")
-    return starts, blobs
+    return np.frombuffer(starts, np.int64), np.frombuffer(index, np.int64), distinct
 
 
 def _decode_fields(blob: bytes, name: str, notes: list[str]) -> dict[int, str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from drynpu.kernels import DTYPES, FORMATS
@@ -35,6 +36,7 @@ TASK_TYPES: Mapping[int, str] = MappingProxyType(
 
 _FORMAT_NAMES: Mapping[int, str] = MappingProxyType({number: name for name, number in FORMATS.items()})
 _DTYPE_NAMES: Mapping[int, str] = MappingProxyType({dtype.ge_id: dtype.name for dtype in DTYPES.values()})
+_PART_ROWS = 65_536
 _TEXT_COLUMNS = (
     "input_shapes",
     "input_dtypes",
@@ -79,34 +81,50 @@ def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I6
     return info.join(_tensor_texts(tensors, tensor_node), on="node", how="left", maintain_order="left")
 
 
-def distinct_rows(records: Records) -> tuple[I64, I64]:
+def distinct_rows(records: Records, fields: Sequence[str] | None = None) -> tuple[I64, I64]:
     """
-    Return ``(first, inverse)`` such that ``records[first][inverse]`` equals *records*; whole records compared.
+    Return ``(first, inverse)`` such that ``records[first][inverse]`` equals *records* in *fields* (default: in all).
 
     Rows are grouped by a 64-bit mix of their words, which is checked against the bytes afterwards: sorting
-    numbers is far faster than sorting byte strings.
+    numbers is far faster than sorting byte strings. The words are made part by part, twice, because all of them
+    would take as much room as the records.
     """
-    size = records.dtype.itemsize
-    raw = np.ascontiguousarray(records).view(np.uint8).reshape(len(records), size)
-    padded = np.zeros((len(records), -(-size // 8) * 8), np.uint8)
-    padded[:, :size] = raw
-    words = padded.view(np.uint64)
-    odd = np.random.default_rng(0).integers(0, 2**63, words.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-    mixed = (words * odd).sum(axis=1, dtype=np.uint64)
-    first, inverse = np.unique(mixed, return_index=True, return_inverse=True)[1:]
-    inverse = inverse.reshape(-1)
-    if not (words[first[inverse]] == words).all():
-        first, inverse = np.unique(words, axis=0, return_index=True, return_inverse=True)[1:]
+    layout = np.dtype([(name, records.dtype[name]) for name in fields or records.dtype.names or ()])
+    width = -(-layout.itemsize // 8)
+    odd = np.random.default_rng(0).integers(0, 2**63, width, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    parts = [slice(begin, begin + _PART_ROWS) for begin in range(0, len(records), _PART_ROWS)]
+    mixed = np.zeros(len(records), np.uint64)
+    for part in parts:
+        mixed[part] = (_words(records[part], layout) * odd).sum(axis=1, dtype=np.uint64)
+    first, inverse = _distinct(mixed)
+    sample = _words(records[first], layout)
+    if not all((sample[inverse[part]] == _words(records[part], layout)).all() for part in parts):
+        first, inverse = _distinct(_words(records, layout))
+    return first, inverse
+
+
+def _words(records: Records, layout: np.dtype[np.void]) -> npt.NDArray[np.uint64]:
+    """Return the fields of *layout* as words of 64 bits, ``[n, words]``; the last is filled up with zeros."""
+    content = np.zeros(len(records), layout)
+    for name in layout.names or ():
+        content[name] = records[name]
+    padded = np.zeros((len(records), -(-layout.itemsize // 8) * 8), np.uint8)
+    padded[:, : layout.itemsize] = content.view(np.uint8).reshape(len(records), layout.itemsize)
+    return padded.view(np.uint64)
+
+
+def _distinct(values: npt.NDArray[np.uint64]) -> tuple[I64, I64]:
+    # Rows as such are sorted as byte strings; numbers are sorted as numbers only without an axis.
+    axis = 0 if values.ndim > 1 else None
+    first, inverse = np.unique(values, axis=axis, return_index=True, return_inverse=True)[1:]
     return first.astype(np.int64), inverse.reshape(-1).astype(np.int64)
 
 
 def _tensor_texts(records: Records, node: I64) -> pl.DataFrame:
     """Return the six text columns per node; the records of one node are joined in file order."""
-    records, node = records[node >= 0], node[node >= 0]
-    content = np.zeros(len(records), [("op_name", "<u8"), ("tensor_num", "<u4"), ("tensors", records.dtype["tensors"])])
-    for name in ("op_name", "tensor_num", "tensors"):
-        content[name] = records[name]
-    first, code = distinct_rows(content)
+    if (node < 0).any():  # a copy of all of them only where it is needed
+        records, node = records[node >= 0], node[node >= 0]
+    first, code = distinct_rows(records, ("op_name", "tensor_num", "tensors"))
     order = np.argsort(node, kind="stable")
     node, code = node[order], code[order]
     place = ordinals(node)
@@ -120,7 +138,7 @@ def _tensor_texts(records: Records, node: I64) -> pl.DataFrame:
         chain[rows] = len(chains) + inverse.reshape(-1)
         chains.extend((*chains[head], int(tail)) for head, tail in pairs.tolist())
     used, position = np.unique(chain, return_inverse=True)
-    described = [_describe([content[first[part]] for part in chains[index]]) for index in used.tolist()]
+    described = [_describe([records[first[part]] for part in chains[index]]) for index in used.tolist()]
     lookup = pl.DataFrame(described, schema=dict.fromkeys(_TEXT_COLUMNS, pl.String), orient="row")
     taken = lookup[position.reshape(-1)] if len(position) else lookup
     return taken.insert_column(0, pl.Series("node", nodes, dtype=pl.Int64))

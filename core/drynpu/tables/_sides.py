@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from attrs import frozen
 
 from drynpu.raw import ClockAnchors, Level
@@ -11,18 +12,21 @@ from drynpu.tables._device import Counters, DeviceTasks
 from drynpu.tables._host import Calls, Dictionaries
 from drynpu.tables._pmu import CoreFacts
 
-__all__ = ["DeviceSide", "HostSide"]
+__all__ = ["DeviceSide", "DeviceWork", "HostSide"]
 
 
 @frozen(eq=False, kw_only=True)
 class HostSide:
-    """Host records that speak of tasks, with the calls around them."""
+    """
+    Host records that speak of tasks, with the calls around them.
+
+    ``operators`` is the table of ``node_info``: its records are by far the largest, so they are not kept.
+    """
 
     calls: Calls
     words: Dictionaries
     track: Records
-    basic: Records
-    tensors: Records
+    operators: pl.DataFrame
     copies: Records
     collectives: Records
     collective_tasks: Records
@@ -36,12 +40,19 @@ class HostSide:
 
 @frozen(eq=False, kw_only=True)
 class DeviceSide:
-    """Tasks and counters of one device."""
+    """One device: its clock, and what its counters mean."""
 
     device_id: int
-    tasks: DeviceTasks
-    counters: Counters
     clock: ClockAnchors
     facts: CoreFacts
     metrics: str
     """Group of the counters under its neutral name, ``""`` where they give no columns."""
+
+
+@frozen(eq=False, kw_only=True)
+class DeviceWork:
+    """What ran on one device, as arrays; they are dropped when the tables are made."""
+
+    side: DeviceSide
+    tasks: DeviceTasks
+    counters: Counters

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from drynpu.raw import Level, SqeType
 from drynpu.tables._columns import gather_text, ordinals, texts
 from drynpu.tables._communication import communication_ops
-from drynpu.tables._operators import node_info
 from drynpu.tables._pmu import Measured, counter_columns
 from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
-from drynpu.tables._sides import DeviceSide, HostSide
+from drynpu.tables._sides import DeviceWork, HostSide
 
 __all__ = ["build_tasks"]
 
@@ -24,9 +24,11 @@ _NO_LAUNCH_TYPE = ["", "FFTS_PLUS", "UNKNOWN"]
 """Host types that do not tell what a task is (Ascend/msprof, task_processor.cpp)."""
 
 _KEY = ["device_id", "stream_id", "task_id", "ordinal"]
+_COUNTED = ("device_id", "counters", "block_num", "mix_block_num", "task_type", "duration_ns")
+_COUNTER_ROWS = 65_536
 
 
-def build_tasks(host: HostSide, devices: Sequence[DeviceSide]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """
     Return the tables TASKS, KERNELS (with counter columns where measured) and COMMUNICATION_OPS.
 
@@ -34,9 +36,10 @@ def build_tasks(host: HostSide, devices: Sequence[DeviceSide]) -> tuple[pl.DataF
     lies inside a runtime API, that inside a node API ``launch`` whose item is the operator (cann_msprof.md 7.5).
     """
     launched = _launches(host)
-    joined = pl.concat([_ran(side) for side in devices]) if devices else _ran_nothing()
-    joined = joined.join(launched, on=_KEY, how="left", maintain_order="left")
-    joined = _describe(joined, host).sort("device_id", "start_ns", maintain_order=True)
+    joined = pl.concat([_ran(work) for work in devices]) if devices else _ran_nothing()
+    # Sorted while there are few columns: the joins keep this order.
+    joined = joined.sort("device_id", "start_ns", maintain_order=True)
+    joined = _describe(joined.join(launched, on=_KEY, how="left", maintain_order="left"), host)
     tasks = joined.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
     return tasks, _kernels(joined, devices), communication_ops(joined, host)
 
@@ -46,8 +49,8 @@ def _ran_nothing() -> pl.DataFrame:
     return pl.DataFrame(schema=dict.fromkeys((*columns, "op_start_ns", "op_duration_ns", "counters"), pl.Int64))
 
 
-def _ran(side: DeviceSide) -> pl.DataFrame:
-    tasks, counters = side.tasks, side.counters
+def _ran(work: DeviceWork) -> pl.DataFrame:
+    side, tasks, counters = work.side, work.tasks, work.counters
     start, end = side.clock.tick_to_unix(tasks.start_tick), side.clock.tick_to_unix(tasks.end_tick)
     timed = counters.end_tick > 0
     op_start = np.where(timed, side.clock.tick_to_unix(np.where(timed, counters.start_tick, tasks.start_tick)), start)
@@ -112,13 +115,6 @@ def _copies(host: HostSide) -> pl.DataFrame:
 
 def _describe(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
     """Add operator information, names, types and connection ids to tasks with their launches."""
-    info = node_info(
-        host.basic,
-        host.around(Level.NODE, host.basic),
-        host.tensors,
-        host.around(Level.NODE, host.tensors),
-        host.words,
-    )
     calls = host.calls
     rows = np.arange(len(calls.tid), dtype=np.int64)
     node_of = {"node": rows, "item": calls.table["item"], "node_start_ns": calls.start_ns, "node_tid": calls.tid}
@@ -126,7 +122,7 @@ def _describe(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
     missing = [pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)]
     known = (
         joined.with_columns(*missing)
-        .join(info, on="node", how="left", maintain_order="left")
+        .join(host.operators, on="node", how="left", maintain_order="left")
         .join(pl.DataFrame(node_of), on="node", how="left", maintain_order="left")
         .with_columns(pl.when(pl.col("node") >= 0).then("node").otherwise("runtime").alias("call"))
         .join(pl.DataFrame(connection), on="call", how="left", maintain_order="left")
@@ -168,27 +164,32 @@ def _sqe_name(kind: SqeType) -> str:
     return kind.name if kind in (SqeType.AI_CORE, SqeType.AI_CPU) else f"{kind.name}_SQE"
 
 
-def _kernels(joined: pl.DataFrame, devices: Sequence[DeviceSide]) -> pl.DataFrame:
+def _kernels(joined: pl.DataFrame, devices: Sequence[DeviceWork]) -> pl.DataFrame:
     """Return compute tasks that have a name; rules of cann_msprof.md 4.2 for what op_summary leaves out."""
     kind = pl.col("task_type").fill_null("")
-    rows = joined.filter(
-        pl.col("compute")
-        & (pl.col("name") != "")
-        & (pl.col("collective") < 0)
-        & ~kind.is_in(_DROPPED)
-        & ((kind != "COMMUNICATION") | pl.col("name").str.ends_with("AivKernel"))
-    ).with_columns(
-        pl.col("op_start_ns").alias("start_ns"),
-        pl.col("op_duration_ns").alias("duration_ns"),
-        pl.col("block_num").fill_null(0),
-        pl.col("node_start_ns", "node_tid").fill_null(-1),
-        # Without operator information (level0) nothing tells whether shapes were fixed.
-        pl.when(pl.col("op_type").is_null())
-        .then(pl.lit(""))
-        .when(pl.col("model_id") == NO_MODEL)
-        .then(pl.lit("dynamic"))
-        .otherwise(pl.lit("static"))
-        .alias("op_state"),
+    needed = {*KERNELS, *_COUNTED, "compute", "collective", "op_start_ns", "op_duration_ns"}
+    rows = (
+        joined.select(name for name in joined.columns if name in needed)
+        .filter(
+            pl.col("compute")
+            & (pl.col("name") != "")
+            & (pl.col("collective") < 0)
+            & ~kind.is_in(_DROPPED)
+            & ((kind != "COMMUNICATION") | pl.col("name").str.ends_with("AivKernel"))
+        )
+        .with_columns(
+            pl.col("op_start_ns").alias("start_ns"),
+            pl.col("op_duration_ns").alias("duration_ns"),
+            pl.col("block_num").fill_null(0),
+            pl.col("node_start_ns", "node_tid").fill_null(-1),
+            # Without operator information (level0) nothing tells whether shapes were fixed.
+            pl.when(pl.col("op_type").is_null())
+            .then(pl.lit(""))
+            .when(pl.col("model_id") == NO_MODEL)
+            .then(pl.lit("dynamic"))
+            .otherwise(pl.lit("static"))
+            .alias("op_state"),
+        )
     )
     rows = rows.sort("device_id", "start_ns", maintain_order=True)
     table = rows.select(
@@ -198,35 +199,44 @@ def _kernels(joined: pl.DataFrame, devices: Sequence[DeviceSide]) -> pl.DataFram
     return table.with_columns(_counter_columns(rows, devices))
 
 
-def _counter_columns(rows: pl.DataFrame, devices: Sequence[DeviceSide]) -> list[pl.Series]:
+def _counter_columns(rows: pl.DataFrame, devices: Sequence[DeviceWork]) -> list[pl.Series]:
     """Return counter columns, null where a kernel was not measured; none at all where nothing was."""
-    parts: list[pl.DataFrame] = []
-    for side in devices:
-        if not side.metrics:
+    columns: dict[str, npt.NDArray[np.generic]] = {}
+    known: dict[str, npt.NDArray[np.bool_]] = {}
+    for work in devices:
+        if not work.side.metrics:
             continue
-        own = rows.with_row_index("row").filter((pl.col("device_id") == side.device_id) & (pl.col("counters") >= 0))
-        if own.height:
-            columns = counter_columns(side.metrics, _measured(own, side), side.facts)
-            parts.append(pl.DataFrame({"row": own["row"], **columns}).fill_nan(None))
-    if not parts:
-        return []
-    index = pl.select(pl.int_range(rows.height, dtype=pl.UInt32).alias("row"))
-    together = index.join(pl.concat(parts, how="diagonal"), on="row", how="left", maintain_order="left")
-    return together.drop("row").get_columns()
+        own = pl.select(row=pl.int_range(rows.height, dtype=pl.Int64)).with_columns(rows.select(_COUNTED))
+        own = own.filter((pl.col("device_id") == work.side.device_id) & (pl.col("counters") >= 0))
+        # In parts: the arithmetic of a part takes several times the room of its columns.
+        for part in own.iter_slices(_COUNTER_ROWS):
+            place = part["row"].to_numpy()
+            for name, values in counter_columns(work.side.metrics, _measured(part, work), work.side.facts).items():
+                if name not in columns:
+                    columns[name], known[name] = np.zeros(rows.height, values.dtype), np.zeros(rows.height, bool)
+                columns[name][place] = values
+                known[name][place] = ~np.isnan(values) if values.dtype.kind == "f" else True
+    return [_where_known(name, columns.pop(name), known[name]) for name in known]
 
 
-def _measured(own: pl.DataFrame, side: DeviceSide) -> Measured:
-    counters = side.counters
+def _where_known(name: str, values: npt.NDArray[np.generic], known: npt.NDArray[np.bool_]) -> pl.Series:
+    series = pl.Series(name, values)
+    return series if known.all() else pl.select(pl.when(pl.Series(known)).then(series).alias(name)).to_series()
+
+
+def _measured(own: pl.DataFrame, work: DeviceWork) -> Measured:
+    counters = work.counters
     row = own["counters"].to_numpy()
     main, mix = own["block_num"].to_numpy(), own["mix_block_num"].fill_null(0).to_numpy()
     # The second engine of a mixed kernel runs the mix blocks; a kernel that names none runs equally many.
     second = np.where(mix > 0, mix, main)
     vector_first = own["task_type"].fill_null("").is_in(["MIX_AIV", "AI_VECTOR_CORE"]).to_numpy()
     blocks = np.where(vector_first[:, None], np.stack([second, main], 1), np.stack([main, second], 1))
+    core_ticks = counters.core_ticks
     return Measured(
         cycles=counters.cycles[row],
         pmu=counters.pmu[row],
         blocks=blocks,
         duration_us=own["duration_ns"].to_numpy() / 1000.0,
-        core_us=None if counters.core_ticks is None else counters.core_ticks[row] / side.clock.device_hz * 1e6,
+        core_us=None if core_ticks is None else core_ticks[row] / work.side.clock.device_hz * 1e6,
     )

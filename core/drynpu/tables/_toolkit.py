@@ -14,10 +14,11 @@ from attrs import field, frozen
 from drynpu._errors import OptionError, OutputError, RawFormatError
 from drynpu.kernels import metric_group, platform_family
 from drynpu.options.profiling_options import ChipFamily
-from drynpu.raw import ClockAnchors, ProfReader, family
-from drynpu.tables._columns import Records, empty, frame
+from drynpu.raw import ClockAnchors, Level, ProfReader, family
+from drynpu.tables._columns import I64, Records, empty, frame
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
-from drynpu.tables._host import Dictionaries, build_calls, build_cann_allocations
+from drynpu.tables._host import Calls, Dictionaries, build_calls, build_cann_allocations
+from drynpu.tables._operators import node_info
 from drynpu.tables._pmu import CoreFacts, decodable, parse_events
 from drynpu.tables._schemas import (
     API,
@@ -30,7 +31,7 @@ from drynpu.tables._schemas import (
     STEP_MARKS,
     TASKS,
 )
-from drynpu.tables._sides import DeviceSide, HostSide
+from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
 from drynpu.tables._tasks import build_tasks
 from drynpu.tables.families import LOADERS, LoadContext
 
@@ -89,29 +90,15 @@ def load_toolkit(path: Path) -> Toolkit:
     words = Dictionaries(reader.hashes, reader.types)
     clock = _host_clock(reader)
     calls = build_calls(reader.read("api_event"), words, clock.host_to_unix, reader.host_info.pid)
-    host = HostSide(
-        calls=calls,
-        words=words,
-        track=reader.read("task_track"),
-        basic=reader.read("node_basic_info"),
-        tensors=reader.read("tensor_info"),
-        copies=reader.read("memcpy_info"),
-        collectives=reader.read("hccl_op_info"),
-        collective_tasks=reader.read("hccl_info"),
-        clock=clock,
-    )
     notes: list[str] = []
     metrics = _metrics(reader)
-    devices = _devices(reader, metrics, notes)
-    tasks, kernels, communication = build_tasks(host, devices)
+    devices, tables = _work(reader, _host_side(reader, words, calls, clock), metrics, notes)
+    tasks, kernels = tables["tasks"], tables["kernels"]
     unlinked = tasks.filter(pl.col("connection_id") < 0).height
     if unlinked:
         notes.append(f"{unlinked} of {tasks.height} device tasks have no host record of their launch")
-    tables: dict[str, Any] = {
+    tables |= {
         "api": calls.table,
-        "tasks": tasks,
-        "kernels": kernels,
-        "communication_ops": communication,
         "cann_allocations": build_cann_allocations(reader.read("task_memory_info"), words, clock.host_to_unix),
         "npu_mem": _samples(reader, devices, "npu_mem", NPU_MEM),
         "npu_module_mem": _samples(reader, devices, "npu_module_mem", NPU_MODULE_MEM),
@@ -136,6 +123,35 @@ def load_toolkit(path: Path) -> Toolkit:
     return Toolkit(facts=facts, tables=tables, clock=clock, notes=(*reader.notes, *notes))
 
 
+def _host_side(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> HostSide:
+    basic, tensors = reader.read("node_basic_info"), reader.read("tensor_info")
+
+    def node(records: Records) -> I64:
+        time = clock.host_to_unix(records["timestamp"].astype(np.int64))
+        return calls.around(Level.NODE, time, records["thread_id"].astype(np.int64))
+
+    return HostSide(
+        calls=calls,
+        words=words,
+        operators=node_info(basic, node(basic), tensors, node(tensors), words),
+        track=reader.read("task_track"),
+        copies=reader.read("memcpy_info"),
+        collectives=reader.read("hccl_op_info"),
+        collective_tasks=reader.read("hccl_info"),
+        clock=clock,
+    )
+
+
+def _work(
+    reader: ProfReader, host: HostSide, metrics: str, notes: list[str]
+) -> tuple[list[DeviceSide], dict[str, Any]]:
+    """Return the devices and the tables of what ran on them; records and counters end with this function."""
+    work = _devices(reader, metrics, notes)
+    tasks, kernels, communication = build_tasks(host, work)
+    tables = {"tasks": tasks, "kernels": kernels, "communication_ops": communication}
+    return [entry.side for entry in work], tables
+
+
 def _host_clock(reader: ProfReader) -> ClockAnchors:
     """Return the clock of the first device that has one: any will do for host times."""
     for device in reader.device_ids[:-1]:
@@ -146,11 +162,11 @@ def _host_clock(reader: ProfReader) -> ClockAnchors:
     return reader.anchors(reader.device_ids[-1] if reader.device_ids else None)
 
 
-def _devices(reader: ProfReader, metrics: str, notes: list[str]) -> list[DeviceSide]:
+def _devices(reader: ProfReader, metrics: str, notes: list[str]) -> list[DeviceWork]:
     sides = []
     for device in reader.device_ids:
         try:
-            sides.append(_device_side(reader, device, metrics, notes))
+            sides.append(_device_work(reader, device, metrics, notes))
         except (OutputError, RawFormatError) as error:
             notes.append(f"device {device} could not be read and was left out: {error}")
     return sides
@@ -169,7 +185,7 @@ def _metrics(reader: ProfReader) -> str:
     return _METRIC_NAMES.get(name, name)
 
 
-def _device_side(reader: ProfReader, device: int, metrics: str, notes: list[str]) -> DeviceSide:
+def _device_work(reader: ProfReader, device: int, metrics: str, notes: list[str]) -> DeviceWork:
     tasks = pair_tasks(reader.read("stars_soc", device))
     name = metrics or _DEFAULT_METRICS
     facts = _core_facts(reader, device, name)
@@ -181,14 +197,9 @@ def _device_side(reader: ProfReader, device: int, metrics: str, notes: list[str]
         group = f"{facts.family.label} has no counter group {name!r}"
         why = group if facts.complete else "clock or core number is unknown"
         notes.append(f"device {device}: {len(records)} counter record(s) give no columns: {why}")
-    return DeviceSide(
-        device_id=device,
-        tasks=tasks,
-        counters=(task_counters_v6 if newer else task_counters)(records, tasks),
-        clock=reader.anchors(device),
-        facts=facts,
-        metrics=name if known else "",
-    )
+    side = DeviceSide(device_id=device, clock=reader.anchors(device), facts=facts, metrics=name if known else "")
+    counters = (task_counters_v6 if newer else task_counters)(records, tasks)
+    return DeviceWork(side=side, tasks=tasks, counters=counters)
 
 
 def _task_records(reader: ProfReader, device: int, *, newer: bool) -> Records:
