@@ -269,3 +269,31 @@ def test_nested_ranges_and_functions_of_the_user_launch_nothing(record: Record, 
     outcome = write(record(work), "functions")
     assert outcome.unmapped == {}
     assert Counter(load_profile(outcome.directory).kernels["op_type"].to_list())["ReduceSum"] == 1
+
+
+def test_traces_of_the_sink_are_not_shown(record: Record) -> None:
+    there = torch.ones(4, device="npu")
+    loader = DataLoader(TensorDataset(torch.arange(4.0)), batch_size=2, shuffle=True)
+
+    def work() -> None:
+        torch.empty(3, device="npu")
+        torch.empty_strided((2, 2), (2, 1), device="npu")
+        torch.tril_indices(3, 3, device="npu")
+        there.to("cpu")
+        list(loader)
+
+    found = record(work)
+    counts = Counter(names(found))
+    assert (counts["aten::tril_indices"], counts["aten::to"]) == (1, 1)
+    assert placed(found, "aten::empty_strided") == [Placement.DEVICE] * 2  # made, and copied to the host
+    made = [i for i, place in enumerate(placed(found, "aten::empty")) if place is Placement.DEVICE]
+    assert len(made) == 1
+    assert not [name for name in names(found) if name.endswith("__init__")]
+
+
+def test_a_tensor_without_data_does_not_come_to_the_host(record: Record) -> None:
+    def work() -> None:
+        with pytest.raises(NotImplementedError):
+            torch.ones(2, device="meta").to("cpu")
+
+    record(work)

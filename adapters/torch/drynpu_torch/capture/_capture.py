@@ -13,7 +13,7 @@ from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
-from drynpu_torch.capture._loaders import LOADER, loaders_on_host
+from drynpu_torch.capture._loaders import LOADER, MAKING, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
 from drynpu_torch.capture._stacks import shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
@@ -22,6 +22,8 @@ from drynpu_torch.rules import signature_from_kineto
 __all__ = ["Capture", "Captured"]
 
 _FACTORIES = ("aten::empty_strided", "aten::empty")
+_INDICES = ("aten::tril_indices", "aten::triu_indices")
+"""With the factories, what has one kernel per device and so passes through the sink to the CPU's of the same name."""
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
 _PLACEMENTS = tuple(Placement)
@@ -99,6 +101,10 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
     names = [str(value) for value in tracer.names.values]
     depth, parent = nest(start, end, thread)
     placement = _placements(names, name, parent, depth, call, tracer)
+    shown = ~_of_our_own(names, name, parent)
+    start, end, name, thread, call, placement, order = (
+        column[shown] for column in (start, end, name, thread, call, placement, order)
+    )
     signature, signatures, texts = _signatures(tracer, call, placement)
     operators = Operators(
         names=tuple(_SHOWN_AS.get(text, text) for text in names),
@@ -128,6 +134,19 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
         begin_ns=begin_ns,
         end_ns=max(chunks[-1].end_ns, int(end.max(initial=begin_ns))),
     )
+
+
+def _of_our_own(names: list[str], name: npt.NDArray[np.int64], parent: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """
+    Tell which rows, shape ``[n]``, are traces of the sink that neither a device nor plain PyTorch would leave.
+
+    They are needed to place the others and are not shown: the CPU's factory inside the device's of the same name, and
+    the range around the making of a loader's iterator.
+    """
+    twice = np.array([text in (*_FACTORIES, *_INDICES) for text in names] or [False])
+    making = np.array([text.startswith(LOADER) and text.endswith(MAKING) for text in names] or [False])
+    inner = twice[name] & (parent >= 0) & (name[np.maximum(parent, 0)] == name)
+    return np.asarray(inner | making[name], bool)
 
 
 def _placements(

@@ -10,10 +10,12 @@ from typing import Any
 from torch.autograd.profiler import record_function
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-__all__ = ["LOADER", "loaders_on_host"]
+__all__ = ["LOADER", "MAKING", "loaders_on_host"]
 
 LOADER = "enumerate(DataLoader)#"
 """Begins the name of the ranges that PyTorch opens around every batch of a loader."""
+MAKING = ".__init__"
+"""Ends the name of the range that :func:`loaders_on_host` opens; it tells where work is done and is not shown."""
 
 
 @contextlib.contextmanager
@@ -28,7 +30,7 @@ def loaders_on_host() -> Iterator[None]:
 
     @functools.wraps(original)
     def init(self: _BaseDataLoaderIter, *args: Any, **kwargs: Any) -> None:
-        with record_function(f"{LOADER}{type(self).__name__}.__init__"):
+        with record_function(f"{LOADER}{type(self).__name__}{MAKING}"):
             original(self, *args, **kwargs)
 
     _BaseDataLoaderIter.__init__ = init  # type: ignore[method-assign]

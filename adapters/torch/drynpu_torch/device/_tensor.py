@@ -18,6 +18,9 @@ __all__ = ["COPY_TO_HOST", "patch_tensor"]
 COPY_TO_HOST = "drynpu::copy_to_host"
 """Name of the range around a copy to the host while a recorder is set; its one child copy is ``aten::clone``."""
 
+_MAKE_NO_OTHER = {"non_blocking", "copy"}
+"""Keywords of ``Tensor.to`` that do not change what the copy holds."""
+
 _TensorMethod = Callable[..., torch.Tensor]
 
 
@@ -68,6 +71,9 @@ def _to_host(
     state: DeviceState, original: _TensorMethod, tensor: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> torch.Tensor:
     kwargs.pop("device", None)
+    if state.recorder is not None and raw_device(tensor) == CPU and not args and kwargs.keys() <= _MAKE_NO_OTHER:
+        with _RecordFunctionFast(COPY_TO_HOST):  # the range shows as aten::to, so none has to run inside
+            return tensor.clone()
     result = original(tensor, CPU, *args, **kwargs)
     if state.recorder is not None:
         with _RecordFunctionFast(COPY_TO_HOST):
