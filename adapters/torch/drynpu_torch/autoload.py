@@ -3,8 +3,9 @@ What PyTorch runs at every ``import torch`` (the ``torch.backends`` entry point)
 
 A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it is asked to, with
 ``DRYNPU_AUTOLOAD=1`` (``drynpu run`` sets it): whoever has drynpu installed and imports plain PyTorch gets plain
-PyTorch. ``drynpu msprof`` asks for a recording of the whole process in the same way, with ``DRYNPU_COLLECT``. It never
-raises, since PyTorch would turn that into a failed ``import torch`` (packaging.md).
+PyTorch. ``drynpu msprof`` asks for recordings of the process in the same way, with ``DRYNPU_COLLECT``, and
+``PROFILING_MODE=dynamic`` lets it attach later, as in the vendor's documentation. It never raises, since PyTorch would
+turn that into a failed ``import torch`` (packaging.md).
 """
 
 from __future__ import annotations
@@ -21,14 +22,19 @@ def load() -> None:
         return
     try:
         from drynpu import find_genuine
+        from drynpu.session import COLLECT_VARIABLE, control_socket
 
         if find_genuine("torch_npu") is None:
             from drynpu_torch.device import install
 
             install()
-            if os.environ.get("DRYNPU_COLLECT"):
+            if os.environ.get(COLLECT_VARIABLE):
                 from drynpu_torch.profiler import start_collection
 
-                start_collection(os.environ["DRYNPU_COLLECT"])
+                start_collection(os.environ[COLLECT_VARIABLE])
+            elif os.environ.get("PROFILING_MODE") == "dynamic":
+                from drynpu_torch.profiler import listen
+
+                listen(control_socket(os.getpid()))
     except Exception as error:  # noqa: BLE001 - see above
         logging.getLogger("drynpu").warning("the simulated npu could not be loaded with PyTorch: %s", error)

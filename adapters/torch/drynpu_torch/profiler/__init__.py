@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu_torch.profiler._analyse import analyse
-from drynpu_torch.profiler._collection import start_collection
+from drynpu_torch.profiler._collection import listen, start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
 from drynpu_torch.profiler._schedule import schedule
@@ -30,6 +30,7 @@ __all__ = [
     "_ExperimentalConfig",
     "_KinetoProfile",
     "analyse",
+    "listen",
     "profile",
     "schedule",
     "start_collection",
