@@ -3,9 +3,10 @@ What PyTorch runs at every ``import torch`` (the ``torch.backends`` entry point)
 
 A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it is asked to, with
 ``DRYNPU_AUTOLOAD=1`` (``drynpu run`` sets it): whoever has drynpu installed and imports plain PyTorch gets plain
-PyTorch. ``drynpu msprof`` asks for recordings of the process in the same way, with ``DRYNPU_COLLECT``, and
-``PROFILING_MODE=dynamic`` lets it attach later, as in the vendor's documentation. It never raises, since PyTorch would
-turn that into a failed ``import torch`` (packaging.md).
+PyTorch. ``drynpu msprof`` asks for recordings of the process in the same way, with ``DRYNPU_COLLECT``,
+``PROFILING_MODE=dynamic`` lets it attach later, as in the vendor's documentation, and ``drynpu run --profile`` asks for
+a profile with ``DRYNPU_PROFILE``. It never raises, since PyTorch would turn that into a failed ``import torch``
+(packaging.md).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def load() -> None:
         return
     try:
         from drynpu import find_genuine
-        from drynpu.session import COLLECT_VARIABLE, control_socket
+        from drynpu.session import COLLECT_VARIABLE, PROFILE_VARIABLE, control_socket
 
         if find_genuine("torch_npu") is None:
             from drynpu_torch.device import install
@@ -32,6 +33,10 @@ def load() -> None:
                 from drynpu_torch.profiler import start_collection
 
                 start_collection(os.environ[COLLECT_VARIABLE])
+            elif os.environ.get(PROFILE_VARIABLE):
+                from drynpu_torch.profiler import start_unattended
+
+                start_unattended(os.environ[PROFILE_VARIABLE])
             elif os.environ.get("PROFILING_MODE") == "dynamic":
                 from drynpu_torch.profiler import listen
 

@@ -23,11 +23,13 @@ from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._system import write_system
 from drynpu.session._target import Target
+from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
 
 __all__ = [
     "COLLECT_VARIABLE",
     "DEFAULT_STREAM",
     "METRIC_NAMES",
+    "PROFILE_VARIABLE",
     "Answer",
     "CollectionOrder",
     "CollectionReport",
@@ -45,6 +47,7 @@ __all__ = [
     "Iteration",
     "Lowered",
     "Outcome",
+    "ProfileOrder",
     "Recording",
     "Simulation",
     "StaticMemory",
