@@ -210,6 +210,17 @@ def twice(rng: random.Random, prof: Path) -> None:
         path.write_bytes(path.read_bytes() + _data(rng, prof).read_bytes())
 
 
+def framework(rng: random.Random, prof: Path) -> None:
+    """Take away what the framework wrote, or a part of it: what the toolkit recorded stands without."""
+    folder = prof.parent / "FRAMEWORK"
+    if rng.random() < 0.5:
+        shutil.rmtree(folder)
+        return
+    path = rng.choice(sorted(folder.iterdir()))
+    content = path.read_bytes()
+    path.write_bytes(content[: rng.randrange(len(content) + 1)])
+
+
 DAMAGES: tuple[Damage, ...] = (
     cut,
     cut_front,
@@ -225,6 +236,7 @@ DAMAGES: tuple[Damage, ...] = (
     links,
     foreign,
     twice,
+    framework,
 )
 
 
@@ -280,23 +292,39 @@ def attempt(intact: Path, seed: int) -> None:
         result = Path(folder) / intact.name
         shutil.copytree(intact, result, symlinks=True)
         (prof,) = result.glob("PROF_*")
-        made = [rng.choice(DAMAGES)]
+        made = [DAMAGES[seed % len(DAMAGES)]]
         made += rng.choices(DAMAGES, k=rng.choice((0, 0, 2)))
         for damage in made:
             try:
                 damage(rng, prof)
             except (OSError, IndexError, ValueError):
                 continue  # an earlier damage has taken away what this one wants
-        command = COMMANDS[seed % len(COMMANDS)]
+        command = COMMANDS[seed // len(DAMAGES) % len(COMMANDS)]
         what = f"seed {seed}: {command} after {', '.join(damage.__name__ for damage in made)}"
         check(run(*arguments(command, result, prof)), what)
         check_files(result)
 
 
-@pytest.mark.parametrize("block", range(4))
-def test_any_damage_ends_in_words(intact: Path, block: int) -> None:
-    for seed in range(block * 15, block * 15 + 15):
-        attempt(intact, seed)
+@pytest.mark.parametrize("damage", range(len(DAMAGES)), ids=[damage.__name__ for damage in DAMAGES])
+def test_any_damage_ends_in_words(intact: Path, damage: int) -> None:
+    """Each damage, with others or alone, before three of the commands; which three differs from damage to damage."""
+    for number in range(3):
+        attempt(intact, damage + len(DAMAGES) * ((damage + 2 * number) % len(COMMANDS)))
+
+
+def test_a_profile_without_the_framework_is_exported_whole(intact: Path, tmp_path: Path) -> None:
+    exported = []
+    for name in ("with", "without"):
+        result = tmp_path / name / intact.name
+        shutil.copytree(intact, result)
+        if name == "without":
+            shutil.rmtree(result / "FRAMEWORK")
+        (prof,) = result.glob("PROF_*")
+        done = run("msprof", "--export=on", f"--output={prof}")
+        assert done.exit_code == 0, done.output
+        assert "[WARNING]" not in done.output
+        exported.append(tasks(prof))
+    assert exported[0] == exported[1] != set()
 
 
 def tasks(prof: Path) -> set[tuple[str, ...]]:
