@@ -23,7 +23,7 @@ def load() -> None:
         return
     try:
         from drynpu import find_genuine
-        from drynpu.session import COLLECT_VARIABLE, PROFILE_VARIABLE, control_socket
+        from drynpu.session import COLLECT_VARIABLE, PROFILE_VARIABLE
 
         if find_genuine("torch_npu") is None:
             from drynpu_torch.device import install
@@ -40,6 +40,6 @@ def load() -> None:
             elif os.environ.get("PROFILING_MODE") == "dynamic":
                 from drynpu_torch.profiler import listen
 
-                listen(control_socket(os.getpid()))
+                listen()
     except Exception as error:  # noqa: BLE001 - see above
         logging.getLogger("drynpu").warning("the simulated npu could not be loaded with PyTorch: %s", error)

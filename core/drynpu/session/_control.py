@@ -3,7 +3,8 @@ Starting and stopping the recordings of a running process: the socket between ``
 
 The process listens on a socket in the home directory of its user, which the vendor's documentation names
 (``dynamic_profiling_socket_<pid>``). Both sides send lines of JSON: first the order, then commands, each answered by
-an `Answer`. One command line at a time is served; a further one connects and gets no answer.
+an `Answer`. One command line at a time is served; a further one connects and gets no answer. Only the user of the
+process is served, whatever the mode of the socket.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ import logging
 import os
 import select
 import socket
+import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -29,7 +31,12 @@ from drynpu.session._collection import CollectionOrder
 __all__ = ["Answer", "ControlClient", "Controlled", "Wish", "control_socket", "serve_control"]
 
 _LONGEST = 1 << 20
+_LONGEST_ADDRESS = 103
+"""Bytes of a socket's path that every system takes (Linux takes 107)."""
+_OPEN_FILES = Path("/proc/self/fd")
 _ORDER = "order"
+_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group of the other side (Linux, ``struct ucred``)."""
 _LOG = logging.getLogger("drynpu")
 
 
@@ -64,13 +71,39 @@ class Controlled(Protocol):
 
 
 def control_socket(key: int) -> Path:
-    """Return the socket of a process, or of the command that started it: *key* is the id of either."""
-    return Path.home() / f"dynamic_profiling_socket_{key}"
+    """
+    Return the socket of a process, or of the command that started it: *key* is the id of either.
+
+    Raises
+    ------
+    OutputError
+        The user has no home directory.
+    """
+    try:
+        return Path.home() / f"dynamic_profiling_socket_{key}"
+    except RuntimeError as error:
+        raise OutputError(f"no place for the socket of process {key}: set HOME; {error}") from error
+
+
+@contextlib.contextmanager
+def _address(path: Path) -> Iterator[str]:
+    """Give the address of a socket, by way of its open directory where its path is longer than addresses can be."""
+    if len(os.fsencode(path)) <= _LONGEST_ADDRESS or not _OPEN_FILES.is_dir():
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield str(_OPEN_FILES / str(directory) / path.name)
+    finally:
+        os.close(directory)
 
 
 def serve_control(path: Path, controlled: Controlled) -> None:
     """
-    Listen at *path* in a thread of its own, until the process ends.
+    Listen at *path* in a thread of its own, until the process ends; then the socket is closed and removed.
+
+    Processes that are forked off do not listen. A process that is killed leaves the file, which the next one of that
+    id takes over.
 
     Raises
     ------
@@ -79,33 +112,47 @@ def serve_control(path: Path, controlled: Controlled) -> None:
     """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        if not _is_served(path):
-            path.unlink(missing_ok=True)  # of a process that was killed
-        listener.bind(str(path))
+        with _address(path) as address:
+            if not _is_served(address):
+                path.unlink(missing_ok=True)  # of a process that was killed
+            listener.bind(address)
         path.chmod(0o600)
         listener.listen(1)
     except OSError as error:
         listener.close()
         raise OutputError(f"{path}: no socket for commands can be made: {error.strerror or error}") from error
-    atexit.register(_remove, path, os.getpid())
+    os.register_at_fork(after_in_child=listener.close)
+    atexit.register(_remove, path, listener, os.getpid())
     threading.Thread(target=_serve, args=(listener, controlled), name="drynpu-control", daemon=True).start()
 
 
-def _remove(path: Path, owner: int) -> None:
-    """Remove the socket of a process that ends, unless this is one that was forked off."""
+def _remove(path: Path, listener: socket.socket, owner: int) -> None:
+    """Close and remove the socket of a process that ends, unless this is one that was forked off."""
     if os.getpid() == owner:
         with contextlib.suppress(OSError):
             path.unlink()
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for a command line
+        listener.close()
 
 
-def _is_served(path: Path) -> bool:
+def _is_served(address: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(1)
         try:
-            probe.connect(str(path))
+            probe.connect(address)
         except OSError:
             return False
     return True
+
+
+def _is_own_user(connection: socket.socket) -> bool:
+    """Whether the other side belongs to the user of this process; True where the system does not tell."""
+    kind = getattr(socket, "SO_PEERCRED", None)
+    if kind is None:
+        return True
+    _, user, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, kind, _CREDENTIALS.size))
+    return bool(user == os.geteuid())
 
 
 def _serve(listener: socket.socket, controlled: Controlled) -> None:
@@ -116,7 +163,8 @@ def _serve(listener: socket.socket, controlled: Controlled) -> None:
             return
         try:
             with connection, connection.makefile("rb") as lines:
-                _attend(connection, lines.readline, controlled)
+                if _is_own_user(connection):
+                    _attend(connection, lines.readline, controlled)
         except Exception as error:  # noqa: BLE001 - the application goes on, whatever is sent to it
             _LOG.warning("a command could not be carried out: %s", error)
         finally:
@@ -168,7 +216,8 @@ class ControlClient:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             connection.settimeout(timeout_s)
-            connection.connect(str(self.path))
+            with _address(self.path) as address:
+                connection.connect(address)
         except OSError:
             connection.close()
             raise

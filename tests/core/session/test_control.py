@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from attrs import define, field
 
 from drynpu import OutputError
 from drynpu.options import ProfilingRequest
-from drynpu.session import Answer, CollectionOrder, ControlClient, Wish, serve_control
+from drynpu.session import Answer, CollectionOrder, ControlClient, Wish, control_socket, serve_control
 
 
 @define
@@ -104,6 +107,70 @@ def test_nonsense_ends_the_connection_and_not_the_process(place: Path, tmp_path:
     client = connected(place, tmp_path)
     assert client.ask(Wish.START, 5) is Answer.SUCCESS
     client.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_a_path_longer_than_addresses_can_be(tmp_path: Path) -> None:
+    folder = tmp_path / ("d" * 120)
+    folder.mkdir()
+    place = folder / "socket"
+    serve_control(place, Process())
+    assert place.is_socket()
+    connected(place, tmp_path).close()
+
+
+@pytest.mark.parametrize("place", ["missing/socket", "n" * 300])
+def test_a_place_where_no_socket_can_be_is_named(tmp_path: Path, place: str) -> None:
+    with pytest.raises(OutputError, match="no socket for commands can be made") as caught:
+        serve_control(tmp_path / place, Process())
+    assert str(tmp_path / place) in str(caught.value)
+
+
+def test_without_a_home_there_is_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    with pytest.raises(OutputError, match="set HOME"):
+        control_socket(1)
+
+
+def test_other_users_are_not_served(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process()
+    serve_control(place, process)
+    monkeypatch.setattr(os, "geteuid", lambda: 4_242_424)
+    assert not ControlClient(key=1, path=place).connect(order(tmp_path), 5)
+    assert "out" not in process.heard
+
+
+ENDING = """
+import os, sys, time
+from pathlib import Path
+from drynpu.session import serve_control
+place = Path(sys.argv[1])
+serve_control(place, None)
+if not os.fork():
+    sys.exit(0)
+os.wait()
+print(place.is_socket(), flush=True)
+if not os.fork():
+    os.close(1)
+    time.sleep(3)
+    os._exit(0)
+if sys.argv[2] == "killed":
+    os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("how", ["ended", "killed"])
+def test_what_a_process_and_those_it_forked_leave(place: Path, tmp_path: Path, how: str) -> None:
+    command = [sys.executable, "-X", "dev", "-c", ENDING, str(place), how]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.stdout == "True\n"
+    assert done.returncode == (0 if how == "ended" else -9)
+    assert place.exists() == (how == "killed")
+    serve_control(place, Process())  # the forked process that still runs does not hold it
+    connected(place, tmp_path).close()
 
 
 def test_a_socket_left_behind_is_taken_over(place: Path, tmp_path: Path) -> None:

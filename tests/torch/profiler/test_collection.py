@@ -216,13 +216,15 @@ def test_recordings_are_started_and_stopped_by_hand(tmp_path: Path) -> None:
 
 def test_a_running_process_is_attached_to_and_goes_on(tmp_path: Path) -> None:
     path = script(tmp_path, LOOP)
-    environment = {**dynamic_environment(tmp_path), "PROFILING_MODE": "dynamic"}
+    home = tmp_path / ("h" * 120)  # longer than the address of a socket can be
+    home.mkdir()
+    environment = {**dynamic_environment(home), "PROFILING_MODE": "dynamic"}
     command = [sys.executable, "-m", "drynpu", "run", "-q", str(path), "600"]
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
-            dialogue = Dialogue(tmp_path, f"--output={tmp_path / 'out'}", f"--pid={process.pid}")
+            dialogue = Dialogue(home, f"--output={tmp_path / 'out'}", f"--pid={process.pid}")
             dialogue.wait_for("> ")
             record_twice(dialogue)
             assert dialogue.end() == 0, dialogue.said
@@ -230,3 +232,60 @@ def test_a_running_process_is_attached_to_and_goes_on(tmp_path: Path) -> None:
         finally:
             process.kill()
     assert len(directories(tmp_path / "out")) == 2
+
+
+OTHER_PROFILER = """
+import time, torch, torch_npu
+with torch.profiler.profile():
+    print("ready", flush=True)
+    end = time.time() + 600
+    while time.time() < end:
+        time.sleep(0.002)
+"""
+
+
+def test_a_recording_that_cannot_start_leaves_the_directory_as_it_is(tmp_path: Path) -> None:
+    path = script(tmp_path, OTHER_PROFILER)
+    environment = {**dynamic_environment(tmp_path), "PROFILING_MODE": "dynamic"}
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "kept").write_text("of others")
+    command = [sys.executable, "-m", "drynpu", "run", "-q", str(path)]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            dialogue = Dialogue(tmp_path, f"--output={tmp_path / 'out'}", f"--pid={process.pid}")
+            dialogue.wait_for("> ")
+            dialogue.type("start")
+            dialogue.wait_for("start failed")
+            dialogue.end()
+            assert process.poll() is None
+        finally:
+            process.kill()
+    assert (tmp_path / "out" / "kept").read_text() == "of others"
+
+
+PLAIN = """
+import os, sys, torch
+(torch.ones(4).npu() + 1).sum().item()
+child = os.fork()
+if not child:
+    sys.exit(0)
+os.waitpid(child, 0)
+home = os.path.expanduser("~")
+print([name.partition("_socket")[0] for name in os.listdir(home)] if os.path.isdir(home) else "none")
+sys.exit(3)
+"""
+
+
+def test_listening_is_nothing_to_a_script(tmp_path: Path) -> None:
+    path = script(tmp_path, PLAIN)
+    home = tmp_path / "home"
+    home.mkdir()
+    for place, said, warned in ((home, "['dynamic_profiling']", False), (tmp_path / "nowhere", "none", True)):
+        environment = {**dynamic_environment(place), "PROFILING_MODE": "dynamic"}
+        command = [sys.executable, "-m", "drynpu", "run", "-q", str(path)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=180)
+        assert (done.returncode, done.stdout.strip()) == (3, said), done.stderr
+        assert ("no socket for commands can be made" in done.stderr) == warned
+    assert not list(home.iterdir())

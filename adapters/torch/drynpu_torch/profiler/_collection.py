@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import logging
 import os
 import threading
@@ -13,7 +14,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import DrynpuError, OutputError
-from drynpu.session import Answer, CollectionOrder, CollectionReport, serve_control
+from drynpu.session import Answer, CollectionOrder, CollectionReport, control_socket, serve_control
 from drynpu_torch.profiler._main_thread import on_main_thread
 from drynpu_torch.profiler._result import Result
 
@@ -86,7 +87,7 @@ class _Collector:
     def _soon(self, work: Callable[[], Answer]) -> Answer:
         try:
             return on_main_thread(work, _PATIENCE_S)
-        except TimeoutError:
+        except (TimeoutError, InterruptedError):
             return Answer.FAILED
 
 
@@ -126,15 +127,15 @@ def start_collection(text: str) -> None:
         ).start()
 
 
-def listen(path: Path) -> None:
+def listen(path: Path | None = None) -> None:
     """
-    Let ``drynpu msprof --dynamic=on`` start and stop recordings of this process at a socket.
+    Let ``drynpu msprof --dynamic=on`` start and stop recordings of this process at a socket, by default its own.
 
     A socket that cannot be made is a warning: the application goes on, and nothing can attach to it.
     """
     collector = _Collector()
     try:
-        serve_control(path, collector)
+        serve_control(control_socket(os.getpid()) if path is None else path, collector)
     except OutputError as error:
         _LOG.warning("%s", error)
         return
@@ -143,9 +144,10 @@ def listen(path: Path) -> None:
 
 def _keep_window(collector: _Collector, delayed: bool, wait_s: float, duration_s: int | None) -> None:
     """Start late, and stop after a time that counts from when the recording really started."""
-    if delayed:
-        time.sleep(wait_s)
-        on_main_thread(collector.begin)
-    if duration_s is not None:
-        time.sleep(duration_s)
-        on_main_thread(collector.end)
+    with contextlib.suppress(InterruptedError):  # the application ends, and the recording with it
+        if delayed:
+            time.sleep(wait_s)
+            on_main_thread(collector.begin)
+        if duration_s is not None:
+            time.sleep(duration_s)
+            on_main_thread(collector.end)

@@ -12,10 +12,12 @@ import ctypes
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from types import FrameType
 from typing import TypeVar
+
+from attrs import define, field
 
 __all__ = ["on_main_thread"]
 
@@ -32,46 +34,88 @@ def on_main_thread(work: Callable[[], T], timeout_s: float | None = None) -> T:
     """
     Run *work* on the main thread and return what it returns; errors come back too.
 
+    Ctrl-C, and what a handler of a signal raises, interrupts the work and is raised again where the main thread was.
+
     It does not run inside calls of the simulated device or of a profiler: an operator there is half done.
 
     Raises
     ------
     TimeoutError
         The main thread did not come by in time; *work* will not run any more.
+    InterruptedError
+        The application was interrupted meanwhile.
     """
     if threading.current_thread() is threading.main_thread():
         return work()
     done: Future[T] = Future()
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     while True:
-        came = threading.Event()
-
-        def call(_: object, came: threading.Event = came) -> int:
-            if not _is_inside(sys._getframe()) and done.set_running_or_notify_cancel():
-                try:
-                    done.set_result(work())
-                except BaseException as error:  # noqa: BLE001 - it belongs to the caller, not to the application
-                    done.set_exception(error)
-            came.set()
-            return 0
-
-        pending = _PENDING(call)  # held here until it has run: the interpreter holds no reference
+        turn = _Turn(lambda: _attempt(work, done))
+        pending = _PENDING(turn.run)  # held here until it has run: the interpreter holds no reference
         while ctypes.pythonapi.Py_AddPendingCall(pending, None) != 0:
             time.sleep(_RETRY_S)  # all of the interpreter's slots are taken
-        if not came.wait(None if deadline is None else max(deadline - time.monotonic(), 0)) and done.cancel():
+        if not turn.came.wait(None if deadline is None else max(deadline - time.monotonic(), 0)) and done.cancel():
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(pending))  # it is still to be called, to do nothing
             raise TimeoutError
+        if turn.interrupted is not None:
+            _raise_again(turn.interrupted)
         if done.running() or done.done():
             return done.result()
         time.sleep(_RETRY_S)
 
 
-def _is_inside(frame: FrameType | None) -> bool:
-    """Whether the main thread is inside our own code."""
-    frame = None if frame is None else frame.f_back  # the pending call itself
+@define
+class _Turn:
+    """One pending call."""
+
+    work: Callable[[], None]
+    came: threading.Event = field(factory=threading.Event)
+    interrupted: BaseException | None = None
+
+    def run(self, _: object) -> int:
+        try:
+            self.work()
+        except BaseException as error:  # noqa: BLE001 - no error can leave a pending call
+            self.interrupted = error
+        self.came.set()
+        return 0
+
+
+def _attempt(work: Callable[[], T], done: Future[T]) -> None:
+    """Do the work, unless the main thread is in our own code or nobody waits any more."""
+    if _is_inside(sys._getframe()) or not done.set_running_or_notify_cancel():
+        return
+    try:
+        done.set_result(work())
+    except Exception as error:  # noqa: BLE001 - it belongs to the caller, not to the application
+        done.set_exception(error)
+    except BaseException:
+        done.set_exception(InterruptedError())
+        raise
+
+
+def _raise_again(error: BaseException) -> None:
+    """Raise *error* on the main thread once it has left the pending call."""
+    main, kind, arguments = threading.main_thread().ident or 0, type(error), error.args
+    while any(frame.f_code is _Turn.run.__code__ for frame in _frames(sys._current_frames().get(main))):
+        time.sleep(_RETRY_S)
+
+    # The interpreter takes a class and calls it without arguments.
+    def fill(self: BaseException) -> None:
+        kind.__init__(self, *arguments)
+
+    again = type(kind.__name__, (kind,), {"__init__": fill, "__module__": kind.__module__})
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(main), ctypes.py_object(again))
+
+
+def _frames(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        if module.partition(".")[0] in _OWN and not module.startswith(_AROUND):
-            return True
+        yield frame
         frame = frame.f_back
-    return False
+
+
+def _is_inside(own: FrameType) -> bool:
+    """Whether the main thread, in a pending call, is inside our own code; *own* is the frame that asks."""
+    below = (frame for frame in _frames(own) if frame.f_code.co_filename != __file__)
+    modules = (str(frame.f_globals.get("__name__", "")) for frame in below)
+    return any(module.partition(".")[0] in _OWN and not module.startswith(_AROUND) for module in modules)
