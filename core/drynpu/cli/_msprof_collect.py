@@ -18,6 +18,7 @@ from drynpu import CommandError
 from drynpu.chips import load_chip
 from drynpu.cli._msprof_dynamic import control_by_hand
 from drynpu.cli._msprof_flags import PROCESSING_FLAGS, Request
+from drynpu.cli._msprof_limits import limits_of
 from drynpu.cli._msprof_process import info, process, warn
 from drynpu.cli._msprof_system import record_system
 from drynpu.options import Settings
@@ -51,6 +52,8 @@ def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
     for notice in parsed.notices:
         warn(notice.message)
     if parsed.launch.mode.runs:
+        for text in limits_of(parsed.request, collected):
+            warn(text)
         _collect_application(parsed, plugins)
     else:
         written = record_system(parsed, chip, devices=Settings.from_environ(os.environ).devices)

@@ -21,7 +21,7 @@ from drynpu.session._lower import Lowered, lower
 from drynpu.session._recording import Outcome, Recording, write_document, write_recording
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
-from drynpu.session._system import write_system
+from drynpu.session._system import unsampled, write_system
 from drynpu.session._target import Target
 from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
 
@@ -62,6 +62,7 @@ __all__ = [
     "serve_control",
     "simulate",
     "transition",
+    "unsampled",
     "write_document",
     "write_recording",
     "write_system",

@@ -188,7 +188,13 @@ def write_prof(contexts: Sequence[RecordContext], devices: Sequence[int]) -> tup
     context = contexts[0]
     target, request = context.target, context.request
     begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
-    writer = ProfWriter.create(target.directory, index=target.prof_number, pid=target.pid, now=begun)
+    writer = ProfWriter.create(
+        target.directory,
+        index=target.prof_number,
+        pid=target.pid,
+        now=begun,
+        storage_limit_mb=request.output.storage_limit_mb,
+    )
     built = {each.target.device_id: _all_records(each) for each in contexts}
     parameters = sample(request, context.chip, target, writer.path)
     for records in built[target.device_id]:

@@ -11,7 +11,7 @@ from attrs import evolve
 from drynpu.chips import Chip
 from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, Operators
-from drynpu.options import ProfilingRequest
+from drynpu.options import ProfilingRequest, Sampling
 from drynpu.raw import ClockAnchors
 from drynpu.session._host_side import HostSide
 from drynpu.session._lower import lower
@@ -21,15 +21,22 @@ from drynpu.session._simulate import simulate
 from drynpu.session._target import Target
 from drynpu.session.families import RecordContext
 
-__all__ = ["write_system"]
+__all__ = ["unsampled", "write_system"]
 
 _UNMODELLED = {
-    "cpu_hz": "--sys-cpu-profiling: the device's own CPUs are not simulated, so nothing is written for them",
-    "device_system_hz": "--sys-profiling: the device's own system is not simulated, so nothing is written for it",
-    "device_process_hz": "--sys-pid-profiling: processes on the device are not simulated, so nothing is written",
-    "ai_core_hz": "--ai-core: AI Cores that run nothing have no counters that could be read by time",
-    "low_power_hz": "--sys-lp: the low-power state is not simulated, so nothing is written for it",
+    "sys-cpu-profiling": ("cpu_hz", "the device's own CPUs are not simulated, so nothing is written for them"),
+    "sys-profiling": ("device_system_hz", "the device's own system is not simulated, so nothing is written for it"),
+    "sys-pid-profiling": ("device_process_hz", "processes on the device are not simulated, so nothing is written"),
+    "sys-lp": ("low_power_hz", "the low-power state is not simulated, so nothing is written for it"),
 }
+_NO_COUNTERS = "--ai-core: AI Cores that run nothing have no counters that could be read by time"
+
+
+def unsampled(sampling: Sampling) -> dict[str, str]:
+    """Return a readable line for each item of the device that is asked for and not simulated, by its flag."""
+    return {
+        flag: f"--{flag}: {text}" for flag, (item, text) in _UNMODELLED.items() if getattr(sampling, item) is not None
+    }
 
 
 def write_system(
@@ -106,8 +113,8 @@ def write_system(
             )
         )
     path, notes = write_prof(contexts, devices)
-    asked = tuple(text for name, text in _UNMODELLED.items() if getattr(request.sampling, name) is not None)
-    return path, (*notes, *asked)
+    counters = () if request.sampling.ai_core_hz is None else (_NO_COUNTERS,)
+    return path, (*notes, *unsampled(request.sampling).values(), *counters)
 
 
 def _no_operators() -> Operators:
