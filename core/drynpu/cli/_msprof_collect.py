@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,12 +16,15 @@ import click
 
 from drynpu import CommandError
 from drynpu.chips import load_chip
+from drynpu.cli._msprof_dynamic import control_by_hand
 from drynpu.cli._msprof_flags import PROCESSING_FLAGS, Request
+from drynpu.cli._msprof_limits import limits_of
 from drynpu.cli._msprof_process import info, process, warn
+from drynpu.cli._msprof_system import record_system
 from drynpu.options import Settings
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed, parse
 from drynpu.plugins import Plugins, build_manager
-from drynpu.session import COLLECT_VARIABLE, CollectionOrder
+from drynpu.session import COLLECT_VARIABLE, CollectionOrder, control_socket
 
 __all__ = ["collect"]
 
@@ -30,15 +34,14 @@ _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
     """
-    Run an application with a recording of the whole of every process that uses PyTorch, then export and list it.
+    Record an application, or the system where none is given, then export and list what was recorded.
 
     Raises
     ------
     OptionError
         Flags that cannot be, in the command's words.
     CommandError
-        Exit code 1: a collection that is not available, an application that cannot be started, or one that left
-        nothing to record.
+        Exit code 1: an application or process that cannot be reached, or one that left nothing to record.
     OutputError
         A file cannot be written.
     """
@@ -48,41 +51,50 @@ def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
     parsed = parse(collected, application=command, chip=chip.platform_version)
     for notice in parsed.notices:
         warn(notice.message)
-    _check_available(parsed)
+    if parsed.launch.mode.runs:
+        for text in limits_of(parsed.request, collected):
+            warn(text)
+        _collect_application(parsed, plugins)
+    else:
+        written = record_system(parsed, chip, devices=Settings.from_environ(os.environ).devices)
+        _show([written], parsed)
+
+
+def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> None:
+    window = parsed.request.window
     with tempfile.TemporaryDirectory(prefix="drynpu-msprof-") as folder:
         order = CollectionOrder(
             request=parsed.request,
             directory=Path(parsed.request.output.directory or "."),
             journal=Path(folder) / "journal",
+            launched_ns=time.time_ns(),
+            control=control_socket(os.getpid()) if window.interactive else None,
         )
-        _run(parsed, _environment(plugins, order, parsed.launch.environment))
+        environment = _environment(plugins, order, parsed.launch.environment)
+        if order.control is not None:
+            order.control.unlink(missing_ok=True)  # of a command that had this process id before
+            launched = parsed.launch.mode is LaunchMode.APPLICATION
+            words = _words(parsed.launch.application, environment) if launched else ()
+            control_by_hand(words, environment, order, parsed.launch.pids)
+        else:
+            _run(parsed, environment)
         reports = order.reports()
     for note in dict.fromkeys(note for report in reports for note in report.notes):
         warn(note)
     written = [report.path for report in reports if report.path is not None]
-    if not written:
+    if window.interactive:
+        # The command leaves the parsing of these to a call of its own.
+        _finish(written)
+    elif written:
+        _show(written, parsed)
+    elif window.delay_s is not None and time.time_ns() - order.launched_ns <= window.delay_s * 1_000_000_000:
+        warn("Before delay time, the app process has exited.")
+    else:
         raise CommandError(
             "Failed to find profiling data, please check that the application executes AI-related business, "
             "or ensure that aclInit/GEInitialize is invoked in the application. "
             "drynpu records Python processes that import torch."
         )
-    _show(written, database_only="text" not in {kind.value for kind in parsed.request.output.export})
-
-
-def _check_available(parsed: MsprofParsed) -> None:
-    """Refuse what no part of drynpu can record."""
-    window = parsed.request.window
-    for given, what in (
-        (parsed.launch.mode is not LaunchMode.APPLICATION, f"--{parsed.launch.mode.value} without an application"),
-        (window.interactive, "--dynamic=on"),
-        (window.delay_s is not None, "--delay"),
-        (window.duration_s is not None, "--duration"),
-    ):
-        if given:
-            raise CommandError(
-                f"Start profiling failed: {what} is not available; drynpu records an application from its start to "
-                "its end. Nothing was started."
-            )
 
 
 def _environment(plugins: Plugins, order: CollectionOrder, given: Mapping[str, str]) -> dict[str, str]:
@@ -95,9 +107,7 @@ def _environment(plugins: Plugins, order: CollectionOrder, given: Mapping[str, s
 
 
 def _run(parsed: MsprofParsed, environment: Mapping[str, str]) -> None:
-    words = _words(parsed.launch.application)
-    if shutil.which(words[0], path=environment.get("PATH")) is None:
-        raise CommandError(f"App path({words[0]}) does not exist or permission denied!!!")
+    words = _words(parsed.launch.application, environment)
     info("Start profiling....")
     try:
         done = subprocess.run(words, env=environment, check=False)
@@ -107,18 +117,27 @@ def _run(parsed: MsprofParsed, environment: Mapping[str, str]) -> None:
         warn(f"An exception has occurred in process App, return code: {done.returncode}.")
 
 
-def _words(application: Sequence[str]) -> list[str]:
+def _words(application: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     """Return the command to start: Python scripts, and ``python``, run in the Python that drynpu is installed in."""
     first, *rest = application
     if first.endswith(".py") and not os.access(first, os.X_OK):
         return [sys.executable, first, *rest]
-    return [sys.executable if _PYTHON.fullmatch(first) else first, *rest]
+    if _PYTHON.fullmatch(first):
+        return [sys.executable, *rest]
+    if shutil.which(first, path=environment.get("PATH")) is None:
+        raise CommandError(f"App path({first}) does not exist or permission denied!!!")
+    return [first, *rest]
 
 
-def _show(written: Sequence[Path], *, database_only: bool) -> None:
+def _show(written: Sequence[Path], parsed: MsprofParsed) -> None:
+    database_only = "text" not in {kind.value for kind in parsed.request.output.export}
     for path in written:
         for mode in ("export", "query"):
             process(Request(mode=mode, output=str(path), database_only=database_only and mode == "export"))
+    _finish(written)
+
+
+def _finish(written: Sequence[Path]) -> None:
     info("Profiling finished.")
     for path in written:
         click.echo(f"[INFO] Process profiling data complete. Data is saved in {path}.")

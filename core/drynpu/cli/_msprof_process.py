@@ -14,7 +14,14 @@ from attrs import frozen
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
 from drynpu.cli._msprof_flags import Request
-from drynpu.export import Reports, export_documents, export_msprof, export_msprof_db, read_reports
+from drynpu.export import (
+    Reports,
+    export_communication_db,
+    export_documents,
+    export_msprof,
+    export_msprof_db,
+    read_reports,
+)
 from drynpu.tables import Profile, find_profiles, load_profile
 
 __all__ = ["info", "process", "warn"]
@@ -68,9 +75,6 @@ def process(request: Request) -> None:
     OutputError
         A file cannot be written.
     """
-    if request.database_only and request.mode == "analyze":
-        message = "--analyze=on --type=db: communication_analyzer.db is not available; --type=text works."
-        raise CommandError(message, exit_code=_BAD_PARAMETER)
     reports = read_reports(Path(request.reports).expanduser()) if request.reports else Reports()
     for text in reports.warnings:
         warn(text)
@@ -186,7 +190,9 @@ class _Work:
             if profile.level == "level0":
                 warn("Analyze will do nothing in prof level 0.")
             else:
-                written = export_documents(profile, directory, names)
+                written = [] if self.request.database_only else export_documents(profile, directory, names)
+                database = export_communication_db(profile, directory, self.request.rules)
+                written += [] if database is None else [database]
                 for path in written:
                     info(f"{path.stem} is stored in {path}.")
                 if not written:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from drynpu.export._msprof import export_documents, export_msprof
 from drynpu.export._reports import REPORT_KEYS, Reports, read_reports
 from drynpu.export._torch import export_torch, requested_forms
-from drynpu.export.db import export_msprof_db
+from drynpu.export.db import export_communication_db, export_msprof_db
 
 __all__ = [
     "REPORT_KEYS",
     "Reports",
+    "export_communication_db",
     "export_documents",
     "export_msprof",
     "export_msprof_db",

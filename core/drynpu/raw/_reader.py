@@ -20,13 +20,16 @@ from drynpu.raw._dictionaries import read_hashes, read_types
 from drynpu.raw._families import family
 from drynpu.raw._family import Family
 from drynpu.raw._info import DeviceInfo, HostInfo
-from drynpu.raw._slices import read_family
+from drynpu.raw._sane import Bounds, bounds_of, only_sane
+from drynpu.raw._slices import note_cut, read_family
 from drynpu.raw._text_family import TextFamily
 from drynpu.raw._text_files import processes, read_rows, text_family
 
 __all__ = ["ProfReader"]
 
 _GIGA = 1_000_000_000
+_DEVICE = re.compile(r"device_(0|[1-9][0-9]{0,4})", re.ASCII)
+"""Device ids have 16 bits in records; `device_007` is no name of device 7."""
 
 
 class ProfReader:
@@ -40,6 +43,9 @@ class ProfReader:
     ----------
     prof_dir:
         The directory: it holds ``host``, ``device_<id>`` or both.
+    possible_only:
+        Leave out, with a note, records that hold what no recording can: times days away from it, sizes beyond 2^53.
+        Note files that are shorter than they were.
 
     Raises
     ------
@@ -47,13 +53,15 @@ class ProfReader:
         If it is no such directory.
     """
 
-    def __init__(self, prof_dir: Path) -> None:
+    def __init__(self, prof_dir: Path, *, possible_only: bool = False) -> None:
         self.path = Path(prof_dir)
         self.notes: list[str] = []
+        self._possible_only = possible_only
+        self._known_bounds: dict[int | None, Bounds] = {}
         if not self.path.is_dir():
             message = f"{self.path} is no directory: a PROF_XXX directory is expected."
             raise OutputError(message)
-        names = (re.fullmatch(r"device_(\d+)", entry.name) for entry in self.path.iterdir() if entry.is_dir())
+        names = (_DEVICE.fullmatch(entry.name) for entry in self.path.iterdir() if entry.is_dir())
         self.device_ids: tuple[int, ...] = tuple(sorted(int(match[1]) for match in names if match))
         if not self.device_ids and not (self.path / "host").is_dir():
             message = f"{self.path} holds neither host nor device_<id>: it is no PROF_XXX directory."
@@ -219,8 +227,13 @@ class ProfReader:
             If the profile has no such device, or a file cannot be read.
         """
         entry = family(family_name)
+        directory = self._data(entry, device_id)
         with self._noting() as notes:
-            return read_family(self._data(entry, device_id), entry, notes)
+            records = read_family(directory, entry, notes)
+            if not self._possible_only:
+                return records
+            note_cut(directory, entry, notes)
+            return only_sane(records, entry, self._bounds(device_id), notes)
 
     def read_text(self, family_name: str, device_id: int | None = None, pid: int | None = None) -> pl.DataFrame:
         """
@@ -277,6 +290,13 @@ class ProfReader:
         """Names by (level, type id) (type_info_dic); later lines win."""
         with self._noting() as notes:
             return read_types(self.path / "host" / "data", notes)
+
+    def _bounds(self, device_id: int | None) -> Bounds:
+        """Return what clocks can read in this recording; host times are bounded by the clock of any device."""
+        device_id = next(iter(self.device_ids), None) if device_id is None else device_id
+        if device_id not in self._known_bounds:
+            self._known_bounds[device_id] = bounds_of(lambda: self.anchors(device_id))
+        return self._known_bounds[device_id]
 
     def _data(self, entry: Family | TextFamily, device_id: int | None) -> Path:
         if entry.side == "host":

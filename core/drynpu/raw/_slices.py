@@ -15,7 +15,7 @@ from drynpu._errors import OutputError
 from drynpu.raw._family import Family
 from drynpu.raw._files import DONE
 
-__all__ = ["Slice", "find_slices", "note_unfinished", "read_family", "unbroken"]
+__all__ = ["Slice", "find_slices", "note_cut", "note_unfinished", "read_family", "unbroken"]
 
 _PREFIXES = ("unaging", "aging")
 _PROBED = 32
@@ -100,6 +100,23 @@ def note_unfinished(run: Sequence[Slice], notes: list[str]) -> None:
         for entry in run
         if not any(entry.path.with_name(entry.path.name + mark).exists() for mark in (DONE, ".complete"))
     )
+
+
+def note_cut(directory: Path, entry: Family, notes: list[str]) -> None:
+    """Note the slices of a family that are shorter than their mark says: a cut between records shows nowhere else."""
+    for part in (part for stem in (entry.stem, *entry.also) for part in find_slices(directory, stem)):
+        size, promised = part.path.stat().st_size, _promised_size(part.path.with_name(part.path.name + DONE))
+        if promised is not None and size < promised:
+            notes.append(f"{part.path.name}: {size} bytes are there, its .done mark says {promised}")
+
+
+def _promised_size(mark: Path) -> int | None:
+    """Return the size that a mark of completeness names, ``None`` if it names none."""
+    try:
+        match = re.match(rb"filesize: ?([0-9]{1,19})\s*$", mark.read_bytes()[:64])
+    except OSError:
+        return None
+    return None if match is None else int(match[1])
 
 
 def _read(run: Sequence[Slice]) -> _Bytes:

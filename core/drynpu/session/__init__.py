@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drynpu.session._actions import Duty, Irregularity, Transition, transition
 from drynpu.session._collection import COLLECT_VARIABLE, CollectionOrder, CollectionReport
+from drynpu.session._control import Answer, ControlClient, Controlled, Wish, control_socket, serve_control
 from drynpu.session._counters import METRIC_NAMES, counter_problem
 from drynpu.session._host_order import DEFAULT_STREAM, HostMark
 from drynpu.session._inputs import (
@@ -20,6 +21,7 @@ from drynpu.session._lower import Lowered, lower
 from drynpu.session._recording import Outcome, Recording, write_document, write_recording
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
+from drynpu.session._system import unsampled, write_system
 from drynpu.session._target import Target
 from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
 
@@ -28,9 +30,12 @@ __all__ = [
     "DEFAULT_STREAM",
     "METRIC_NAMES",
     "PROFILE_VARIABLE",
+    "Answer",
     "CollectionOrder",
     "CollectionReport",
     "Collective",
+    "ControlClient",
+    "Controlled",
     "DatasetEvent",
     "Duty",
     "FusionOp",
@@ -50,10 +55,15 @@ __all__ = [
     "Transition",
     "TxKind",
     "TxMark",
+    "Wish",
+    "control_socket",
     "counter_problem",
     "lower",
+    "serve_control",
     "simulate",
     "transition",
+    "unsampled",
     "write_document",
     "write_recording",
+    "write_system",
 ]

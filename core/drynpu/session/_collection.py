@@ -33,7 +33,7 @@ class CollectionReport:
 @frozen(kw_only=True)
 class CollectionOrder:
     """
-    Record the whole life of every process of an application.
+    Record every process of an application: its whole life, or the part of it that the request's window names.
 
     Attributes
     ----------
@@ -42,12 +42,18 @@ class CollectionOrder:
     directory:
         Where the PROF directories go; there is one for every process that ran operators.
     journal:
-        File to which each of these processes adds one line, its `CollectionReport`.
+        File to which each of these processes adds one line per recording, its `CollectionReport`.
+    launched_ns:
+        Unix time at which the application was started; the delay of the request's window counts from there.
+    control:
+        Socket at which the first of these processes waits for commands instead of recording by itself.
     """
 
     request: ProfilingRequest
     directory: Path
     journal: Path
+    launched_ns: int = 0
+    control: Path | None = None
 
     def to_text(self) -> str:
         """Return the value of the environment variable."""
@@ -55,6 +61,8 @@ class CollectionOrder:
             "request": to_mapping(self.request),
             "directory": str(self.directory),
             "journal": str(self.journal),
+            "launched_ns": self.launched_ns,
+            "control": None if self.control is None else str(self.control),
         }
         return orjson.dumps(document).decode()
 
@@ -67,8 +75,10 @@ class CollectionOrder:
                 request=from_mapping(document["request"]),
                 directory=Path(document["directory"]),
                 journal=Path(document["journal"]),
+                launched_ns=int(document["launched_ns"]),
+                control=None if document["control"] is None else Path(document["control"]),
             )
-        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError) as error:
             raise OptionError([f"{COLLECT_VARIABLE}: not an order of drynpu msprof: {error}"]) from error
 
     def report(self, report: CollectionReport) -> None:

@@ -112,11 +112,12 @@ def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors)
     """
     Mark explicit steps ``(step id, start_ns, end_ns)`` in the step trace (tags 60000 and 60001, cann_msprof.md 5).
 
-    Times are those of the recording's host timeline (Unix ns).
+    Times are those of the recording's host timeline (Unix ns). What began before the device's counter did is marked
+    at its first tick: no device writes an earlier one.
     """
     table = np.array(steps, np.int64).reshape(-1, 3)
     rows = family("ts_track_step").new(2 * len(table))
-    rows["tick"] = anchors.unix_to_tick(table[:, 1:].reshape(-1))
+    rows["tick"] = np.maximum(anchors.unix_to_tick(table[:, 1:].reshape(-1)), 0)
     rows["index_id"] = np.repeat(table[:, 0], 2)
     rows["tag_id"] = np.tile([_STEP_START, _STEP_END], len(table))
     rows["model_id"], rows["stream_id"] = MODEL_ID_NONE, DEFAULT_STREAM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -144,18 +144,17 @@ def write_recording(
             device_id=target.device_id,
             to_raw_ns=-anchors.offset_ns,
         )
-        prof_path, notes = _write_prof(
-            RecordContext(
-                recording=recording,
-                simulation=simulation,
-                request=request,
-                target=target,
-                chip=chip,
-                anchors=anchors,
-                host=host,
-                seed=seed,
-            )
+        context = RecordContext(
+            recording=recording,
+            simulation=simulation,
+            request=request,
+            target=target,
+            chip=chip,
+            anchors=anchors,
+            host=host,
+            seed=seed,
         )
+        prof_path, notes = write_prof([context], [target.device_id])
     return Outcome(
         directory=target.directory,
         prof_path=prof_path,
@@ -184,35 +183,56 @@ def _launching_thread(recording: Recording, pid: int) -> int:
     return max(*used, *(int(column.max(initial=0)) for column in columns)) + 1
 
 
-def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
-    target, simulation, request = context.target, context.simulation, context.request
+def write_prof(contexts: Sequence[RecordContext], devices: Sequence[int]) -> tuple[Path, tuple[str, ...]]:
+    """Write a PROF directory: the host's records of the first context, the records of those *devices* of each."""
+    context = contexts[0]
+    target, request = context.target, context.request
     begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
-    writer = ProfWriter.create(target.directory, index=target.prof_number, pid=target.pid, now=begun)
-    further = [build(context) for build in BUILDERS]
+    writer = ProfWriter.create(
+        target.directory,
+        index=target.prof_number,
+        pid=target.pid,
+        now=begun,
+        storage_limit_mb=request.output.storage_limit_mb,
+    )
+    built = {each.target.device_id: _all_records(each) for each in contexts}
     parameters = sample(request, context.chip, target, writer.path)
-    for records in further:
+    for records in built[target.device_id]:
         parameters |= records.sample
     writer.write_controls(
         host_info(target, context.chip),
-        [DeviceInfo.of_chip(context.chip, target.device_id)],
+        [DeviceInfo.of_chip(context.chip, device_id) for device_id in devices],
         parameters,
         context.anchors,
-        simulation.end_ns,
+        context.simulation.end_ns,
     )
-    core = [_core_records(context)] if request.level is not Level.NONE else []
-    for records in (*core, *further):
-        for family, rows in records.host.items():
-            writer.write(family, rows)
-        for family, rows in records.device.items():
-            writer.write(family, rows, device_id=target.device_id)
-        for family, lines in records.host_text.items():
-            by_process = lines if isinstance(lines, Mapping) else {None: lines}
-            for pid, own in by_process.items():
-                writer.write_text(family, own, pid=pid)
-        for family, lines in records.device_text.items():
-            writer.write_text(family, lines, device_id=target.device_id)
+    for records in built[target.device_id]:
+        _write_host(writer, records)
+    for device_id in devices:
+        for records in built[device_id]:
+            for family, rows in records.device.items():
+                writer.write(family, rows, device_id=device_id)
+            for family, lines in records.device_text.items():
+                writer.write_text(family, lines, device_id=device_id)
     writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
-    return writer.path, tuple(note for records in (*core, *further) for note in records.notes)
+    return writer.path, tuple(
+        dict.fromkeys(note for own in built.values() for records in own for note in records.notes)
+    )
+
+
+def _all_records(context: RecordContext) -> list[FamilyRecords]:
+    further = [build(context) for build in BUILDERS]
+    core = [_core_records(context)] if context.request.level is not Level.NONE else []
+    return [*core, *further]
+
+
+def _write_host(writer: ProfWriter, records: FamilyRecords) -> None:
+    for family, rows in records.host.items():
+        writer.write(family, rows)
+    for family, lines in records.host_text.items():
+        by_process = lines if isinstance(lines, Mapping) else {None: lines}
+        for pid, own in by_process.items():
+            writer.write_text(family, own, pid=pid)
 
 
 def _core_records(context: RecordContext) -> FamilyRecords:

@@ -46,8 +46,9 @@ class HostSamples:
 
 @define
 class _Probes:
-    """What one thread reads, and what it has read so far."""
+    """What one thread reads of which process, and what it has read so far."""
 
+    process: Path = _PROC / "self"
     texts: dict[str, list[str]] = field(factory=dict)
     processes: dict[str, dict[int, list[str]]] = field(factory=dict)
     disk: list[tuple[int, int, int, int | None]] = field(factory=list)
@@ -86,10 +87,10 @@ def _read(path: Path) -> str:
 
 
 def _cpu(found: _Probes, time_ns: int) -> None:
-    """Read every thread of this process; one that ends meanwhile is passed over."""
+    """Read every thread of the process; one that ends meanwhile is passed over."""
     uptime = _read(_PROC / "uptime")
     lines = []
-    for thread in (_PROC / "self/task").iterdir():
+    for thread in (found.process / "task").iterdir():
         try:
             lines.append(_read(thread / "stat"))
         except OSError:
@@ -98,7 +99,7 @@ def _cpu(found: _Probes, time_ns: int) -> None:
 
 
 def _memory(found: _Probes, time_ns: int) -> None:
-    found.text("host_mem", f"{time_ns} {_read(_PROC / 'self/statm')}")
+    found.text("host_mem", f"{time_ns} {_read(found.process / 'statm')}")
 
 
 def _network(found: _Probes, time_ns: int) -> None:
@@ -106,10 +107,10 @@ def _network(found: _Probes, time_ns: int) -> None:
 
 
 def _disk(found: _Probes, time_ns: int) -> None:
-    counters = dict(line.split(": ") for line in _read(_PROC / "self/io").splitlines())
+    counters = dict(line.split(": ") for line in _read(found.process / "io").splitlines())
     waited = None
     if _waiting_is_counted():
-        waited = int(_read(_PROC / "self/stat").rpartition(")")[2].split()[39])
+        waited = int(_read(found.process / "stat").rpartition(")")[2].split()[39])
     found.disk.append((time_ns, int(counters["read_bytes"]), int(counters["write_bytes"]), waited))
 
 
@@ -160,7 +161,7 @@ _USAGE_PROBES: Mapping[HostUsage, Callable[[_Probes, int], None]] = {
 @define
 class HostSampler:
     """
-    Measures this process and its host from :meth:`start` to :meth:`stop`, at the rates that are asked for.
+    Measures a process (``pid``; None: this one) and the host from :meth:`start` to :meth:`stop`, as often as asked.
 
     The process is read 50 times a second (``host_sys`` has no rate of its own), the host ``host_usage_hz`` times; less
     often where reading takes longer than a tenth of that. There is a sample at the start and one at the end. Nothing
@@ -168,6 +169,7 @@ class HostSampler:
     """
 
     sampling: Sampling
+    pid: int | None = None
     _ended: threading.Event = field(factory=threading.Event, init=False)
     _threads: list[threading.Thread] = field(factory=list, init=False)
     _found: list[_Probes] = field(factory=list, init=False)
@@ -179,7 +181,7 @@ class HostSampler:
         for probes, rate_hz in ((systems, HOST_SYSTEM_HZ), (usage, self.sampling.host_usage_hz)):
             if not probes:
                 continue
-            found = _Probes()
+            found = _Probes(process=_PROC / ("self" if self.pid is None else str(self.pid)))
             thread = threading.Thread(
                 target=self._run, args=(found, probes, 1 / rate_hz), name="drynpu-host-sampler", daemon=True
             )

@@ -86,7 +86,7 @@ def load_toolkit(path: Path) -> Toolkit:
     OutputError, RawFormatError
         If the host's control files are missing or unusable. A device of which that is true is left out.
     """
-    reader = ProfReader(path)
+    reader = ProfReader(path, possible_only=True)
     words = Dictionaries(reader.hashes, reader.types)
     clock = _host_clock(reader)
     calls = build_calls(reader.read("api_event"), words, clock.host_to_unix, reader.host_info.pid)

@@ -14,8 +14,8 @@ from drynpu import OutputError, __version__
 from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import MODEL_VERSION
-from drynpu.options import Activity, Level, MetricGroup, ProfilingRequest, Switches
-from drynpu.raw import ProfReader
+from drynpu.options import Activity, Level, MetricGroup, Output, ProfilingRequest, Switches
+from drynpu.raw import ProfReader, ProfWriter
 from drynpu.session import Outcome
 from drynpu.tables import load_profile
 
@@ -150,3 +150,28 @@ def test_a_place_that_cannot_be_written_is_named(tools: Any, write: Write, tmp_p
         write(table, directory=blocked)
     with pytest.raises(OutputError, match="/file"):
         write(table, "again", directory=blocked, host_data=False)
+
+
+def test_the_storage_limit_is_that_of_the_raw_data(tools: Any, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of the limit and of a slice: what goes is the oldest slices of the device."""
+    create = ProfWriter.create
+    limits: list[int | None] = []
+
+    def small(parent: Path, *, storage_limit_mb: int | None, **rest: Any) -> ProfWriter:
+        limits.append(storage_limit_mb)
+        least = None if storage_limit_mb is None else storage_limit_mb // 200
+        return create(parent, storage_limit_mb=least, slice_bytes=100_000, **rest)
+
+    monkeypatch.setattr(ProfWriter, "create", small)
+    table = tools.operators([tools.Row("add", 10_000 * i, 10_000 * i + 5000) for i in range(4000)])
+    requests = {"all": ProfilingRequest(), "less": ProfilingRequest(output=Output(storage_limit_mb=200))}
+    paths = {name: write(table, name, request=request).prof_path for name, request in requests.items()}
+    assert limits == [None, 200]
+    slices = {
+        name: {part.name for part in path.glob("device_*/data/*") if part.suffix != ".done"}
+        for name, path in paths.items()
+    }
+    assert slices["less"] < slices["all"]
+    assert {part.name for part in paths["less"].glob("host/data/*")} == {
+        part.name for part in paths["all"].glob("host/data/*")
+    }

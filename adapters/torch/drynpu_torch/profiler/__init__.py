@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu_torch.profiler._analyse import analyse
-from drynpu_torch.profiler._collection import start_collection
+from drynpu_torch.profiler._collection import listen, start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._path_creator import ProfPathCreator
 from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
@@ -33,6 +33,7 @@ __all__ = [
     "_ExperimentalConfig",
     "_KinetoProfile",
     "analyse",
+    "listen",
     "profile",
     "schedule",
     "start_collection",

@@ -54,6 +54,7 @@ class Result:
     settings: Settings = field(factory=lambda: Settings.from_environ(os.environ))
     path: Path | None = None
     outcome: Outcome | None = None
+    _made: bool = False
     _chip: Chip | None = None
     _capture: Capture | None = None
     _captured: Captured | None = None
@@ -84,7 +85,7 @@ class Result:
                 f"cannot create the result directory {path}: {error.strerror}. Choose a writable directory with "
                 "tensorboard_trace_handler(dir_name) or ASCEND_WORK_PATH."
             ) from error
-        self.path, self.outcome = path, None
+        self.path, self.outcome, self._made = path, None, not exist_ok
 
     def start(self) -> None:
         """
@@ -93,7 +94,7 @@ class Result:
         Raises
         ------
         CaptureError
-            If another profiler is active; the result directory is removed again.
+            If another profiler is active; a result directory of our own is removed again.
         """
         switches = self.request.switches
         if self._chip is None or self.path is None:
@@ -198,9 +199,10 @@ class Result:
         return self.outcome
 
     def delete(self) -> None:
-        """Remove the result directory."""
+        """Remove the result directory, unless it was given: then it may hold what others left there."""
         if self.path is not None:
-            shutil.rmtree(self.path, ignore_errors=True)
+            if self._made:
+                shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
 
     def _write(self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None) -> Outcome:

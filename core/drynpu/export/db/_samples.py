@@ -60,7 +60,8 @@ def _at(samples: pl.DataFrame) -> list[pl.Series]:
 
 
 def _bytes(mb_s: pl.Expr) -> pl.Expr:
-    return (mb_s * _MB).cast(pl.Int64)
+    # A rate that does not fit comes from damaged records: absent rather than the end of the export.
+    return (mb_s * _MB).cast(pl.Int64, strict=False)
 
 
 def _memory(samples: pl.DataFrame) -> Rows:

@@ -83,9 +83,6 @@ def test_the_database_comes_with_the_texts_or_alone(make: Make, run: Run) -> Non
     _exported(prof, run, "op_summary", "csv", f"--model-id={MODEL_ID}", "--iteration-id=2")
     assert sorted(prof.glob("msprof_*.db")) == both
     assert alone in both
-    refused = run("msprof", "--analyze=on", f"--output={prof}", "--type=db")
-    assert refused.exit_code == 1
-    assert "[ERROR] --analyze=on --type=db: communication_analyzer.db is not available" in refused.output
 
 
 def test_a_second_export_skips_parsing_and_leaves_the_first(make: Make, run: Run) -> None:
@@ -335,11 +332,48 @@ def test_analyze_writes_what_the_rule_names(make: Make, run: Run, rule: tuple[st
     prof = make(collectives=True)
     done = run("msprof", "--analyze=on", f"--output={prof}", *rule)
     assert done.exit_code == 0, done.output
-    assert {path.name for path in (prof / "analyze").iterdir()} == names
+    assert {path.name for path in (prof / "analyze").iterdir()} == names | {"communication_analyzer.db"}
     for name in names:
         document = json.loads((prof / "analyze" / name).read_text())
         assert any(key.startswith("hcom_allReduce_") for key in document)
     assert not (prof / "mindstudio_profiler_output").exists()
+
+
+def analyzed(prof: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of communication_analyzer.db by table."""
+    with closing(sqlite3.connect(prof / "analyze" / "communication_analyzer.db")) as database:
+        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master")]
+        return {name: database.execute(f"SELECT * FROM {name}").fetchall() for name in names}
+
+
+def test_the_analyses_as_a_database_say_what_the_documents_say(make: Make, run: Run) -> None:
+    prof = make(collectives=True)
+    assert run("msprof", "--analyze=on", "--type=db", "--rule=communication", f"--output={prof}").exit_code == 0
+    assert [path.name for path in (prof / "analyze").iterdir()] == ["communication_analyzer.db"]
+    assert set(analyzed(prof)) == {"CommAnalyzerTime", "CommAnalyzerBandwidth"}
+    assert run("msprof", "--analyze=on", "--rule=communication_matrix", f"--output={prof}").exit_code == 0
+    assert len(analyzed(prof)) == 3
+    assert run("msprof", "--analyze=on", f"--output={prof}").exit_code == 0
+    document, matrix = (
+        {key: entry for key, entry in json.loads((prof / "analyze" / name).read_text()).items() if "@" in key}
+        for name in ("communication.json", "communication_matrix.json")
+    )
+    tables = analyzed(prof)
+    times = {f"{row[0]}@{row[1]}": row[2:] for row in tables["CommAnalyzerTime"]}
+    assert times
+    assert times == {key: tuple(entry["Communication Time Info"].values())[:6] for key, entry in document.items()}
+    packets = {(f"{row[0]}@{row[1]}", row[2], row[7]): row[8:] for row in tables["CommAnalyzerBandwidth"]}
+    expected: dict[tuple[str, str, float], tuple[object, ...]] = {}
+    for key, entry in document.items():
+        for transport, moved in entry["Communication Bandwidth Info"].items():
+            if moved["Transit Size(MB)"]:
+                sizes = moved["Size Distribution"] or {"0": [0, 0]}
+                expected |= {(key, transport, float(size)): tuple(numbers) for size, numbers in sizes.items()}
+    assert packets == expected
+    assert {"HCCS", "SDMA"} <= {transport for _, transport, _ in packets}
+    links = {(f"{row[0]}@{row[1]}", f"{row[2]}-{row[3]}"): row[4:] for row in tables["CommAnalyzerMatrix"]}
+    assert links
+    assert links == {(key, ends): tuple(link.values()) for key, entry in matrix.items() for ends, link in entry.items()}
 
 
 def test_analyze_has_nothing_to_do_without_communication(make: Make, run: Run) -> None:

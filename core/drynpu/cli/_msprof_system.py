@@ -1,0 +1,79 @@
+"""``drynpu msprof`` without an application: the host and idle devices, sampled for a time (cann_msprof.md 6.1)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from pathlib import Path
+
+import psutil
+
+from drynpu import CommandError
+from drynpu.chips import Chip
+from drynpu.cli._msprof_process import info, warn
+from drynpu.options.msprof_cli import LaunchMode, MsprofParsed
+from drynpu.raw import ClockAnchors
+from drynpu.session import HostSampler, Target, write_system
+
+__all__ = ["record_system"]
+
+
+def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:
+    """
+    Sample for ``--sys-period`` seconds, or until Ctrl-C, and return the PROF directory.
+
+    Parameters
+    ----------
+    devices:
+        How many devices there are.
+
+    Raises
+    ------
+    CommandError
+        Exit code 1: no such device or process.
+    OutputError
+        The directory cannot be written.
+    """
+    launch, sampling = parsed.launch, parsed.request.sampling
+    chosen = _devices(launch.devices, devices) if launch.mode is LaunchMode.DEVICES else []
+    if sampling.host_systems and launch.host_pid is not None and not psutil.pid_exists(launch.host_pid):
+        raise CommandError(f"Argument --host-sys-pid: {launch.host_pid} is not the id of a running process.")
+    info("Start profiling....")
+    anchors = ClockAnchors.now(round(chip.hwts_mhz * 1_000_000))
+    begin_ns = time.time_ns()
+    sampler = HostSampler(sampling, pid=launch.host_pid)
+    sampler.start()
+    with contextlib.suppress(KeyboardInterrupt):  # what was sampled until then is kept, as the command does
+        time.sleep(launch.period_s or 0)
+    samples = sampler.stop()
+    path, notes = write_system(
+        samples,
+        Target(
+            directory=Path(parsed.request.output.directory or "."),
+            framework="",
+            pid=os.getpid() if launch.host_pid is None else launch.host_pid,
+            device_id=chosen[0] if chosen else 0,
+        ),
+        devices=chosen,
+        request=parsed.request,
+        chip=chip,
+        begin_ns=max(begin_ns, anchors.collection_begin_us * 1000),
+        end_ns=time.time_ns(),
+        anchors=anchors,
+    )
+    for note in notes:
+        warn(note)
+    return path
+
+
+def _devices(asked: tuple[int, ...], count: int) -> list[int]:
+    """Return the devices to sample: all, or those named that are there."""
+    there = range(count)
+    offline = [str(device) for device in asked if device not in there]
+    chosen = sorted({device for device in asked if device in there}) if asked else list(there)
+    if offline:
+        warn(f"The following devices({','.join(offline)}) are offline and will not collect.")
+    if not chosen:
+        raise CommandError("Argument --sys-devices is invalid,Please enter a valid --sys-devices value.")
+    return chosen

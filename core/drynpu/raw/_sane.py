@@ -1,0 +1,100 @@
+"""Telling records that no recording can hold, where magic numbers survive and other fields do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu._errors import OutputError, RawFormatError
+from drynpu.raw._clock import ClockAnchors
+from drynpu.raw._family import Family
+
+__all__ = ["Bounds", "bounds_of", "only_sane"]
+
+_DAY_NS = 86_400 * 1_000_000_000
+_BEFORE_NS, _AFTER_NS = _DAY_NS, 366 * _DAY_NS
+"""A collection lasts 30 days at most (cann_msprof.md 6.1, sys-period); clocks are read again within that time."""
+_HOST_TIMES = frozenset({"timestamp", "begin", "end", "start"})
+_TICKS = frozenset({"tick", "start_tick", "end_tick"})
+_IDS = {"index_id": 2**53, "model_id": 2**32 - 1, "life_start": 2**53, "life_end": 2**53}
+_MOST_BYTES = 2**53
+_MOST_COUNT = 2**62
+_EVENT_FLAG = 2**64 - 1
+
+_Records = npt.NDArray[Any]
+_Mask = npt.NDArray[np.bool_]
+
+
+@frozen
+class Bounds:
+    """
+    What clocks can read in one recording, least and most, as raw host times and as device ticks.
+
+    ``None``: the clocks are not known, and times only have to be numbers that can be computed with.
+    """
+
+    host: tuple[int, int] | None = None
+    ticks: tuple[int, int] | None = None
+
+
+def bounds_of(anchors: Callable[[], ClockAnchors]) -> Bounds:
+    """Return the bounds of the recording whose clocks *anchors* returns, none where it raises."""
+    try:
+        clock = anchors()
+    except (OutputError, RawFormatError):
+        return Bounds()
+    begin_ns = clock.collection_begin_us * 1000
+    host, ticks = (
+        tuple(int(convert(begin_ns + part)) for part in (-_BEFORE_NS, _AFTER_NS))
+        for convert in (clock.unix_to_host, clock.unix_to_tick)
+    )
+    return Bounds(host=(host[0], host[1]), ticks=(ticks[0], ticks[1]))
+
+
+def only_sane(records: _Records, entry: Family, bounds: Bounds, notes: list[str]) -> _Records:
+    """
+    Leave out the records that hold what no recording can: times far away from it, ids and sizes beyond all limits.
+
+    A time of 0 stands for none and is kept, and so is the mark of an event where a call has its end.
+    """
+    good = np.ones(len(records), bool)
+    wrong = []
+    for name in records.dtype.names or ():
+        column = records[name]
+        if column.dtype != np.uint64 or column.ndim > 1:
+            continue
+        fine = _fine(name, column, entry, bounds)
+        if fine is not None and not fine.all():
+            wrong.append(name)
+            good &= fine
+    if not wrong:
+        return records
+    count = len(good) - int(good.sum())
+    notes.append(f"{entry.name}: {count} record(s) with an impossible {' or '.join(wrong)} were left out")
+    kept: _Records = records[good]
+    return kept
+
+
+def _fine(name: str, column: _Records, entry: Family, bounds: Bounds) -> _Mask | None:
+    if name in _IDS:
+        return np.asarray((column <= _IDS[name]) | (column == _EVENT_FLAG) & name.startswith("life"))
+    if name.endswith("_bytes"):
+        return np.asarray(column <= _MOST_BYTES)
+    if entry.side == "host" and name in _HOST_TIMES:
+        return np.asarray(_within(column, bounds.host) | (column == _EVENT_FLAG))
+    if entry.side == "device" and name in _TICKS:
+        return _within(column, bounds.ticks)
+    if name.endswith(("_us", "_ns", "_tick", "cycles", "count", "index", "size", "timestamp")):
+        return np.asarray(column <= _MOST_COUNT)
+    return None
+
+
+def _within(column: _Records, bounds: tuple[int, int] | None) -> _Mask:
+    if bounds is None:
+        return np.asarray(column <= _MOST_COUNT)
+    least, most = max(bounds[0], 0), max(bounds[1], 0)
+    return np.asarray((column == 0) | (column >= least) & (column <= most))
