@@ -7,15 +7,17 @@ import time
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
+from drynpu_torch.capture._communication import inside_communication, without_transport
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
 from drynpu_torch.capture._stacks import shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
+from drynpu_torch.distributed import Communication, CommunicationRecorder
 from drynpu_torch.rules import signature_from_kineto
 
 __all__ = ["Capture", "Captured"]
@@ -35,6 +37,7 @@ class Captured:
     marks: MarkRecorder
     begin_ns: int
     end_ns: int
+    communication: Communication = field(factory=Communication)
 
 
 @define(kw_only=True)
@@ -58,6 +61,8 @@ class Capture:
         """Start recording. Raises `CaptureError` if another profiler is active."""
         self._begin()
         self._patches.enter_context(loaders_on_host())
+        self.marks.communication = CommunicationRecorder(self.marks)
+        self.marks.communication.start()
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""
@@ -76,7 +81,10 @@ class Capture:
         """Stop recording and join the chunks."""
         self._patches.close()
         self._chunks.append(self.tracer.stop())
-        return _join(self.tracer, self._chunks, self.marks)
+        recorder, self.marks.communication = self.marks.communication, None
+        communication = Communication() if recorder is None else recorder.stop()
+        chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
+        return evolve(_join(self.tracer, chunks, self.marks), communication=communication)
 
     def _begin(self) -> None:
         self._steps_in_chunk = 0
@@ -138,8 +146,8 @@ def _placements(
 
     The sink computes on CPU tensors, so the device is read off the shape of the call tree: a copy to the device
     allocates through our own factory, which shows as one inside another; copies to the host are annotated; what
-    runs inside a data loader, pinning of memory, and scalar-only work inside an optimizer's step (its step
-    counters) run on the host beside a real NPU too.
+    runs inside a data loader, pinning of memory, what gloo needs to move data, and scalar-only work inside an
+    optimizer's step (its step counters) run on the host beside a real NPU too.
     """
     place = np.full(len(name), _PLACEMENTS.index(Placement.DEVICE), np.int64)
 
@@ -162,7 +170,8 @@ def _placements(
     optimizer = inherit(depth, parent, named(lambda text: text.startswith("Optimizer.step#")))
     loader = inherit(depth, parent, named(lambda text: text.startswith(LOADER)))
     pinning = inherit(depth, parent, named("aten::_pin_memory".__eq__))
-    on_host = loader | pinning | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
+    communication = inside_communication(names, name, depth, parent)
+    on_host = loader | pinning | communication | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
     place[on_host] = _PLACEMENTS.index(Placement.HOST)
     return place
 

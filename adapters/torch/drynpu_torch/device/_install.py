@@ -9,7 +9,7 @@ import torch
 
 from drynpu_torch.device import npu
 from drynpu_torch.device._framework import patch_framework
-from drynpu_torch.device._sink import register_sink
+from drynpu_torch.device._sink import known_device, register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
 
@@ -40,6 +40,10 @@ def _register() -> tuple[torch.library.Library, ...]:
     alias_modules(f"torch.{DEVICE_TYPE}")
     patch_tensor(now)
     patch_framework(now)
+    # Not above: it needs this package whole.
+    from drynpu_torch.distributed import batch_of_device, install_hccl
+
+    install_hccl(now.index_of, known_device, batch_of_device)
     return libraries
 
 
