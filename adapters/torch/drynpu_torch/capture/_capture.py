@@ -11,7 +11,7 @@ from attrs import define, evolve, field, frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
-from drynpu_torch.capture._communication import inside_communication, without_transport
+from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
@@ -84,7 +84,9 @@ class Capture:
         recorder, self.marks.communication = self.marks.communication, None
         communication = Communication() if recorder is None else recorder.stop()
         chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
-        return evolve(_join(self.tracer, chunks, self.marks), communication=communication)
+        captured = _join(self.tracer, chunks, self.marks)
+        self.marks.marks.extend(functional_waits(captured.operators))
+        return evolve(captured, communication=communication)
 
     def _begin(self) -> None:
         self._steps_in_chunk = 0

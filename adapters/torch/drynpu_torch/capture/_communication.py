@@ -6,13 +6,16 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, fields
 
-from drynpu.device import inherit
+from drynpu.device import Mark, inherit
+from drynpu.kernels import Operators
+from drynpu.session import HostMark
 from drynpu_torch.capture._kineto import Chunk, Interner
 
-__all__ = ["inside_communication", "without_transport"]
+__all__ = ["functional_waits", "inside_communication", "without_transport"]
 
 _TRANSPORT = "gloo:"
 _CALL = "c10d::"
+_FUNCTIONAL_WAIT = "_c10d_functional::wait_tensor"
 
 
 def without_transport(chunk: Chunk, names: Interner) -> Chunk:
@@ -44,3 +47,13 @@ def inside_communication(
     calls = np.array([text.startswith(_CALL) for text in names] or [False])
     own = np.asarray(calls[name], bool)
     return own | inherit(depth, parent, own)
+
+
+def functional_waits(operators: Operators) -> list[HostMark]:
+    """Return the waits of functional collectives as pauses: a device's host would not have waited for the data."""
+    if _FUNCTIONAL_WAIT not in operators.names:
+        return []
+    rows = np.flatnonzero(operators.name == operators.names.index(_FUNCTIONAL_WAIT))
+    spans = zip(operators.start_ns[rows].tolist(), operators.end_ns[rows].tolist(), strict=True)
+    threads = operators.thread[rows].tolist()
+    return [HostMark(start, of, Mark.PAUSE, until_ns=end) for (start, end), of in zip(spans, threads, strict=True)]
