@@ -56,7 +56,7 @@ def test_the_group_is_found_with_both_ranks(analysed: tuple[Path, str]) -> None:
     groups = json.loads((analysed[0] / "communication_group.json").read_text())
     assert [0, 1] in groups["collective"]
     (named,) = groups["comm_group_parallel_info"]
-    assert (named["group_id"], named["group_name"], named["rank_set"]) == ("group_name_0", "default_group", [0, 1])
+    assert (named["group_id"], named["pg_name"], named["rank_set"]) == ("group_name_0", "default_group", [0, 1])
 
 
 def test_times_and_links_of_both_ranks_are_together(analysed: tuple[Path, str]) -> None:
