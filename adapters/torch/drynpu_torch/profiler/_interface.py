@@ -79,6 +79,11 @@ class ProfInterface:
         """Whether operators are being recorded right now."""
         return self._result.recording
 
+    @property
+    def operators(self) -> int:
+        """Number of operators recorded and not written yet."""
+        return self._result.operators
+
     def init_trace(self) -> None:
         """Create the result directory."""
         if self.raw_only:

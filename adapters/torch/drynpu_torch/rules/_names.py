@@ -52,6 +52,12 @@ _PREFIXES: Final = (
     "drynpu::",
     "torch.distributed.",
     "_c10d_functional::",
+    "TorchDynamo Cache Lookup",
+    "Torch-Compiled Region: ",
+    "Pregraph bytecode",
+    "AOTDispatcher ",
+    "CompiledFunction",
+    "PythonDispatchMode",
 )
 
 
