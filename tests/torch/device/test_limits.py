@@ -62,15 +62,6 @@ def test_optimizers_choose_as_for_cpu_tensors() -> None:
     assert _default_to_fused_or_foreach([parameter], differentiable=False) == (False, False)
 
 
-def test_distributed_data_parallel_refuses_device_ids() -> None:
-    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
-    try:
-        with pytest.raises(ValueError, match="device_ids"):
-            torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1).npu(), device_ids=[0])
-    finally:
-        torch.distributed.destroy_process_group()
-
-
 def test_plain_streams_and_events_are_not_reported(recorded: object) -> None:
     stream, event = torch.Stream(device="npu"), torch.Event(device="npu")
     event.record()
