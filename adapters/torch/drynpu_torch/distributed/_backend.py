@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
 from drynpu_torch.distributed._groups import BACKEND
+from drynpu_torch.distributed._sharded import patch_sharding
 
 __all__ = ["install_hccl"]
 
@@ -37,12 +38,28 @@ def install_hccl(
         return
     dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"])
     dist.is_hccl_available = lambda: True  # type: ignore[attr-defined]
+    _patch_config()
     _patch_batches(in_batch)
     _patch_data_parallel(index_of, made_for)
 
 
 def _create(store: dist.Store, rank: int, size: int, timeout: timedelta) -> dist.ProcessGroup:
+    patch_sharding()
     return dist.ProcessGroupGloo(store, rank, size, timeout=timeout)  # type: ignore[return-value]
+
+
+def _patch_config() -> None:
+    """Let a group that is for the npu alone (``npu:hccl``, or no backend named) take its tensors, which say cpu."""
+    kind = dist.distributed_c10d.BackendConfig
+    original = kind.__init__
+
+    @functools.wraps(original)
+    def init(self: dist.distributed_c10d.BackendConfig, backend: dist.Backend) -> None:
+        original(self, backend)
+        if self.device_backend_map.get("npu") == BACKEND:
+            self.device_backend_map.setdefault("cpu", dist.Backend(BACKEND))
+
+    kind.__init__ = init  # type: ignore[method-assign]
 
 
 def _patch_batches(in_batch: Callable[[Callable[[], list[dist.Work]]], list[dist.Work]]) -> None:
