@@ -11,7 +11,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-from drynpu_torch.distributed._groups import BACKEND
+from drynpu_torch.distributed._groups import BACKEND, is_of_device
 from drynpu_torch.distributed._sharded import patch_sharding
 
 __all__ = ["install_hccl"]
@@ -39,6 +39,7 @@ def install_hccl(
     dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"])
     dist.is_hccl_available = lambda: True  # type: ignore[attr-defined]
     _patch_config()
+    _patch_splits()
     _patch_batches(in_batch)
     _patch_data_parallel(index_of, made_for)
 
@@ -60,6 +61,43 @@ def _patch_config() -> None:
             self.device_backend_map.setdefault("cpu", dist.Backend(BACKEND))
 
     kind.__init__ = init  # type: ignore[method-assign]
+
+
+def _patch_splits() -> None:
+    """
+    Let ``split_group`` divide an ``hccl`` group, as a mesh does whose default group was bound to a device.
+
+    gloo's options cannot be copied, so that PyTorch's own way ends in an error; a new group of the same ranks, which
+    only its members make, is what a split gives.
+    """
+    original = dist.split_group
+
+    @functools.wraps(original)
+    def split_group(
+        parent_pg: dist.ProcessGroup | None = None,
+        split_ranks: list[list[int]] | None = None,
+        timeout: timedelta | None = None,
+        pg_options: Any = None,
+        group_desc: str | None = None,
+        **kwargs: Any,
+    ) -> dist.ProcessGroup | None:
+        world = dist.group.WORLD
+        parent = parent_pg or world
+        bound = world is not None and world.bound_device_id is not None
+        if not split_ranks or parent is None or not bound or not is_of_device(parent):
+            # Refused in PyTorch's own words, or none of ours.
+            return original(parent_pg, split_ranks, timeout, pg_options, group_desc, **kwargs)
+        inside = dist.get_process_group_ranks(parent)
+        parts = [[inside[rank] for rank in part] for part in split_ranks]
+        own = next((sorted(part) for part in parts if dist.get_rank() in part), None)
+        if own is None:
+            return None
+        return dist.new_group(  # type: ignore[return-value]
+            own, timeout, dist.get_backend_config(parent), group_desc=group_desc, use_local_synchronization=True
+        )
+
+    for module in (dist, dist.distributed_c10d, dist.device_mesh):
+        module.split_group = split_group  # type: ignore[attr-defined]
 
 
 def _patch_batches(in_batch: Callable[[Callable[[], list[dist.Work]]], list[dist.Work]]) -> None:

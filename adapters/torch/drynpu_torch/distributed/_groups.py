@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.distributed as dist
 from attrs import frozen
 
-__all__ = ["BACKEND", "Group", "group_of", "parallel_group_info"]
+__all__ = ["BACKEND", "Group", "group_of", "is_of_device", "parallel_group_info"]
 
 BACKEND = "hccl"
 _UNNAMED = ("", "undefined", "default_pg")
@@ -26,10 +26,15 @@ class Group:
     rank: int
 
 
+def is_of_device(group: dist.ProcessGroup) -> bool:
+    """Tell whether the collectives of a process group are those of a device."""
+    devices = dist.get_backend_config(group).split(",")
+    return any(part.partition(":")[2] == BACKEND for part in devices)
+
+
 def group_of(group: dist.ProcessGroup) -> Group | None:
     """Return what profiles show of a process group, None if its collectives are not those of a device."""
-    devices = dist.get_backend_config(group).split(",")
-    if not any(part.partition(":")[2] == BACKEND for part in devices):
+    if not is_of_device(group):
         return None
     ranks = tuple(dist.get_process_group_ranks(group))
     return Group(f"group_name_{group.group_name}", ranks, ranks[dist.get_rank(group)])
