@@ -94,18 +94,21 @@ def messages() -> None:
 def models() -> None:
     torch.manual_seed(0)
     sharded = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
-    fully_shard(sharded, mesh=init_device_mesh("cpu", (size,)))
-    optimizer = torch.optim.AdamW(sharded.parameters())
     copied = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.BatchNorm1d(8))
-    copied = DistributedDataParallel(copied, device_ids=[rank] if backend == "hccl" else None)
+    if backend == "hccl":  # as a script for the device says it
+        fully_shard(sharded.npu())
+        copied = DistributedDataParallel(copied.npu(), device_ids=[rank])
+    else:
+        fully_shard(sharded, mesh=init_device_mesh("cpu", (size,)))
+        copied = DistributedDataParallel(copied)
+    optimizer = torch.optim.AdamW([*sharded.parameters(), *copied.parameters()])
     torch.manual_seed(rank)
     for _ in range(2):
-        loss = sharded(torch.randn(8, 16)).square().sum()
-        loss.backward()
+        losses = [model(torch.randn(8, 16)).square().sum() for model in (sharded, copied)]
+        sum(losses).backward()
         optimizer.step()
+        keep(*losses, *(parameter.grad for parameter in copied.parameters()))
         optimizer.zero_grad()
-        copied(torch.randn(8, 16)).square().sum().backward()
-        keep(loss, *(parameter.grad for parameter in copied.parameters()))
 
 
 def everything() -> None:

@@ -33,7 +33,7 @@ def test_the_early_rank_waits_for_the_late_one(ranks: list[Any], operators: Call
     early, late = map(operators, ranks)
     waited = [of for of in early if of.wait_us > 0.8 * DELAY_US]
     # The first of them holds the start of the recording as well; a device that had queued work is later by less.
-    assert len(waited) == STEPS
+    assert len(waited) >= STEPS, "more if the machine itself was held up"
     assert sum(of.wait_us for of in late[1:]) < sum(of.wait_us for of in early) / 2
 
 

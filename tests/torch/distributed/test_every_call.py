@@ -122,3 +122,10 @@ def test_nothing_of_gloo_is_in_the_profile(ranks: list[Any]) -> None:
         assert simulated["unmapped_operators"] == {}
         assert "notes" not in simulated
         assert output.document("profiler_info_*.json")["rank_id"] in {"0", "1", "2", "3"}
+
+
+def test_shards_are_gathered_from_streams_of_their_own(ranks: list[Any]) -> None:
+    kernels = ranks[0].layer("Ascend Hardware")
+    streams = {name: {event["tid"] for event in kernels if name in event["name"]} for name in ("Addmm", "ForeachCopy")}
+    assert all(streams.values())
+    assert streams["Addmm"].isdisjoint(streams["ForeachCopy"])

@@ -82,6 +82,6 @@ def test_recordings_that_begin_apart_still_meet_at_the_same_collective(
     assert [of.args["count"] for of in first] == [64, 32, 16, 8]
     assert [of.args["count"] for of in second] == [32, 16, 8]
     assert first[0].wait_us < 0.1, "the other rank did not record it"
+    assert sum(of.wait_us for of in first[1:]) > 15_000, "the other rank comes 10 ms late to each of three"
     for one, other in zip(first[1:], second, strict=True):
-        assert one.wait_us > 5_000
         assert abs(one.end - other.end) < 1
