@@ -62,6 +62,15 @@ def test_optimizers_choose_as_for_cpu_tensors() -> None:
     assert _default_to_fused_or_foreach([parameter], differentiable=False) == (False, False)
 
 
+def test_distributed_data_parallel_does_not_keep_its_device() -> None:
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        module = torch.nn.Linear(1, 1).npu()
+        assert torch.nn.parallel.DistributedDataParallel(module, device_ids=[0]).device_ids is None
+    finally:
+        torch.distributed.destroy_process_group()
+
+
 def test_plain_streams_and_events_are_not_reported(recorded: object) -> None:
     stream, event = torch.Stream(device="npu"), torch.Event(device="npu")
     event.record()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 backend = sys.argv[1]
@@ -69,6 +70,9 @@ def collectives() -> None:
     keep(part, *(lists or ()))
     objects = [None] * size
     dist.all_gather_object(objects, rank)
+    words = [{"from": rank}, None]
+    dist.broadcast_object_list(words, src=3)
+    assert words == [{"from": 3}, None]
     with torch.inference_mode():
         dist.all_reduce(even)
     keep(even, functional.all_reduce(x, "sum", dist.group.WORLD) + 1)
@@ -83,6 +87,10 @@ def messages() -> None:
         dist.send(torch.randn(3), dst=1)
     elif rank == 1:
         dist.recv(x, src=0)
+    elif rank == 2:
+        dist.isend(torch.randn(3), dst=3).wait()
+    else:
+        dist.irecv(x, src=2).wait()
     keep(x)
     given, taken = torch.randn(5), torch.zeros(5)
     calls = [dist.P2POp(dist.isend, given, following), dist.P2POp(dist.irecv, taken, before)]
@@ -95,19 +103,24 @@ def models() -> None:
     torch.manual_seed(0)
     sharded = torch.nn.Sequential(torch.nn.Linear(16, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
     copied = torch.nn.Sequential(torch.nn.Linear(16, 8), torch.nn.BatchNorm1d(8))
+    others = []
     if backend == "hccl":  # as a script for the device says it
+        others = [FullyShardedDataParallel(copy.deepcopy(sharded).npu())]  # refuses to run without an accelerator
         fully_shard(sharded.npu())
         copied = DistributedDataParallel(copied.npu(), device_ids=[rank])
     else:
         fully_shard(sharded, mesh=init_device_mesh("cpu", (size,)))
         copied = DistributedDataParallel(copied)
-    optimizer = torch.optim.AdamW([*sharded.parameters(), *copied.parameters()])
+    every = (sharded, copied, *others)
+    optimizer = torch.optim.AdamW([parameter for model in every for parameter in model.parameters()])
     torch.manual_seed(rank)
     for _ in range(2):
-        losses = [model(torch.randn(8, 16)).square().sum() for model in (sharded, copied)]
-        sum(losses).backward()
+        inputs = torch.randn(8, 16)
+        losses = [model(inputs).square().sum() for model in every]
+        torch.stack(losses).sum().backward()
         optimizer.step()
-        keep(*losses, *(parameter.grad for parameter in copied.parameters()))
+        assert all(torch.equal(loss, losses[0]) for loss in losses[2:])
+        keep(*losses[:2], *(parameter.grad for parameter in copied.parameters()))
         optimizer.zero_grad()
 
 
