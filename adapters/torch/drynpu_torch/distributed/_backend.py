@@ -23,7 +23,7 @@ def install_hccl(
     in_batch: Callable[[Callable[[], list[dist.Work]]], list[dist.Work]],
 ) -> None:
     """
-    Register the backend ``hccl`` and let DistributedDataParallel take npu ``device_ids``.
+    Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP take what says cpu.
 
     Parameters
     ----------
