@@ -4,13 +4,15 @@ When everything happens: the host beside an NPU, the launching thread, and FIFO 
 The host side is a list of *dispatches* in host order (an operator that launches, a synchronising call, a pause
 of the profiler). Between two dispatches the host runs as it was measured. A dispatch takes its modelled cost
 (clock ``projected``) or its measured time (clock ``wall``). Kernels start at
-``max(launch, end of the previous kernel on the stream)``. Only calls that wait for the device, or order
-streams, cut the columns into segments; inside a segment everything is a cumulative maximum.
+``max(launch, end of the previous kernel on the stream)``. Only calls that wait for the device or order
+streams, and launches that other devices hold up, cut the columns into segments; inside a segment everything is a
+cumulative maximum.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -74,11 +76,15 @@ class Launches:
     Kernels in host order, grouped by dispatch, shape ``[m]``.
 
     ``node_ns`` is what the host takes to launch each, at least the cost of one kernel; None: that cost for all.
+    ``hold``, where given, is asked for every launch of ``held`` as soon as its start is known: with the number of the
+    launch and its start in ticks it returns how many ticks longer it lasts.
     """
 
     stream: I64
     duration_ticks: I64
     node_ns: I64 | None = None
+    held: Bools | None = None
+    hold: Callable[[int, int], int] | None = None
 
 
 @frozen(eq=False, kw_only=True)
@@ -204,6 +210,14 @@ class _Scheduler:
             begin = fifo(arrival[on], ticks[on], self.state.stream_free.get(stream, 0))
             self.out["kernel_start_ticks"][rows.start + on] = begin
             self.state.stream_free[stream] = int(begin[-1] + ticks[on[-1]])
+        self._hold(rows.stop - 1)
+
+    def _hold(self, last: int) -> None:
+        """Lengthen a launch, the last of its segment, by what other devices let it wait."""
+        held, hold = self.launches.held, self.launches.hold
+        if hold is not None and held is not None and held[last]:
+            extra = hold(last, int(self.out["kernel_start_ticks"][last]))
+            self.state.stream_free[int(self.launches.stream[last])] += extra
 
     def _mark(self, last: int) -> None:
         mark = int(self.dispatches.mark[last])
@@ -281,7 +295,11 @@ def schedule(
         out={name: np.zeros(len(cost), np.int64) for name in _DISPATCH_COLUMNS}
         | {name: np.zeros(len(launches.stream), np.int64) for name in _LAUNCH_COLUMNS},
     )
-    cuts = np.flatnonzero((dispatches.mark != Mark.LAUNCH) & (dispatches.mark != Mark.PAUSE))
+    cut = (dispatches.mark != Mark.LAUNCH) & (dispatches.mark != Mark.PAUSE)
+    if launches.held is not None:
+        # One held launch each: a dispatch that launches one launches nothing else.
+        cut[np.repeat(np.arange(len(cut)), dispatches.launches)[launches.held]] = True
+    cuts = np.flatnonzero(cut)
     first = 0
     for last in (*cuts.tolist(), len(cost) - 1):
         if last >= first:

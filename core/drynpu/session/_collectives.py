@@ -6,19 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from drynpu._errors import OptionError
 from drynpu.chips import Chip
 from drynpu.device import HostCosts, Launches, Mark, Schedule
 from drynpu.device.collectives import CollectivePlan, CollectiveRequest, plan_collective
 from drynpu.raw import MAX_PLAIN_STREAM_ID
-from drynpu.session._inputs import Collective
+from drynpu.session._inputs import Collective, Meeting
 from drynpu.session._lower import Lowered
 
 __all__ = [
     "CollectiveTimes",
     "CollectiveWork",
+    "Waits",
     "host_rows",
     "merge_launches",
     "prepare_collectives",
@@ -87,6 +88,8 @@ def prepare_collectives(
     chip: Chip,
     current_stream: Callable[[I64, I64], I64],
     used_streams: I64,
+    *,
+    told: bool = True,
 ) -> CollectiveWork:
     """
     Plan every distinct request once and give every group its streams, above all that are in use.
@@ -97,6 +100,8 @@ def prepare_collectives(
         Stream of each (time, thread), for collectives that name none.
     used_streams:
         Streams that have work of their own.
+    told:
+        Whether the collectives' own ``wait_ns`` holds; else they wait for nobody yet.
 
     Raises
     ------
@@ -112,9 +117,8 @@ def prepare_collectives(
     current = current_stream(times, np.array([of.thread for of in ordered], np.int64))
     named = np.array([-1 if of.stream is None else of.stream for of in ordered], np.int64)
     issuing = np.where(named >= 0, named, current)
-    waits = np.array([max(of.wait_ns, 0) for of in ordered], np.float64)
-    synchronous = np.array([bool(of.sync.any()) for of in plans] or [False])[plan]
-    wait_ticks = np.where(synchronous, np.ceil(waits / chip.tick_ns), 0).astype(np.int64)
+    waits = np.array([max(of.wait_ns, 0) if told else 0 for of in ordered], np.float64)
+    wait_ticks = np.where(_synchronous(plans, plan), np.ceil(waits / chip.tick_ns), 0).astype(np.int64)
     used = np.concatenate([used_streams, issuing])
     sizes = np.array([len(of) for of in plans] or [0], np.int64)[plan]
     return CollectiveWork(
@@ -127,6 +131,45 @@ def prepare_collectives(
         ticks=np.array([of.ticks for of in plans] or [0], np.int64)[plan] + wait_ticks,
         node_ns=HostCosts().node_ns + _LAUNCH_NS + _TASK_NS * sizes,
     )
+
+
+def _synchronous(plans: tuple[CollectivePlan, ...], plan: I64) -> npt.NDArray[np.bool_]:
+    """Whether each collective greets anybody: alone in its group, a rank waits for none."""
+    return np.asarray(np.array([bool(of.sync.any()) for of in plans] or [False])[plan])
+
+
+@define(eq=False, kw_only=True)
+class Waits:
+    """What a `Meeting` answers while the schedule is made, in ticks, shape ``[c]``."""
+
+    meeting: Meeting | None
+    tick_ns: float
+    base_ns: int
+    synchronous: npt.NDArray[np.bool_]
+    ticks: I64 = field()
+
+    @classmethod
+    def of(cls, work: CollectiveWork, meeting: Meeting | None, *, tick_ns: float, base_ns: int) -> Waits:
+        """Return no waits yet."""
+        return cls(
+            meeting=meeting,
+            tick_ns=tick_ns,
+            base_ns=base_ns,
+            synchronous=_synchronous(work.plans, work.plan),
+            ticks=np.zeros(len(work), np.int64),
+        )
+
+    def ask(self, index: int, start_ticks: int) -> int:
+        """Ask how long collective *index*, which starts at that tick, waits for the slowest rank."""
+        assert self.meeting is not None  # nobody asks otherwise
+        arrived_ns = self.meeting(index, self.base_ns + round(start_ticks * self.tick_ns))
+        waited = int(np.ceil((arrived_ns - self.base_ns) / self.tick_ns)) - start_ticks
+        self.ticks[index] = max(0, waited) if self.synchronous[index] else 0
+        return int(self.ticks[index])
+
+    def added(self, work: CollectiveWork) -> CollectiveWork:
+        """Return the collectives with what they wait."""
+        return evolve(work, wait_ticks=work.wait_ticks + self.ticks, ticks=work.ticks + self.ticks)
 
 
 def _request(of: Collective) -> CollectiveRequest:
@@ -194,7 +237,13 @@ def host_rows(work: CollectiveWork) -> dict[str, I64]:
 
 
 def merge_launches(
-    lowered: Lowered, stream: I64, ticks: I64, work: CollectiveWork, rows: I64, collective_rows: I64
+    lowered: Lowered,
+    stream: I64,
+    ticks: I64,
+    work: CollectiveWork,
+    rows: I64,
+    collective_rows: I64,
+    waits: Waits,
 ) -> tuple[Launches, npt.NDArray[np.bool_]]:
     """
     Return kernels and collectives in host order, and which of them are kernels.
@@ -204,12 +253,17 @@ def merge_launches(
     owner = np.concatenate([rows[lowered.launch_dispatch], collective_rows])
     by_host = np.argsort(owner, kind="stable")
     costs = np.full(len(ticks), HostCosts().node_ns, np.int64)
+    own = by_host < len(ticks)
+    index = np.cumsum(~own) - 1
+    asks = waits.meeting is not None
     launches = Launches(
         stream=np.concatenate([stream, work.stream])[by_host],
         duration_ticks=np.concatenate([ticks, work.ticks])[by_host],
         node_ns=np.concatenate([costs, work.node_ns])[by_host],
+        held=~own if asks else None,
+        hold=(lambda launch, start: waits.ask(int(index[launch]), start)) if asks else None,
     )
-    return launches, by_host < len(ticks)
+    return launches, own
 
 
 def separate(

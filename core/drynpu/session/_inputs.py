@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import enum
+from typing import Protocol
 
 from attrs import frozen
 
-__all__ = ["Collective", "DatasetEvent", "FusionOp", "GraphRun", "Iteration", "StaticMemory", "TxKind", "TxMark"]
+__all__ = [
+    "Collective",
+    "DatasetEvent",
+    "FusionOp",
+    "GraphRun",
+    "Iteration",
+    "Meeting",
+    "StaticMemory",
+    "TxKind",
+    "TxMark",
+]
 
 
 @frozen(kw_only=True)
@@ -84,7 +95,7 @@ class Collective:
     stream:
         The stream it was issued on, whose earlier work it waits for; None: the thread's current stream.
     wait_ns:
-        How much later than this rank the slowest one arrived.
+        How much later than this rank the slowest one arrived; not looked at where the recording has a `Meeting`.
     blocking:
         Whether later work of that stream waits for it.
     event:
@@ -107,6 +118,24 @@ class Collective:
     blocking: bool = True
     event: int | None = None
     end_ns: int | None = None
+
+
+class Meeting(Protocol):
+    """The other ranks, asked while this one is being simulated."""
+
+    def __call__(self, index: int, start_ns: int) -> int:
+        """
+        Tell when the slowest rank reached a collective, Unix ns of the simulated timeline.
+
+        It is asked once per collective, in the order in which the host issued them.
+
+        Parameters
+        ----------
+        index:
+            Number of the collective among those of the recording, in order of their start.
+        start_ns:
+            When this rank's device reached it.
+        """
 
 
 class TxKind(enum.Enum):

@@ -24,7 +24,7 @@ from drynpu.session._framework import FrameworkOptions, write_framework
 from drynpu.session._host_order import HostMark
 from drynpu.session._host_records import host_records
 from drynpu.session._host_side import HostSide
-from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, TxMark
+from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, Meeting, TxMark
 from drynpu.session._lower import lower
 from drynpu.session._sampler import HostSamples
 from drynpu.session._simulate import Simulation, simulate
@@ -52,6 +52,8 @@ class Recording:
     tx_marks: tuple[TxMark, ...] = ()
     dataset: tuple[DatasetEvent, ...] = ()
     host_samples: HostSamples | None = None
+    meeting: Meeting | None = None
+    """Who tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
 
 
 @frozen(kw_only=True)
@@ -119,6 +121,7 @@ def write_recording(
         streams=recording.streams,
         live_before_bytes=recording.live_before_bytes,
         collectives=recording.collectives,
+        meeting=recording.meeting,
     )
     launching = _launching_thread(recording, target.pid)
     if target.host_data:

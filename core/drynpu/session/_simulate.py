@@ -11,13 +11,14 @@ from drynpu.device import Clock, Dispatches, HostCosts, MemoryTimeline, Schedule
 from drynpu.kernels import Allocations, CostTable, Operators, TaskType, jitter, occurrences, task_type_on
 from drynpu.session._collectives import (
     CollectiveTimes,
+    Waits,
     host_rows,
     merge_launches,
     prepare_collectives,
     separate,
 )
 from drynpu.session._host_order import DEFAULT_STREAM, HostMark, host_order
-from drynpu.session._inputs import Collective
+from drynpu.session._inputs import Collective, Meeting
 from drynpu.session._lower import Lowered
 from drynpu.session._memory import device_memory
 from drynpu.session._warp import Warp
@@ -77,6 +78,7 @@ def simulate(
     streams: tuple[tuple[int, int, int], ...] = (),
     live_before_bytes: int = 0,
     collectives: tuple[Collective, ...] = (),
+    meeting: Meeting | None = None,
 ) -> Simulation:
     """
     Put a recording on the device.
@@ -95,6 +97,8 @@ def simulate(
         Device memory held when the recording began.
     collectives:
         Communication operators, on streams of their groups beside those of the operators.
+    meeting:
+        Tells when the slowest rank reached each of them; None: each says itself how long it waits.
 
     Raises
     ------
@@ -108,15 +112,18 @@ def simulate(
     op = lowered.dispatch_op
     op_stream = _streams(operators.start_ns[op], operators.thread[op], streams)
     used = np.concatenate([op_stream, [DEFAULT_STREAM], [mark.stream for mark in marks]]).astype(np.int64)
-    work = prepare_collectives(collectives, chip, lambda time, thread: _streams(time, thread, streams), used)
+    work = prepare_collectives(
+        collectives, chip, lambda time, thread: _streams(time, thread, streams), used, told=meeting is None
+    )
     dispatches, rows = host_order(
         operators, lowered, marks, op_stream, computing=clock is Clock.WALL, further=host_rows(work)
     )
     issued = np.setdiff1d(np.flatnonzero(dispatches.launches), rows)
     stream = op_stream[lowered.launch_dispatch]
-    launches, own = merge_launches(lowered, stream, ticks, work, rows, issued)
+    waits = Waits.of(work, meeting, tick_ns=chip.tick_ns, base_ns=base_ns)
+    launches, own = merge_launches(lowered, stream, ticks, work, rows, issued, waits)
     whole = schedule(dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns)
-    plan, times = separate(whole, own, work, issued)
+    plan, times = separate(whole, own, waits.added(work), issued)
     warp = Warp.of_stretches(dispatches.start_ns, dispatches.end_ns, plan.start_ns, plan.end_ns)
     op_start, op_end = _operator_times(operators, lowered, warp, plan.start_ns[rows], plan.end_ns[rows])
     last_tick = int((plan.kernel_start_ticks + ticks).max(initial=times.end_ticks))

@@ -62,11 +62,11 @@ def test_optimizers_choose_as_for_cpu_tensors() -> None:
     assert _default_to_fused_or_foreach([parameter], differentiable=False) == (False, False)
 
 
-def test_distributed_data_parallel_refuses_device_ids() -> None:
+def test_distributed_data_parallel_does_not_keep_its_device() -> None:
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
     try:
-        with pytest.raises(ValueError, match="device_ids"):
-            torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1).npu(), device_ids=[0])
+        module = torch.nn.Linear(1, 1).npu()
+        assert torch.nn.parallel.DistributedDataParallel(module, device_ids=[0]).device_ids is None
     finally:
         torch.distributed.destroy_process_group()
 

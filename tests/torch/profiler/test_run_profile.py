@@ -102,6 +102,12 @@ def test_a_script_that_does_not_train_is_told(scripts: Any) -> None:
     assert "--profile-steps all" in message
 
 
+def test_a_launcher_of_other_processes_is_not_told(scripts: Any) -> None:
+    launched = run(scripts, "", "--profile", "-m", "torch.distributed.run", "--help")
+    assert "nproc" in launched.stdout
+    assert launched.said("WARNING", "ERROR") == []
+
+
 def test_losses_are_those_of_the_script_alone(scripts: Any, runs: dict[str, Any]) -> None:
     plain = scripts(TRAIN, environment={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"})
     assert len(losses(plain.stdout)) == 7

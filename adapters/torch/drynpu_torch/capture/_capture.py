@@ -7,16 +7,18 @@ import time
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu_torch.capture._automatic_marks import automatic_marks
+from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, MAKING, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
 from drynpu_torch.capture._stacks import shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
+from drynpu_torch.distributed import Communication, CommunicationRecorder
 from drynpu_torch.rules import signature_from_kineto
 
 __all__ = ["Capture", "Captured"]
@@ -38,6 +40,7 @@ class Captured:
     marks: MarkRecorder
     begin_ns: int
     end_ns: int
+    communication: Communication = field(factory=Communication)
 
 
 @define(kw_only=True)
@@ -65,6 +68,8 @@ class Capture:
         self._patches.enter_context(loaders_on_host())
         if self.automatic_marks:
             self._patches.enter_context(automatic_marks())
+        self.marks.communication = CommunicationRecorder(self.marks)
+        self.marks.communication.start()
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""
@@ -83,7 +88,12 @@ class Capture:
         """Stop recording and join the chunks."""
         self._patches.close()
         self._chunks.append(self.tracer.stop())
-        return _join(self.tracer, self._chunks, self.marks)
+        recorder, self.marks.communication = self.marks.communication, None
+        communication = Communication() if recorder is None else recorder.stop()
+        chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
+        captured = _join(self.tracer, chunks, self.marks)
+        self.marks.marks.extend(functional_waits(captured.operators))
+        return evolve(captured, communication=communication)
 
     def _begin(self) -> None:
         self._steps_in_chunk = 0
@@ -162,8 +172,8 @@ def _placements(
 
     The sink computes on CPU tensors, so the device is read off the shape of the call tree: a copy to the device
     allocates through our own factory, which shows as one inside another; copies to the host are annotated; what
-    runs inside a data loader, pinning of memory, and scalar-only work inside an optimizer's step (its step
-    counters) run on the host beside a real NPU too.
+    runs inside a data loader, pinning of memory, what gloo needs to move data, and scalar-only work inside an
+    optimizer's step (its step counters) run on the host beside a real NPU too.
     """
     place = np.full(len(name), _PLACEMENTS.index(Placement.DEVICE), np.int64)
 
@@ -186,7 +196,8 @@ def _placements(
     optimizer = inherit(depth, parent, named(lambda text: text.startswith("Optimizer.step#")))
     loader = inherit(depth, parent, named(lambda text: text.startswith(LOADER)))
     pinning = inherit(depth, parent, named("aten::_pin_memory".__eq__))
-    on_host = loader | pinning | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
+    communication = inside_communication(names, name, depth, parent)
+    on_host = loader | pinning | communication | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
     place[on_host] = _PLACEMENTS.index(Placement.HOST)
     return place
 

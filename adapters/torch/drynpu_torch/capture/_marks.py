@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from drynpu.device import Mark
 from drynpu.session import DEFAULT_STREAM, HostMark
+
+if TYPE_CHECKING:
+    from drynpu_torch.distributed import CommunicationRecorder
 
 __all__ = ["MarkRecorder"]
 
@@ -21,10 +25,15 @@ def _stream_number(stream_id: int | None) -> int:
 
 @define
 class MarkRecorder:
-    """Recorder that the npu device calls; stream 0 of the framework is the device's default stream."""
+    """
+    Recorder that the npu device calls; stream 0 of the framework is the device's default stream.
+
+    ``communication`` is who notes collectives while this records.
+    """
 
     marks: list[HostMark] = field(factory=list)
     streams: list[tuple[int, int, int]] = field(factory=list)
+    communication: CommunicationRecorder | None = None
 
     def on_stream(self, stream_id: int) -> None:
         """Later work of this thread goes to the stream."""
@@ -41,7 +50,7 @@ class MarkRecorder:
             self._add(_EVENT_MARKS[action], _stream_number(stream_id), event_id)
 
     def pause(self, begin_ns: int, end_ns: int) -> None:
-        """The profiler itself kept the host busy."""
+        """What a device would not have done kept the host busy: the profiler itself, or the CPU moving data."""
         self.marks.append(HostMark(begin_ns, threading.get_native_id(), Mark.PAUSE, until_ns=end_ns))
 
     def _add(self, mark: Mark, stream: int, event: int = 0) -> None:

@@ -13,7 +13,7 @@ from drynpu_torch.device import npu
 from drynpu_torch.device._compile import patch_compile
 from drynpu_torch.device._framework import patch_framework
 from drynpu_torch.device._report import patch_report
-from drynpu_torch.device._sink import register_sink
+from drynpu_torch.device._sink import known_device, register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
 
@@ -47,6 +47,10 @@ def _register() -> tuple[torch.library.Library, ...]:
     patch_compile()
     if Settings.from_environ(os.environ).report_device:
         patch_report(now)
+    # Not above: it needs this package whole.
+    from drynpu_torch.distributed import batch_of_device, install_hccl
+
+    install_hccl(now.index_of, known_device, batch_of_device)
     return libraries
 
 

@@ -13,6 +13,7 @@ from drynpu.chips import load_chip
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
 from drynpu.plugins import build_manager
+from drynpu_torch.distributed import parallel_group_info
 from drynpu_torch.profiler._analyse import analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._messages import print_info, print_warning, show
@@ -114,6 +115,9 @@ class ProfInterface:
         metadata = self.metadata.take()
         if ExportType.Text in self.config.export_type:
             metadata["ENV_VARIABLES"] = environment_variables()
+        groups = parallel_group_info()
+        if groups:
+            metadata["parallel_group_info"] = groups
         metadata["trace_id"] = self.trace_id
         self._result.finalize(self._info(), metadata)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from attrs import define, field
+from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__
 from drynpu.chips import Chip, load_chip
@@ -22,6 +22,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_document, write_recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
+from drynpu_torch.distributed import Exchange
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.rules import FALLBACKS
 
@@ -206,6 +207,13 @@ class Result:
             self.path = None
 
     def _write(self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None) -> Outcome:
+        with Exchange(captured.communication) as exchange:
+            outcome = self._write_alone(captured, anchors, chip, rank, exchange)
+        return evolve(outcome, notes=(*outcome.notes, *exchange.notes))
+
+    def _write_alone(
+        self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None, exchange: Exchange
+    ) -> Outcome:
         assert self.path is not None  # narrowed by finalize
         recording = Recording(
             operators=captured.operators,
@@ -216,6 +224,8 @@ class Result:
             end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
             live_before_bytes=self._live_bytes,
             host_samples=self._host_samples,
+            collectives=captured.communication.collectives,
+            meeting=exchange,
             tx_marks=() if self._user_marks is None else tuple(self._user_marks.marks),
         )
         target = Target(

@@ -11,6 +11,7 @@ import atexit
 import functools
 import multiprocessing
 import os
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +28,9 @@ from drynpu_torch.profiler._summary import summarise_at_exit
 from drynpu_torch.profiler._values import ProfilerLevel, supported_activities
 
 __all__ = ["start_unattended"]
+
+_LAUNCHER = "torch.distributed.launcher"
+"""What torchrun imports, and its processes do not."""
 
 
 def start_unattended(text: str) -> None:
@@ -106,6 +110,8 @@ class _Unattended:
         if self._interface is None:
             if multiprocessing.parent_process() is not None:
                 return  # a data loader's worker: the process that started it tells
+            if not self._steps_done and _LAUNCHER in sys.modules:
+                return  # the processes that it has started tell
             print_warning(
                 f"drynpu run --profile recorded nothing: {self._steps_done} optimizer steps were made in this process, "
                 f"and {self.order.skip_steps} are skipped. Give --profile-steps SKIP:COUNT with a smaller SKIP, or "

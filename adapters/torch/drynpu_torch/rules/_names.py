@@ -51,6 +51,7 @@ _PREFIXES: Final = (
     "DistributedDataParallel.",
     "drynpu::",
     "torch.distributed.",
+    "_c10d_functional::",
     "TorchDynamo Cache Lookup",
     "Torch-Compiled Region: ",
     "Pregraph bytecode",

@@ -113,7 +113,9 @@ def _patch_distributed() -> None:
     if not torch.distributed.is_available():
         return
     for name in ("init_process_group", "new_group"):
-        setattr(torch.distributed, name, with_hccl_backend(getattr(torch.distributed, name)))
+        setattr(torch.distributed, name, with_npu_devices(with_hccl_backend(getattr(torch.distributed, name))))
+    make_mesh = with_npu_devices(torch.distributed.device_mesh.init_device_mesh)
+    torch.distributed.init_device_mesh = torch.distributed.device_mesh.init_device_mesh = make_mesh
     torch.distributed.is_nccl_available = lambda: True
     parallel = torch.nn.parallel.DistributedDataParallel
     parallel.__init__ = with_npu_devices(parallel.__init__)  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, HostMark, Recording, Target, write_recording
+from drynpu.session import Collective, HostMark, Meeting, Recording, Target, write_recording
 from drynpu.tables import Profile, load_profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -100,6 +100,7 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
         level: Level = Level.L1,
         marks: tuple[HostMark, ...] = (),
         name: str | None = None,
+        meeting: Meeting | None = None,
     ) -> Profile:
         directory = tmp_path / (name or f"host_{100 + rank}_{20260101000000000 + rank}_ascend_pt")
         directory.mkdir(parents=True)
@@ -111,6 +112,7 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 end_ns=at(steps, 0),
                 collectives=tuple(collectives),
                 marks=marks,
+                meeting=meeting,
             ),
             Target(directory=directory, framework="torch", pid=PID, device_id=rank % 8, rank_id=rank),
             request=ProfilingRequest(level=level, switches=Switches(record_shapes=True)),

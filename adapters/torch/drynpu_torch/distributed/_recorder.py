@@ -1,0 +1,227 @@
+"""
+What a recording sees of ``torch.distributed``.
+
+All ways into a collective (the functions of ``torch.distributed``, DistributedDataParallel's reducer, functional
+collectives) meet in the operators of ``c10d``. While a recording runs they have a kernel at the key BackendSelect,
+above all devices, which notes the call and goes on to the real one; with the recording it is gone again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import torch
+import torch.distributed as dist
+from attrs import define, field
+
+from drynpu_torch.device import state
+from drynpu_torch.distributed._exchange import announce
+from drynpu_torch.distributed._groups import Group, group_of
+from drynpu_torch.distributed._issued import Communication, Issued, one_batch
+from drynpu_torch.distributed._requests import CALLS, POINT_TO_POINT, asked
+
+__all__ = ["CommunicationRecorder", "batch_of_device"]
+
+_BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
+_CPU = torch.device("cpu")
+
+
+class _Caller(enum.Enum):
+    """Who issues a collective, and so who waits for it."""
+
+    PYTHON = enum.auto()
+    """A function of torch.distributed: it or its caller waits on the Work."""
+    REDUCER = enum.auto()
+    """DistributedDataParallel in the backward pass: it waits at its end, in C++."""
+    HELPER = enum.auto()
+    """DistributedDataParallel outside: it waits before it returns, in C++."""
+    OTHER = enum.auto()
+    """Nobody known (functional collectives): later work of the stream waits."""
+
+
+_CALLERS = {
+    "torch.distributed.distributed_c10d": _Caller.PYTHON,
+    "torch.autograd.graph": _Caller.REDUCER,
+    "torch.nn.parallel.distributed": _Caller.HELPER,
+    "torch.distributed.utils": _Caller.HELPER,
+}
+
+
+class WaitMarks(Protocol):
+    """Who writes down what the host waits for."""
+
+    def pause(self, begin_ns: int, end_ns: int) -> None:
+        """The host was busy with what a device would have done."""
+
+    def on_event(self, event_id: int, stream_id: int, action: str) -> None:
+        """An event was recorded or awaited."""
+
+    def on_synchronize(self, stream_id: int | None) -> None:
+        """The host waits for a stream, or for the device."""
+
+
+@define(eq=False)
+class CommunicationRecorder:
+    """Notes the collectives of groups with the backend ``hccl`` between :meth:`start` and :meth:`stop`."""
+
+    marks: WaitMarks
+    _issued: list[Issued] = field(factory=list)
+    _groups: dict[str, Group | None] = field(factory=dict)
+    _events: WeakKeyDictionary[dist.Work, tuple[int, bool]] = field(factory=WeakKeyDictionary)
+    _local: threading.local = field(factory=threading.local)
+    _number: int | None = None
+    _wait: Callable[..., bool] = field(init=False)
+    _stack: contextlib.ExitStack = field(factory=contextlib.ExitStack)
+
+    def start(self) -> None:
+        """Take the place of the operators of ``c10d`` and of ``Work.wait``."""
+        if not dist.is_available():
+            return
+        if dist.is_initialized():
+            self._number = announce()
+        library = torch.library.Library("c10d", "IMPL")  # type: ignore[no-untyped-call]
+        self._stack.callback(library._destroy)
+        for name in CALLS:
+            library.impl(name, self._kernel(name), "BackendSelect", with_keyset=True)  # type: ignore[no-untyped-call]
+        self._wait = dist.Work.wait
+        self._stack.callback(setattr, dist.Work, "wait", self._wait)
+        dist.Work.wait = self._waiting()  # type: ignore[method-assign]
+
+    def stop(self) -> Communication:
+        """Give the places back and return what was issued."""
+        self._stack.close()
+        return Communication(issued=tuple(self._issued), number=self._number)
+
+    @contextlib.contextmanager
+    def batch(self) -> Iterator[None]:
+        """Take the sends and receives inside for one operator, as HCCL does."""
+        self._local.batch = parts = []
+        self._local.batch_event = next(state().event_ids)
+        try:
+            yield
+        finally:
+            self._local.batch = None
+            if parts:
+                self._issued.append(one_batch(parts))
+
+    def _kernel(self, name: str) -> Callable[..., Any]:
+        operator = getattr(torch.ops.c10d, name).default
+        arguments = [argument.name for argument in operator._schema.arguments]
+
+        def kernel(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+            begin_ns = time.time_ns()
+            result = operator.redispatch(keys & _BELOW, *args, **kwargs)
+            given = dict(zip(arguments, args, strict=False)) | kwargs
+            process_group = dist.ProcessGroup.unbox(given["process_group"])  # type: ignore[attr-defined]
+            group = self._group(process_group)
+            if group is not None:
+                boxed = result[-1] if isinstance(result, (tuple, list)) else result
+                work = dist.Work.unbox(boxed)  # type: ignore[attr-defined]
+                self._note(name, given, group, process_group, work, begin_ns)
+            return result
+
+        return kernel
+
+    def _group(self, process_group: dist.ProcessGroup) -> Group | None:
+        name = process_group.group_name
+        if name not in self._groups:
+            self._groups[name] = group_of(process_group)
+        if self._number is None and self._groups[name] is not None:
+            self._number = announce()
+        return self._groups[name]
+
+    def _note(
+        self,
+        name: str,
+        given: dict[str, Any],
+        group: Group,
+        process_group: dist.ProcessGroup,
+        work: dist.Work,
+        begin_ns: int,
+    ) -> None:
+        of = asked(name, given, len(group.ranks))
+        batch = getattr(self._local, "batch", None) if of.kind in POINT_TO_POINT else None
+        caller = _caller()
+        waits_later = caller in (_Caller.PYTHON, _Caller.REDUCER)
+        event = (self._local.batch_event if batch is not None else next(state().event_ids)) if waits_later else None
+        if caller is _Caller.HELPER:
+            self._wait(work)
+        issued = Issued(
+            group=group,
+            asked=of,
+            sequence=process_group._get_backend(_CPU)._get_sequence_number_for_group(),
+            begin_ns=begin_ns,
+            end_ns=time.time_ns(),
+            thread=threading.get_native_id(),
+            event=event,
+            messages=_messages(of.kind, group, of.peer, of.tag),
+        )
+        (self._issued if batch is None else batch).append(issued)
+        if event is not None:
+            self._events[work] = event, name == "barrier"
+            # Python's only reference until torch.distributed has taken its own.
+            self._local.work = work
+        if caller is _Caller.REDUCER:
+            _at_end_of_backward(work)
+
+    def _waiting(self) -> Callable[..., bool]:
+        wait, recorder = self._wait, self
+
+        def waiting(work: dist.Work, *args: Any, **kwargs: Any) -> bool:
+            known = recorder._events.get(work)
+            if known is None:
+                return wait(work, *args, **kwargs)
+            begin_ns = time.time_ns()
+            done = wait(work, *args, **kwargs)
+            event, host_waits = known
+            recorder.marks.pause(begin_ns, time.time_ns())
+            stream = state().stream_of(state().current_device)
+            recorder.marks.on_event(event, 0 if stream is None else stream.stream_id, "wait")
+            if host_waits:
+                recorder.marks.on_synchronize(None)
+            return done
+
+        return waiting
+
+
+def _messages(kind: str, group: Group, peer: int | None, tag: int) -> tuple[tuple[int, int, int], ...]:
+    if kind not in POINT_TO_POINT or peer is None:
+        return ()
+    ends = (group.rank, group.ranks[peer])
+    source, target = ends if kind == "send" else ends[::-1]
+    return ((source, target, tag),)
+
+
+def _caller() -> _Caller:
+    """Tell who called the kernel: the innermost Python frame outside this module and the dispatcher."""
+    try:
+        frame = sys._getframe(3)
+    except ValueError:  # no Python below: a thread of the autograd engine
+        return _Caller.REDUCER
+    return _CALLERS.get(frame.f_globals.get("__name__", ""), _Caller.OTHER)
+
+
+def _at_end_of_backward(work: dist.Work) -> None:
+    """
+    Wait where DistributedDataParallel waits, just before it does so in C++ where nobody can see it.
+
+    Final callbacks of a backward pass run in order, and the reducer adds its own after its last bucket.
+    """
+    with contextlib.suppress(RuntimeError):  # not in a backward pass after all
+        torch.autograd.Variable._execution_engine.queue_callback(work.wait)  # type: ignore[attr-defined]
+
+
+def batch_of_device(run: Callable[[], list[dist.Work]]) -> list[dist.Work]:
+    """Run a batch of sends and receives, as one operator of the device while a recording runs."""
+    recorder = getattr(state().recorder, "communication", None)
+    if recorder is None:
+        return run()
+    with recorder.batch():
+        return run()
