@@ -21,11 +21,13 @@ from drynpu.session._recording import Outcome, Recording, write_document, write_
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._target import Target
+from drynpu.session.families import UNMODELLED
 
 __all__ = [
     "COLLECT_VARIABLE",
     "DEFAULT_STREAM",
     "METRIC_NAMES",
+    "UNMODELLED",
     "CollectionOrder",
     "CollectionReport",
     "Collective",

@@ -41,7 +41,7 @@ class HostSide:
     One recording as the host sees it.
 
     ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
-    time. ``texts`` and ``types`` collect what the records refer to.
+    time. ``acl`` tells whether calls into ACL are recorded. ``texts`` and ``types`` collect what the records refer to.
     """
 
     simulation: Simulation
@@ -50,6 +50,7 @@ class HostSide:
     launching: int
     device_id: int
     to_raw_ns: int
+    acl: bool = True
     texts: TextIds = field(factory=TextIds)
     types: TypeIds = field(factory=TypeIds)
 
@@ -73,9 +74,14 @@ class HostSide:
 
 
 def api_events(host: HostSide) -> Records:
-    """Return the calls of all levels in time order, an enclosing call before what it encloses."""
-    parts = [*_calls(host), *_launches(host), *_synchronizations(host)]
-    events = join_records("api_event", parts)
+    """
+    Return the calls in time order, an enclosing call before what it encloses.
+
+    Calls into ACL are there if they are asked for; those below come with the tasks, whose launches they are.
+    """
+    events = join_records("api_event", [*_calls(host), *_launches(host), *_synchronizations(host)])
+    of_acl = events["level"] == int(Level.ACL)
+    events = events[(of_acl & host.acl) | (~of_acl & (host.level > ProfileLevel.NONE))]
     return np.asarray(events[np.lexsort((-events["end"].astype(np.int64), events["begin"]))])
 
 

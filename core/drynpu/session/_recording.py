@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from drynpu import OutputError, __version__
 from drynpu.chips import Chip
@@ -23,7 +23,7 @@ from drynpu.session._device_records import MEMORY_HZ, device_records, step_recor
 from drynpu.session._framework import FrameworkOptions, write_framework
 from drynpu.session._host_order import HostMark
 from drynpu.session._host_records import host_records
-from drynpu.session._host_side import HostSide
+from drynpu.session._host_side import HostSide, api_events
 from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, TxMark
 from drynpu.session._lower import lower
 from drynpu.session._sampler import HostSamples
@@ -41,7 +41,7 @@ class Recording:
     """What an adapter captured, on the measured host timeline (Unix ns). ``marks`` as for :func:`simulate`."""
 
     operators: Operators
-    allocations: Allocations
+    allocations: Allocations = field(factory=Allocations.empty)
     begin_ns: int
     end_ns: int
     marks: tuple[HostMark, ...] = ()
@@ -143,6 +143,7 @@ def write_recording(
             launching=launching,
             device_id=target.device_id,
             to_raw_ns=-anchors.offset_ns,
+            acl=request.switches.acl_api,
         )
         prof_path, notes = _write_prof(
             RecordContext(
@@ -199,7 +200,7 @@ def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
         context.anchors,
         simulation.end_ns,
     )
-    core = [_core_records(context)] if request.level is not Level.NONE else []
+    core = [_core_records(context) if request.level > Level.NONE else _call_records(context)]
     for records in (*core, *further):
         for family, rows in records.host.items():
             writer.write(family, rows)
@@ -213,6 +214,11 @@ def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
             writer.write_text(family, lines, device_id=target.device_id)
     writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
     return writer.path, tuple(note for records in (*core, *further) for note in records.notes)
+
+
+def _call_records(context: RecordContext) -> FamilyRecords:
+    """Build what a recording without tasks still has: the calls into ACL, if they are asked for."""
+    return FamilyRecords(host={"api_event": api_events(context.host)})
 
 
 def _core_records(context: RecordContext) -> FamilyRecords:

@@ -14,7 +14,17 @@ import polars as pl
 
 from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer
-from drynpu.export.families import aicpu, bandwidth, communication, graph, host, links, marks, operator_memory
+from drynpu.export.families import (
+    aicpu,
+    bandwidth,
+    communication,
+    frequency,
+    graph,
+    host,
+    links,
+    marks,
+    operator_memory,
+)
 from drynpu.tables import Profile
 
 __all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES", "TRACE_FILES"]
@@ -47,6 +57,7 @@ LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[
     host.layers,
     marks.layers,
     graph.layers,
+    frequency.layers,
     links.layers,
     bandwidth.layers,
 )
