@@ -318,10 +318,7 @@ _OPTION_ROWS = (*_task_rows(), *_switch_rows(), *_device_rows(), *_host_rows())
 
 
 def _timeline(request: ProfilingRequest) -> bool:
-    """Whether there is a timeline although no tasks are recorded."""
-    return not _tasks(Level.L0)(request) and any(
-        row.kind is DeliverableKind.LAYER and row.when(request) for row in _OPTION_ROWS
-    )
+    return any(row.kind is DeliverableKind.LAYER and row.when(request) for row in _OPTION_ROWS)
 
 
 def _always(kind: DeliverableKind, name: str, when: _Test) -> Deliverable:
