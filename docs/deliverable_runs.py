@@ -9,17 +9,18 @@ import json
 import re
 import sqlite3
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from drynpu import OptionError
-from drynpu.chips import load_chip
-from drynpu.options import Parsed, acl_json, deliverables, msprof_cli
+from drynpu.chips import Chip, load_chip
+from drynpu.options import HostSystem, HostUsage, Parsed, Sampling, acl_json, deliverables, msprof_cli
 from drynpu.options import profiling_options as json_options
 from drynpu.raw import ClockAnchors
-from drynpu.session import Outcome
+from drynpu.session import HostSampler, HostSamples, Outcome
 
 __all__ = ["CHIPS", "DEFAULT", "Found", "Runs", "default_of", "rows", "run_column"]
 
@@ -109,28 +110,43 @@ def session() -> ModuleType:
     return module
 
 
+def measure(chip: Chip) -> tuple[ClockAnchors, HostSamples | None]:
+    """Measure this host once for all runs, long enough for its coarse clocks; a run writes what its options ask for."""
+    anchors = ClockAnchors.now(chip.hwts_hz)
+    systems = (HostSystem.CPU, HostSystem.MEMORY, HostSystem.DISK, HostSystem.NETWORK)
+    sampler = HostSampler(Sampling(host_systems=systems, host_usage=tuple(HostUsage)))
+    sampler.start()
+    time.sleep(0.5)
+    return anchors, sampler.stop()
+
+
 def run_column(column: str) -> dict[str, Found]:
     """Run every option on one chip; return what each left by the titles of the rows."""
     example = session()
+    anchors, samples = measure(load_chip(CHIPS[column]))
     found = {}
     for title, (dialect, document) in rows().items():
         with tempfile.TemporaryDirectory() as folder:
-            found[title] = _run(example, CHIPS[column], dialect, document, Path(folder))
+            found[title] = _run(example, CHIPS[column], dialect, document, Path(folder), anchors, samples)
     return found
 
 
-def _run(example: ModuleType, name: str, dialect: str, document: Document, folder: Path) -> Found:
+def _run(
+    example: ModuleType,
+    name: str,
+    dialect: str,
+    document: Document,
+    folder: Path,
+    anchors: ClockAnchors,
+    samples: HostSamples | None,
+) -> Found:
     try:
         parsed = read(dialect, document, name, str(folder))
     except OptionError as error:
         return {"refused": [_plain(problem, folder) for problem in error.problems]}
     request, chip = parsed.request, load_chip(name)
-    if request.sampling.host_systems or request.sampling.host_usage:
-        outcome: Outcome = example.profile(request, chip, folder)
-    else:  # nothing is measured, so nothing has to last
-        anchors = ClockAnchors.now(chip.hwts_hz)
-        recording = example.record(anchors.collection_begin_us * 1000)
-        outcome = example.write(recording, anchors, request, chip, folder)
+    recording = example.record(anchors.collection_begin_us * 1000, samples)
+    outcome: Outcome = example.write(recording, anchors, request, chip, folder)
     written = example.export(outcome.prof_path, request) if outcome.prof_path else []
     return {
         **_contents(written, outcome.prof_path or folder),
