@@ -21,12 +21,14 @@ from drynpu.session._recording import Outcome, Recording, write_document, write_
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._target import Target
+from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
 from drynpu.session.families import UNMODELLED
 
 __all__ = [
     "COLLECT_VARIABLE",
     "DEFAULT_STREAM",
     "METRIC_NAMES",
+    "PROFILE_VARIABLE",
     "UNMODELLED",
     "CollectionOrder",
     "CollectionReport",
@@ -42,6 +44,7 @@ __all__ = [
     "Iteration",
     "Lowered",
     "Outcome",
+    "ProfileOrder",
     "Recording",
     "Simulation",
     "StaticMemory",

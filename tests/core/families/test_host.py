@@ -243,7 +243,7 @@ def test_what_cannot_be_measured_is_said(tmp_path: Path) -> None:
     systems = (HostSystem.OS_RUNTIME, HostSystem.NUMA)
     notes = write(tmp_path, Sampling(host_systems=systems), None).notes
     named = [note.split(" is not")[0].split(" are not")[0] for note in notes]
-    assert named == ["os_runtime_statistic", "NUMA metrics", "OS Runtime API"]
+    assert named == ["NUMA metrics", "OS Runtime API", "os_runtime_statistic"]
     (note,) = write(tmp_path, Sampling(host_systems=(HostSystem.CPU,)), None).notes
     assert "nothing was measured" in note
 

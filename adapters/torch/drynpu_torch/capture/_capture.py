@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
+from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
@@ -43,12 +44,14 @@ class Capture:
     Kineto in chunks.
 
     :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected
-    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat.
+    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat. ``automatic_marks`` has
+    the ranges set that the vendor sets by itself.
     """
 
     tracer: KinetoTracer
     marks: MarkRecorder = field(factory=MarkRecorder)
     chunk_events: int = _CHUNK_EVENTS
+    automatic_marks: bool = False
     _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
     _steps_in_chunk: int = 0
@@ -58,6 +61,8 @@ class Capture:
         """Start recording. Raises `CaptureError` if another profiler is active."""
         self._begin()
         self._patches.enter_context(loaders_on_host())
+        if self.automatic_marks:
+            self._patches.enter_context(automatic_marks())
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""

@@ -61,6 +61,7 @@ class Result:
     _live_bytes: int = 0
     _sampler: HostSampler | None = None
     _host_samples: HostSamples | None = None
+    _user_marks: device.UserMarks | None = None
 
     def init(self, path: Path | None = None) -> None:
         """
@@ -99,7 +100,11 @@ class Result:
             return
         self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
         self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
-        capture = Capture(tracer=KinetoTracer(memory=switches.profile_memory, stack=switches.with_stack))
+        marks_wanted = switches.tx and Activity.DEVICE in self.request.activities
+        capture = Capture(
+            tracer=KinetoTracer(memory=switches.profile_memory, stack=switches.with_stack),
+            automatic_marks=marks_wanted,
+        )
         try:
             capture.start()
         except CaptureError:
@@ -113,6 +118,13 @@ class Result:
         stream = state.stream_of(state.current_device)
         if stream is not None:  # selected before, when nobody recorded it
             capture.marks.on_stream(stream.stream_id)
+        if marks_wanted:
+            filters = self.request.filters
+            state.user_marks = device.UserMarks(
+                state.range_ids,
+                include=frozenset(filters.tx_domains_include),
+                exclude=frozenset(filters.tx_domains_exclude),
+            )
 
     @property
     def recording(self) -> bool:
@@ -144,7 +156,8 @@ class Result:
         """Stop recording and keep what was recorded."""
         if self._capture is None:
             return
-        device.state().recorder = None
+        state = device.state()
+        self._user_marks, state.user_marks, state.recorder = state.user_marks, None, None
         self._host_samples = None if self._sampler is None else self._sampler.stop()
         self._captured, self._capture = self._capture.stop(), None
 
@@ -201,6 +214,7 @@ class Result:
             end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
             live_before_bytes=self._live_bytes,
             host_samples=self._host_samples,
+            tx_marks=() if self._user_marks is None else tuple(self._user_marks.marks),
         )
         target = Target(
             directory=self.path,
