@@ -22,7 +22,7 @@ from drynpu.options import profiling_options as json_options
 from drynpu.raw import ClockAnchors
 from drynpu.session import HostSampler, HostSamples, Outcome
 
-__all__ = ["CHIPS", "DEFAULT", "Found", "Runs", "default_of", "rows", "run_column"]
+__all__ = ["CHIPS", "DEFAULT", "TOGETHER", "Found", "Runs", "default_of", "rows", "run_column"]
 
 SESSION = Path(__file__).resolve().parents[1] / "examples" / "core" / "neutral_session.py"
 
@@ -35,6 +35,10 @@ CHIPS = {
     "950": "Ascend950PR",
 }
 DEFAULT, ACL_DEFAULT, MSPROF_DEFAULT = "`output` alone", "acl.json `output` alone", "msprof `--output` alone"
+TOGETHER = "all that the chip takes, together"
+
+_SWITCHES = ("training_trace", "runtime_api", "hccl", "aicpu", "l2", "msproftx", "task_memory")
+_RATES = ("sys_hardware_mem_freq", "sys_io_sampling_freq", "sys_interconnection_freq", "dvpp_freq")
 
 Document = Mapping[str, object]
 Found = dict[str, Any]
@@ -45,16 +49,16 @@ def rows() -> dict[str, tuple[str, Document]]:
     """Return the rows of the page: title -> dialect and document, the default first."""
     found: dict[str, tuple[str, Document]] = {DEFAULT: ("json", {}), "no options at all": ("empty", {})}
     documents: list[Document] = [
-        *({"task_time": level} for level in ("l0", "l2", "off")),
-        *({name: "on"} for name in ("training_trace", "runtime_api", "hccl", "aicpu", "l2", "msproftx", "task_memory")),
+        *({"task_time": level} for level in ("l0", "l2", "l3", "off")),
+        {"task_trace": "off"},
+        *({name: "on"} for name in _SWITCHES),
         {"ge_api": "l1"},
         *({"aic_metrics": name} for name in dict.fromkeys(json_options.METRIC_NAMES.values()) if name),
         {"aic_metrics": "Custom:0x8,0xa"},
         {"sys_hardware_mem_freq": 50},
-        {"sys_hardware_mem_freq": 50, "llc_profiling": "write"},
-        {"sys_io_sampling_freq": 50},
-        {"sys_interconnection_freq": 50},
-        {"dvpp_freq": 50},
+        *({"sys_hardware_mem_freq": 50, "llc_profiling": mode} for mode in ("write", "capacity")),
+        {"sys_hardware_mem_freq": 50, "sys_mem_serviceflow": "train"},
+        *({name: 50} for name in _RATES[1:]),
         *({"host_sys": name} for name in ("cpu", "mem", "disk", "network", "osrt")),
         *({"host_sys_usage": name} for name in ("cpu", "mem")),
         *({name: "on"} for name in ("task_tsfw", "task_block", "instr_profiling")),
@@ -64,6 +68,7 @@ def rows() -> dict[str, tuple[str, Document]]:
     ]
     for document in documents:
         found[" ".join(f"`{key}={value}`" for key, value in document.items())] = ("json", document)
+    found[TOGETHER] = ("together", {})
     found |= {ACL_DEFAULT: ("acl_json", {}), "acl.json `ascendcl=off`": ("acl_json", {"ascendcl": "off"})}
     found[MSPROF_DEFAULT] = ("msprof_cli", {})
     for flag, value in (
@@ -93,8 +98,25 @@ def read(dialect: str, document: Document, chip: str, output: str) -> Parsed:
     if dialect == "acl_json":
         switched = {"switch": "on", "output": output, **document}
         return acl_json.parse(switched, chip=chip, environ={}, cwd=output)
+    if dialect == "together":
+        return together(chip, output)
     given = {} if dialect == "empty" else {"output": output, **document}
     return json_options.parse(given, chip=chip, environ={}, cwd=output)
+
+
+def together(chip: str, output: str) -> Parsed:
+    """Read one document with all that leaves something on a chip and does not exclude the rest."""
+    host = {"host_sys": "cpu,mem,disk,network", "host_sys_usage": "cpu,mem"}
+    wanted: dict[str, object] = {**dict.fromkeys(_SWITCHES, "on"), **dict.fromkeys(_RATES, 50), **host}
+    wanted |= {"aic_metrics": "PipeUtilization", "task_block": "on"}
+    document: dict[str, object] = {}
+    for key, value in wanted.items():
+        try:
+            read("json", {key: value}, chip, output)
+        except OptionError:
+            continue
+        document[key] = value
+    return read("json", document, chip, output)
 
 
 # -- running ---------------------------------------------------------------------------------------------------------
@@ -167,15 +189,17 @@ def _plain(text: str, folder: Path) -> str:
 
 
 def _contents(written: Sequence[Path], prof: Path) -> Found:
-    """Return headers, layers, tables and levels of api_statistic of the files of one run."""
-    found: Found = {"csv": {}, "json": [], "layers": [], "tables": [], "levels": [], "txt": []}
+    """Return headers, layers, tables, and the calls of api_statistic by level, of the files of one run."""
+    found: Found = {"csv": {}, "json": [], "layers": [], "tables": [], "calls": {}, "txt": []}
     for path in written:
         stem = re.sub(r"_\d{14}$", "", path.stem)
         if path.suffix == ".csv":
             header, *lines = csv.reader(path.read_text(encoding="utf-8").splitlines())
             found["csv"][stem] = header
             if stem == "api_statistic":
-                found["levels"] = sorted({line[header.index("Level")] for line in lines})
+                level, name = header.index("Level"), header.index("API Name")
+                for line in lines:
+                    found["calls"].setdefault(line[level], []).append(line[name])
         elif path.suffix == ".db":
             with sqlite3.connect(path) as database:
                 found["tables"] = [

@@ -6,7 +6,7 @@ per problem where a run and the prediction of ``drynpu.options.deliverables`` (`
 FILE`` also writes what was found as JSON, for the tests.
 
 Each cell is one run of examples/core/neutral_session.py with that option alone, so that there is nothing to maintain
-here but the list of options. It takes about 20 seconds on two cores.
+here but the list of options. It takes about half a minute on two cores.
 """
 # ruff: noqa: INP001
 
@@ -17,7 +17,7 @@ import json
 import multiprocessing
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -29,13 +29,24 @@ from deliverable_runs import CHIPS, Found, Runs, default_of, rows, run_column
 from drynpu.options import Needs
 from drynpu.session import UNMODELLED
 
+Calls = Mapping[str, Sequence[str]]
+
 DOCS = Path(__file__).resolve().parent
 PAGE = DOCS / "deliverables.md"
 
-HOST_DEPENDENT = ("Network Usage", "Disk Usage")
-"""Layers that some machines have no numbers for: the speed of a network card, the time spent waiting for disks."""
+_NETWORK, _DISK = (
+    "only where the host has a network card; the layer where its speed is known",
+    "only where the kernel counts what a process reads and writes; the layer where it counts waiting for disks",
+)
+HOST_DEPENDENT = {
+    **dict.fromkeys(("host_network_usage", "Network Usage", "HOST_NETWORK_USAGE"), _NETWORK),
+    **dict.fromkeys(("host_disk_usage", "Disk Usage", "HOST_DISK_USAGE"), _DISK),
+}
+"""What some machines have no numbers for -> when: a page that is the same on all of them has the prediction alone."""
 NOT_IN_THE_LAYER = (Needs.FUSION_TASKS, Needs.DYNAMIC_SHAPES)
 """What the example has none of."""
+ROWS = {"AscendCL rows": "acl", "runtime rows": "runtime", "communication rows": "communication"}
+"""Rows of api_statistic as the prediction names them -> their level; those of GE no run of the example has."""
 
 HEAD = """# Which option leaves which deliverable
 
@@ -52,9 +63,12 @@ a key of acl.json: to what those leave by themselves): csv files of `mindstudio_
 json files, layers of `msprof_*.json` (`application` is the process), tables of `msprof_*.db` without `ENUM_*`. `-` is
 nothing. A number in brackets is a reason below.
 
-`drynpu check` predicts the files of an option for a chip; that each run agrees with it is part of the test. Two layers
-depend on the machine and are in no cell: `host_sys=network` leaves Network Usage where the speed of a network card is
-known, `host_sys=disk` Disk Usage where the kernel counts waiting for disks."""
+`drynpu check` predicts the files of an option for a chip; that each run agrees with it is part of the test. What
+depends on the machine that the session runs on stands in the cells as predicted, with its condition.
+
+`storage_limit`, `fp_point`, `bp_point`, `optype` and `host_sys_usage_freq` choose what goes into files of other options
+and leave none of their own: [options.md](options.md)."""
+NOTHING_OWN = "the references name no deliverable of it on this chip beyond those that are there without it"
 REASONS_HEAD = "Refusals are messages of the option reader, without the chip and the values that it would take."
 
 
@@ -68,7 +82,11 @@ def missing(found: Found) -> dict[str, str]:
     reasons = {}
     for row in found["predicted"]:
         name, need = row["name"], Needs[row["needs"]]
-        if row["kind"] in ("rows", "columns") or (row["kind"], name) in left or name in HOST_DEPENDENT:
+        if row["kind"] == "rows":
+            if ROWS.get(row["detail"]) not in found["calls"]:
+                reasons[row["detail"]] = f"only where {need.value}" if need in NOT_IN_THE_LAYER else ""
+            continue
+        if row["kind"] == "columns" or (row["kind"], name) in left or name in HOST_DEPENDENT:
             continue
         if row["kind"] in ("db", "txt", "json") and not left:
             continue  # without any data there is nothing to list
@@ -144,14 +162,37 @@ def cell(found: Found, default: Found, reasons: Reasons) -> str:
     columns = len(counter_columns(found)) - len(counter_columns(base) if base else [])
     if columns > 0:
         lines.append(f"`op_summary`: {columns} counter columns")
-    levels = [name for name in found["levels"] if base and name not in base["levels"]]
-    if levels and base["levels"]:
-        lines.append(f"`api_statistic`: rows of {', '.join(levels)}")
+    if base.get("calls"):
+        lines += _more_calls("rows of", found["calls"], base["calls"])
     lines += _absent(found, base, reasons)
+    lines += _of_host(found, base, reasons)
     if base:
         lines += [reasons.mark(notice) for notice in found["notices"]]
-        lines += [reasons.mark(note) for note in found["notes"] if "No counters" in note]
+        lines += [reasons.mark(_short(note)) for note in found["notes"] if "No counters" in note]
+    if not lines and _distinct(found) <= _distinct(base):
+        return f"- {reasons.mark(NOTHING_OWN)}"
     return "<br>".join(lines) or "-"
+
+
+def _of_host(found: Found, base: Found, reasons: Reasons) -> Iterator[str]:
+    """Yield what the run leaves on some machines, as it is predicted."""
+    known = {row["name"] for row in base.get("predicted", ())}
+    names = [row["name"] for row in found["predicted"] if row["name"] in HOST_DEPENDENT and row["name"] not in known]
+    for why in dict.fromkeys(HOST_DEPENDENT[name] for name in names):
+        shown = (f"`{name}`" if "_" in name else name for name in names if HOST_DEPENDENT[name] == why)
+        yield f"{', '.join(shown)} {reasons.mark(why)}"
+
+
+def _distinct(found: Found) -> set[tuple[str, ...]]:
+    return {(row["kind"], row["name"], row["detail"]) for row in found["predicted"]}
+
+
+def _more_calls(title: str, calls: Calls, base: Calls) -> Iterator[str]:
+    """Yield which levels of api_statistic have calls that *base* has not."""
+    new = {level: [name for name in names if name not in base.get(level, ())] for level, names in calls.items()}
+    levels = [level if level not in base else f"{level} ({', '.join(new[level])})" for level in new if new[level]]
+    if levels:
+        yield f"`api_statistic`: {title} {', '.join(levels)}"
 
 
 def _absent(found: Found, base: Found, reasons: Reasons) -> Iterator[str]:
@@ -162,9 +203,8 @@ def _absent(found: Found, base: Found, reasons: Reasons) -> Iterator[str]:
             gone = ["all"]
         if gone:
             yield title + ", ".join(gone)
-    levels = [name for name in base.get("levels", ()) if found["levels"] and name not in found["levels"]]
-    if levels:
-        yield f"`api_statistic` without rows of {', '.join(levels)}"
+    if found["calls"]:
+        yield from _more_calls("without rows of", base.get("calls", {}), found["calls"])
     known = missing(base) if base else {}
     new = {name: why for name, why in missing(found).items() if name not in known}
     for why in dict.fromkeys(new.values()):
@@ -173,13 +213,13 @@ def _absent(found: Found, base: Found, reasons: Reasons) -> Iterator[str]:
 
 def _set_aside(key: str, name: str) -> bool:
     """Whether a page that is the same on every machine leaves a name out; the tables that every database has."""
-    return (key == "layers" and name in HOST_DEPENDENT) or (key == "tables" and name.startswith("ENUM_"))
+    return name in HOST_DEPENDENT or (key == "tables" and name.startswith("ENUM_"))
 
 
 def _short(problem: str) -> str:
-    """Return a refusal without what differs from chip to chip."""
+    """Return a message without what differs from chip to chip."""
     problem = re.sub(r"Please input in the range of .*\((.*) on \w+\S*\)", r"\1", problem)
-    return re.sub(r" on Ascend\S+?(?=;|$)|; chips with it: .*$", "", problem)
+    return re.sub(r" on Ascend\S+?(?=;|$)|; (chips with it|available): .*$", "", problem)
 
 
 def render(runs: Runs) -> str:
@@ -203,6 +243,8 @@ def _headers(runs: Runs) -> Iterator[str]:
     for column, cells in runs.items():
         for run in cells.values():
             for stem, header in run.get("csv", {}).items():
+                if stem in HOST_DEPENDENT:
+                    continue
                 lead = header[: len(header) - len(counter_columns(run))] if stem == "op_summary" else header
                 chips = found.setdefault(stem, {}).setdefault(",".join(lead), [])
                 if column not in chips:

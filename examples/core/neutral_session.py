@@ -19,7 +19,7 @@ from pathlib import Path
 
 from drynpu import DrynpuError
 from drynpu.chips import Chip, load_chip
-from drynpu.device import Clock
+from drynpu.device import Clock, Mark
 from drynpu.export import export_msprof, export_msprof_db
 from drynpu.kernels import (
     Allocations,
@@ -40,6 +40,7 @@ from drynpu.session import (
     DatasetEvent,
     FusionOp,
     GraphRun,
+    HostMark,
     HostSampler,
     HostSamples,
     Iteration,
@@ -146,6 +147,7 @@ def record(begin_ns: int, host_samples: HostSamples | None = None) -> Recording:
         allocations=Allocations.from_rows(blocks),
         begin_ns=begin_ns,
         end_ns=begin_ns + 2_000_000 + STEPS * STEP_NS,
+        marks=tuple(HostMark(start + 13_000_000, thread, Mark.WAIT_DEVICE) for start in starts),
         graphs=(graph,),
         collectives=tuple(
             Collective(

@@ -239,7 +239,7 @@ def _switch_rows() -> tuple[Deliverable, ...]:
 
     return (
         *rows("training_trace", needs=Needs.ITERATIONS)(json="step_trace", csv="step_trace", layer="Step Trace"),
-        *rows("runtime_api")(rows="api_statistic: runtime rows"),
+        *rows("runtime_api")(rows="api_statistic: runtime rows", layer="CANN"),
         *rows("acl_api")(rows="api_statistic: AscendCL rows", layer="CANN"),
         *rows("graph_api", needs=Needs.DYNAMIC_SHAPES, when=lambda r: r.switches.graph_api is not GraphApi.OFF)(
             rows="api_statistic: GE rows"

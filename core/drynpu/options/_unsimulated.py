@@ -21,7 +21,7 @@ NOT_SIMULATED: Mapping[str, str] = MappingProxyType(
         "Stars Chip Trans": "how the chip turns traffic into its coarse levels is not public",
         "Ub": "the ports of the UB link are not simulated",
         "ub": "the ports of the UB link are not simulated",
-        **dict.fromkeys(("ccu_channel", "ccu_mission", "CCU"), "the collective communication unit is not simulated"),
+        "ccu_channel": "the collective communication unit is not simulated",
         "dvpp": "no work of the image engines is simulated, and how many a chip has is not public",
         **{
             f"{cpu}_cpu_{what}": "the programs on the CPUs of the device are not simulated"
@@ -33,11 +33,14 @@ NOT_SIMULATED: Mapping[str, str] = MappingProxyType(
             "instructions inside a kernel are not simulated",
         ),
         "Block Detail": "blocks of a kernel have no times of their own in the model",
-        "Voltage Info": "the voltage of the cores is not simulated",
-        **dict.fromkeys(("os_runtime_statistic", "OS Runtime API"), "calls of the system need perf and ltrace"),
     }
 )
-"""Names of deliverables, with why drynpu writes no records of them; those of a real device are read and shown."""
+"""
+Names of deliverables that an option asks for by name, with why drynpu writes no records of them.
+
+What comes along with every recording of tasks, and what lacks tools on the host, is in
+``drynpu.session.UNMODELLED``.
+"""
 
 
 def unsimulated_of_option(

@@ -144,6 +144,7 @@ def write_recording(
             device_id=target.device_id,
             to_raw_ns=-anchors.offset_ns,
             acl=request.switches.acl_api,
+            runtime=request.switches.runtime_api,
         )
         prof_path, notes = _write_prof(
             RecordContext(
@@ -217,7 +218,7 @@ def _write_prof(context: RecordContext) -> tuple[Path, tuple[str, ...]]:
 
 
 def _call_records(context: RecordContext) -> FamilyRecords:
-    """Build what a recording without tasks still has: the calls into ACL, if they are asked for."""
+    """Build what a recording without tasks still has: calls into ACL and the runtime, if they are asked for."""
     return FamilyRecords(host={"api_event": api_events(context.host)})
 
 

@@ -42,8 +42,19 @@ def test_levels(tools: Any, write: Write, level: Level) -> None:
     assert set(profile.kernels["op_type"] != "") == {described}
     assert set(profile.kernels["input_shapes"] != "") == {described}
     assert (profile.aic_metrics, bool(profile.pmu_columns)) == (("PipeUtilization", True) if described else ("", False))
-    synchronisations = profile.api.filter(pl.col("name") == "StreamSynchronize")
-    assert synchronisations.is_empty() == (level < Level.L2)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_calls_into_the_runtime_follow_their_switch(tools: Any, write: Write, asked: bool) -> None:
+    switches = Switches(runtime_api=asked, acl_api=False)
+    profile = tools.read(write(tools.mixture(), request=ProfilingRequest(switches=switches)))
+    runtime = set(profile.api.filter(pl.col("level") == "runtime")["name"])
+    assert runtime - {"StreamSynchronize"} == {"KernelLaunchWithHandle", "MemcpyAsync"}, "they come with the tasks"
+    assert ("StreamSynchronize" in runtime) == asked
+    alone = write(tools.mixture(), "alone", request=ProfilingRequest(level=Level.NONE, switches=switches))
+    calls = tools.read(alone).api
+    assert set(calls["level"]) == ({"runtime"} if asked else set())
+    assert set(calls["name"]) == (runtime if asked else set())
 
 
 def test_calls_into_acl_follow_their_switch(tools: Any, write: Write) -> None:

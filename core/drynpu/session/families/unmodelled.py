@@ -17,6 +17,9 @@ UNMODELLED: Mapping[str, str] = MappingProxyType(
     {
         **NOT_SIMULATED,
         **dict.fromkeys(("cpu_usage", "sys_mem", "process_cpu_usage", "process_mem"), _SYSTEM),
+        **dict.fromkeys(("ccu_mission", "CCU"), NOT_SIMULATED["ccu_channel"]),
+        **dict.fromkeys(("os_runtime_statistic", "OS Runtime API"), "calls of the system need perf and ltrace"),
+        "Voltage Info": "the voltage of the cores is not simulated",
         "AI Core Freq": "the die that a clock of the 950 belongs to is not simulated",
     }
 )
