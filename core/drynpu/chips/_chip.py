@@ -98,3 +98,8 @@ class Chip:
     def tick_ns(self) -> float:
         """Length of one device tick in nanoseconds (20 at 50 MHz)."""
         return 1000.0 / self.hwts_mhz
+
+    @property
+    def hwts_hz(self) -> int:
+        """Frequency of the device time stamp counter in whole Hz, as ``ClockAnchors`` takes it."""
+        return round(self.hwts_mhz * 1_000_000)

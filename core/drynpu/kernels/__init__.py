@@ -22,7 +22,7 @@ from drynpu.kernels._families import (
     pmu_slots,
 )
 from drynpu.kernels._jitter import jitter, occurrences
-from drynpu.kernels._operators import Allocations, Operators
+from drynpu.kernels._operators import Allocations, Call, Operators
 from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, unmapped_plan
 from drynpu.kernels._sampled import core_columns, core_metrics
 from drynpu.kernels._table import CostTable
@@ -48,6 +48,7 @@ __all__ = [
     "MODEL_VERSION",
     "PMU_SLOTS",
     "Allocations",
+    "Call",
     "Copy",
     "CoreCounters",
     "CostTable",

@@ -7,15 +7,15 @@ to by index, so that nothing after the capture works per operator in Python.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from drynpu.kernels._types import Signature
+from drynpu.kernels._types import Signature, TensorDesc
 
-__all__ = ["Allocations", "Operators"]
+__all__ = ["Allocations", "Call", "Operators"]
 
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
@@ -25,6 +25,36 @@ def _same_length(instance: object, columns: Sequence[npt.NDArray[np.generic]]) -
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
         raise ValueError(f"columns of {type(instance).__name__} differ in length: {sorted(lengths)}")
+
+
+_USER_SCOPE = 7
+
+
+@frozen
+class Call:
+    """
+    One host event made by hand, to be a row of :class:`Operators`. Times are Unix ns.
+
+    ``call`` is an operator's signature, or the text of an annotation (``ProfilerStep#3`` is a step).
+    """
+
+    call: Signature | str
+    start_ns: int
+    end_ns: int
+    thread: int
+    scope: int | None = None
+    """As in :class:`Operators`; default 0 for an operator, 7 for an annotation."""
+
+    @property
+    def name(self) -> str:
+        return self.call if isinstance(self.call, str) else self.call.name
+
+    @property
+    def record_scope(self) -> int:
+        """The scope, or its default."""
+        if self.scope is not None:
+            return self.scope
+        return _USER_SCOPE if isinstance(self.call, str) else 0
 
 
 @frozen(eq=False, kw_only=True)
@@ -79,6 +109,43 @@ class Operators:
     def __len__(self) -> int:
         return len(self.name)
 
+    @classmethod
+    def from_calls(cls, calls: Iterable[Call]) -> Operators:
+        """
+        Return the table of *calls*, in any order.
+
+        For tables of modest size that are made by hand or by a test: it works call by call. An adapter that captures
+        a running framework fills the columns instead.
+        """
+        rows = sorted(calls, key=lambda row: (row.start_ns, -row.end_ns))
+        names = {name: number for number, name in enumerate(dict.fromkeys(row.name for row in rows))}
+        signatures: dict[Signature, int] = {}
+        for row in rows:
+            if isinstance(row.call, Signature):
+                signatures.setdefault(row.call, len(signatures))
+        return cls(
+            names=tuple(names),
+            name=np.array([names[row.name] for row in rows], np.int32),
+            start_ns=np.array([row.start_ns for row in rows], np.int64),
+            end_ns=np.array([row.end_ns for row in rows], np.int64),
+            thread=np.array([row.thread for row in rows], np.int64),
+            fwd_thread=np.zeros(len(rows), np.int64),
+            sequence=np.full(len(rows), -1, np.int64),
+            scope=np.array([row.record_scope for row in rows], np.uint8),
+            signature=np.array([-1 if isinstance(row.call, str) else signatures[row.call] for row in rows], np.int32),
+            signatures=tuple(signatures),
+            texts=tuple(_texts(signature) for signature in signatures),
+        )
+
+
+def _texts(signature: Signature) -> tuple[str, str]:
+    """Return data types and shapes of the arguments; nothing for one that is no single tensor."""
+    tensors = [value if isinstance(value, TensorDesc) else None for value in signature.inputs]
+    return (
+        ";".join("" if tensor is None else tensor.dtype for tensor in tensors),
+        ";".join("" if tensor is None else ",".join(map(str, tensor.shape)) for tensor in tensors),
+    )
+
 
 @frozen(eq=False, kw_only=True)
 class Allocations:
@@ -100,3 +167,14 @@ class Allocations:
         """Return a table without rows."""
         none = np.empty(0, np.int64)
         return cls(time_ns=none, thread=none, address=np.empty(0, np.uint64), size_bytes=none)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[int, int, int, int]]) -> Allocations:
+        """Return the table of rows ``(time_ns, thread, address, size_bytes)``, in any order; for tables by hand."""
+        table = sorted(rows, key=lambda row: row[0])
+        return cls(
+            time_ns=np.array([row[0] for row in table], np.int64),
+            thread=np.array([row[1] for row in table], np.int64),
+            address=np.array([row[2] for row in table], np.uint64),
+            size_bytes=np.array([row[3] for row in table], np.int64),
+        )

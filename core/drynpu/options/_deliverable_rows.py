@@ -239,8 +239,8 @@ def _switch_rows() -> tuple[Deliverable, ...]:
 
     return (
         *rows("training_trace", needs=Needs.ITERATIONS)(json="step_trace", csv="step_trace", layer="Step Trace"),
-        *rows("runtime_api")(rows="api_statistic: runtime rows"),
-        *rows("acl_api")(rows="api_statistic: AscendCL rows"),
+        *rows("runtime_api")(rows="api_statistic: runtime rows", layer="CANN"),
+        *rows("acl_api")(rows="api_statistic: AscendCL rows", layer="CANN"),
         *rows("graph_api", needs=Needs.DYNAMIC_SHAPES, when=lambda r: r.switches.graph_api is not GraphApi.OFF)(
             rows="api_statistic: GE rows"
         ),
@@ -319,6 +319,10 @@ def _host_rows() -> tuple[Deliverable, ...]:
 _OPTION_ROWS = (*_task_rows(), *_switch_rows(), *_device_rows(), *_host_rows())
 
 
+def _timeline(request: ProfilingRequest) -> bool:
+    return any(row.kind is DeliverableKind.LAYER and row.when(request) for row in _OPTION_ROWS)
+
+
 def _always(kind: DeliverableKind, name: str, when: _Test) -> Deliverable:
     return Deliverable(option="output.export", kind=kind, name=name, chips=_ALL, when=when)
 
@@ -326,6 +330,7 @@ def _always(kind: DeliverableKind, name: str, when: _Test) -> Deliverable:
 # Either form of export leaves the database (cann_msprof.md 6.2); the timeline and the list of files come with any text.
 DELIVERABLES: tuple[Deliverable, ...] = (
     *_OPTION_ROWS,
+    _always(DeliverableKind.JSON, "msprof", _timeline),
     _always(DeliverableKind.DB, "msprof", _anything),
     _always(DeliverableKind.TEXT, "README", lambda r: ExportType.TEXT in r.output.export and _anything(r)),
 )

@@ -23,9 +23,24 @@ NOT_SIMULATED: Mapping[str, str] = MappingProxyType(
         "ub": "the ports of the UB link are not simulated",
         "ccu_channel": "the collective communication unit is not simulated",
         "dvpp": "no work of the image engines is simulated, and how many a chip has is not public",
+        **{
+            f"{cpu}_cpu_{what}": "the programs on the CPUs of the device are not simulated"
+            for cpu in ("ai", "ctrl", "ts")
+            for what in ("top_function", "pmu_events")
+        },
+        **dict.fromkeys(
+            ("biu_group", "aic_core_group", "aiv_core_group", "Biu Perf"),
+            "instructions inside a kernel are not simulated",
+        ),
+        "Block Detail": "blocks of a kernel have no times of their own in the model",
     }
 )
-"""Names of deliverables, with why drynpu writes no records of them; those of a real device are read and shown."""
+"""
+Names of deliverables that an option asks for by name, with why drynpu writes no records of them.
+
+What comes along with every recording of tasks, and what lacks tools on the host, is in
+``drynpu.session.UNMODELLED``.
+"""
 
 
 def unsimulated_of_option(

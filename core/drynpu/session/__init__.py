@@ -25,12 +25,14 @@ from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._system import unsampled, write_system
 from drynpu.session._target import Target
 from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
+from drynpu.session.families import UNMODELLED
 
 __all__ = [
     "COLLECT_VARIABLE",
     "DEFAULT_STREAM",
     "METRIC_NAMES",
     "PROFILE_VARIABLE",
+    "UNMODELLED",
     "Answer",
     "CollectionOrder",
     "CollectionReport",

@@ -41,7 +41,8 @@ class HostSide:
     One recording as the host sees it.
 
     ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
-    time. ``texts`` and ``types`` collect what the records refer to.
+    time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
+    ``texts`` and ``types`` collect what the records refer to.
     """
 
     simulation: Simulation
@@ -50,6 +51,8 @@ class HostSide:
     launching: int
     device_id: int
     to_raw_ns: int
+    acl: bool = True
+    runtime: bool = False
     texts: TextIds = field(factory=TextIds)
     types: TypeIds = field(factory=TypeIds)
 
@@ -73,9 +76,15 @@ class HostSide:
 
 
 def api_events(host: HostSide) -> Records:
-    """Return the calls of all levels in time order, an enclosing call before what it encloses."""
-    parts = [*_calls(host), *_launches(host), *_synchronizations(host)]
-    events = join_records("api_event", parts)
+    """
+    Return the calls in time order, an enclosing call before what it encloses.
+
+    Calls into ACL and into the runtime are there if they are asked for; those that launch come with the tasks, too.
+    """
+    events = join_records("api_event", [*_calls(host), *_launches(host), *_synchronizations(host)])
+    of_acl, of_runtime = (events["level"] == int(level) for level in (Level.ACL, Level.RUNTIME))
+    with_tasks = ~of_acl & (host.level > ProfileLevel.NONE)
+    events = events[(of_acl & host.acl) | (of_runtime & host.runtime) | with_tasks]
     return np.asarray(events[np.lexsort((-events["end"].astype(np.int64), events["begin"]))])
 
 
@@ -159,7 +168,7 @@ def _synchronizations(host: HostSide) -> list[Records]:
         begin = np.where(d.launches[rows] > 0, s.enqueue_end_ns[rows], s.start_ns[rows])
         end = np.maximum(s.end_ns[rows], begin)
         found.append(_events(host, Level.ACL, host.types.api(Level.ACL, acl), d.thread[rows], begin, end))
-        if host.level >= ProfileLevel.L2:
+        if host.runtime:
             kind = host.types.api(Level.RUNTIME, runtime)
             found.append(_events(host, Level.RUNTIME, kind, d.thread[rows], begin, end))
     return found

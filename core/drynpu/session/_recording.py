@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
-from attrs import frozen
+from attrs import field, frozen
 
 from drynpu import OutputError, __version__
 from drynpu.chips import Chip
@@ -23,7 +23,7 @@ from drynpu.session._device_records import MEMORY_HZ, device_records, step_recor
 from drynpu.session._framework import FrameworkOptions, write_framework
 from drynpu.session._host_order import HostMark
 from drynpu.session._host_records import host_records
-from drynpu.session._host_side import HostSide
+from drynpu.session._host_side import HostSide, api_events
 from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, Meeting, TxMark
 from drynpu.session._lower import lower
 from drynpu.session._sampler import HostSamples
@@ -41,7 +41,7 @@ class Recording:
     """What an adapter captured, on the measured host timeline (Unix ns). ``marks`` as for :func:`simulate`."""
 
     operators: Operators
-    allocations: Allocations
+    allocations: Allocations = field(factory=Allocations.empty)
     begin_ns: int
     end_ns: int
     marks: tuple[HostMark, ...] = ()
@@ -146,6 +146,8 @@ def write_recording(
             launching=launching,
             device_id=target.device_id,
             to_raw_ns=-anchors.offset_ns,
+            acl=request.switches.acl_api,
+            runtime=request.switches.runtime_api,
         )
         context = RecordContext(
             recording=recording,
@@ -225,8 +227,8 @@ def write_prof(contexts: Sequence[RecordContext], devices: Sequence[int]) -> tup
 
 def _all_records(context: RecordContext) -> list[FamilyRecords]:
     further = [build(context) for build in BUILDERS]
-    core = [_core_records(context)] if context.request.level is not Level.NONE else []
-    return [*core, *further]
+    core = _core_records(context) if context.request.level > Level.NONE else _call_records(context)
+    return [core, *further]
 
 
 def _write_host(writer: ProfWriter, records: FamilyRecords) -> None:
@@ -236,6 +238,11 @@ def _write_host(writer: ProfWriter, records: FamilyRecords) -> None:
         by_process = lines if isinstance(lines, Mapping) else {None: lines}
         for pid, own in by_process.items():
             writer.write_text(family, own, pid=pid)
+
+
+def _call_records(context: RecordContext) -> FamilyRecords:
+    """Build what a recording without tasks still has: calls into ACL and the runtime, if they are asked for."""
+    return FamilyRecords(host={"api_event": api_events(context.host)})
 
 
 def _core_records(context: RecordContext) -> FamilyRecords:

@@ -295,7 +295,7 @@ def test_a_failing_export_keeps_the_earlier_output(record: Record, monkeypatch: 
 
 def test_host_data_alone(record: Record) -> None:
     profile = record()
-    device = ("api", "tasks", "kernels", "npu_mem", "npu_module_mem", "communication_ops")
+    device = ("api", "tasks", "kernels", "npu_mem", "npu_module_mem", "communication_ops", "frequencies")
     emptied = {name: getattr(profile, name).clear() for name in device}
     host_only = attrs.evolve(profile, prof_path=None, level="", device_ids=(), **emptied)
     assert {path.name for path in export_torch(host_only)} == {

@@ -228,7 +228,7 @@ def test_marks_stand_alone_when_no_tasks_are_recorded(tmp_path: Path) -> None:
     profile = record(tmp_path, MARKS, level=Level.NONE)
     assert profile.tasks.is_empty()
     names = {path.name.replace("_20260131235958", "") for path in export_msprof(profile, now=NOW)}
-    assert names == {"msprof_tx.csv", "msprof_tx.json", "msprof.json", "README.txt"}
+    assert names == {"msprof_tx.csv", "msprof_tx.json", "msprof.json", "api_statistic.csv", "README.txt"}
 
 
 @pytest.mark.parametrize(

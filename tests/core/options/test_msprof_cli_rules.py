@@ -352,7 +352,7 @@ def test_explained_with_its_own_names() -> None:
     assert rows["level"].option == "--task-time"
     assert rows["sampling.io_hz"].option == "--sys-io-sampling-freq"
     assert rows["sampling.io_hz"].files == ("nic_*.csv", "roce_*.csv")
-    assert rows["output.export"].files == ("msprof_*.db", "README.txt")
+    assert rows["output.export"].files == ("msprof_*.json", "msprof_*.db", "README.txt")
     assert rows["window.delay_s"].option == "--delay"
 
 

@@ -31,7 +31,10 @@ def test_levels(tools: Any, write: Write, level: Level) -> None:
     assert profile.queue.height > 0
     if level is Level.NONE:
         assert outcome.prof_path is not None
-        assert [path.name for path in outcome.prof_path.rglob("data/*")] == []
+        names = {path.name.split(".slice")[0] for path in outcome.prof_path.rglob("data/*")}
+        dictionaries = {"unaging.additional.hash_dic", "unaging.additional.type_info_dic"}
+        assert names - dictionaries == {"unaging.api_event.data"}
+        assert set(profile.api["level"]) == {"acl"}
         assert profile.tasks.is_empty()
         return
     assert profile.kernels.height == 16
@@ -39,8 +42,29 @@ def test_levels(tools: Any, write: Write, level: Level) -> None:
     assert set(profile.kernels["op_type"] != "") == {described}
     assert set(profile.kernels["input_shapes"] != "") == {described}
     assert (profile.aic_metrics, bool(profile.pmu_columns)) == (("PipeUtilization", True) if described else ("", False))
-    synchronisations = profile.api.filter(pl.col("name") == "StreamSynchronize")
-    assert synchronisations.is_empty() == (level < Level.L2)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_calls_into_the_runtime_follow_their_switch(tools: Any, write: Write, asked: bool) -> None:
+    switches = Switches(runtime_api=asked, acl_api=False)
+    profile = tools.read(write(tools.mixture(), request=ProfilingRequest(switches=switches)))
+    runtime = set(profile.api.filter(pl.col("level") == "runtime")["name"])
+    assert runtime - {"StreamSynchronize"} == {"KernelLaunchWithHandle", "MemcpyAsync"}, "they come with the tasks"
+    assert ("StreamSynchronize" in runtime) == asked
+    alone = write(tools.mixture(), "alone", request=ProfilingRequest(level=Level.NONE, switches=switches))
+    calls = tools.read(alone).api
+    assert set(calls["level"]) == ({"runtime"} if asked else set())
+    assert set(calls["name"]) == (runtime if asked else set())
+
+
+def test_calls_into_acl_follow_their_switch(tools: Any, write: Write) -> None:
+    without = Switches(acl_api=False)
+    profile = tools.read(write(tools.mixture(), request=ProfilingRequest(switches=without)))
+    assert set(profile.api["level"]) == {"node", "runtime"}
+    assert profile.kernels.height == 16
+    nothing = write(tools.mixture(), "nothing", request=ProfilingRequest(level=Level.NONE, switches=without))
+    assert nothing.prof_path is not None
+    assert not list(nothing.prof_path.rglob("data/*api_event*"))
 
 
 def test_no_operators(tools: Any, write: Write) -> None:

@@ -18,10 +18,12 @@ from drynpu.session.families import (
     links,
     marks,
     operator_memory,
+    unmodelled,
 )
 from drynpu.session.families._context import FamilyRecords, RecordContext
+from drynpu.session.families.unmodelled import UNMODELLED
 
-__all__ = ["BUILDERS", "FamilyRecords", "RecordContext"]
+__all__ = ["BUILDERS", "UNMODELLED", "FamilyRecords", "RecordContext"]
 
 BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = (
     aicpu.build,
@@ -33,5 +35,6 @@ BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = (
     links.build,
     marks.build,
     operator_memory.build,
+    unmodelled.build,
 )
 """Every group's builder; a builder returns nothing for what the request does not ask."""

@@ -14,7 +14,7 @@ from drynpu.session._host_order import DEFAULT_STREAM
 from drynpu.session._rows import join_records
 from drynpu.session.families._context import RecordContext
 
-__all__ = ["Interval", "get_nexts", "interval_records", "point_records", "reduces"]
+__all__ = ["Interval", "get_nexts", "in_order", "interval_records", "point_records", "reduces"]
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
@@ -79,6 +79,18 @@ def interval_records(found: Interval, index: I64, model_id: I64, device_cntvct: 
         for half, ticks in enumerate((found.start, found.end))
     ]
     return join_records("ts_track_step", parts)
+
+
+def in_order(records: Records) -> Records:
+    """
+    Return marks in time order.
+
+    At equal ticks an iteration opens before what is in it and ends after: the last all-reduce of an iteration is often
+    the last that the device does in it, and a reader takes what comes after the end for no part of it.
+    """
+    tag = records["tag_id"].astype(np.int64)
+    rank = np.where(tag >= _REDUCE, _MODEL_START + 1, np.array([0, 5, 2, 3, 4])[np.minimum(tag, _ITERATION_END)])
+    return np.asarray(records[np.lexsort((tag, rank, records["index_id"], records["tick"]))])
 
 
 def _marks(tag: npt.ArrayLike, tick: I64, index: I64, model_id: I64, stream: npt.ArrayLike) -> Records:

@@ -12,6 +12,7 @@ from drynpu.kernels import TaskType
 from drynpu.options import Level
 from drynpu.raw import family
 from drynpu.session._host_records import task_numbers
+from drynpu.session.families._asked import asked
 from drynpu.session.families._context import FamilyRecords, RecordContext
 
 __all__ = ["build"]
@@ -27,17 +28,14 @@ def build(context: RecordContext) -> FamilyRecords:
     Return aicpu.data: AI CPU kernels with their parts, queue events, and waits for the queue.
 
     The parts of a kernel are modelled (``device.samplers.aicpu``); the task as a whole is that of the schedule. Queue
-    events are measured host times on the recording's timeline.
+    events are measured host times on the recording's timeline; the 910 alone records them (cann_msprof.md 3).
     """
     if not context.request.switches.aicpu or context.request.level is Level.NONE:
         return FamilyRecords()
-    return FamilyRecords(
-        device={
-            "aicpu_node": _kernels(context),
-            "aicpu_data_preparation": _queue_events(context),
-            "aicpu_queue": _queue_waits(context),
-        }
-    )
+    device = {"aicpu_node": _kernels(context), "aicpu_queue": _queue_waits(context)}
+    if "dp" in asked(context, "switches.aicpu"):
+        device["aicpu_data_preparation"] = _queue_events(context)
+    return FamilyRecords(device=device)
 
 
 def _kernels(context: RecordContext) -> Records:

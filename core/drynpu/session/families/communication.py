@@ -186,7 +186,7 @@ def _apis(context: RecordContext, tasks: _Tasks, operators: npt.NDArray[np.uint6
     runtime = _api_rows(
         Level.RUNTIME, numbers[tasks.name], context, tasks.api_start_ns + share, tasks.api_end_ns - share
     )
-    return join_records("api_event", [acl, node, inner, runtime])
+    return join_records("api_event", [*([acl] if context.host.acl else []), node, inner, runtime])
 
 
 def _records(name: str, context: RecordContext, time_ns: I64) -> Records:

@@ -19,7 +19,7 @@ from drynpu.session._inputs import GraphRun, Iteration
 from drynpu.session._rows import join_records
 from drynpu.session.families._context import FamilyRecords, RecordContext
 from drynpu.session.families._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
-from drynpu.session.families._key_points import Interval, get_nexts, interval_records, point_records, reduces
+from drynpu.session.families._key_points import Interval, get_nexts, in_order, interval_records, point_records, reduces
 
 __all__ = ["build"]
 
@@ -147,8 +147,7 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
             for found in _intervals(context, iterations, points)
         ),
     ]
-    records = join_records("ts_track_step", parts)
-    return np.asarray(records[np.argsort(records["tick"], kind="stable")])
+    return in_order(join_records("ts_track_step", parts))
 
 
 def _intervals(context: RecordContext, iterations: _Iterations, points: KeyPoints) -> Sequence[Interval]:

@@ -23,10 +23,8 @@ _USAGES: Mapping[HostUsage, tuple[str, str]] = {
     HostUsage.CPU: ("host_sys_cpu", "host_process_cpu"),
     HostUsage.MEMORY: ("host_sys_mem", "host_process_mem"),
 }
-_UNMEASURED: Mapping[HostSystem, str] = {
-    HostSystem.OS_RUNTIME: "os_runtime_statistic is not written: calls of the system need perf and ltrace",
-    HostSystem.NUMA: "NUMA metrics are not written: they need perf",
-}
+_MEASURED = frozenset((*_SYSTEMS, HostSystem.DISK))
+_NUMA_NOTE = "NUMA metrics are not written: they need perf"
 _TICKS_PER_S = 100
 """Clock ticks that /proc counts in on Linux (USER_HZ)."""
 
@@ -39,8 +37,8 @@ def build(context: RecordContext) -> FamilyRecords:
     do not move with the operators, so that rates stay what they were.
     """
     sampling, samples = context.request.sampling, context.recording.host_samples
-    notes = [_UNMEASURED[item] for item in sampling.host_systems if item in _UNMEASURED]
-    measurable = [item for item in sampling.host_systems if item not in _UNMEASURED]
+    notes = [_NUMA_NOTE] if HostSystem.NUMA in sampling.host_systems else []
+    measurable = [item for item in sampling.host_systems if item in _MEASURED]
     if not measurable and not sampling.host_usage:
         return FamilyRecords(notes=tuple(notes))
     if samples is None:

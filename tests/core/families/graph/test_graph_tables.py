@@ -12,11 +12,11 @@ from attrs import evolve
 from drynpu.device import Clock
 from drynpu.options import Filters, Level
 from drynpu.raw import ProfReader
-from drynpu.session import GraphRun
+from drynpu.session import Collective, GraphRun
 from drynpu.tables import NO_MODEL, Profile
 
 Record = Callable[..., Profile]
-MODEL_ID, ITERATIONS = 7, 3
+MODEL_ID, ITERATIONS, PID = 7, 3, 4321
 PER_ITERATION = ["fp32_vars/first_kernel", "Conv2D_kernel", "Where_kernel", "Conv2DGrad_kernel", "ApplyAdam_kernel"]
 
 
@@ -146,8 +146,28 @@ def test_without_the_switch_there_are_models_but_no_iterations(record: Record) -
 
 def test_at_level_none_nothing_of_graphs_is_recorded(record: Record) -> None:
     profile = record(level=Level.NONE)
-    assert profile.api.is_empty()
+    assert set(profile.api["level"]) == {"acl"}
     assert not set(profile.families) & {"iterations", "graphs", "fusion_ops", "static_memory", "aicpu_kernels"}
+
+
+def test_an_all_reduce_may_be_the_last_thing_of_an_iteration(record: Record, run: Callable[..., GraphRun]) -> None:
+    """Its end and that of the iteration are one tick; the end of the iteration counts as the later of the two."""
+    late = Collective(
+        kind="allReduce",
+        start_ns=run().iterations[0].start_ns + 2_900_000,
+        thread=PID,
+        group="world",
+        ranks=(0, 1),
+        rank=0,
+        size_bytes=1 << 20,
+        dtype="FP16",
+        count=1 << 19,
+    )
+    profile = record(recording={"collectives": (late,)})
+    (reduced,) = profile.frame("reduces").rows(named=True)
+    first = profile.frame("iterations").filter(pl.col("iteration") == 1)
+    assert reduced["iteration"] == 1
+    assert first["end_ns"].to_list() == [reduced["end_ns"]]
 
 
 def test_an_iteration_that_launches_nothing_leaves_no_marks(record: Record, run: Callable[..., GraphRun]) -> None:
