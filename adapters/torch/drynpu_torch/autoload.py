@@ -5,8 +5,8 @@ A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it 
 ``DRYNPU_AUTOLOAD=1`` (``drynpu run`` sets it): whoever has drynpu installed and imports plain PyTorch gets plain
 PyTorch. ``drynpu msprof`` asks for recordings of the process in the same way, with ``DRYNPU_COLLECT``,
 ``PROFILING_MODE=dynamic`` lets it attach later, as in the vendor's documentation, and ``drynpu run --profile`` asks for
-a profile with ``DRYNPU_PROFILE``. It never raises, since PyTorch would turn that into a failed ``import torch``
-(packaging.md).
+a profile with ``DRYNPU_PROFILE``; dynamic profiling by ``PROF_CONFIG_PATH`` begins here as well. It never raises, since
+PyTorch would turn that into a failed ``import torch`` (packaging.md).
 """
 
 from __future__ import annotations
@@ -41,5 +41,9 @@ def load() -> None:
                 from drynpu_torch.profiler import listen
 
                 listen()
+            if os.environ.get("PROF_CONFIG_PATH"):
+                from drynpu_torch.profiler.dynamic import NonIntrusiveProfile
+
+                NonIntrusiveProfile.init()
     except Exception as error:  # noqa: BLE001 - see above
         logging.getLogger("drynpu").warning("the simulated npu could not be loaded with PyTorch: %s", error)

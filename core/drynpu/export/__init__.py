@@ -2,15 +2,15 @@
 The deliverables: tables and analyses written out as the files that the vendor's tools write.
 
 ``export_msprof`` writes what the toolkit leaves in a PROF directory, ``export_msprof_db`` the same as a database, and
-``export_torch`` what torch_npu.profiler leaves in a profile directory. They work on a ``Profile`` and the frames of the
-analysis room only, column by column.
+``export_torch`` what torch_npu.profiler leaves in a profile directory, as text, as databases or both. They work on a
+``Profile`` and the frames of the analysis room only, column by column.
 """
 
 from __future__ import annotations
 
 from drynpu.export._msprof import export_documents, export_msprof
 from drynpu.export._reports import REPORT_KEYS, Reports, read_reports
-from drynpu.export._torch import export_torch
+from drynpu.export._torch import export_torch, requested_forms
 from drynpu.export.db import export_communication_db, export_msprof_db
 
 __all__ = [
@@ -22,4 +22,5 @@ __all__ = [
     "export_msprof_db",
     "export_torch",
     "read_reports",
+    "requested_forms",
 ]

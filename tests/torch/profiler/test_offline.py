@@ -34,6 +34,8 @@ section("before")
 import pathlib
 print(sorted(p.name for p in pathlib.Path("raw").glob("*/*") if "ASCEND" in p.name))
 analyse(profiler_path="raw")
+for folder in pathlib.Path("raw").iterdir():
+    print("files", *sorted(path.name for path in (folder / "ASCEND_PROFILER_OUTPUT").iterdir()))
 section("wrong")
 analyse("missing")
 analyse("raw", max_process_number=0)
@@ -48,8 +50,10 @@ def test_offline_analysis(scripts: Any) -> None:
     run = scripts(OFFLINE, environment={"DRYNPU_QUIET": "1"})
     assert "begin before\n[]\n" in run.stdout
     first, second = run.outputs("raw")
-    for output in (first, second):
-        assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= output.files
+    listed = [set(line.split()[1:]) for line in run.stdout.splitlines() if line.startswith("files ")]
+    assert len(listed) == 2
+    for output, files in zip((first, second), listed, strict=True):
+        assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= files
         assert f"Start parsing profiling data in sync mode at: {output.path}" in run.said("INFO")
     assert run.section("wrong") == [
         ("ERROR", "Call analyse failed. Exception: The path does not exist: missing"),
@@ -59,10 +63,16 @@ def test_offline_analysis(scripts: Any) -> None:
             "max_process_number exceeds the number of cpu cores, reset it to the number of cpu cores!",
         ),
         ("WARNING", "Invalid parameter export_type: xml, reset it to None."),
-        ("WARNING", "db export is not available yet; text is written"),
     ]
-    before = {path: path.read_bytes() for path in first.folder.iterdir()}
+    for output in (first, second):
+        assert output.files == {"ascend_pytorch_profiler.db", "analysis.db", "analyse.done"}, (
+            "the last analysis asked so"
+        )
     drynpu = Path(sys.executable).with_name("drynpu")
     again = scripts(first.path, program=(str(drynpu), "analyze"), folder=run.folder)
     assert "Top kernels (3 in all" in again.stdout
+    assert "trace_view.json" in first.files
+    assert not [name for name in first.files if name.endswith(".db")], "text is what the recording was asked for"
+    before = {path: path.read_bytes() for path in first.folder.iterdir()}
+    scripts(first.path, program=(str(drynpu), "analyze"), folder=run.folder)
     assert {path: path.read_bytes() for path in first.folder.iterdir()} == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 from drynpu_torch.profiler._analyse import analyse
 from drynpu_torch.profiler._collection import listen, start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
+from drynpu_torch.profiler._path_creator import ProfPathCreator
 from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
 from drynpu_torch.profiler._schedule import schedule
 from drynpu_torch.profiler._unattended import start_unattended
@@ -25,6 +26,7 @@ __all__ = [
     "AiCMetrics",
     "ExportType",
     "HostSystem",
+    "ProfPathCreator",
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerLevel",

@@ -11,7 +11,7 @@ from typing import Any
 from drynpu import ChipError
 from drynpu.chips import load_chip
 from drynpu.options import Activity, ProfilingRequest, Settings
-from drynpu.options.experimental_config import Flags, InterfaceValues, build_parsed, normalise_interface
+from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
 from drynpu.plugins import build_manager
 from drynpu_torch.profiler._analyse import analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
@@ -19,7 +19,7 @@ from drynpu_torch.profiler._messages import print_info, print_warning, show
 from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
-from drynpu_torch.profiler._values import ProfilerActivity, supported_activities
+from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
 
 __all__ = ["ProfInterface"]
 
@@ -112,7 +112,8 @@ class ProfInterface:
     def finalize_trace(self) -> None:
         """Write everything that the recording consists of."""
         metadata = self.metadata.take()
-        metadata["ENV_VARIABLES"] = environment_variables()
+        if ExportType.Text in self.config.export_type:
+            metadata["ENV_VARIABLES"] = environment_variables()
         metadata["trace_id"] = self.trace_id
         self._result.finalize(self._info(), metadata)
 
@@ -120,12 +121,21 @@ class ProfInterface:
         """Remove the result directory."""
         self._result.delete()
 
-    def analyse(self, async_mode: bool = False) -> None:
-        """Turn the raw data of the last recording into deliverables, now: ``async_mode`` is not built yet."""
+    def analyse(self, async_mode: bool = False, *, with_text: bool = False) -> None:
+        """
+        Turn the raw data of the last recording into deliverables, now: ``async_mode`` is not built yet.
+
+        *with_text* writes text beside what the recording was asked for.
+        """
         if async_mode:
             print_info("drynpu does not parse in the background yet; async_mode has no effect.")
         if self._result.path is not None and self._result.outcome is not None:
-            analyse_result(Path(self._result.path), simplify=bool(self.config.values.data_simplification))
+            asked = [EXPORTS[name] for name in self.config.export_type]
+            analyse_result(
+                Path(self._result.path),
+                simplify=bool(self.config.values.data_simplification),
+                forms=[EXPORTS[ExportType.Text], *asked] if with_text else asked,
+            )
 
     def _request(self) -> ProfilingRequest:
         values = self._values

@@ -24,7 +24,7 @@ from drynpu_torch.profiler._metadata import usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._schedule import schedule as schedule_class
 from drynpu_torch.profiler._summary import summarise_at_exit
-from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
+from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ExportType, ProfilerAction
 
 __all__ = ["_KinetoProfile", "profile", "tensorboard_trace_handler"]
 
@@ -41,6 +41,9 @@ _MESSAGES = {
 }
 _STARTED = "Profiler is already started, start takes no effect!"
 _NOT_STARTED = "Profiler is not started, stop takes no effect!"
+_DB_IGNORED = (
+    "The setting of type in experimental_config as db will be ignored while set export_chrome_trace or export_stacks"
+)
 _LOOK_AHEAD = 10_000
 """Steps over which a schedule given as a function is tried before training begins."""
 
@@ -129,8 +132,10 @@ class _KinetoProfile:
         if not self.prof_if.prof_path:
             print_warning("Invalid profiling path.")
             return
+        if ExportType.Db in self.prof_if.config.export_type:
+            print_warning(_DB_IGNORED)
         if not source.is_file():
-            self.prof_if.analyse()
+            self.prof_if.analyse(with_text=True)
         target = Path(output_path).expanduser()
         target.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
         shutil.copyfile(source, target)
