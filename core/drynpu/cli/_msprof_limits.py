@@ -34,10 +34,6 @@ LIMITS: Mapping[str, tuple[Callable[[ProfilingRequest], bool], str]] = {
         lambda request: bool(request.filters.op_types),
         "operators of all types are recorded",
     ),
-    "aic-mode": (
-        lambda request: request.sampling.ai_core_hz is not None,
-        "counters are read per task all the same, none by time",
-    ),
     "instr-profiling": (
         lambda request: request.switches.instructions,
         "bandwidth and latency of the cores' bus are not simulated, so nothing is written",

@@ -29,7 +29,6 @@ _UNMODELLED = {
     "sys-pid-profiling": ("device_process_hz", "processes on the device are not simulated, so nothing is written"),
     "sys-lp": ("low_power_hz", "the low-power state is not simulated, so nothing is written for it"),
 }
-_NO_COUNTERS = "--ai-core: AI Cores that run nothing have no counters that could be read by time"
 
 
 def unsampled(sampling: Sampling) -> dict[str, str]:
@@ -113,8 +112,7 @@ def write_system(
             )
         )
     path, notes = write_prof(contexts, devices)
-    counters = () if request.sampling.ai_core_hz is None else (_NO_COUNTERS,)
-    return path, (*notes, *unsampled(request.sampling).values(), *counters)
+    return path, (*notes, *unsampled(request.sampling).values())
 
 
 def _no_operators() -> Operators:

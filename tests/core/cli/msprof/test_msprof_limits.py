@@ -22,7 +22,6 @@ ASKING = {
     "ge-api": "l0",
     "task-block": "all",
     "optype": "Add",
-    "aic-mode": "sample-based",
     "sys-mem-serviceflow": "a",
 }
 """What asks for it, where ``on`` does not."""
