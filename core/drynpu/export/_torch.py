@@ -45,10 +45,10 @@ from drynpu.export._torch_tables import (
 from drynpu.export.families import LAYERS, TORCH_CSV_FILES, TORCH_JSON_FILES
 from drynpu.tables import Profile
 
-__all__ = ["OUTPUT_NAME", "export_torch"]
+__all__ = ["NO_TASKS", "OUTPUT_NAME", "export_torch", "trace_blocks"]
 
 OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
-_NO_TASKS = "off"
+NO_TASKS = "off"
 """Level of sample.json that stands for Level_none: memory and host files only (torch_npu_profiler.md 3.6)."""
 
 
@@ -75,7 +75,7 @@ def export_torch(profile: Profile) -> list[Path]:
     overlaps = overlap(profile)
     with replaced_directory(final) as directory:
         names: list[str] = []
-        blocks = _trace_blocks(profile, links, overlaps)
+        blocks = trace_blocks(profile, links, overlaps)
         if write_trace(directory / "trace_view.json", blocks, SPACED):
             names.append("trace_view.json")
         for name, table in _tables(profile, links, overlaps):
@@ -92,7 +92,8 @@ def export_torch(profile: Profile) -> list[Path]:
     return [final / name for name in names]
 
 
-def _trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
+def trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
+    """Yield trace_view.json in blocks: the host's events, the toolkit's layers, the arrows between them."""
     host = HostTrace(
         pid=profile.pid,
         device_ids=profile.device_ids,
@@ -140,7 +141,7 @@ def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[
     yield "operator_details.csv", operator_details_table(operator_details(profile, links))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
     yield "memory_record.csv", memory_record_table(memory_record(profile))
-    if profile.level != _NO_TASKS:
+    if profile.level != NO_TASKS:
         yield from _device_tables(profile, links, overlaps)
 
 

@@ -17,6 +17,7 @@ from drynpu.session._inputs import (
     TxMark,
 )
 from drynpu.session._lower import Lowered, lower
+from drynpu.session._python_side import PythonFrames
 from drynpu.session._recording import Outcome, Recording, write_document, write_recording
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
@@ -40,6 +41,7 @@ __all__ = [
     "Iteration",
     "Lowered",
     "Outcome",
+    "PythonFrames",
     "Recording",
     "Simulation",
     "StaticMemory",

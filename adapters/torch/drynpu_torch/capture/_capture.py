@@ -7,14 +7,16 @@ import time
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
+from drynpu.session import PythonFrames
+from drynpu_torch.capture._garbage import garbage_collections
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
-from drynpu_torch.capture._stacks import shown_stacks
+from drynpu_torch.capture._stacks import python_frames, shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.rules import signature_from_kineto
 
@@ -35,6 +37,10 @@ class Captured:
     marks: MarkRecorder
     begin_ns: int
     end_ns: int
+    frames: PythonFrames
+    garbage_ns: tuple[tuple[int, int], ...] = ()
+    results: tuple[object, ...] = ()
+    """What Kineto returned, if it was to be kept."""
 
 
 @define(kw_only=True)
@@ -43,24 +49,34 @@ class Capture:
     Kineto in chunks.
 
     :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected
-    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat.
+    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat. A recording whose
+    results are kept is not cut, because PyTorch's analyses take one result.
+
+    ``gc_threshold_ms`` is the shortest garbage collection to record, ``None`` for none at all.
     """
 
     tracer: KinetoTracer
     marks: MarkRecorder = field(factory=MarkRecorder)
     chunk_events: int = _CHUNK_EVENTS
+    gc_threshold_ms: float | None = None
     _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
     _steps_in_chunk: int = 0
     _events_per_step: float = 0.0
+    _garbage_ns: list[tuple[int, int]] = field(factory=list)
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
         self._begin()
         self._patches.enter_context(loaders_on_host())
+        self._patches.enter_context(self.tracer.threads.watched())
+        if self.gc_threshold_ms is not None:
+            self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""
+        if self.tracer.keep_results:
+            return
         self._steps_in_chunk += 1
         expected = self._steps_in_chunk * self._events_per_step
         if self._events_per_step and expected < self.chunk_events:
@@ -76,7 +92,8 @@ class Capture:
         """Stop recording and join the chunks."""
         self._patches.close()
         self._chunks.append(self.tracer.stop())
-        return _join(self.tracer, self._chunks, self.marks)
+        captured = _join(self.tracer, self._chunks, self.marks)
+        return evolve(captured, garbage_ns=tuple(self._garbage_ns), results=tuple(self.tracer.results))
 
     def _begin(self) -> None:
         self._steps_in_chunk = 0
@@ -122,6 +139,13 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
         marks=marks,
         begin_ns=begin_ns,
         end_ns=max(chunks[-1].end_ns, int(end.max(initial=begin_ns))),
+        frames=python_frames(
+            tracer.frame_names.values,
+            name=column("frame_name"),
+            start_ns=column("frame_start_ns"),
+            end_ns=column("frame_end_ns"),
+            thread=column("frame_thread"),
+        ),
     )
 
 

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from drynpu import ChipError
 from drynpu.chips import load_chip
-from drynpu.options import Activity, ProfilingRequest, Settings
+from drynpu.options import Activity, Level, ProfilingRequest, Settings
 from drynpu.options.experimental_config import Flags, InterfaceValues, build_parsed, normalise_interface
 from drynpu.plugins import build_manager
-from drynpu_torch.profiler._analyse import analyse_result
+from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
-from drynpu_torch.profiler._messages import print_info, print_warning, show
+from drynpu_torch.profiler._messages import print_warning, show
 from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
-from drynpu_torch.profiler._values import ProfilerActivity, supported_activities
+from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
 
 __all__ = ["ProfInterface"]
+
+I64 = npt.NDArray[np.int64]
 
 _DEFAULT_PLATFORM = "5"
 _NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
@@ -58,8 +63,6 @@ class ProfInterface:
         self.config: _ExperimentalConfig = experimental_config if values.config_accepted else _ExperimentalConfig()
         if self.config.with_gc and ProfilerActivity.CPU not in values.activities:
             print_warning("GC detect will not take effect while ProfilerActivity.CPU is not set.")
-        if values.with_modules:
-            print_warning("drynpu does not record the hierarchy of modules yet; with_modules has no effect.")
         self.metadata = Metadata()
         self.trace_id_callback = usable_callback(custom_trace_id_callback)
         self.trace_id = ""
@@ -77,6 +80,23 @@ class ProfInterface:
     def recording(self) -> bool:
         """Whether operators are being recorded right now."""
         return self._result.recording
+
+    def flag(self, name: str) -> bool:
+        """Return whether an option such as ``with_stack`` is on."""
+        return bool(getattr(self._values, name))
+
+    @property
+    def has_timeline(self) -> bool:
+        """Whether the memory timeline is among the exports of this recording (torch_npu_profiler.md 3.6)."""
+        with_tasks = self._result.request.level is not Level.NONE
+        without_device = ProfilerActivity.NPU not in self._values.activities
+        return (with_tasks or without_device) and self.config.export_type != [ExportType.Db]
+
+    @property
+    def memory(self) -> tuple[Sequence[object], Callable[[I64], I64]]:
+        """What Kineto returned for the last recording, and the map of its times to those of the files."""
+        outcome = self._result.outcome
+        return (self._result.results, outcome.warp) if outcome is not None else ((), lambda time_ns: time_ns)
 
     def init_trace(self) -> None:
         """Create the result directory."""
@@ -103,6 +123,8 @@ class ProfInterface:
     def stop_trace(self) -> None:
         """Stop recording."""
         self._result.stop()
+        if self.flag("profile_memory") and any(enabled for *_, enabled in PROCESS.child_threads):
+            print_warning("drynpu records child threads only without profile_memory; they are not in this recording.")
 
     def finalize_trace(self) -> None:
         """Write everything that the recording consists of."""
@@ -116,11 +138,11 @@ class ProfInterface:
         self._result.delete()
 
     def analyse(self, async_mode: bool = False) -> None:
-        """Turn the raw data of the last recording into deliverables, now: ``async_mode`` is not built yet."""
-        if async_mode:
-            print_info("drynpu does not parse in the background yet; async_mode has no effect.")
-        if self._result.path is not None and self._result.outcome is not None:
-            analyse_result(Path(self._result.path), simplify=bool(self.config.values.data_simplification))
+        """Turn the raw data of the last recording into deliverables, with ``async_mode`` in a process beside this."""
+        if self._result.path is None or self._result.outcome is None:
+            return
+        run = analyse_beside if async_mode else analyse_result
+        run(Path(self._result.path), simplify=bool(self.config.values.data_simplification))
 
     def _request(self) -> ProfilingRequest:
         values = self._values

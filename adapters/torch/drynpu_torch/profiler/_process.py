@@ -6,6 +6,8 @@ import os
 import re
 import socket
 import tempfile
+import threading
+import time
 import warnings
 from datetime import datetime
 from itertools import count
@@ -34,6 +36,8 @@ class ProcessState:
     directory: str | None = None
     worker_name: str | None = None
     prof_numbers: count[int] = field(factory=count)
+    child_threads: list[tuple[int, int, bool]] = field(factory=list)
+    """Threads that asked to be recorded too, or no longer: ``(time_ns, thread, enabled)``."""
 
     def configure(self, directory: str | None, worker_name: str | None) -> None:
         """Take the checked arguments of ``tensorboard_trace_handler``; the directory is resolved now."""
@@ -41,6 +45,10 @@ class ProcessState:
         self.directory = os.path.realpath(Path(directory).expanduser()) if directory else None
         if directory:
             check_path(str(Path(directory).expanduser()))
+
+    def switch_child_thread(self, enabled: bool) -> None:
+        """Have the calling thread recorded from now on, or no longer."""
+        self.child_threads.append((time.time_ns(), threading.get_native_id(), enabled))
 
     def reset(self) -> None:
         """Forget directory and worker, as a profiler without ``on_trace_ready`` does."""

@@ -21,7 +21,7 @@ from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
 from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_document, write_recording
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, Captured, KinetoTracer
+from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.rules import FALLBACKS
 
@@ -54,6 +54,8 @@ class Result:
     settings: Settings = field(factory=lambda: Settings.from_environ(os.environ))
     path: Path | None = None
     outcome: Outcome | None = None
+    results: tuple[object, ...] = ()
+    """What Kineto returned, where shapes, memory and frames were recorded; for the memory timeline."""
     _chip: Chip | None = None
     _capture: Capture | None = None
     _captured: Captured | None = None
@@ -99,7 +101,15 @@ class Result:
             return
         self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
         self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
-        capture = Capture(tracer=KinetoTracer(memory=switches.profile_memory, stack=switches.with_stack))
+        frames = switches.with_stack or switches.with_modules
+        tracer = KinetoTracer(
+            memory=switches.profile_memory,
+            stack=switches.with_stack,
+            frames=frames,
+            keep_results=switches.record_shapes and switches.profile_memory and frames,
+            threads=RecordedThreads(PROCESS.child_threads),
+        )
+        capture = Capture(tracer=tracer, gc_threshold_ms=switches.gc_threshold_ms)
         try:
             capture.start()
         except CaptureError:
@@ -181,7 +191,7 @@ class Result:
         if self._captured is None or self._anchors is None or self._chip is None:
             return None
         self.outcome = self._write(self._captured, self._anchors, self._chip, rank_id())
-        self._captured = None
+        self.results, self._captured = self._captured.results, None
         return self.outcome
 
     def delete(self) -> None:
@@ -201,6 +211,8 @@ class Result:
             end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
             live_before_bytes=self._live_bytes,
             host_samples=self._host_samples,
+            python_frames=captured.frames,
+            garbage_ns=captured.garbage_ns,
         )
         target = Target(
             directory=self.path,
