@@ -68,7 +68,8 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
     texts = [str(text) for text in names]
     own = np.array([_OWN in text for text in texts] or [False])
     order = np.lexsort((-end_ns, start_ns))
-    order = order[~own[name[order]]] if len(texts) else order
+    # Thread 0 are the open frames of threads that did nothing meanwhile, of which Kineto does not know the id.
+    order = order[~own[name[order]] & (thread[order] != 0)]
     return PythonFrames(
         names=tuple(map(_record_name, texts)),
         name=name[order],
