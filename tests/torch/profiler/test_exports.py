@@ -99,6 +99,9 @@ profile().export_chrome_trace("none.json")
 section("end")
 """
 
+PRESUMED = "Metric should be self_cpu_time_total or self_npu_time_total.Here it is presumed to be self_cpu_time_total."
+REFUSED = "Call export_chrome_trace failed. Exception: Invalid input path is a directory path"
+
 
 @pytest.fixture(scope="module")
 def run(scripts: Any) -> Any:
@@ -184,13 +187,11 @@ def test_what_an_export_says(run: Any) -> None:
         ("WARNING", "Input file is not log file. Change to log file."),
         (
             "WARNING",
-            "Metric should be self_cpu_time_total or self_npu_time_total.Here it is presumed to be "
-            "self_cpu_time_total.",
+            PRESUMED,
         ),
         (
             "ERROR",
-            "Call export_chrome_trace failed. Exception: Invalid input path is a directory path: "
-            f"{run.folder / 'stacks'}",
+            f"{REFUSED}: {run.folder / 'stacks'}",
         ),
         ("ERROR", "No memory timeline data."),
         ("ERROR", "tpu:0 is not in a valid format."),

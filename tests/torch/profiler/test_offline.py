@@ -34,6 +34,23 @@ section("before")
 import pathlib
 print(sorted(p.name for p in pathlib.Path("raw").glob("*/*") if "ASCEND" in p.name))
 analyse(profiler_path="raw")
+section("processes")
+import shutil
+whole = sorted(pathlib.Path("raw").glob("*_ascend_pt"))
+for number, path in enumerate([*whole, whole[0]]):
+    copy = pathlib.Path("many") / f"{number}_{path.name}"
+    shutil.copytree(path, copy, ignore=shutil.ignore_patterns("ASCEND*"))
+(copy / "profiler_info.json").unlink()  # as if the run had been killed
+for file in copy.rglob("torch.op_range"):
+    file.write_bytes(file.read_bytes()[:250])
+blocked = pathlib.Path("many") / "3_blocked_ascend_pt"
+shutil.copytree(copy, blocked)
+(blocked / "ASCEND_PROFILER_OUTPUT").write_text("a file where the directory has to be")
+for file in blocked.rglob("device_0/data/*"):
+    file.unlink()
+shutil.rmtree(blocked / "FRAMEWORK")
+shutil.rmtree(next(blocked.glob("PROF_*")) / "device_0")
+analyse("many", max_process_number=2)
 section("wrong")
 analyse("missing")
 analyse("raw", max_process_number=0)
@@ -51,6 +68,19 @@ def test_offline_analysis(scripts: Any) -> None:
     for output in (first, second):
         assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= output.files
         assert f"Start parsing profiling data in sync mode at: {output.path}" in run.said("INFO")
+    killed = run.outputs("many")
+    parsed = [name for output in killed for name in [output.path.name] if (output.folder / "analyse.done").is_file()]
+    assert [name[:2] for name in sorted(parsed)][:3] == ["0_", "1_", "2_"]
+    (cut,) = (output for output in killed if output.path.name.startswith("2_"))
+    assert cut.rows("kernel_details.csv") == next(
+        output.rows("kernel_details.csv") for output in killed if output.path.name.startswith("0_")
+    )
+    assert 0 < len(cut.operators()) < len(first.operators())
+    said = run.stdout.split("begin processes\n")[1].split("\nbegin wrong")[0]
+    assert said.count("Start parsing profiling data in sync mode at") == 4
+    assert said.count("All profiling data parsed in a total time of") == 3
+    (problem,) = (message for severity, message in run.section("processes") if severity == "ERROR")
+    assert "3_blocked_ascend_pt" in problem
     assert run.section("wrong") == [
         ("ERROR", "Call analyse failed. Exception: The path does not exist: missing"),
         ("WARNING", "Invalid max_process_number, reset it to default!"),
