@@ -11,12 +11,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import yaml
 from attrs import field, frozen
@@ -118,7 +120,11 @@ def _attribute(place: object, name: str) -> object:
     try:
         return getattr(place, name)
     except AttributeError as error:
-        raise LookupError(name) from error
+        # A module that changes PyTorch when it is imported (transfer_to_npu) is found without importing it.
+        module = importlib.util.find_spec(f"{place.__name__}.{name}") if isinstance(place, ModuleType) else None
+        if module is None:
+            raise LookupError(name) from error
+        return module
 
 
 def _strings() -> Iterator[str]:

@@ -3,8 +3,9 @@ What PyTorch runs at every ``import torch`` (the ``torch.backends`` entry point)
 
 A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it is asked to, with
 ``DRYNPU_AUTOLOAD=1`` (``drynpu run`` sets it): whoever has drynpu installed and imports plain PyTorch gets plain
-PyTorch. ``drynpu msprof`` asks for a recording of the whole process in the same way, with ``DRYNPU_COLLECT``. It never
-raises, since PyTorch would turn that into a failed ``import torch`` (packaging.md).
+PyTorch. ``drynpu msprof`` asks for a recording of the whole process in the same way, with ``DRYNPU_COLLECT``, and
+``drynpu run --profile`` for a profile with ``DRYNPU_PROFILE``. It never raises, since PyTorch would turn that into a
+failed ``import torch`` (packaging.md).
 """
 
 from __future__ import annotations
@@ -30,5 +31,9 @@ def load() -> None:
                 from drynpu_torch.profiler import start_collection
 
                 start_collection(os.environ["DRYNPU_COLLECT"])
+            elif os.environ.get("DRYNPU_PROFILE"):
+                from drynpu_torch.profiler import start_unattended
+
+                start_unattended(os.environ["DRYNPU_PROFILE"])
     except Exception as error:  # noqa: BLE001 - see above
         logging.getLogger("drynpu").warning("the simulated npu could not be loaded with PyTorch: %s", error)

@@ -15,11 +15,14 @@ from drynpu import CommandError
 from drynpu.chips import load_chip
 from drynpu.options import Settings
 from drynpu.plugins import Activation, Plugins
+from drynpu.session import PROFILE_VARIABLE, ProfileOrder
 
 __all__ = ["run"]
 
 _INTERRUPTED = 130
 """What a shell reports for a command that Ctrl-C has ended."""
+_PROFILE_STEPS = "2:3"
+_PROFILE_OUTPUT = Path("profile_out")
 _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 
@@ -31,7 +34,20 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")
 @click.option("--devices", type=int, help="Number of NPUs the script sees.")
 @click.option("--strict", is_flag=True, help="Read options as the current collector does, without leniency.")
+@click.option("--report-device", is_flag=True, help="Tensors say that they are on the NPU (PyTorch; slower).")
 @click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
+@click.option("--profile", is_flag=True, help="Profile a script that has no profiler code of its own (PyTorch).")
+@click.option(
+    "--profile-steps",
+    metavar="SKIP:COUNT",
+    help="With --profile: let SKIP training steps pass, record COUNT; 'all' records the whole run.  [default: 2:3]",
+)
+@click.option(
+    "--profile-output",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --profile: where results go.  [default: ./profile_out]",
+)
 @click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -43,7 +59,11 @@ def run(
     seed: int | None,
     devices: int | None,
     strict: bool,
+    report_device: bool,
     quiet: bool,
+    profile: bool,
+    profile_steps: str | None,
+    profile_output: Path | None,
     is_module: bool,
     script: str,
     arguments: tuple[str, ...],
@@ -61,6 +81,8 @@ def run(
         "DRYNPU_DEVICES": None if devices is None else str(devices),
         "DRYNPU_STRICT": "1" if strict else None,
         "DRYNPU_QUIET": "1" if quiet else None,
+        "DRYNPU_REPORT_DEVICE": "1" if report_device else None,
+        PROFILE_VARIABLE: _order(profile, profile_steps, profile_output),
     }
     os.environ.update({name: value for name, value in given.items() if value is not None})
     for name, value in _QUIET_FRAMEWORKS.items():
@@ -72,6 +94,13 @@ def run(
     load_chip(settings.chip, extra_files=plugins.chip_files())
     _serve_facades(plugins)
     _start(plugins, script, arguments, is_module=is_module)
+
+
+def _order(profile: bool, steps: str | None, output: Path | None) -> str | None:
+    """Return what to profile, as text for the processes that will; an option of the profile asks for one."""
+    if not (profile or steps or output):
+        return None
+    return ProfileOrder.of_window(steps or _PROFILE_STEPS, (output or _PROFILE_OUTPUT).absolute()).to_text()
 
 
 def _serve_facades(plugins: Plugins) -> None:

@@ -22,7 +22,7 @@ _MAX_DEVICES = 63
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades, not here.
-_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD")
+_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "PROFILE")
 
 
 class ClockMode(enum.Enum):
@@ -40,7 +40,8 @@ class Settings:
     What the simulation runs as.
 
     ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` tells of variables
-    that look like misspellings.
+    that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
+    would otherwise say cpu.
     """
 
     chip: str = "Ascend910B2"
@@ -49,12 +50,15 @@ class Settings:
     seed: int = 0
     strict: bool = False
     quiet: bool = False
+    report_device: bool = False
     notices: tuple[Notice, ...] = field(default=(), eq=False)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """
-        Read ``DRYNPU_CHIP``, ``_DEVICES``, ``_CLOCK``, ``_SEED``, ``_STRICT`` and ``_QUIET``; empty counts as unset.
+        Read ``DRYNPU_CHIP``, ``_DEVICES``, ``_CLOCK``, ``_SEED``, ``_STRICT``, ``_QUIET`` and ``_REPORT_DEVICE``.
+
+        Empty counts as unset.
 
         Raises
         ------
@@ -107,6 +111,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "SEED": _integer(0, _MAX_SEED),
     "STRICT": _flag,
     "QUIET": _flag,
+    "REPORT_DEVICE": _flag,
 }
 
 

@@ -22,11 +22,13 @@ from drynpu.session._recording import Outcome, Recording, write_document, write_
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._target import Target
+from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
 
 __all__ = [
     "COLLECT_VARIABLE",
     "DEFAULT_STREAM",
     "METRIC_NAMES",
+    "PROFILE_VARIABLE",
     "CollectionOrder",
     "CollectionReport",
     "Collective",
@@ -41,6 +43,7 @@ __all__ = [
     "Iteration",
     "Lowered",
     "Outcome",
+    "ProfileOrder",
     "PythonFrames",
     "Recording",
     "Simulation",

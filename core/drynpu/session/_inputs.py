@@ -120,7 +120,12 @@ class TxKind(enum.Enum):
 
 @frozen(kw_only=True)
 class TxMark:
-    """A user mark or range; one with a stream is seen on the device as well."""
+    """
+    A user mark or range; one with a stream is seen on the device as well.
+
+    ``extended`` marks are recorded with an id and their domain whatever that is, as the mstx library records all of
+    its marks; ``end_thread`` is the thread that ended a range, ``None`` for the one that began it.
+    """
 
     kind: TxKind
     message: str
@@ -134,6 +139,7 @@ class TxMark:
     message_type: int = 0
     stream: int | None = None
     end_thread: int | None = None
+    extended: bool = False
 
 
 @frozen(kw_only=True)

@@ -201,6 +201,19 @@ def test_the_timeline_shows_both_sides_and_an_arrow_for_each(exported: Callable[
         assert event["pid"] == (host_pid if event["ph"] == "s" else device_pid)
 
 
+def test_marks_of_the_mstx_library_have_their_domain_even_where_it_is_the_default(
+    exported: Callable[..., Files],
+) -> None:
+    files = exported([mark("of the library", 10, extended=True), mark("plain", 20)])
+    cells = ("category", "payload_type", "message_type", "domain", "Device_id")
+    library, plain = ([row[name] for name in cells] for row in rows_of(files["msprof_tx.csv"]))
+    assert library == ["N/A", "N/A", "N/A", "default", "host"]
+    assert plain == ["0", "0", "0", "N/A", "host"]
+    shown = {e["name"]: e["args"] for e in json.loads(files["msprof_tx.json"].read_text()) if e["ph"] == "X"}
+    assert shown["of the library"] == {"event_type": "marker", "domain": "default"}
+    assert "MsTx" not in files["msprof_tx.json"].read_text()
+
+
 def test_the_python_writer_shows_the_mark_id(exported: Callable[..., Files]) -> None:
     events = json.loads(exported(MARKS, chip="Ascend310P3")["msprof_tx.json"].read_text())
     dots = [event["args"] for event in events if event["name"] == "dot" and "domain" in event.get("args", {})]

@@ -68,26 +68,21 @@ def test_what_is_not_built_says_so_and_what_never_was_does_not() -> None:
     lines = _output(
         """
         import torch_npu
-        for path in ("npu_fusion_attention", "contrib", "profiler.dynamic_profile", "npu.mstx", "profilr"):
+        for path in ("npu_fusion_attention", "distributed", "profiler.dynamic_profile", "npu.npurt", "profilr"):
             owner, _, name = path.rpartition(".")
             try:
                 getattr(getattr(torch_npu, owner) if owner else torch_npu, name)
             except AttributeError as error:
                 print(error)
-        try:
-            import torch_npu.contrib.transfer_to_npu
-        except ModuleNotFoundError as error:
-            print(error)
         """
     )
     later = "exists in torch_npu, but drynpu does not provide it yet"
     assert lines == [
         f"torch_npu.npu_fusion_attention {later}",
-        f"torch_npu.contrib {later}",
+        f"torch_npu.distributed {later}",
         f"torch_npu.profiler.dynamic_profile {later}",
-        f"torch.npu.mstx {later}",
+        f"torch.npu.npurt {later}",
         "module 'torch_npu' has no attribute 'profilr'",
-        "No module named 'torch_npu.contrib'",
     ]
 
 
@@ -157,15 +152,14 @@ def test_autoload_never_raises() -> None:
     assert "could not be loaded with PyTorch: DRYNPU_DEVICES: 'many'" in done.stderr
 
 
-def test_autoload_is_quick_when_it_is_not_wanted() -> None:
+def test_autoload_loads_nothing_when_it_is_not_wanted() -> None:
     lines = _output(
         """
-        import sys, time
-        start = time.perf_counter()
+        import sys
         import drynpu_torch.autoload
         drynpu_torch.autoload.load()
-        print(time.perf_counter() - start < 0.05, [m for m in ("torch", "drynpu", "polars") if m in sys.modules])
+        print([m for m in ("torch", "drynpu", "polars", "numpy") if m in sys.modules])
         """,
         DRYNPU_AUTOLOAD="",
     )
-    assert lines == ["True []"]
+    assert lines == ["[]"]

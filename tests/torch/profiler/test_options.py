@@ -195,7 +195,9 @@ def test_layers_of_the_trace(run: Any, name: str) -> None:
     layers = set(output.layers)
     assert ("Python" in layers) == (name != "npu")
     assert ("CANN" in layers) == name.startswith(("level1", "level2"))
-    assert ("Ascend Hardware" in layers) == ("Overlap Analysis" in layers) == (name not in ("none", "cpu"))
+    # Level_none has no kernels, but its steps are marked on the stream.
+    assert ("Ascend Hardware" in layers) == (name != "cpu")
+    assert ("Overlap Analysis" in layers) == (name not in ("none", "cpu"))
     assert ("NPU MEM" in layers) == (name in ("memory", "npu"))
     categories = {event.get("cat") for event in output.trace}
     assert ("async_npu" in categories) == (name not in ("none", "cpu", "npu"))

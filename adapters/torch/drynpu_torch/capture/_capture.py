@@ -12,6 +12,7 @@ from attrs import define, evolve, field, frozen
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu.session import PythonFrames
+from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._garbage import garbage_collections
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, loaders_on_host
@@ -52,12 +53,14 @@ class Capture:
     to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat. A recording whose
     results are kept is not cut, because PyTorch's analyses take one result.
 
+    ``automatic_marks`` has the ranges set that the vendor sets by itself;
     ``gc_threshold_ms`` is the shortest garbage collection to record, ``None`` for none at all.
     """
 
     tracer: KinetoTracer
     marks: MarkRecorder = field(factory=MarkRecorder)
     chunk_events: int = _CHUNK_EVENTS
+    automatic_marks: bool = False
     gc_threshold_ms: float | None = None
     _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
@@ -72,6 +75,8 @@ class Capture:
         self._patches.enter_context(self.tracer.threads.watched())
         if self.gc_threshold_ms is not None:
             self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
+        if self.automatic_marks:
+            self._patches.enter_context(automatic_marks())
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 
 import torch
 
+from drynpu.options import Settings
 from drynpu_torch.device import npu
+from drynpu_torch.device._compile import patch_compile
 from drynpu_torch.device._framework import patch_framework
+from drynpu_torch.device._report import patch_report
 from drynpu_torch.device._sink import register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
@@ -40,6 +44,9 @@ def _register() -> tuple[torch.library.Library, ...]:
     alias_modules(f"torch.{DEVICE_TYPE}")
     patch_tensor(now)
     patch_framework(now)
+    patch_compile()
+    if Settings.from_environ(os.environ).report_device:
+        patch_report(now)
     return libraries
 
 

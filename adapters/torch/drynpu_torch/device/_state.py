@@ -18,6 +18,7 @@ from drynpu.plugins import build_manager
 
 if TYPE_CHECKING:
     from drynpu_torch.device._streams import Stream
+    from drynpu_torch.device._user_marks import UserMarks
 
 __all__ = ["DEVICE_TYPE", "DeviceLike", "DeviceState", "Recorder", "state"]
 
@@ -60,6 +61,8 @@ class DeviceState:
         Number of devices, ids ``0 .. device_count - 1``.
     recorder:
         Who is told about streams, events and synchronisation; ``None`` while nothing records.
+    user_marks:
+        Who keeps the marks of ``torch.npu.mstx``; ``None`` while no recording asks for them.
     last_device:
         The device that any thread selected last; measured memory is counted as its memory.
     options:
@@ -69,10 +72,12 @@ class DeviceState:
     device_count: int
     chip_name: str
     recorder: Recorder | None = None
+    user_marks: UserMarks | None = None
     last_device: int = 0
     options: dict[str, str] = field(factory=dict)
     stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     event_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
+    range_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     _local: _ThreadLocals = field(factory=_ThreadLocals)
 
     @classmethod

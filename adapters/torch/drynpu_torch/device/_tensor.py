@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch._C._profiler import _RecordFunctionFast
 
+from drynpu_torch.device._report import raw_device
 from drynpu_torch.device._sink import CPU, known_device, mark
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 from drynpu_torch.device._streams import Stream
@@ -30,7 +31,7 @@ def patch_tensor(state: DeviceState) -> None:
 
 def _is_npu(self: torch.Tensor) -> bool:
     """Whether the tensor may be on the device: every CPU tensor may (docs/torch-device.md)."""
-    return self.device.type in ("cpu", DEVICE_TYPE)
+    return raw_device(self).type in ("cpu", DEVICE_TYPE)
 
 
 def _make_to(state: DeviceState, original: _TensorMethod) -> _TensorMethod:
@@ -76,7 +77,7 @@ def _to_host(
 
 def _make_cpu(state: DeviceState, original: _TensorMethod) -> _TensorMethod:
     def cpu(self: torch.Tensor, memory_format: torch.memory_format = torch.preserve_format) -> torch.Tensor:
-        if self.device != CPU:
+        if raw_device(self) != CPU:
             return original(self, memory_format=memory_format)
         if state.recorder is not None:
             with _RecordFunctionFast(COPY_TO_HOST):

@@ -7,6 +7,7 @@ from drynpu_torch.profiler._collection import start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
 from drynpu_torch.profiler._schedule import schedule
+from drynpu_torch.profiler._unattended import start_unattended
 from drynpu_torch.profiler._values import (
     AiCMetrics,
     ExportType,
@@ -33,6 +34,7 @@ __all__ = [
     "profile",
     "schedule",
     "start_collection",
+    "start_unattended",
     "supported_activities",
     "supported_ai_core_metrics",
     "supported_export_type",

@@ -108,8 +108,6 @@ def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
 
 
 _NOT_RECORDED = (
-    "msprof_tx",
-    "mstx",
     "record_op_args",
     "op_attr",
     "sys_io",

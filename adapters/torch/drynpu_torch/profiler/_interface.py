@@ -98,6 +98,11 @@ class ProfInterface:
         outcome = self._result.outcome
         return (self._result.results, outcome.warp) if outcome is not None else ((), lambda time_ns: time_ns)
 
+    @property
+    def operators(self) -> int:
+        """Number of operators recorded and not written yet."""
+        return self._result.operators
+
     def init_trace(self) -> None:
         """Create the result directory."""
         if self.raw_only:

@@ -15,6 +15,7 @@ import torch
 from drynpu.options import Action
 from drynpu.options.experimental_config import normalise_handler, normalise_profile
 from drynpu.session import Duty, Irregularity, transition
+from drynpu_torch import device
 from drynpu_torch.profiler import _exports
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import never_raises, print_warning, show
@@ -203,6 +204,8 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self.current_action = self.schedule(self.step_num)
         self.stopped = False
         self._marker: Any = None
+        self._marker_range = 0
+        self._step_offset: int | None = None
         self._recorded = False
         self._idle_until = self._next_active_step()
         if self.record_steps and not isinstance(self.schedule, schedule_class):
@@ -296,14 +299,23 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         following = self.schedule.neutral().idle_until(self.step_num)
         return math.inf if following is None else following
 
+    def _number_steps_from(self, step: int) -> None:
+        """Have names of steps count from *step*; who asks this, dynamic profiling, sets the ranges of steps itself."""
+        self._step_offset = step
+
     def _open_step(self) -> None:
         if self.record_steps and self.prof_if.recording:
-            self._marker = torch.autograd.profiler.record_function(f"ProfilerStep#{self.step_num}")
+            name = f"ProfilerStep#{self.step_num + (self._step_offset or 0)}"
+            self._marker = torch.autograd.profiler.record_function(name)
             self._marker.__enter__()
+            if self._step_offset is None and device.state().user_marks is not None:
+                self._marker_range = device.npu.mstx.range_start(name, device.npu.current_stream())
 
     def _close_step(self) -> None:
         marker, self._marker = self._marker, None
         if marker is not None:
+            range_id, self._marker_range = self._marker_range, 0
+            device.npu.mstx.range_end(range_id)
             marker.__exit__(None, None, None)
 
     def _transit(self, previous: Action, following: Action | None) -> None:

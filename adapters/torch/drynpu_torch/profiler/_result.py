@@ -63,6 +63,7 @@ class Result:
     _live_bytes: int = 0
     _sampler: HostSampler | None = None
     _host_samples: HostSamples | None = None
+    _user_marks: device.UserMarks | None = None
 
     def init(self, path: Path | None = None) -> None:
         """
@@ -101,6 +102,7 @@ class Result:
             return
         self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
         self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
+        marks_wanted = switches.tx and Activity.DEVICE in self.request.activities
         frames = switches.with_stack or switches.with_modules
         tracer = KinetoTracer(
             memory=switches.profile_memory,
@@ -109,7 +111,11 @@ class Result:
             keep_results=switches.record_shapes and switches.profile_memory and frames,
             threads=RecordedThreads(PROCESS.child_threads),
         )
-        capture = Capture(tracer=tracer, gc_threshold_ms=switches.gc_threshold_ms)
+        capture = Capture(
+            tracer=tracer,
+            automatic_marks=marks_wanted,
+            gc_threshold_ms=switches.gc_threshold_ms,
+        )
         try:
             capture.start()
         except CaptureError:
@@ -123,6 +129,13 @@ class Result:
         stream = state.stream_of(state.current_device)
         if stream is not None:  # selected before, when nobody recorded it
             capture.marks.on_stream(stream.stream_id)
+        if marks_wanted:
+            filters = self.request.filters
+            state.user_marks = device.UserMarks(
+                state.range_ids,
+                include=frozenset(filters.tx_domains_include),
+                exclude=frozenset(filters.tx_domains_exclude),
+            )
 
     @property
     def recording(self) -> bool:
@@ -154,7 +167,8 @@ class Result:
         """Stop recording and keep what was recorded."""
         if self._capture is None:
             return
-        device.state().recorder = None
+        state = device.state()
+        self._user_marks, state.user_marks, state.recorder = state.user_marks, None, None
         self._host_samples = None if self._sampler is None else self._sampler.stop()
         self._captured, self._capture = self._capture.stop(), None
 
@@ -213,6 +227,7 @@ class Result:
             host_samples=self._host_samples,
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
+            tx_marks=() if self._user_marks is None else tuple(self._user_marks.marks),
         )
         target = Target(
             directory=self.path,

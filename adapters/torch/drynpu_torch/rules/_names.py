@@ -51,6 +51,12 @@ _PREFIXES: Final = (
     "DistributedDataParallel.",
     "drynpu::",
     "torch.distributed.",
+    "TorchDynamo Cache Lookup",
+    "Torch-Compiled Region: ",
+    "Pregraph bytecode",
+    "AOTDispatcher ",
+    "CompiledFunction",
+    "PythonDispatchMode",
 )
 
 

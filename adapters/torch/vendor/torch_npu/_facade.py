@@ -20,17 +20,16 @@ from drynpu_torch.device import npu as npu  # noqa: E402
 install()
 alias_modules("torch_npu.npu")
 
-from torch_npu import profiler  # noqa: E402 - the profiler finds the device in place
+from torch_npu import contrib, profiler  # noqa: E402 - they find the device in place
 
 __version__ = f"{torch.__version__.partition('+')[0]}+drynpu"
 
-__all__ = ["get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]
+__all__ = ["contrib", "get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]
 
 _NOT_PROVIDED = frozenset(
     [
         "Format",
         "copy_memory_",
-        "contrib",
         "distributed",
         "dynamo",
         "empty_with_format",

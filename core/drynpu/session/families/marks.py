@@ -30,8 +30,9 @@ def build(context: RecordContext) -> FamilyRecords:
     """
     Return the user marks that the domain filters let pass.
 
-    A mark with a stream or a domain of its own, or of the kind ``MARKER_EX``, has an extended record, with an id and
-    the domain; longer messages take several. Others have a plain one, which has no domain, and whose message is cut.
+    A mark of the mstx library (``extended``), with a stream or a domain of its own, or of the kind ``MARKER_EX``, has
+    an extended record, with an id and the domain; longer messages take several. Others have a plain one, which has no
+    domain, and whose message is cut.
     Host times are measured and lie on the recording's timeline; times on the device are modelled: a marker takes no
     time and starts when it arrived and the work before it on its stream has ended. Its task id follows those of the
     kernels of its stream.
@@ -53,7 +54,7 @@ def build(context: RecordContext) -> FamilyRecords:
 
 
 def _extended(mark: TxMark) -> bool:
-    return mark.stream is not None or mark.kind is TxKind.MARKER_EX or mark.domain != _DEFAULT_DOMAIN
+    return mark.extended or mark.stream is not None or mark.kind is TxKind.MARKER_EX or mark.domain != _DEFAULT_DOMAIN
 
 
 def _column(marks: list[TxMark], name: str) -> I64:

@@ -53,6 +53,7 @@ from drynpu_torch.device.npu.memory import (
     reset_max_memory_cached,
     reset_peak_memory_stats,
 )
+from drynpu_torch.device.npu.mstx import mstx
 from drynpu_torch.device.npu.random import (
     get_rng_state,
     get_rng_state_all,
@@ -117,6 +118,7 @@ __all__ = [
     "memory_stats",
     "memory_stats_as_nested_dict",
     "memory_summary",
+    "mstx",
     "random",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
@@ -174,7 +176,6 @@ _NOT_PROVIDED = frozenset(
         "is_current_stream_capturing",
         "make_graphed_callables",
         "memory_snapshot",
-        "mstx",
         "npugraph_ex",
         "npurt",
         "profile",

@@ -1,0 +1,96 @@
+"""
+Device reporting, an option: tensors say ``npu`` (capture_recipes.md 3).
+
+The sink cannot tell the results of device work from host tensors, so every tensor in host memory says npu, but for
+explicit copies to the host. Off by default: PyTorch reads the device of every parameter in its optimizers, and a
+property of Python's is slower than PyTorch's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from drynpu_torch.device._sink import CPU, known_device
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
+
+__all__ = ["patch_report", "raw_device"]
+
+_HOST = "_drynpu_host"
+
+raw_device: Callable[[torch.Tensor], torch.device] = torch._C.TensorBase.device.__get__  # type: ignore[attr-defined]
+"""The device that PyTorch computes a tensor's operators on: cpu for all that is made here."""
+
+
+def patch_report(state: DeviceState) -> None:
+    """Let ``device``, ``is_cpu`` and ``get_device`` of tensors answer as on a device."""
+
+    def device(self: torch.Tensor) -> torch.device:
+        found = raw_device(self)
+        if found != CPU or _is_host_copy(self):
+            return found
+        index = known_device(self)
+        return torch.device(DEVICE_TYPE, state.current_device if index is None else index)
+
+    def get_device(self: torch.Tensor) -> int:
+        found = device(self)
+        return -1 if found.index is None or found.type == "cpu" else found.index
+
+    torch.Tensor.device = property(device)  # type: ignore[assignment, misc]
+    torch.Tensor.is_cpu = property(lambda self: device(self).type == "cpu")  # type: ignore[assignment, misc]
+    torch.Tensor.get_device = get_device  # type: ignore[assignment, method-assign]
+    torch.Tensor.cpu = _host_copies(torch.Tensor.cpu)  # type: ignore[method-assign]
+    torch.Tensor.to = _reported_to(torch.Tensor.to)  # type: ignore[method-assign]
+    torch.UntypedStorage._new_shared = classmethod(_new_shared)  # type: ignore[assignment, method-assign]
+
+
+_original_new_shared = torch.UntypedStorage._new_shared.__func__  # type: ignore[attr-defined]
+
+
+def _new_shared(
+    cls: type[torch.UntypedStorage], size: int, *, device: str | torch.device = "cpu"
+) -> torch.UntypedStorage:
+    """Make room in shared memory for a batch that says npu: data loaders ask for the device of its first tensor."""
+    return _original_new_shared(cls, size, device=CPU if torch.device(device).type == DEVICE_TYPE else device)  # type: ignore[no-any-return]
+
+
+def _is_host_copy(tensor: torch.Tensor) -> bool:
+    return tensor.layout is torch.strided and getattr(tensor.untyped_storage(), _HOST, False)
+
+
+def _host_copies(copy: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Wrap a copy to the host: its result says cpu, as do views of it."""
+
+    def to_host(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if _is_host_copy(self) and not args and not kwargs:
+            return self
+        result = copy(self, *args, **kwargs)
+        if result.layout is torch.strided:
+            setattr(result.untyped_storage(), _HOST, True)
+        return result
+
+    return to_host
+
+
+def _reported_to(to: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """
+    Wrap ``Tensor.to``: a target that says cpu means the host now, because no tensor of the device says so.
+
+    ``x.to(other)`` goes where the other tensor says it is.
+    """
+    host_copy = _host_copies(to)
+
+    def reported(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if args and isinstance(args[0], torch.Tensor):
+            args = (args[0].device, args[0].dtype, *args[1:])
+        target = args[0] if args else kwargs.get("device")
+        if not isinstance(target, str | torch.device) or torch.device(target).type != "cpu":
+            return to(self, *args, **kwargs)
+        rest = args[1:] if args else ()
+        kwargs.pop("device", None)
+        # A device object: by name, the sink would copy what is on the host already.
+        return to(self, CPU, *rest, **kwargs) if self.device == CPU else host_copy(self, "cpu", *rest, **kwargs)
+
+    return reported

@@ -1,0 +1,154 @@
+"""
+``torch_npu.npu.mstx``: marks and ranges of the script (torch_npu_profiler.md 1.10).
+
+They are recorded while a profiler runs whose configuration asks for them (``mstx`` or ``msprof_tx``); at any other
+time a call checks its arguments and returns.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, TypeVar
+
+from typing_extensions import Self
+
+from drynpu_torch.device._state import state
+from drynpu_torch.device._streams import Stream
+
+__all__ = ["annotate", "mstx"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_DEFAULT_DOMAIN = "default"
+
+
+class annotate:  # noqa: N801 - the vendor's name
+    """
+    A range around a block (``with``) or around every call of a function (decorator).
+
+    An empty message stands for the name of the function that is decorated.
+    """
+
+    def __init__(self, message: str = "", stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> None:
+        self.message = message
+        self.stream = stream
+        self.domain = domain
+        self._ids: list[int] = []
+
+    def __enter__(self) -> Self:
+        """Begin the range."""
+        self._ids.append(mstx.range_start(self.message, self.stream, self.domain))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the range."""
+        mstx.range_end(self._ids.pop(), self.domain)
+
+    def __call__(self, function: F) -> F:
+        """Return *function* with a range around every call."""
+        message = self.message or function.__name__
+        return mstx.mstx_range(message, self.stream, self.domain)(function)
+
+
+class mstx:  # noqa: N801 - the vendor's name
+    """
+    The calls as static methods, so that ``mstx.mark("x")`` and the older ``mstx().mark("x")`` both work.
+
+    With *stream*, a stream of the device, the mark is also seen on the device, behind the work issued before it.
+    *domain* groups marks; a configuration can leave domains out. A bad argument is warned about and nothing happens.
+    """
+
+    annotate = annotate
+
+    @staticmethod
+    def mark(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> None:
+        """Mark an instant."""
+        if _usable("mark", message, domain, stream):
+            marks = state().user_marks
+            if marks is not None:
+                marks.mark(message, stream or None, domain)
+
+    @staticmethod
+    def range_start(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> int:
+        """Begin a range that any thread may end; return its id, 0 where it is not recorded."""
+        if not _usable("range_start", message, domain, stream):
+            return 0
+        marks = state().user_marks
+        return 0 if marks is None else marks.start(message, stream or None, domain)
+
+    @staticmethod
+    def range_end(range_id: int, domain: str = _DEFAULT_DOMAIN) -> None:
+        """End the range of that id; 0 and ids that are not open are ignored."""
+        if _usable_id("range_end", range_id) and _usable_domain("range_end", domain):
+            marks = state().user_marks
+            if marks is not None:
+                marks.end(range_id, domain)
+
+    @staticmethod
+    def range_push(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> int:
+        """Begin a range inside those of this thread and domain; return their number before, -1 if not recorded."""
+        if not _usable("range_push", message, domain, stream):
+            return -1
+        marks = state().user_marks
+        return -1 if marks is None else marks.push(message, stream or None, domain)
+
+    @staticmethod
+    def range_pop(domain: str = _DEFAULT_DOMAIN) -> int:
+        """End the innermost range of this thread and domain; return how many are left, -1 if there is none."""
+        if not _usable_domain("range_pop", domain):
+            return -1
+        marks = state().user_marks
+        return -1 if marks is None else marks.pop(domain)
+
+    @staticmethod
+    def mstx_range(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> Callable[[F], F]:
+        """Return a decorator that puts a range around every call of a function."""
+
+        def decorate(function: F) -> F:
+            @functools.wraps(function)
+            def inner(*args: Any, **kwargs: Any) -> Any:
+                range_id = mstx.range_start(message, stream, domain)
+                try:
+                    return function(*args, **kwargs)
+                finally:
+                    mstx.range_end(range_id, domain)
+
+            return inner  # type: ignore[return-value]
+
+        return decorate
+
+
+def _usable(call: str, message: object, domain: object, stream: object) -> bool:
+    if not message or not isinstance(message, str):
+        _warn("message", call, "message string")
+    elif not domain or not isinstance(domain, str):
+        _warn("domain", call, "domain string")
+    elif stream and not isinstance(stream, Stream):
+        _warn("stream", call, "stream")
+    else:
+        return True
+    return False
+
+
+def _usable_domain(call: str, domain: object) -> bool:
+    if domain and isinstance(domain, str):
+        return True
+    _warn("domain", call, "domain string")
+    return False
+
+
+def _usable_id(call: str, range_id: object) -> bool:
+    if isinstance(range_id, int):
+        return True
+    _warn("range_id", call, "range id, which mstx.range_start returns")
+    return False
+
+
+def _warn(argument: str, call: str, wanted: str) -> None:
+    message = f"Invalid {argument} for mstx.{call} function. Please provide a valid {wanted}."
+    warnings.warn(message, stacklevel=4)  # the script's line: through here, the check and the call

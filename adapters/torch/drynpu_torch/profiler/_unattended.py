@@ -1,0 +1,168 @@
+"""
+A profile of a training script that has no profiler code: what ``drynpu run --profile`` asks for.
+
+A step ends where an optimizer has stepped: the first optimizer that steps in the process is the clock. Steps are
+marked as the vendor's schedule marks them, with ``ProfilerStep#N``, N counted from 0.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import multiprocessing
+import os
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from drynpu import DrynpuError
+from drynpu.session import ProfileOrder
+from drynpu_torch.profiler._config import _ExperimentalConfig
+from drynpu_torch.profiler._interface import ProfInterface
+from drynpu_torch.profiler._messages import print_error, print_warning
+from drynpu_torch.profiler._process import PROCESS
+from drynpu_torch.profiler._summary import summarise_at_exit
+from drynpu_torch.profiler._values import ProfilerLevel, supported_activities
+
+__all__ = ["start_unattended"]
+
+
+def start_unattended(text: str) -> None:
+    """
+    Arm the profile that *text*, a `ProfileOrder`, asks for.
+
+    Raises
+    ------
+    OptionError
+        The order cannot be read.
+    """
+    profile = _Unattended(ProfileOrder.from_text(text))
+    summarise_at_exit()
+    atexit.register(profile.at_exit)
+    if profile.order.record_steps is not None:
+        _after_every_step(profile.after_step)
+    if profile.order.skip_steps == 0:
+        profile.begin()
+
+
+class _Unattended:
+    """One window of training steps. Nothing raises out of it: a profile must not end a training run."""
+
+    def __init__(self, order: ProfileOrder) -> None:
+        self.order = order
+        self._owner = os.getpid()
+        self._steps_done = 0
+        self._clock: weakref.ref[torch.optim.Optimizer] | None = None
+        self._interface: ProfInterface | None = None
+        self._marker: Any = None
+        self._over = False
+
+    def after_step(self, optimizer: torch.optim.Optimizer) -> None:
+        """Count a step, begin or end the recording where the order says so."""
+        if self._over:
+            return
+        if self._clock is None or self._clock() is None:
+            self._clock = weakref.ref(optimizer)
+        if self._clock() is not optimizer:
+            return
+        self._steps_done += 1
+        if self._interface is not None:
+            self._next_step(self._interface)
+        elif self._steps_done == self.order.skip_steps:
+            self.begin()
+
+    def begin(self) -> None:
+        """Start recording."""
+        config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
+        PROCESS.configure(str(self.order.directory), None)
+        interface = ProfInterface(
+            activities=supported_activities(),
+            record_shapes=True,
+            profile_memory=True,
+            with_stack=False,
+            with_flops=False,
+            with_modules=False,
+            experimental_config=config,
+            custom_trace_id_callback=None,
+            schedule=dict,
+        )
+        try:
+            interface.init_trace()
+            interface.warmup_trace()
+            interface.start_trace()
+        except DrynpuError as error:
+            self._over = True
+            print_error(f"drynpu run --profile: {error}")
+            return
+        self._interface = interface
+        self._open_step()
+
+    def at_exit(self) -> None:
+        """End a recording that is still going on; say why there is none."""
+        if os.getpid() != self._owner or self._over:
+            return
+        if self._interface is None:
+            if multiprocessing.parent_process() is not None:
+                return  # a data loader's worker: the process that started it tells
+            print_warning(
+                f"drynpu run --profile recorded nothing: {self._steps_done} optimizer steps were made in this process, "
+                f"and {self.order.skip_steps} are skipped. Give --profile-steps SKIP:COUNT with a smaller SKIP, or "
+                "--profile-steps all for a script that does not train."
+            )
+            return
+        self._end(self._interface)
+
+    def _next_step(self, interface: ProfInterface) -> None:
+        self._close_step()
+        if self._steps_done == self.order.skip_steps + (self.order.record_steps or 0):
+            self._end(interface)
+            return
+        interface.step_trace()
+        self._open_step()
+
+    def _end(self, interface: ProfInterface) -> None:
+        self._over = True
+        self._close_step()
+        try:
+            interface.stop_trace()
+            if not interface.operators:  # a launcher, or a script that only imports the framework
+                interface.delete_trace()
+                return
+            interface.finalize_trace()
+            interface.analyse()
+        except (DrynpuError, OSError) as error:
+            print_error(f"drynpu run --profile: {error}")
+
+    def _open_step(self) -> None:
+        if self.order.record_steps is not None:
+            self._marker = torch.autograd.profiler.record_function(f"ProfilerStep#{self._steps_done}")
+            self._marker.__enter__()
+
+    def _close_step(self) -> None:
+        marker, self._marker = self._marker, None
+        if marker is not None:
+            marker.__exit__(None, None, None)
+
+
+def _after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:
+    """
+    Have *callback* called after every ``step`` of every optimizer.
+
+    PyTorch's own hooks run inside the range ``Optimizer.step#...`` of the trace, which a step boundary would cut.
+    """
+    original = torch.optim.Optimizer.profile_hook_step
+
+    def profile_hook_step(function: Callable[..., Any]) -> Callable[..., Any]:
+        inner = original(function)
+
+        @functools.wraps(inner)
+        def step(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> Any:
+            result = inner(self, *args, **kwargs)
+            callback(self)
+            return result
+
+        return step
+
+    torch.optim.Optimizer.profile_hook_step = staticmethod(profile_hook_step)  # type: ignore[assignment]

@@ -1,0 +1,167 @@
+"""Put the NPU where a script looks for CUDA."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import warnings
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.utils import _triton
+
+from drynpu_torch import profiler
+from drynpu_torch.device import install, npu
+from drynpu_torch.transfer._devices import to_npu, with_hccl_backend, with_npu_devices
+
+__all__ = ["TRANSFERRED", "transfer"]
+
+_FACTORIES = (
+    "arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_quantized empty_strided eye "
+    "frombuffer full full_like hamming_window hann_window kaiser_window linspace load logspace normal ones ones_like "
+    "rand rand_like randint randint_like randn randn_like randperm range scalar_tensor set_default_device "
+    "sparse_coo_tensor sparse_csr_tensor tensor tril_indices triu_indices zeros zeros_like"
+)
+_METHODS = "new_empty new_empty_strided new_full new_ones new_tensor new_zeros pin_memory to"
+TRANSFERRED: Mapping[str, tuple[str, ...]] = {
+    "torch": tuple(_FACTORIES.split()),
+    "torch.Tensor": tuple(_METHODS.split()),
+    "torch.nn.Module": ("to", "to_empty"),
+}
+"""Functions whose device arguments are translated, by where they are."""
+
+_TAKES_INDEX = ("to", "to_empty")
+_JIT_WARNING = (
+    "torch.jit.script and torch.jit.script_method will be disabled by transfer_to_npu, which currently does not "
+    "support them, if you need to enable them, please do not use transfer_to_npu."
+)
+_CONFIG_WARNING = (
+    "The parameter experimental_config of torch.profiler.profile has been removed by the tool because it can only be "
+    "used with CUDA. Please manually modify the code to use an experimental_config parameter that supports NPU."
+)
+
+
+@functools.cache
+def transfer() -> None:
+    """
+    Patch PyTorch so that CUDA names mean the NPU; later calls change nothing.
+
+    ``torch.cuda.*`` answers with ``torch.npu.*``, ``.cuda()`` moves to the NPU, device arguments that say ``cuda`` are
+    read as ``npu``, ``nccl`` as ``hccl``, and ``torch.profiler`` is the NPU's profiler. ``torch.jit.script`` returns
+    its function uncompiled, as with the vendor's tool.
+
+    Raises
+    ------
+    RuntimeError
+        Another package has taken PyTorch's slot for an outside device.
+    """
+    install()
+    _patch_cuda()
+    _patch_devices()
+    _patch_distributed()
+    _patch_profiler()
+    _patch_compilers()
+    _announce()
+
+
+def _patch_cuda() -> None:
+    """Give ``torch.cuda`` and its submodules the names of the NPU's."""
+    for source, target in (
+        (npu, torch.cuda),
+        (npu.amp, torch.cuda.amp),
+        (npu.random, torch.cuda.random),
+        (npu.memory, torch.cuda.memory),
+        (npu.streams, torch.cuda.streams),
+    ):
+        for name in source.__all__:
+            value = getattr(source, name)
+            if not isinstance(value, ModuleType):
+                setattr(target, name, with_npu_devices(value) if _is_function(value) else value)
+    torch.cuda.device = _device_context  # type: ignore[assignment, misc]
+    torch.cuda._lazy_init = lambda: None
+    torch.cuda._is_in_bad_fork = lambda: False
+
+
+def _device_context(device: Any) -> Any:
+    return npu.device(to_npu(device))
+
+
+def _patch_devices() -> None:
+    for owner, path in ((torch, "torch"), (torch.Tensor, "torch.Tensor"), (torch.nn.Module, "torch.nn.Module")):
+        for name in TRANSFERRED[path]:
+            original = getattr(owner, name, None)
+            if original is not None:
+                setattr(owner, name, with_npu_devices(original, indices=name in _TAKES_INDEX))
+    # Classes stay classes: what is patched is how they are made.
+    for kind in (
+        torch.amp.autocast_mode.autocast,
+        torch.amp.GradScaler,
+        torch.utils._device.DeviceContext,
+        torch.utils.data.DataLoader,
+    ):
+        kind.__init__ = with_npu_devices(kind.__init__)  # type: ignore[method-assign]
+    generators = type(torch.Generator)  # the device's own, which answers for the npu
+    generators.__call__ = with_npu_devices(generators.__call__)  # type: ignore[method-assign]
+    torch.Tensor.cuda = torch.Tensor.npu  # type: ignore[attr-defined, method-assign]
+    torch.Tensor.is_cuda = torch.Tensor.is_npu  # type: ignore[attr-defined, method-assign, assignment]
+    torch.nn.Module.cuda = torch.nn.Module.npu  # type: ignore[attr-defined, method-assign, assignment]
+
+
+def _patch_distributed() -> None:
+    if not torch.distributed.is_available():
+        return
+    for name in ("init_process_group", "new_group"):
+        setattr(torch.distributed, name, with_hccl_backend(getattr(torch.distributed, name)))
+    torch.distributed.is_nccl_available = lambda: True
+    parallel = torch.nn.parallel.DistributedDataParallel
+    parallel.__init__ = with_npu_devices(parallel.__init__)  # type: ignore[method-assign]
+
+
+def _patch_profiler() -> None:
+    torch.profiler.profile = _profile  # type: ignore[misc, assignment]
+    for name in ("schedule", "tensorboard_trace_handler", "ProfilerAction"):
+        setattr(torch.profiler, name, getattr(profiler, name))
+
+
+def _profile(**arguments: Any) -> profiler.profile:
+    """``torch_npu.profiler.profile`` that takes PyTorch's activities, and does without CUDA's configuration."""
+    activity = torch.profiler.ProfilerActivity
+    meaning = {activity.CPU: profiler.ProfilerActivity.CPU, activity.CUDA: profiler.ProfilerActivity.NPU}
+    if arguments.get("activities"):
+        arguments["activities"] = [meaning.get(item, item) for item in arguments["activities"]]
+    given = arguments.get("experimental_config")
+    if given is not None and not isinstance(given, profiler._ExperimentalConfig):
+        logging.getLogger().warning(_CONFIG_WARNING)
+        del arguments["experimental_config"]
+    return profiler.profile(**arguments)
+
+
+def _patch_compilers() -> None:
+    warnings.warn(_JIT_WARNING, RuntimeWarning, stacklevel=4)
+    torch.jit.script = _not_scripted
+    torch.jit.script_method = lambda function: function  # type: ignore[assignment]
+    _triton.has_triton = lambda: False  # type: ignore[assignment]
+
+
+def _not_scripted(obj: Any, *_: object, **__: object) -> Any:
+    return obj
+
+
+def _announce() -> None:
+    """Say what has been changed: an ``ImportWarning``, shown although Python hides these by default."""
+    names = ", ".join(f"{path}.{name}" for path, names in TRANSFERRED.items() for name in names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ImportWarning)
+        warnings.warn(
+            "transfer_to_npu: torch.cuda.* is torch.npu.*, torch.Tensor.cuda and torch.nn.Module.cuda move to the npu, "
+            "the backend nccl is hccl, torch.profiler is torch_npu.profiler, and 'cuda' means 'npu' in the device "
+            f"arguments of {names}",
+            ImportWarning,
+            stacklevel=4,
+        )
+
+
+def _is_function(value: object) -> bool:
+    return callable(value) and not isinstance(value, type)
