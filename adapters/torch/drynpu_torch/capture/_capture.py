@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu.session import PythonFrames
 from drynpu_torch.capture._automatic_marks import automatic_marks
+from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, loaders_on_host
@@ -42,6 +44,8 @@ class Captured:
     garbage_ns: tuple[tuple[int, int], ...] = ()
     results: tuple[object, ...] = ()
     """What Kineto returned, if it was to be kept."""
+    taken_over: bool = False
+    """Whether another profiler was started meanwhile and got operators of ours."""
 
 
 @define(kw_only=True)
@@ -53,7 +57,8 @@ class Capture:
     to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat. A recording whose
     results are kept is not cut, because PyTorch's analyses take one result.
 
-    ``automatic_marks`` has the ranges set that the vendor sets by itself;
+    ``automatic_marks`` has the ranges set that the vendor sets by itself; ``flop_formulas`` are the functions whose
+    calls tell their floating point operations in ranges, ``None`` for none;
     ``gc_threshold_ms`` is the shortest garbage collection to record, ``None`` for none at all.
     """
 
@@ -61,6 +66,7 @@ class Capture:
     marks: MarkRecorder = field(factory=MarkRecorder)
     chunk_events: int = _CHUNK_EVENTS
     automatic_marks: bool = False
+    flop_formulas: Mapping[str, FlopFormula] | None = None
     gc_threshold_ms: float | None = None
     _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
@@ -77,6 +83,8 @@ class Capture:
             self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
         if self.automatic_marks:
             self._patches.enter_context(automatic_marks())
+        if self.flop_formulas is not None:
+            self._patches.enter_context(flop_ranges(self.flop_formulas))
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""
@@ -98,7 +106,12 @@ class Capture:
         self._patches.close()
         self._chunks.append(self.tracer.stop())
         captured = _join(self.tracer, self._chunks, self.marks)
-        return evolve(captured, garbage_ns=tuple(self._garbage_ns), results=tuple(self.tracer.results))
+        return evolve(
+            captured,
+            garbage_ns=tuple(self._garbage_ns),
+            results=tuple(self.tracer.results),
+            taken_over=self.tracer.taken_over,
+        )
 
     def _begin(self) -> None:
         self._steps_in_chunk = 0

@@ -91,7 +91,8 @@ class KinetoTracer:
     PyTorch itself hands work of the recording thread, as to the threads of the backward pass. With ``memory`` it
     reports the recording thread and what it handed on alone, because it loses the allocator's events otherwise.
 
-    ``keep_results`` keeps what Kineto returned, in ``results``, for analyses of PyTorch's own.
+    ``keep_results`` keeps what Kineto returned, in ``results``, for analyses of PyTorch's own. ``taken_over`` tells
+    that another profiler was started meanwhile: Kineto serves the last one, and ours got nothing.
     """
 
     memory: bool = False
@@ -100,6 +101,7 @@ class KinetoTracer:
     keep_results: bool = False
     threads: RecordedThreads = field(factory=RecordedThreads)
     results: list[object] = field(factory=list)
+    taken_over: bool = False
     frame_names: Interner = field(factory=Interner)
     names: Interner = field(factory=Interner)
     stacks: Interner = field(factory=Interner)
@@ -142,6 +144,7 @@ class KinetoTracer:
         """Stop recording and return what was recorded since :meth:`start`."""
         end_ns = time.time_ns()
         result = _disable_profiler()
+        self.taken_over = self.taken_over or not result.trace_start_ns()
         if self.keep_results:
             self.results.append(result)
         return self._columns(result, end_ns)

@@ -128,6 +128,11 @@ class ProfInterface:
     def stop_trace(self) -> None:
         """Stop recording."""
         self._result.stop()
+        if self._result.taken_over:
+            print_warning(
+                "PyTorch's own profiler was started during this recording and took it over: operators are missing. "
+                "Use one of the two at a time."
+            )
         if self.flag("profile_memory") and any(enabled for *_, enabled in PROCESS.child_threads):
             print_warning("drynpu records child threads only without profile_memory; they are not in this recording.")
 

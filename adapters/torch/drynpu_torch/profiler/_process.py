@@ -16,6 +16,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import OutputError
+from drynpu_torch.capture import FlopFormula
 
 __all__ = ["PROCESS", "ProcessState", "check_path"]
 
@@ -38,6 +39,8 @@ class ProcessState:
     prof_numbers: count[int] = field(factory=count)
     child_threads: list[tuple[int, int, bool]] = field(factory=list)
     """Threads that asked to be recorded too, or no longer: ``(time_ns, thread, enabled)``."""
+    flop_formulas: dict[str, FlopFormula] = field(factory=dict)
+    """What ``register_npu_flop`` was given, by the name that a range shows."""
 
     def configure(self, directory: str | None, worker_name: str | None) -> None:
         """Take the checked arguments of ``tensorboard_trace_handler``; the directory is resolved now."""

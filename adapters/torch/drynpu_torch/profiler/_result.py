@@ -22,6 +22,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_document, write_recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads
+from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.rules import FALLBACKS
 
@@ -100,6 +101,7 @@ class Result:
         switches = self.request.switches
         if self._chip is None or self.path is None:
             return
+        self._must_be_alone()
         self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
         self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
         marks_wanted = switches.tx and Activity.DEVICE in self.request.activities
@@ -114,6 +116,7 @@ class Result:
         capture = Capture(
             tracer=tracer,
             automatic_marks=marks_wanted,
+            flop_formulas=flop_formulas() if marks_wanted and switches.with_flops else None,
             gc_threshold_ms=switches.gc_threshold_ms,
         )
         try:
@@ -148,12 +151,25 @@ class Result:
         return self.outcome is not None
 
     @property
+    def taken_over(self) -> bool:
+        """Whether another profiler took operators of this recording, which is not written yet."""
+        return self._captured is not None and self._captured.taken_over
+
+    @property
     def operators(self) -> int:
         """Number of operators recorded and not written yet."""
         return 0 if self._captured is None else len(self._captured.operators.start_ns)
 
     def warm_up(self) -> None:
-        """Start and stop the tracer once: its first start loads libraries."""
+        """
+        Start and stop the tracer once: its first start loads libraries.
+
+        Raises
+        ------
+        CaptureError
+            If another profiler is active; the result directory is removed again.
+        """
+        self._must_be_alone()
         tracer = KinetoTracer()
         tracer.start()
         tracer.stop()
@@ -213,6 +229,15 @@ class Result:
         if self.path is not None:
             shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
+
+    def _must_be_alone(self) -> None:
+        # PyTorch does not tell: it knows of recordings of this thread alone, and ours are of all threads.
+        if device.state().recorder is not None:
+            self.delete()
+            raise CaptureError(
+                "another recording is already running in this process (of torch_npu.profiler, drynpu run --profile or "
+                "drynpu msprof); only one can run at a time. Stop that one first."
+            )
 
     def _write(self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None) -> Outcome:
         assert self.path is not None  # narrowed by finalize
