@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 from collections import Counter
 from typing import Any
 
@@ -15,11 +13,11 @@ import json
 
 import torch
 import torch_npu
-from torch.nn.functional import linear as imported
+from torch.nn.functional import linear
 from torch_npu import profiler
 from torch_npu.profiler._flops_registry import register_npu_flop
 
-originals = (torch.mm, torch.nn.functional.linear, imported)
+originals = (torch.mm, torch.nn.functional.linear, linear)
 a, b = torch.ones(4, 8).npu(), torch.ones(8, 16).npu()
 batch = torch.ones(3, 4, 8).npu()
 layer = torch.nn.Linear(8, 16).npu()
@@ -55,7 +53,7 @@ def work():
     torch.matmul(b[:, 0], torch.ones(2, 8, 5).npu())
     torch.matmul(batch, b[:, 0])
     layer(batch)
-    imported(a, layer.weight)
+    linear(a, layer.weight)
     Own.twice(a)
     torch.relu(a)
     try:
@@ -73,7 +71,7 @@ def record(folder, with_flops=True, **given):
         experimental_config=config,
     ):
         work()
-    assert (torch.mm, torch.nn.functional.linear, imported) == originals
+    assert (torch.mm, torch.nn.functional.linear, linear) == originals
 
 
 record("flops", mstx=True)
@@ -106,7 +104,6 @@ def test_every_outer_call_tells_its_operations(run: Any) -> None:
         "Own.twice": [5],  # the calls inside it are its own
     }
     messages = Counter(f"{flops}-{name}" for name, counts in expected.items() for flops in counts)
-    messages["1024-mm"] += 1 - 1
     found = Counter(row["message"] for row in ranges(run.output("flops")))
     wrong_call = f"{2 * 4 * 8 * 8}-mm"  # its formula takes it; the call itself raises, and its range ends all the same
     assert found - messages == Counter([wrong_call])
@@ -120,7 +117,7 @@ def test_every_outer_call_tells_its_operations(run: Any) -> None:
 def test_a_range_holds_the_kernels_of_its_call(run: Any, ns: Any) -> None:
     output = run.output("flops")
     (row,) = (row for row in ranges(output) if row["message"].endswith("-bmm"))
-    (bmm,) = (event for event in output.operators() if event["name"] == "aten::bmm")
+    bmm = next(event for event in output.operators() if event["name"] == "aten::bmm")
     assert ns(row["Start_time(us)"]) <= ns(bmm["ts"]) < ns(row["End_time(us)"])
     assert "drynpu" not in bmm["args"]["Call stack"], "the patch is not a frame of the script"
 
@@ -128,4 +125,5 @@ def test_a_range_holds_the_kernels_of_its_call(run: Any, ns: Any) -> None:
 @pytest.mark.parametrize("folder", ["filtered", "no_marks", "no_flops"])
 def test_nothing_where_it_was_not_asked_for(run: Any, folder: str) -> None:
     assert ranges(run.output(folder)) == []
-    assert re.search(r'"with_flops": (true|false)', json.dumps(run.output(folder).document("profiler_info.json")))
+    config = run.output(folder).document("profiler_info.json")["config"]
+    assert config["common_config"]["with_flops"] == (folder != "no_flops")

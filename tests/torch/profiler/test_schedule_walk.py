@@ -93,7 +93,58 @@ def walk(p, steps):
         assert prof.step_num == steps - 1
 
 
+def pairs():
+    # What every pair of actions does, irregular ones included.
+    say = {name: io.StringIO() for name in TABLE}
+    for pair, (expected, warning) in TABLE.items():
+        with contextlib.redirect_stdout(say[pair]):
+            names = [{"R&S": "RECORD_AND_SAVE"}.get(name, name) for name in pair.split("-")]
+            actions = [getattr(torch_npu.profiler.ProfilerAction, name) for name in names if name != "exit"]
+            prof = profile(schedule=lambda step: actions[min(step, len(actions) - 1)])
+            prof.on_trace_ready = lambda prof: prof.prof_if.done.append("ready")
+            prof.prof_if = Interface()
+            prof.start()
+            done, told = len(prof.prof_if.done), say[pair].tell()
+            prof.stop() if names[1] == "exit" else prof.step()
+            assert prof.prof_if.done[done:] == expected.split(), (pair, prof.prof_if.done[done:])
+            said = [line.partition("profiler.py: ")[2] for line in say[pair].getvalue()[told:].splitlines()]
+            assert said == ([warning] if warning else []), (pair, said)
+            prof._started_by = 0
+
+
+TABLE = {
+    "NONE-NONE": ("", ""),
+    "NONE-WARMUP": ("init warmup", ""),
+    "NONE-RECORD": ("init start", ""),
+    "NONE-R&S": ("init start", ""),
+    "WARMUP-NONE": ("start stop finalize", "Incorrect schedule: WARMUP followed by NONE"),
+    "WARMUP-WARMUP": ("", ""),
+    "WARMUP-RECORD": ("start", ""),
+    "WARMUP-R&S": ("start", ""),
+    "RECORD-NONE": ("stop finalize", "Incorrect schedule: RECORD followed by NONE"),
+    "RECORD-WARMUP": ("stop finalize", "Incorrect schedule: RECORD followed by WARMUP"),
+    "RECORD-RECORD": ("", ""),
+    "RECORD-R&S": ("", ""),
+    "R&S-NONE": ("stop finalize ready", ""),
+    "R&S-WARMUP": ("stop finalize ready init warmup", ""),
+    "R&S-RECORD": ("stop finalize ready init start", ""),
+    "R&S-R&S": ("stop finalize ready init start", ""),
+    "NONE-exit": ("", ""),
+    "WARMUP-exit": (
+        "finalize delete",
+        "Incorrect schedule: Stop profiler while current state is WARMUP which will result in empty parsed data.",
+    ),
+    "RECORD-exit": (
+        "stop finalize ready",
+        "Incorrect schedule: Stop profiler while current state is RECORD which may result in incomplete parsed data.",
+    ),
+    "R&S-exit": (
+        "stop finalize ready",
+        "Stop profiler while current state is RECORD_AND_SAVE, perhaps the scheduling cycle has not yet completed.",
+    ),
+}
 walk()
+pairs()
 print("walked")
 """
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import itertools
 import logging
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -62,8 +63,13 @@ def _matmul(input: torch.Tensor, other: torch.Tensor, **_: object) -> int:  # no
     # A vector is a matrix of one row on the left, of one column on the right.
     left = input.shape if input.dim() > 1 else (1, *input.shape)
     right = other.shape if other.dim() > 1 else (*other.shape, 1)
-    batch = torch.broadcast_shapes(left[:-2], right[:-2])
-    return 2 * math.prod(batch) * left[-2] * left[-1] * right[-1]
+    return 2 * _broadcast(left[:-2], right[:-2]) * left[-2] * left[-1] * right[-1]
+
+
+def _broadcast(left: Sequence[int], right: Sequence[int]) -> int:
+    # Not torch.broadcast_shapes: its first call imports symbolic mathematics, in the middle of a recording.
+    pairs = itertools.zip_longest(reversed(left), reversed(right), fillvalue=1)
+    return math.prod(b if a == 1 else a for a, b in pairs)
 
 
 DEFAULT_FORMULAS: Mapping[str, FlopFormula] = {

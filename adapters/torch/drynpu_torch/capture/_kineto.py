@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from itertools import count
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +31,10 @@ from torch.autograd import (
 from drynpu import CaptureError
 from drynpu_torch.capture._threads import RecordedThreads
 
-__all__ = ["Chunk", "Interner", "KinetoTracer"]
+__all__ = ["Chunk", "Interner", "KinetoTracer", "readable"]
+
+E = TypeVar("E")
+V = TypeVar("V")
 
 _MEMORY_EVENT = "[memory]"
 
@@ -152,7 +157,7 @@ class KinetoTracer:
     def _columns(self, result: object, end_ns: int) -> Chunk:
         events = result.events()  # type: ignore[attr-defined]
         kind = type(events[0]) if events else torch._C._autograd._KinetoEvent
-        names = list(map(kind.name, events))
+        names = readable(kind.name, events, _unreadable_name)
         python = np.fromiter(map(kind.is_python_function, events), bool, len(events))
         is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, names), bool, len(events))
         rows = np.flatnonzero(~is_memory & ~python)
@@ -165,7 +170,7 @@ class KinetoTracer:
 
         call = self._calls(kind, ops, op_names)
         call[np.fromiter(map(kind.is_user_annotation, ops), bool, len(ops))] = -1
-        stacks = map(";".join, map(kind.stack, ops)) if self.stack else iter([""] * len(ops))
+        stacks = map(";".join, readable(kind.stack, ops, lambda _: []) if self.stack else [()] * len(ops))
         return Chunk(
             begin_ns=self._begin_ns,
             end_ns=end_ns,
@@ -191,7 +196,7 @@ class KinetoTracer:
         events = [events[i] for i in np.flatnonzero(self._kept(kind, events)).tolist()]
         n = len(events)
         return {
-            "frame_name": self.frame_names.index(map(kind.name, events), n),  # type: ignore[attr-defined]
+            "frame_name": self.frame_names.index(readable(kind.name, events, _unreadable_name), n),  # type: ignore[attr-defined]
             "frame_start_ns": np.fromiter(map(kind.start_ns, events), np.int64, n),  # type: ignore[attr-defined]
             "frame_end_ns": np.fromiter(map(kind.end_ns, events), np.int64, n),  # type: ignore[attr-defined]
             "frame_thread": np.fromiter(map(kind.device_resource_id, events), np.uint64, n).astype(np.int64),  # type: ignore[attr-defined]
@@ -228,6 +233,31 @@ class KinetoTracer:
             "memory_address": address[by_time],
             "memory_bytes": sizes[by_time],
         }
+
+
+def readable(getter: Callable[[E], V], events: Sequence[E], instead: Callable[[bytes], V]) -> list[V]:
+    """
+    Return what *getter* tells of *events*; *instead* is asked with the bytes where a text of one is no text.
+
+    Kineto keeps the function names of Python frames where Python had them. Code that is gone when the recording ends,
+    as that of a module body is once the module is imported, leaves anything in that place.
+    """
+    try:
+        return list(map(getter, events))
+    except UnicodeDecodeError:
+        return [_one(getter, event, instead) for event in events]
+
+
+def _one(getter: Callable[[E], V], event: E, instead: Callable[[bytes], V]) -> V:
+    try:
+        return getter(event)
+    except UnicodeDecodeError as error:
+        return instead(error.object)
+
+
+def _unreadable_name(text: bytes) -> str:
+    place, found, _ = text.partition(b"): ")  # file(line): function
+    return f"{place.decode(errors='replace')}): <unknown>" if found else "<unknown>"
 
 
 def _addresses(
