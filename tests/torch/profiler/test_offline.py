@@ -49,6 +49,11 @@ shutil.rmtree(timeless / "FRAMEWORK")
 for file in [*timeless.rglob("*_start.log*"), *timeless.rglob("start_info*"), *timeless.rglob("info.json*")]:
     file.unlink()
 analyse("many", max_process_number=2)
+section("sides")
+for number, gone in enumerate(("FRAMEWORK", "PROF_*")):
+    half = pathlib.Path("half") / str(number) / whole[0].name
+    shutil.copytree(whole[0], half, ignore=shutil.ignore_patterns("ASCEND*", gone))
+    analyse(str(half))
 section("wrong")
 analyse("missing")
 analyse("raw", max_process_number=0)
@@ -74,11 +79,18 @@ def test_offline_analysis(scripts: Any) -> None:
         output.rows("kernel_details.csv") for output in killed if output.path.name.startswith("0_")
     )
     assert 0 < len(cut.operators()) < len(first.operators())
-    said = run.stdout.split("begin processes\n")[1].split("\nbegin wrong")[0]
+    said = run.stdout.split("begin processes\n")[1].split("\nbegin sides")[0]
     assert said.count("Start parsing profiling data in sync mode at") == 4
     assert said.count("All profiling data parsed in a total time of") == 3
     (problem,) = (message for severity, message in run.section("processes") if severity == "ERROR")
     assert "3_timeless_ascend_pt" in problem
+    halves = [run.output(f"half/{number}") for number in range(2)]
+    assert run.section("sides") == [
+        ("ERROR", "ProfilerActivity.CPU is set in activities, but FWK Profiling data does not exist."),
+        ("ERROR", "ProfilerActivity.NPU is set in activities, but CANN Profiling data does not exist."),
+    ]
+    assert [len(half.rows("kernel_details.csv")) for half in halves if "kernel_details.csv" in half.files] == [3]
+    assert [bool(half.operators()) for half in halves] == [False, True]
     assert run.section("wrong") == [
         ("ERROR", "Call analyse failed. Exception: The path does not exist: missing"),
         ("WARNING", "Invalid max_process_number, reset it to default!"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import multiprocessing
 import os
 import subprocess
@@ -146,8 +147,25 @@ def _progress(path: Path, mode: str) -> Iterator[functools.partial[None]]:
         print_info(f"{what} profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - begun)}")
 
     print_info(f"Start parsing profiling data in {mode} mode at: {path}")
+    for activity, kind in _missing(path):
+        print_error(f"ProfilerActivity.{activity} is set in activities, but {kind} Profiling data does not exist.")
     yield functools.partial(done, "CANN")
     done("All")
+
+
+def _missing(path: Path) -> list[tuple[str, str]]:
+    """Return what was asked for and is not there, as after a kill: the activity, and the vendor's name of its data."""
+    try:
+        text = next(path.glob("profiler_info*.json")).read_text(encoding="utf-8")
+        asked = json.loads(text)["config"]["common_config"]["activities"]
+    except (StopIteration, OSError, ValueError, KeyError, TypeError):
+        return []
+    sides = (("CPU", "FWK", "FRAMEWORK"), ("NPU", "CANN", "PROF_*"))
+    return [
+        (activity, kind)
+        for activity, kind, pattern in sides
+        if f"ProfilerActivity.{activity}" in asked and not any(path.glob(pattern))
+    ]
 
 
 def _in_daemon() -> bool:
