@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 SCRIPT = """
-import gc, sys, threading
+import gc, multiprocessing, sys, threading
 import torch
 import torch_npu
 from torch_npu.profiler import _ExperimentalConfig, profile, schedule, tensorboard_trace_handler
@@ -94,6 +94,11 @@ recorded("child", lambda: threads.append(in_thread(child, "yes")))
 print("threads", threads, flush=True)
 section("in_child")
 in_thread(lambda: recorded("in_child", train_one_step))
+section("daemon")
+fork = multiprocessing.get_context("fork")
+process = fork.Process(target=recorded, args=("daemon", lambda: torch.ones(2).to("npu:0") + 1), daemon=True)
+process.start()
+process.join()
 section("unused")
 profile().export_chrome_trace("none.json")
 section("end")
@@ -251,6 +256,14 @@ def test_a_profiler_may_run_in_a_child_thread(run: Any) -> None:
     names = Counter(event["name"] for event in run.output("in_child").operators())
     assert (names["ProfilerStep#1"], names["aten::addmm"]) == (1, 2)
     assert run.output("in_child").rows("kernel_details.csv")
+
+
+def test_a_daemonic_process_records_and_does_not_parse(run: Any) -> None:
+    output = run.output("daemon")
+    assert (output.path / "profiler_info.json").is_file()
+    assert not output.folder.exists()
+    (message,) = (message for severity, message in run.section("daemon") if severity == "ERROR")
+    assert message.startswith("The profiling data cannot be parsed during the daemon process, it is recommended")
 
 
 @pytest.mark.skipif(shutil.which("perl") is None, reason="the expression is Perl's")
