@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.export import export_msprof, export_torch
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Level, ProfilingRequest
+from drynpu.options import ExportType, Level, ProfilingRequest
 from drynpu.raw import ClockAnchors
 from drynpu.session import Collective, Recording, Target, write_recording
 from drynpu.tables import load_profile
@@ -176,3 +178,52 @@ def test_the_cluster_analysis_opens_toolkit_directories(msprof_analyze: Tool, ru
     for directory in run.glob("*_ascend_pt/PROF_*"):
         shutil.copytree(directory, source / directory.name)
     check(analysed(msprof_analyze, source, tmp_path / "out"), "step")
+
+
+def test_the_cluster_analysis_says_of_databases_what_it_says_of_texts(
+    msprof_analyze: Tool, run: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "databases"
+    shutil.copytree(run, source)
+    for directory in source.iterdir():
+        export_torch(load_profile(directory), [ExportType.DB])
+    folder = analysed(msprof_analyze, source, tmp_path / "out")
+    of_texts = analysed(msprof_analyze, run, tmp_path / "texts")
+    with closing(sqlite3.connect(folder / "cluster_analysis.db")) as connection:
+        connection.row_factory = sqlite3.Row
+
+        def rows(table: str) -> list[dict[str, Any]]:
+            return [dict(row) for row in connection.execute(f"SELECT * FROM {table}")]
+
+        times, links, steps = (
+            rows(name) for name in ("ClusterCommunicationTime", "ClusterCommunicationMatrix", "ClusterStepTraceTime")
+        )
+        assert {row["rankId"]: row["deviceId"] for row in rows("RankDeviceMap")} == {rank: rank for rank in RANKS}
+        sets = {row["rank_set"] for row in rows("CommunicationGroupMapping")}
+        assert sets == {"(0,1,2,3)", "(0,1)", "(2,3)"}
+    document = json.loads((of_texts / "cluster_communication.json").read_text())["(0, 1, 2, 3)"]
+    for step in ("step0", "step1"):
+        reduces = {key: ranks for key, ranks in document[step].items() if key.startswith("hcom_allReduce")}
+        wanted = {
+            int(rank): [
+                entry["Communication Time Info"][f"{title} Time(ms)"] for title in ("Elapse", "Synchronization")
+            ]
+            for ranks in reduces.values()
+            for rank, entry in ranks.items()
+        }
+        found = {
+            row["rank_id"]: [row["elapsed_time"], row["synchronization_time"]]
+            for row in times
+            if row["step"] == step and row["hccl_op_name"].startswith("hcom_allReduce")
+        }
+        assert found.keys() == wanted.keys() == set(RANKS)
+        for rank, numbers in wanted.items():
+            assert found[rank] == pytest.approx(numbers, abs=1e-6)
+    assert {(row["src_rank"], row["dst_rank"]) for row in links} >= {(one, two) for one in RANKS for two in RANKS}
+    with (of_texts / "cluster_step_trace_time.csv").open() as file:
+        shown = {(row["Step"], row["Index"]): row for row in csv.DictReader(file) if row["Type"] == "rank"}
+    counted = {(row["step"], row["index"]): row for row in steps if row["type"] == "rank"}
+    assert counted.keys() == shown.keys()
+    for key, row in counted.items():
+        assert row["computing"] == pytest.approx(float(shown[key]["Computing"]))
+        assert row["communication"] == pytest.approx(float(shown[key]["Communication"]))

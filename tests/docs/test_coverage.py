@@ -35,7 +35,7 @@ def test_a_done_name_that_is_not_there_is_found(tmp_path: Path) -> None:
         "profile": "done",
         "no_such_name": "done",
         "schedule": "later",
-        "dynamic_profile": "later",
+        "no_such_name_yet": "later",
     }
     section = {"title": "Names", "owner": "torch_npu.profiler", "names": names}
     level = {"title": "Level", "owner": "torch_npu.profiler.ProfilerLevel", "names": {}}

@@ -213,3 +213,9 @@ def demo(demo_runs: tuple[Run, Run]) -> Output:
 @pytest.fixture(scope="session")
 def ns() -> Callable[[str], int]:
     return nanoseconds
+
+
+@pytest.fixture(scope="session")
+def output() -> Callable[[Path], Output]:
+    """Return the reader of a result directory."""
+    return Output

@@ -4,8 +4,8 @@ What PyTorch runs at every ``import torch`` (the ``torch.backends`` entry point)
 A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it is asked to, with
 ``DRYNPU_AUTOLOAD=1`` (``drynpu run`` sets it): whoever has drynpu installed and imports plain PyTorch gets plain
 PyTorch. ``drynpu msprof`` asks for a recording of the whole process in the same way, with ``DRYNPU_COLLECT``, and
-``drynpu run --profile`` for a profile with ``DRYNPU_PROFILE``. It never raises, since PyTorch would turn that into a
-failed ``import torch`` (packaging.md).
+``drynpu run --profile`` for a profile with ``DRYNPU_PROFILE``; dynamic profiling by ``PROF_CONFIG_PATH`` begins here
+as well. It never raises, since PyTorch would turn that into a failed ``import torch`` (packaging.md).
 """
 
 from __future__ import annotations
@@ -35,5 +35,9 @@ def load() -> None:
                 from drynpu_torch.profiler import start_unattended
 
                 start_unattended(os.environ["DRYNPU_PROFILE"])
+            if os.environ.get("PROF_CONFIG_PATH"):
+                from drynpu_torch.profiler.dynamic import NonIntrusiveProfile
+
+                NonIntrusiveProfile.init()
     except Exception as error:  # noqa: BLE001 - see above
         logging.getLogger("drynpu").warning("the simulated npu could not be loaded with PyTorch: %s", error)

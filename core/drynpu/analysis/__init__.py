@@ -22,11 +22,11 @@ from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summa
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
-from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
+from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, busy_part, overlap, step_trace
 from drynpu.analysis._query import QUERY_COLUMNS, query_profile
 from drynpu.analysis._stacks import STACK_METRICS, stack_times
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
-from drynpu.analysis._steps import STEP_RANGES, kernel_steps, step_ranges, steps_at
+from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, kernel_steps, step_ranges, steps_at
 from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
 from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
 
@@ -35,6 +35,7 @@ __all__ = [
     "COMMUNICATION_STATISTIC",
     "COMMUNICATION_TIME",
     "COMMUNICATION_TRANSFERS",
+    "HOST_STEPS",
     "ITERATION_TRACE",
     "KERNEL_OP",
     "MEMORY_RECORD",
@@ -53,12 +54,14 @@ __all__ = [
     "Links",
     "Summary",
     "api_statistic",
+    "busy_part",
     "communication_statistic",
     "communication_steps",
     "communication_time",
     "communication_transfers",
     "graph_names",
     "hccs_summary",
+    "host_steps",
     "infer_ids",
     "iteration_trace",
     "kernel_steps",

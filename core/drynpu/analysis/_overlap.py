@@ -8,7 +8,7 @@ import polars as pl
 
 from drynpu.tables import Profile, intervals
 
-__all__ = ["OVERLAP", "OVERLAP_KINDS", "STEP_TRACE", "overlap", "step_trace"]
+__all__ = ["OVERLAP", "OVERLAP_KINDS", "STEP_TRACE", "busy_part", "overlap", "step_trace"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -97,6 +97,24 @@ def _device_overlap(profile: Profile, device: int) -> pl.DataFrame:
     )
 
 
+def busy_part(overlaps: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
+    """
+    Return *overlaps* without the Free pieces at the edges of the steps, which torch's database does not count.
+
+    What is left of Free lies between computing or communication of one step: :func:`step_trace` of it gives the Free
+    and Stage of ``analysis.db`` (torch_npu_profiler.md 5.1).
+    """
+    events = _assign(overlaps, ranges)
+    device_step = ["device_id", "step_id"]
+    busy = events.filter(pl.col("kind").is_in([COMPUTING, COMMUNICATION]))
+    bounds = busy.group_by(device_step).agg(
+        pl.col("start_ns").min().alias("first"), pl.col("end_ns").max().alias("last")
+    )
+    inside = (pl.col("start_ns") >= pl.col("first")) & (pl.col("end_ns") <= pl.col("last"))
+    kept = events.join(bounds, on=device_step, how="left").filter((pl.col("kind") != FREE) | inside)
+    return kept.select(OVERLAP.names()).sort("device_id", "start_ns", maintain_order=True)
+
+
 def _pairs(rows: pl.DataFrame) -> I64:
     ends = pl.col("start_ns") + pl.col("duration_ns")
     return rows.select("start_ns", ends.alias("end_ns")).to_numpy().astype(np.int64).reshape(-1, 2)
@@ -143,7 +161,8 @@ def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -
         .select(
             "device_id",
             pl.when(no_step).then(pl.lit("")).otherwise(pl.col("step_id").cast(pl.String)).alias("step"),
-            *((value / 1000).alias(name) for name, value in columns.items()),
+            # Rounded to what there is (whole ns): the division by itself may be off in the last bit.
+            *((value / 1000).round(3).alias(name) for name, value in columns.items()),
         )
     )
 

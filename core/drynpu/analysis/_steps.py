@@ -9,42 +9,49 @@ import polars as pl
 from drynpu.analysis._links import Links
 from drynpu.tables import Profile
 
-__all__ = ["STEP_NAME", "STEP_RANGES", "kernel_steps", "step_ranges", "steps_at"]
+__all__ = ["HOST_STEPS", "STEP_NAME", "STEP_RANGES", "host_steps", "kernel_steps", "step_ranges", "steps_at"]
 
 I64 = npt.NDArray[np.int64]
 
 STEP_NAME = r"^ProfilerStep#(\d+)$"
 
-STEP_RANGES = pl.Schema(
+HOST_STEPS = pl.Schema(
     {
         "step_id": pl.Int64,
         "op_id": pl.Int64,
         "host_start_ns": pl.Int64,
         "host_end_ns": pl.Int64,
         "tid": pl.Int64,
-        "device_start_ns": pl.Int64,
-        "device_end_ns": pl.Int64,
     }
 )
+"""Every step of the schedule, whether it launched something or not."""
+
+STEP_RANGES = pl.Schema([*HOST_STEPS.items(), ("device_start_ns", pl.Int64), ("device_end_ns", pl.Int64)])
+
+
+def host_steps(profile: Profile, links: Links) -> pl.DataFrame:
+    """Return table :data:`HOST_STEPS`, one row per ``ProfilerStep#k`` at a root of the operator tree, in host order."""
+    return (
+        profile.host_ops.filter(
+            pl.Series(links.op_parent < 0, dtype=pl.Boolean) & pl.col("name").str.contains(STEP_NAME)
+        )
+        .with_columns(
+            pl.col("name").str.extract(STEP_NAME).alias("step_id"),
+            pl.col("start_ns").alias("host_start_ns"),
+            pl.col("end_ns").alias("host_end_ns"),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in HOST_STEPS.items())
+    )
 
 
 def step_ranges(profile: Profile, links: Links) -> pl.DataFrame:
     """
     Return table :data:`STEP_RANGES`, one row per ``ProfilerStep#k`` that launched device work, in host order.
 
-    A step marker is a root of the operator tree. On the device it begins with the first start of its first
-    correlation id (in order of launch) and ends with the last end of its last one, but not before the host's end.
+    On the device a step begins with the first start of its first correlation id (in order of launch) and ends with
+    the last end of its last one, but not before the host's end.
     """
-    ops = profile.host_ops
-    steps = ops.filter(
-        pl.Series(links.op_parent < 0, dtype=pl.Boolean) & pl.col("name").str.contains(STEP_NAME)
-    ).select(
-        pl.col("name").str.extract(STEP_NAME).cast(pl.Int64).alias("step_id"),
-        "op_id",
-        pl.col("start_ns").alias("host_start_ns"),
-        pl.col("end_ns").alias("host_end_ns"),
-        "tid",
-    )
+    steps = host_steps(profile, links)
     launches = (
         links.kernel_op.with_columns(
             pl.Series("root", _roots(links)[links.kernel_op["op_id"].to_numpy()], dtype=pl.Int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import click
@@ -11,7 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import Summary, summarise
 from drynpu.cli._shared import as_json, console, echo_json
-from drynpu.export import export_msprof, export_torch
+from drynpu.export import export_msprof, export_msprof_db, export_torch, requested_forms
+from drynpu.options import ExportType
 from drynpu.plugins import Exporter, Plugins
 from drynpu.tables import Profile, find_profiles, load_profile
 from drynpu.views import render_summary, summary_document
@@ -22,9 +23,16 @@ __all__ = ["analyze"]
 @click.command(short_help="Summarise profiles and rebuild their deliverables.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--no-export", is_flag=True, help="Only summarise; do not rebuild the deliverables.")
+@click.option(
+    "--export-type",
+    "export_types",
+    type=click.Choice([kind.value for kind in ExportType]),
+    multiple=True,
+    help="Form of the deliverables; may be given for each. Default: what the recording was asked for.",
+)
 @as_json
 @click.pass_obj
-def analyze(plugins: Plugins, directory: Path, no_export: bool, json_output: bool) -> None:
+def analyze(plugins: Plugins, directory: Path, no_export: bool, export_types: Sequence[str], json_output: bool) -> None:
     """
     Summarise DIRECTORY and rebuild its deliverables from the raw data.
 
@@ -33,6 +41,7 @@ def analyze(plugins: Plugins, directory: Path, no_export: bool, json_output: boo
     """
     paths = _profiles(directory)
     exporters = None if no_export else plugins.exporters().values()
+    forms = tuple(ExportType(name) for name in export_types)
     summaries: list[Summary] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = console(stderr=True)
@@ -41,7 +50,7 @@ def analyze(plugins: Plugins, directory: Path, no_export: bool, json_output: boo
         for number, path in enumerate(paths, 1):
             progress.update(task, description=path.name)
             try:
-                summary = _analyse(path, exporters, lambda: progress.advance(task))
+                summary = _analyse(path, exporters, forms, lambda: progress.advance(task))
             except DrynpuError as error:
                 if len(paths) == 1:
                     raise
@@ -73,23 +82,28 @@ def _profiles(directory: Path) -> list[Path]:
     return paths
 
 
-def _analyse(path: Path, exporters: Collection[Exporter] | None, advance: Callable[[], None]) -> Summary:
+def _analyse(
+    path: Path, exporters: Collection[Exporter] | None, forms: Sequence[ExportType], advance: Callable[[], None]
+) -> Summary:
     """Read a profile, rebuild its deliverables unless *exporters* is None, and sum it up."""
     try:
         profile = load_profile(path)
         advance()
         if exporters is not None:
-            _export(profile, exporters)
+            _export(profile, exporters, forms or requested_forms(profile))
             advance()
         return summarise(profile)
     except OSError as error:
         raise OutputError(f"{error.filename or path}: {error.strerror}") from error
 
 
-def _export(profile: Profile, exporters: Collection[Exporter]) -> None:
-    if profile.prof_path is not None:
+def _export(profile: Profile, exporters: Collection[Exporter], forms: Collection[ExportType]) -> None:
+    if profile.prof_path is not None and ExportType.TEXT in forms:
         export_msprof(profile)
     if profile.path != profile.prof_path:
-        export_torch(profile)
+        # Torch's database takes the place of the toolkit's.
+        export_torch(profile, forms)
+    elif ExportType.DB in forms:
+        export_msprof_db(profile)
     for exporter in exporters:
         exporter(profile, profile.path)

@@ -58,6 +58,9 @@ def check(
     out.print(_table(parsed, show_all=show_all))
     for notice in notices:
         out.print(str(notice), style="yellow", soft_wrap=True)
+    for row in explain(parsed):
+        for line in row.only_on_device:
+            out.print(f"{row.option}: only a real device leaves {line}", soft_wrap=True)
     footprint = estimate_footprint(parsed.request)
     out.print(
         f"Raw data, estimated: {footprint.bytes_per_kernel * _THOUSAND / 1e6:.2f} MB per 1000 kernels, "
@@ -106,5 +109,7 @@ def _table(parsed: Parsed, *, show_all: bool) -> Table:
         table.add_column(heading, overflow="fold")
     for row in explain(parsed):
         if show_all or row.origin is not Origin.DEFAULT or row.files:
-            table.add_row(row.option, row.value, row.origin.value, ", ".join(row.files))
+            absent = {line.partition(": ")[0] for line in row.only_on_device}
+            written = (file for file in row.files if file not in absent)
+            table.add_row(row.option, row.value, row.origin.value, ", ".join(written))
     return table

@@ -2,8 +2,8 @@
 The deliverables: tables and analyses written out as the files that the vendor's tools write.
 
 ``export_msprof`` writes what the toolkit leaves in a PROF directory, ``export_msprof_db`` the same as a database, and
-``export_torch`` what torch_npu.profiler leaves in a profile directory. They work on a ``Profile`` and the frames of the
-analysis room only, column by column.
+``export_torch`` what torch_npu.profiler leaves in a profile directory, as text, as databases or both. They work on a
+``Profile`` and the frames of the analysis room only, column by column.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from drynpu.export._files import new_file
 from drynpu.export._msprof import export_documents, export_msprof
 from drynpu.export._reports import REPORT_KEYS, Reports, read_reports
 from drynpu.export._single import export_stacks, export_trace
-from drynpu.export._torch import export_torch
+from drynpu.export._torch import export_torch, requested_forms
 from drynpu.export.db import export_msprof_db
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "export_trace",
     "new_file",
     "read_reports",
+    "requested_forms",
 ]

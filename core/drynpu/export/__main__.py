@@ -8,6 +8,7 @@ from pathlib import Path
 
 from drynpu import DrynpuError
 from drynpu.export import deliver
+from drynpu.options import ExportType
 
 
 def main() -> None:
@@ -15,9 +16,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m drynpu.export", description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--simplify", action="store_true", help="remove what the toolkit wrote afterwards")
+    parser.add_argument(
+        "--form",
+        action="append",
+        type=ExportType,
+        help="text or db, once or twice; default what the recording was asked for",
+    )
     arguments = parser.parse_args()
     try:
-        deliver(arguments.directory, simplify=arguments.simplify, on_toolkit=_tell)
+        deliver(arguments.directory, simplify=arguments.simplify, forms=arguments.form, on_toolkit=_tell)
     except (DrynpuError, OSError) as error:
         raise SystemExit(str(error)) from error
 

@@ -15,6 +15,7 @@ from typing import BinaryIO
 import polars as pl
 
 from drynpu._errors import OutputError
+from drynpu.export._text_table import CHUNK_ROWS, Table, TextTable, chunks_of
 
 __all__ = [
     "CSV_ROW_LIMIT",
@@ -34,7 +35,8 @@ CSV_ROW_LIMIT = 1_000_000
 REPEATED = "\0"
 """Ends a column name that occurs more than once; a number after it keeps the columns apart."""
 
-_CSV_CHUNK_ROWS = 100_000
+_CSV_CHUNK_ROWS = CHUNK_ROWS
+_NEEDS_QUOTES = r'[",\r\n]'
 _STAMP = "%Y%m%d%H%M%S"
 
 
@@ -129,27 +131,40 @@ def free_stamp(directory: Path, now: datetime | None = None) -> str:
     return moment.strftime(_STAMP)
 
 
-def write_csv(path: Path, table: pl.DataFrame, *, line_end: str) -> Path:
+def write_csv(path: Path, table: Table, *, line_end: str) -> Path:
     """
     Write a table of String columns as csv with minimal quoting; empty text is an empty cell.
 
     Quotes are set as the toolkit's and Python's csv writers set them: around cells that hold a comma, a quote or
     a line break, quotes inside doubled. Of a column name only what stands before ``REPEATED`` is written, so that a
-    file can have several columns of one name. Raises ``OutputError``.
+    file can have several columns of one name. Memory use is bounded by the chunk size. Raises ``OutputError``.
     """
-    cells = table.with_columns(pl.all().replace("", None))
-    header = pl.DataFrame([[name.split(REPEATED)[0]] for name in table.columns], schema=table.columns, orient="col")
+    names = list(table.columns)
+    plain = table.plain if isinstance(table, TextTable) else ()
+    quotable = [name for name in names if name not in plain]
+    header = pl.DataFrame([[name.split(REPEATED)[0]] for name in names], schema=names, orient="col")
     with new_file(path) as stream:
         header.write_csv(stream, include_header=False, line_terminator=line_end, quote_style="necessary")
-        for offset in range(0, max(cells.height, 1), _CSV_CHUNK_ROWS):
+        for chunk in chunks_of(table, _CSV_CHUNK_ROWS):
             buffer = io.BytesIO()
-            chunk = cells.slice(offset, _CSV_CHUNK_ROWS)
-            chunk.write_csv(buffer, include_header=False, line_terminator=line_end, quote_style="necessary")
+            cells = chunk.with_columns(pl.col(quotable).map_batches(_quoted, return_dtype=pl.String))
+            cells.write_csv(buffer, include_header=False, line_terminator=line_end, quote_style="never")
             stream.write(buffer.getbuffer())
     return path
 
 
-def write_csv_slices(directory: Path, stem: str, stamp: str, table: pl.DataFrame, *, line_end: str) -> Sequence[Path]:
+def _quoted(cells: pl.Series) -> pl.Series:
+    """Return cells with quotes where needed, looking at each distinct text once: those of a profile come again."""
+    distinct = cells.unique()
+    odd = distinct.filter(distinct.str.contains(_NEEDS_QUOTES))
+    if odd.is_empty():
+        return cells
+    shown = '"' + odd.str.replace_all('"', '""', literal=True) + '"'
+    quoted: pl.Series = cells.replace_strict(odd, shown, default=cells, return_dtype=pl.String)
+    return quoted
+
+
+def write_csv_slices(directory: Path, stem: str, stamp: str, table: Table, *, line_end: str) -> Sequence[Path]:
     """Write ``<stem>_<stamp>.csv``, or ``<stem>_slice_<n>_<stamp>.csv`` above the row limit; nothing if empty."""
     if table.is_empty():
         return ()

@@ -12,7 +12,14 @@ from drynpu.export._json import Events, JsonStyle, Present, Value, constant
 from drynpu.export._numbers import decimal_text, us_text
 from drynpu.export._python_frames import python_frames
 
-__all__ = ["LINE_SEPARATOR", "HostTrace", "host_blocks", "kernel_arrows"]
+__all__ = [
+    "LINE_SEPARATOR",
+    "HostTrace",
+    "forward_backward_pairs",
+    "host_blocks",
+    "kernel_arrows",
+    "queue_entries",
+]
 
 LINE_SEPARATOR = ";\r\n"
 """Between the arguments of an operator or the frames of a stack, in place of ``;``."""
@@ -40,9 +47,9 @@ def host_blocks(data: HostTrace, style: JsonStyle) -> Iterator[Block]:
     Operators, dequeues, enqueues, metadata, forward-backward arrows, Python frames, garbage collections.
     """
     yield _operators(data.host_ops)
-    paired = _paired(data.queue)
-    yield _queue_events(paired, "dequeue")
-    yield _queue_events(paired, "enqueue")
+    entries = queue_entries(data.queue)
+    yield _queue_events(entries, "dequeue")
+    yield _queue_events(entries, "enqueue")
     yield _metadata(data, style)
     yield _forward_backward(data.host_ops)
     yield _python_functions(data.python_calls)
@@ -107,30 +114,24 @@ def _arrows(rows: pl.DataFrame, name: str, category: str, identity: pl.Expr) -> 
     )
 
 
-def _paired(queue: pl.DataFrame) -> pl.DataFrame:
-    """Queue events with the name of their dequeue and whether the other side was recorded too."""
+def queue_entries(queue: pl.DataFrame) -> pl.DataFrame:
+    """Return the task queue with the name that each entry is shown under, and whether the other side was recorded."""
     dequeues = queue.filter(pl.col("side") == "dequeue").select("correlation_id", pl.col("name").alias("dequeued"))
     enqueues = queue.filter(pl.col("side") == "enqueue").select("correlation_id")
     both = dequeues.join(enqueues, on="correlation_id", how="semi").unique("correlation_id", keep="first")
+    dequeue = pl.concat_str([pl.lit("Dequeue@"), pl.col("name").str.strip_prefix("Dequeue@")])
+    enqueue = pl.concat_str([pl.lit("Enqueue@"), pl.col("dequeued").str.strip_prefix("Dequeue@")])
     return queue.join(both, on="correlation_id", how="left", maintain_order="left").with_columns(
-        pl.col("dequeued").is_not_null().alias("paired")
+        pl.col("dequeued").is_not_null().alias("paired"),
+        pl.when(pl.col("side") == "dequeue").then(dequeue).otherwise(enqueue.fill_null("Enqueue")).alias("shown"),
     )
 
 
-def _queue_events(paired: pl.DataFrame, side: str) -> Events:
-    rows = paired.filter(pl.col("side") == side)
-    if side == "dequeue":
-        shown = pl.concat_str([pl.lit("Dequeue@"), pl.col("name").str.strip_prefix("Dequeue@")])
-    else:
-        shown = (
-            pl.when(pl.col("paired"))
-            .then(pl.concat_str([pl.lit("Enqueue@"), pl.col("dequeued").str.strip_prefix("Dequeue@")]))
-            .otherwise(pl.lit("Enqueue"))
-        )
+def _queue_events(entries: pl.DataFrame, side: str) -> Events:
     identity = pl.col("correlation_id")
     phase = "f" if side == "dequeue" else "s"
     return Events(
-        rows.with_columns(shown.alias("shown")),
+        entries.filter(pl.col("side") == side),
         _duration_event(pl.col("shown"), side, {"correlation_id": identity}),
         ("shown",),
         (pl.col("paired"), _flow(phase, "enqueue_to_dequeue", "async_task_queue", identity)),
@@ -168,15 +169,25 @@ def _metadata_texts(pid: int, events: list[_Metadata], style: JsonStyle) -> list
     ]
 
 
-def _forward_backward(host_ops: pl.DataFrame) -> Events:
-    """Arrows from the latest forward to the latest backward operator of a sequence number, across threads only."""
+def forward_backward_pairs(host_ops: pl.DataFrame) -> pl.DataFrame:
+    """
+    Return the latest forward and the latest backward operator of each sequence number that has both.
+
+    Columns: ``sequence``; ``op_id``, ``pid``, ``tid``, ``start_ns`` of the forward operator; the same with ``_to`` of
+    the backward one.
+    """
     numbered = host_ops.filter(pl.col("sequence") >= 0).sort("start_ns", maintain_order=True)
-    numbered = numbered.select("sequence", "pid", "tid", "start_ns", "fwd_tid")
+    numbered = numbered.select("sequence", "op_id", "pid", "tid", "start_ns", "fwd_tid")
     forward, backward = (
         numbered.filter(condition).drop("fwd_tid").unique("sequence", keep="last", maintain_order=True)
         for condition in (pl.col("fwd_tid") == 0, pl.col("fwd_tid") != 0)
     )
-    pairs = forward.join(backward, on="sequence", suffix="_to", maintain_order="left")
+    return forward.join(backward, on="sequence", suffix="_to", maintain_order="left")
+
+
+def _forward_backward(host_ops: pl.DataFrame) -> Events:
+    """Return the arrows from forward to backward operators, across threads only."""
+    pairs = forward_backward_pairs(host_ops)
     return _arrows(pairs.filter(pl.col("tid") != pl.col("tid_to")), "fwdbwd", "fwdbwd", pl.col("sequence"))
 
 

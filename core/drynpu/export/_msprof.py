@@ -27,6 +27,7 @@ from drynpu.export._statistics import (
     task_time_table,
 )
 from drynpu.export._summary_json import by_device, write_json_table
+from drynpu.export._text_table import Table, TextTable
 from drynpu.export._timeline import Timeline, timeline_blocks
 from drynpu.export.families import CSV_FILES, JSON_FILES, LAYERS, TRACE_FILES
 from drynpu.export.families.graph import per_graph_op_statistic, with_graph_columns
@@ -84,7 +85,7 @@ def export_msprof(
     return _with_readme(directory, written) + export_documents(profile, directory.parent)
 
 
-def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, pl.DataFrame]) -> list[Path]:
+def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, Table]) -> list[Path]:
     return [
         path
         for stem, table in tables.items()
@@ -92,9 +93,10 @@ def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, pl.DataFrame])
     ]
 
 
-def _json_tables(directory: Path, now: datetime | None, tables: Mapping[str, pl.DataFrame]) -> list[Path]:
+def _json_tables(directory: Path, now: datetime | None, tables: Mapping[str, Table]) -> list[Path]:
     written = []
-    for parts in by_device(tables):
+    whole = {stem: table.frame() if isinstance(table, TextTable) else table for stem, table in tables.items()}
+    for parts in by_device(whole):
         stamp = free_stamp(directory, now)
         written += [write_json_table(directory / f"{stem}_{stamp}.json", part) for stem, part in parts.items()]
     return written
@@ -153,7 +155,7 @@ def _default_directory(profile: Profile) -> Path:
     return profile.prof_path / OUTPUT_NAME
 
 
-def _tables(profile: Profile, writer: Writer) -> dict[str, pl.DataFrame]:
+def _tables(profile: Profile, writer: Writer) -> dict[str, Table]:
     summary = op_summary(
         profile.kernels,
         profile.communication_ops,
@@ -161,7 +163,7 @@ def _tables(profile: Profile, writer: Writer) -> dict[str, pl.DataFrame]:
         platform_version=profile.platform_version,
         writer=writer,
     )
-    tables = {
+    tables: dict[str, Table] = {
         "op_summary": with_graph_columns(profile, summary, writer).drop(STARTS),
         "api_statistic": api_statistic_table(api_statistic(profile), writer, profile.device_ids),
         "task_time": task_time_table(profile.tasks, writer),

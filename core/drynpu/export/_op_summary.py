@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from drynpu.export._numbers import Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
+from drynpu.export._text_table import TextTable
 from drynpu.tables import KERNELS
 
 __all__ = ["PLATFORMS_WITHOUT_STARS", "STARTS", "kernel_details", "op_summary"]
@@ -42,6 +45,14 @@ _TENSORS = (
     "Output Data Types",
     "Output Formats",
 )
+_PLAIN = frozenset(
+    {
+        *("Device_id", "Model ID", "Task ID", "Stream ID", "Block Num", "Mix Block Num", "HF32 Eligible", "Context ID"),
+        *("Task Start Time(us)", "Task Duration(us)", "Task Wait Time(us)"),
+        *("Start Time(us)", "Duration(us)", "Wait Time(us)", "Step Id"),
+    }
+)
+"""Columns whose cells are numbers or words of this module, under their names in either file."""
 _DETAILS = ("Block Num", "Mix Block Num", "HF32 Eligible", *_TENSORS, "Context ID")
 
 _TORCH_NAMES = {
@@ -68,9 +79,9 @@ _TORCH_LEVEL0 = (
 
 def op_summary(
     kernels: pl.DataFrame, communication_ops: pl.DataFrame, *, level: str, platform_version: str, writer: Writer
-) -> pl.DataFrame:
+) -> TextTable:
     """
-    Return the rows of op_summary as text, with the column ``STARTS`` last.
+    Return the rows of op_summary as text, with the column ``STARTS`` (Int64) last.
 
     Kernels and collectives by device, then start; waiting times run over all rows of a device
     (``max(0, start - previous start - previous duration)``). At level0 everything that needs operator information
@@ -78,28 +89,64 @@ def op_summary(
     """
     level0 = level == "level0"
     counters = [] if level0 else [name for name in kernels.columns if name not in KERNELS]
-    rows = _kernel_rows(kernels, counters, writer, level0=level0)
-    collectives = _collective_rows(communication_ops, level0=level0)
-    only_collectives = rows.is_empty()
-    merged = pl.concat([rows, collectives], how="diagonal_relaxed").sort("device_id", STARTS, maintain_order=True)
-    if only_collectives:
-        columns: tuple[str, ...] = (*_BASE, "Context ID")
-    else:
-        columns = (*_BASE, *_DETAILS, *counters)
+    of_kernels = _kernel_cells(kernels, counters, writer, level0=level0)
+    of_collectives = _collective_cells(level0=level0)
+    order = _order(kernels, communication_ops)
+    first_collective = kernels.height
+    columns: tuple[str, ...] = (*_BASE, *_DETAILS, *counters)
+    if not (order["row"] < first_collective).any():
+        columns = (*_BASE, "Context ID")
     if platform_version in PLATFORMS_WITHOUT_STARS:
         columns = tuple(name for name in columns if name not in _STARS_COLUMNS)
-    return _with_times(merged, writer).with_columns(pl.col(columns).fill_null(_UNKNOWN)).select(*columns, STARTS)
+
+    def make(offset: int, count: int) -> pl.DataFrame:
+        part = order.slice(offset, count)
+        row = part["row"]
+        own = row < first_collective
+        cells = [_rows(kernels, row.filter(own)).select(of_kernels)]
+        if not own.all():
+            chosen = _rows(communication_ops, row.filter(~own) - first_collective)
+            cells.append(chosen.select(of_collectives))
+            together = pl.concat(cells, how="diagonal_relaxed")
+            # Kernels stand before collectives here; back to their order in time.
+            place = pl.concat([own.arg_true(), (~own).arg_true()])
+            cells = [together[place.arg_sort()]]
+        shown = cells[0].hstack(part.select(_times(writer)))
+        return shown.select(*(_filled(shown[name]) for name in columns), STARTS)
+
+    return TextTable((*columns, STARTS), order.height, make, _PLAIN.union(counters))
 
 
-def _kernel_rows(kernels: pl.DataFrame, counters: list[str], writer: Writer, *, level0: bool) -> pl.DataFrame:
+def _filled(cells: pl.Series) -> pl.Series:
+    return cells.fill_null(_UNKNOWN) if cells.null_count() else cells
+
+
+def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return when each row of the file ran, and its row in the tables: collectives are numbered after kernels."""
     kept = ~pl.col("task_type").is_in(_LEFT_OUT) | (
         (pl.col("task_type") == "COMMUNICATION") & pl.col("name").str.ends_with(_KEPT_COMMUNICATION_SUFFIX)
     )
+    when = [pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), pl.col("device_id", STARTS, "duration_ns")]
+    ran = kernels.select(*when, kept.alias("kept")).filter("kept").drop("kept")
+    collectives = communication_ops.select(when).with_columns(pl.col("row") + kernels.height)
+    ordered = pl.concat([ran, collectives]).sort("device_id", STARTS, maintain_order=True)
+    end = pl.col(STARTS) + pl.col("duration_ns")
+    wait = (pl.col(STARTS) - end.shift(1).over("device_id")).clip(lower_bound=0)
+    return ordered.with_columns(wait.alias("wait_ns"))
+
+
+def _rows(table: pl.DataFrame, row: pl.Series) -> pl.DataFrame:
+    """Return rows of a table; no copy where they stand one after the other."""
+    if row.is_empty():
+        return table.clear()
+    first, last = row[0], row[-1]
+    follow = last - first + 1 == row.len() and row.is_sorted()
+    return table.slice(first, row.len()) if follow else table[row]
+
+
+def _kernel_cells(kernels: pl.DataFrame, counters: list[str], writer: Writer, *, level0: bool) -> list[pl.Expr]:
     context = pl.when(pl.col("context_id") == _WHOLE_TASK).then(pl.lit(_UNKNOWN)).otherwise(_text("context_id"))
-    return kernels.filter(kept).select(
-        "device_id",
-        STARTS,
-        "duration_ns",
+    return [
         _text("model_id").alias("Model ID"),
         _text("task_id").alias("Task ID"),
         _text("stream_id").alias("Stream ID"),
@@ -107,7 +154,7 @@ def _kernel_rows(kernels: pl.DataFrame, counters: list[str], writer: Writer, *, 
         context.alias("Context ID"),
         *(_no_operator_info() if level0 else _operator_info()),
         *(_counter(kernels, name, writer) for name in counters),
-    )
+    ]
 
 
 def _text(name: str) -> pl.Expr:
@@ -154,46 +201,47 @@ def _counter(kernels: pl.DataFrame, name: str, writer: Writer) -> pl.Expr:
     return rounded_text(value).alias(name)
 
 
-def _collective_rows(communication_ops: pl.DataFrame, *, level0: bool) -> pl.DataFrame:
+def _collective_cells(*, level0: bool) -> list[pl.Expr]:
     """Collectives keep name, type (not at level0), start and duration (cann_msprof.md 8); the rest is ``N/A``."""
     # hcom_allReduce__586_0_1 -> hcom_allReduce_
     named = pl.col("name").str.extract(r"^(.+?_)_\d")
     known = pl.when(pl.col("op_type") != "").then("op_type").otherwise(named).fill_null(_UNKNOWN)
     op_type = pl.lit(_UNKNOWN) if level0 else known
-    return communication_ops.select(
-        "device_id",
-        STARTS,
-        "duration_ns",
+    return [
         _text("model_id").fill_null(_NO_MODEL).alias("Model ID"),
         pl.col("name").alias("Op Name"),
         op_type.alias("OP Type"),
         pl.lit("COMMUNICATION").alias("Task Type"),
         pl.lit("0").alias("Block Num"),
-    )
+    ]
 
 
-def _with_times(rows: pl.DataFrame, writer: Writer) -> pl.DataFrame:
-    end = pl.col(STARTS) + pl.col("duration_ns")
-    wait = (pl.col(STARTS) - end.shift(1).over("device_id")).clip(lower_bound=0)
-    return rows.with_columns(
+def _times(writer: Writer) -> list[pl.Expr]:
+    wait = pl.col("wait_ns")
+    shown = wait_text(wait.fill_null(0), writer)
+    return [
         _text("device_id").alias("Device_id"),
         us_text(pl.col(STARTS), "\t").alias("Task Start Time(us)"),
         duration_text(pl.col("duration_ns"), writer).alias("Task Duration(us)"),
-        wait_text(wait.fill_null(0), writer).alias("Task Wait Time(us)"),
-    ).with_columns(
-        pl.when(wait.is_null()).then(pl.lit("0")).otherwise(pl.col("Task Wait Time(us)")).alias("Task Wait Time(us)")
-    )
+        pl.when(wait.is_null()).then(pl.lit("0")).otherwise(shown).alias("Task Wait Time(us)"),
+        pl.col(STARTS),
+    ]
 
 
-def kernel_details(summary: pl.DataFrame, steps: pl.Series | None, *, level: str) -> pl.DataFrame:
+def kernel_details(summary: TextTable, steps: Callable[[pl.Series], pl.Series] | None, *, level: str) -> TextTable:
     """
     Return the rows of kernel_details.csv from those of ``op_summary`` (torch_npu_profiler.md 4.2).
 
-    *steps* holds the step of each row as text (empty: none) when step ranges were found, else ``None``: then there
-    is no ``Step Id`` column.
+    *steps* gives the step of each start as text (null: none) when step ranges were found; with ``None`` there is no
+    ``Step Id`` column.
     """
     columns = [name for name in summary.columns if name != STARTS]
     if level == "level0":
         columns = [name for name in _TORCH_LEVEL0 if name in columns]
-    details = summary.select(pl.col(name).alias(_TORCH_NAMES.get(name, name)) for name in columns)
-    return details if steps is None else details.insert_column(0, steps.alias("Step Id"))
+    shown = [pl.col(name).alias(_TORCH_NAMES.get(name, name)) for name in columns]
+
+    def change(part: pl.DataFrame) -> pl.DataFrame:
+        details = part.select(shown)
+        return details if steps is None else details.insert_column(0, steps(part[STARTS]).alias("Step Id"))
+
+    return summary.map(change)

@@ -12,6 +12,8 @@ _TIMELINES = {
     "step_trace": "Iterations of graphs: forward and backward part, refresh, reductions, get-next.",
 }
 _SUMMARIES = {
+    "ai_core_utilization": "Counters of each cube core over the whole recording, and their mean.",
+    "ai_vector_core_utilization": "Counters of each vector core over the whole recording, and their mean.",
     "aicpu": "AI CPU kernels: compute, copy, dispatch.",
     "aicpu_mi": "Waits for the data queue.",
     "api_statistic": "Time spent in the calls of the CANN interfaces, by level and name.",
@@ -19,6 +21,7 @@ _SUMMARIES = {
     "communication_statistic": "Number and time of communication operators by type.",
     "ddr": "Bandwidth of the device's memory, averaged over all samples.",
     "dp": "Events of the data preprocessing queue.",
+    "dvpp": "Time, frames and load of the image engines.",
     "fusion_op": "Operators that the graph engine made of several, with their memory.",
     "hbm": "Bandwidth of the device's memory by unit, averaged over all samples.",
     "hccs": "Traffic of the links to other devices: largest, least, average.",
@@ -40,6 +43,7 @@ _SUMMARIES = {
     "roce": "RDMA traffic of the network port.",
     "process_cpu_usage": "Share of CPU time by process.",
     "process_mem": "Memory of the processes, in pages.",
+    "soc_pmu": "Hits and misses of the translation buffers by task.",
     "static_op_mem": "Memory that a graph planned, by operator.",
     "step_trace": "One row per iteration of a graph, with its key points.",
     "sys_mem": "Memory of the system.",

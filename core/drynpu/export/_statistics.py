@@ -8,6 +8,7 @@ from types import MappingProxyType
 import polars as pl
 
 from drynpu.export._numbers import Writer, duration_text, shortest_text, statistic_text, us_text
+from drynpu.export._text_table import TextTable
 
 __all__ = [
     "MODULE_NAMES",
@@ -28,6 +29,9 @@ _MODULES = {
     60: "TUNE HSS FFTS OP UDF HICAID TSYNC AUDIO TPRT ASCENDCKERNEL ASYS ATRACE RTC SYSMONITOR AMP ADETECT MBUFF",
     77: "CUSTOM",
 }
+
+_PLAIN = ("Device_id", "stream_id", "task_id", "task_time(us)", "task_start(us)", "task_stop(us)")
+"""Columns of task_time whose cells are numbers."""
 
 MODULE_NAMES: Mapping[int, str] = MappingProxyType(
     {number: name for first, text in _MODULES.items() for number, name in enumerate(text.split(), start=first)}
@@ -75,10 +79,11 @@ def api_statistic_table(statistic: pl.DataFrame, writer: Writer, device_ids: tup
     )
 
 
-def task_time_table(tasks: pl.DataFrame, writer: Writer) -> pl.DataFrame:
+def task_time_table(tasks: pl.DataFrame, writer: Writer) -> TextTable:
     """Return task_time as text, by start."""
     start = pl.col("start_ns")
-    return tasks.sort("start_ns", "device_id", "stream_id", "task_id", maintain_order=True).select(
+    used = tasks.select("device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "duration_ns", start)
+    cells = [
         pl.col("device_id").cast(pl.String).alias("Device_id"),
         pl.col("kernel_name").replace("", "N/A"),
         pl.col("kernel_type").replace("", "N/A"),
@@ -87,7 +92,8 @@ def task_time_table(tasks: pl.DataFrame, writer: Writer) -> pl.DataFrame:
         duration_text(pl.col("duration_ns"), writer).alias("task_time(us)"),
         us_text(start, "\t").alias("task_start(us)"),
         us_text(start + pl.col("duration_ns"), "\t").alias("task_stop(us)"),
-    )
+    ]
+    return TextTable.of(used.sort("start_ns", "device_id", "stream_id", "task_id", maintain_order=True), cells, _PLAIN)
 
 
 def npu_mem_table(npu_mem: pl.DataFrame) -> pl.DataFrame:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 import polars as pl
@@ -28,13 +30,14 @@ from drynpu.export._json import SPACED, write_trace
 from drynpu.export._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
 from drynpu.export._msprof import timeline_of
 from drynpu.export._numbers import writer_of
-from drynpu.export._op_summary import STARTS, kernel_details, op_summary
+from drynpu.export._op_summary import kernel_details, op_summary
 from drynpu.export._statistics import (
     api_statistic_table,
     npu_module_mem_mb_table,
     op_statistic_table,
     task_time_table,
 )
+from drynpu.export._text_table import Table
 from drynpu.export._timeline import Block, timeline_blocks
 from drynpu.export._torch_tables import (
     memory_record_table,
@@ -42,23 +45,41 @@ from drynpu.export._torch_tables import (
     operator_memory_table,
     step_trace_table,
 )
+from drynpu.export.db import export_torch_db
 from drynpu.export.families import LAYERS, TORCH_CSV_FILES, TORCH_JSON_FILES
+from drynpu.options import ExportType
+from drynpu.options.experimental_config import EXPORTS, noted_variables
 from drynpu.tables import Profile
 
-__all__ = ["NO_TASKS", "OUTPUT_NAME", "export_torch", "trace_blocks"]
+__all__ = ["NO_TASKS", "OUTPUT_NAME", "export_torch", "requested_forms", "trace_blocks"]
 
 OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
 NO_TASKS = "off"
 """Level of sample.json that stands for Level_none: memory and host files only (torch_npu_profiler.md 3.6)."""
 
 
-def export_torch(profile: Profile) -> list[Path]:
+def requested_forms(profile: Profile) -> tuple[ExportType, ...]:
+    """Return the forms of deliverables that the recording was asked for (profiler_info.json), text by default."""
+    info: Any = profile.profiler_info.get("config")
+    config: Any = info.get("experimental_config") if isinstance(info, Mapping) else None
+    asked: Any = config.get("_export_type") if isinstance(config, Mapping) else None
+    words = [asked] if isinstance(asked, str) else asked if isinstance(asked, list) else []
+    return tuple(dict.fromkeys(EXPORTS[word] for word in words if word in EXPORTS)) or (ExportType.TEXT,)
+
+
+def export_torch(profile: Profile, forms: Collection[ExportType] | None = None) -> list[Path]:
     """
     Recreate ASCEND_PROFILER_OUTPUT in the profile directory.
 
     Everything is written beside the directory first and then swapped in, so that a failure leaves the earlier
     output as it was. A file exists only if it has a data row; which files there are follows the level and the data
     (torch_npu_profiler.md 3.6). ``analyse.done`` is written last.
+
+    Parameters
+    ----------
+    forms:
+        Text, databases (``ascend_pytorch_profiler*.db`` and ``analysis.db``) or both; default what the recording was
+        asked for.
 
     Returns
     -------
@@ -70,26 +91,42 @@ def export_torch(profile: Profile) -> list[Path]:
     OutputError
         A file or the directory cannot be written.
     """
+    forms = requested_forms(profile) if forms is None else forms
     final = profile.path / OUTPUT_NAME
     links = link_operators(profile)
     overlaps = overlap(profile)
+    documents = {name: document for of in TORCH_JSON_FILES for name, document in of(profile).items()}
     with replaced_directory(final) as directory:
         names: list[str] = []
-        blocks = trace_blocks(profile, links, overlaps)
-        if write_trace(directory / "trace_view.json", blocks, SPACED):
-            names.append("trace_view.json")
-        for name, table in _tables(profile, links, overlaps):
-            if not table.is_empty():
-                write_csv(directory / name, table, line_end="\r\n")
-                names.append(name)
-        for documents in TORCH_JSON_FILES:
-            for name, document in documents(profile).items():
-                with new_file(directory / name) as stream:
-                    stream.write(orjson.dumps(document))
-                names.append(name)
+        if ExportType.TEXT in forms:
+            names += _write_text(profile, directory, links, overlaps, documents)
+        if ExportType.DB in forms:
+            environment = noted_variables(os.environ)
+            written = export_torch_db(
+                profile, directory, links=links, overlaps=overlaps, documents=documents, environment=environment
+            )
+            names += [path.name for path in written]
         with new_file(directory / "analyse.done"):
             names.append("analyse.done")
     return [final / name for name in names]
+
+
+def _write_text(
+    profile: Profile, directory: Path, links: Links, overlaps: pl.DataFrame, documents: Mapping[str, object]
+) -> list[str]:
+    """Write timeline, tables and *documents* by file name; return the names of the files."""
+    names: list[str] = []
+    if write_trace(directory / "trace_view.json", trace_blocks(profile, links, overlaps), SPACED):
+        names.append("trace_view.json")
+    for name, table in _tables(profile, links, overlaps):
+        if not table.is_empty():
+            write_csv(directory / name, table, line_end="\r\n")
+            names.append(name)
+    for name, document in documents.items():
+        with new_file(directory / name) as stream:
+            stream.write(orjson.dumps(document))
+        names.append(name)
+    return names
 
 
 def trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
@@ -136,7 +173,7 @@ def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
     )
 
 
-def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
     """Yield file names and their rows; a table may be empty."""
     yield "operator_details.csv", operator_details_table(operator_details(profile, links))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
@@ -145,7 +182,7 @@ def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[
         yield from _device_tables(profile, links, overlaps)
 
 
-def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
     writer = writer_of(profile.platform_version)
     ranges = step_ranges(profile, links)
     summary = op_summary(
@@ -155,7 +192,7 @@ def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> It
         platform_version=profile.platform_version,
         writer=writer,
     )
-    steps = None if ranges.is_empty() else steps_at(summary[STARTS], ranges).cast(pl.String)
+    steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
     yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlaps))
     yield "task_time.csv", task_time_table(profile.tasks, writer)

@@ -6,6 +6,7 @@ import polars as pl
 
 from drynpu.export._host_trace import LINE_SEPARATOR
 from drynpu.export._numbers import floats_text, rounded_text, us_text
+from drynpu.export._text_table import TextTable
 
 __all__ = ["memory_record_table", "operator_details_table", "operator_memory_table", "step_trace_table"]
 
@@ -36,16 +37,18 @@ _TIMES = {
 _KIB, _MIB = 1024, 1024**2
 
 
-def operator_details_table(details: pl.DataFrame) -> pl.DataFrame:
+def operator_details_table(details: pl.DataFrame) -> TextTable:
     """Return operator_details as text; a device time without any kernel is ``0``."""
-    return details.select(
+    cells = [
         pl.col("name").alias("Name"),
         pl.col("input_shapes").str.replace_all(";", LINE_SEPARATOR, literal=True).alias("Input Shapes"),
         pl.col("call_stack").str.replace_all(";", LINE_SEPARATOR, literal=True).alias("Call Stack"),
         rounded_text(pl.col("host_self_us")).alias("Host Self Duration(us)"),
         rounded_text(pl.col("host_total_us")).alias("Host Total Duration(us)"),
         *(_sum_text(pl.col(name)).alias(title) for name, title in _DEVICE_TIMES.items()),
-    )
+    ]
+    times = ("Host Self Duration(us)", "Host Total Duration(us)", *_DEVICE_TIMES.values())
+    return TextTable.of(details, cells, times)
 
 
 def _sum_text(us: pl.Expr, nothing: pl.Expr | None = None) -> pl.Expr:

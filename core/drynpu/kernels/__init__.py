@@ -24,6 +24,7 @@ from drynpu.kernels._families import (
 from drynpu.kernels._jitter import jitter, occurrences
 from drynpu.kernels._operators import Allocations, Operators
 from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, unmapped_plan
+from drynpu.kernels._sampled import core_columns, core_metrics
 from drynpu.kernels._table import CostTable
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import (
@@ -67,6 +68,8 @@ __all__ = [
     "broadcast_shape",
     "build_rule_book",
     "copy_plan",
+    "core_columns",
+    "core_metrics",
     "cost",
     "event_codes",
     "family_of",

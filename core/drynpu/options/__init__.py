@@ -16,11 +16,12 @@ from drynpu.options._deliverables import deliverables, files_of_option
 from drynpu.options._detect import detect_dialect, parse_document, parse_mapping
 from drynpu.options._explain import Explanation, explain
 from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
-from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, db_not_available
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._option_table import DOCUMENTED_OPTIONS, DocumentedOption, deliverable_table
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import ClockMode, Settings
+from drynpu.options._unsimulated import NOT_SIMULATED
 from drynpu.options._values import (
     Activity,
     BlockTrace,
@@ -39,6 +40,7 @@ from drynpu.options._values import (
 __all__ = [
     "DELIVERABLES",
     "DOCUMENTED_OPTIONS",
+    "NOT_SIMULATED",
     "Action",
     "Activity",
     "BlockTrace",
@@ -75,7 +77,6 @@ __all__ = [
     "Window",
     "acl_config",
     "acl_json",
-    "db_not_available",
     "deliverable_table",
     "deliverables",
     "detect_dialect",

@@ -156,7 +156,9 @@ def _counted(request: ProfilingRequest) -> bool:
 
 
 def _sampled(request: ProfilingRequest) -> bool:
-    return request.aic_metrics is not MetricGroup.NONE and request.sampling.ai_core_hz is not None
+    """Whether cores are sampled; at L0 the toolkit collects no counters either way."""
+    wanted = request.aic_metrics is not MetricGroup.NONE and request.sampling.ai_core_hz is not None
+    return wanted and request.level is not Level.L0
 
 
 def _anything(request: ProfilingRequest) -> bool:

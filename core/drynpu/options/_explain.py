@@ -10,6 +10,7 @@ from drynpu.options._deliverables import files_of_option
 from drynpu.options._footprint import KERNEL, OPERATOR, SECOND, STEP, estimate_footprint
 from drynpu.options._notices import Origin
 from drynpu.options._request import Parsed, leaf_values
+from drynpu.options._unsimulated import unsimulated_of_option
 from drynpu.options._values import CustomEvents
 
 __all__ = ["Explanation", "explain"]
@@ -32,6 +33,8 @@ class Explanation:
         Where that value came from.
     files:
         Deliverables that exist because of it.
+    only_on_device:
+        Those of them, and layers of the timeline, that a simulated device does not leave: ``file: why``.
     bytes_per_kernel, bytes_per_operator, bytes_per_step, bytes_per_second:
         Its share of the estimate of `estimate_footprint`.
     """
@@ -41,6 +44,7 @@ class Explanation:
     value: str
     origin: Origin
     files: tuple[str, ...]
+    only_on_device: tuple[str, ...]
     bytes_per_kernel: float
     bytes_per_operator: float
     bytes_per_step: float
@@ -64,6 +68,10 @@ def explain(parsed: Parsed, *, chip: str | None = None) -> tuple[Explanation, ..
             value=_readable(value),
             origin=parsed.origins[path],
             files=files_of_option(parsed.request, path, torch=torch, chip=chip),
+            only_on_device=tuple(
+                f"{title}: {why}"
+                for title, why in unsimulated_of_option(parsed.request, path, torch=torch, chip=chip).items()
+            ),
             bytes_per_kernel=footprint.of_option(path, KERNEL),
             bytes_per_operator=footprint.of_option(path, OPERATOR),
             bytes_per_step=footprint.of_option(path, STEP),

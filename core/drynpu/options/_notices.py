@@ -6,7 +6,7 @@ import enum
 
 from attrs import frozen
 
-__all__ = ["Notice", "NoticeCode", "Origin", "Severity", "db_not_available"]
+__all__ = ["Notice", "NoticeCode", "Origin", "Severity"]
 
 
 class Severity(enum.Enum):
@@ -63,9 +63,3 @@ class Origin(enum.Enum):
     DEFAULT = "default"
     ENVIRONMENT = "environment"
     RULE = "rule"
-
-
-def db_not_available(path: str = "output.export") -> Notice:
-    """Return the notice for a request of database deliverables, which this release does not write."""
-    message = "db export is not available yet; text is written"
-    return Notice(Severity.WARNING, path, message, NoticeCode.UNSUPPORTED)

@@ -150,6 +150,7 @@ def _task_families() -> tuple[Family, ...]:
     context_pmu = {"magic": STARS_MAGIC, "header": int(StarsFunction.CONTEXT_PMU)}
     context_pmu_v6 = {"magic": STARS_MAGIC, "header": int(StarsFunction.CONTEXT_PMU_V6)}
     core_sample = in_range(reserved_is_zero(90, 6), mode=(1, 8), event_count=(0, 8))
+    core_sample_v6 = in_range(reserved_is_zero(106, 6), mode=(1, 8), event_count=(0, 10))
     mode = {"mode": 1}
     return (
         _device("stars_soc", "stars_soc.data", layouts.STARS_SOC, has_stars_magic, {"magic": STARS_MAGIC}),
@@ -169,8 +170,10 @@ def _task_families() -> tuple[Family, ...]:
         _device("ai_vector_core_sample", "aiVectorCore.data", layouts.AI_CORE_SAMPLE, core_sample, mode),
         # The chips with FFTS+ leave the samples of both kinds of core where they leave the counters of tasks.
         _device("ffts_core_sample", "ffts_profile.data", layouts.AI_CORE_SAMPLE, core_sample, mode),
+        _device("ffts_core_sample_v6", "ffts_profile.data", layouts.AI_CORE_SAMPLE_V6, core_sample_v6, mode),
         _device("l2_cache", "l2_cache.data", layouts.L2_CACHE, in_range(reserved_is_zero(6, 2), task_type=(0, 0xFF))),
         _device("soc_pmu", "socpmu.data", layouts.SOC_PMU, in_range(reserved_is_zero(0, 8), data_type=(0, 0xFF))),
+        _device("soc_pmu_v6", "socpmu.data", layouts.SOC_PMU_V6, in_range(reserved_is_zero(0, 6), data_type=(0, 0xFF))),
     )
 
 
@@ -197,6 +200,8 @@ def _sample_families() -> tuple[Family, ...]:
         _soc("sio", layouts.SIO, StarsFunction.SIO),
         _soc("acc_pmu", layouts.ACC_PMU, StarsFunction.ACC_PMU),
         _soc("chip_trans", layouts.CHIP_TRANS, StarsFunction.CHIP_TRANS),
+        _soc("chip_trans_v6", layouts.CHIP_TRANS_V6, StarsFunction.CHIP_TRANS),
+        _soc("stars_qos", layouts.STARS_QOS, StarsFunction.STARS_QOS),
         _soc("soc_bandwidth", layouts.SOC_BANDWIDTH, StarsFunction.SOC_BANDWIDTH),
     )
 

@@ -141,6 +141,7 @@ class StarsFunction(enum.IntEnum):
 
     TASK_START = 0x00
     TASK_END = 0x01
+    STARS_QOS = 0x18
     SIO = 0x19
     ACC_PMU = 0x1A
     CHIP_TRANS = 0x1B

@@ -173,6 +173,28 @@ class ProfReader:
             device_cntvct=device_cntvct, device_hz=info.hwts_hz, device_counter_ns=base_ns + shift_ns, **clock
         )
 
+    def device_clock_shift_ns(self, device_id: int) -> int:
+        """
+        Return what to add to a time of the device's own monotonic clock to get one of the host's.
+
+        Both stood in the logs of the same start (Ascend/msprof ``get_delta_time``); 0 where one of them is missing.
+
+        Raises
+        ------
+        OutputError
+            If the profile has no such device.
+        """
+        directory = self._directory(device_id)
+        try:
+            host, device = (
+                reading(require(directory, name, self.notes), "clock_monotonic_raw")
+                for name in ("host_start.log", "dev_start.log")
+            )
+        except (OutputError, RawFormatError) as error:
+            self._note(str(error))
+            return 0
+        return host - device
+
     def read(self, family_name: str, device_id: int | None = None) -> npt.NDArray[Any]:
         """
         Read all records of a family: all slices, unaging before aging, then by number, joined.

@@ -20,6 +20,8 @@ from drynpu.session._simulate import Simulation
 
 __all__ = [
     "METRIC_NAMES",
+    "Counted",
+    "count_launches",
     "counter_notes",
     "counter_problem",
     "counter_records",
@@ -56,21 +58,27 @@ def counter_problem(metrics: Metrics, chip: Chip) -> str | None:
 def metric_name(request: ProfilingRequest, chip: Chip) -> str | None:
     """Return the metric group or the custom events that are recorded, ``None`` when there are no counters."""
     text = metrics_text(request.aic_metrics)
-    if not text or request.level < Level.L1 or counter_problem(request.aic_metrics, chip):
+    if not text or not _wanted(request) or counter_problem(request.aic_metrics, chip):
         return None
     return text
 
 
+def _wanted(request: ProfilingRequest) -> bool:
+    """Counters come with operator names, samples of cores without any tasks, too; at L0 there are neither."""
+    sampled_alone = request.level is Level.NONE and request.sampling.ai_core_hz is not None
+    return request.level >= Level.L1 or sampled_alone
+
+
 def counter_notes(request: ProfilingRequest, chip: Chip) -> tuple[str, ...]:
     """Return a line about counters that were asked for and are not recorded, none if all are."""
-    if request.level < Level.L1:
+    if not _wanted(request):
         return ()
     problem = counter_problem(request.aic_metrics, chip)
     return (f"No counters were recorded: {problem}",) if problem else ()
 
 
 @frozen(eq=False, kw_only=True)
-class _Counted:
+class Counted:
     """
     The launches that run on AI cores, in launch order.
 
@@ -98,24 +106,33 @@ class _Counted:
         return cycles, pmu, np.where(vector, self.costs.aiv_time_ns, self.costs.aic_time_ns)
 
 
-def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
-    """Return the counters of all kernels that run on AI cores, by family; nothing without a metric group."""
-    chip = simulation.costs.chip
-    metrics = metric_name(request, chip)
-    if metrics is None or not simulation.task_types:
-        return {}
-    place = np.array([_COUNTED.index(of) if of in _COUNTED else -1 for of in simulation.task_types])
+def count_launches(simulation: Simulation, metrics: str) -> Counted:
+    """Return what every launch that runs on AI cores counts in a metric group."""
+    place = np.array([_COUNTED.index(of) if of in _COUNTED else -1 for of in simulation.task_types] or [-1])
     kind = place[simulation.lowered.launch_kernel]
     launches = np.flatnonzero(kind >= 0)
     costs = simulation.costs.take(simulation.lowered.launch_kernel[launches], simulation.factor[launches])
-    counted = _Counted(launches=launches, kind=kind[launches], costs=costs, events=pmu_events(costs, metrics))
+    return Counted(launches=launches, kind=kind[launches], costs=costs, events=pmu_events(costs, metrics))
+
+
+def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
+    """
+    Return the counters of all kernels that run on AI cores, by family.
+
+    There are none without a metric group, and none where samples of cores were asked for: a core has one set.
+    """
+    chip = simulation.costs.chip
+    metrics = metric_name(request, chip)
+    if metrics is None or not simulation.task_types or request.sampling.ai_core_hz is not None:
+        return {}
+    counted = count_launches(simulation, metrics)
     newer = family_of(chip) is ChipFamily.ASCEND_950
     name, build = ("ffts_profile_v6", _records_v6) if newer else ("ffts_profile", _records)
     both = join_records(name, build(simulation, counted, device_cntvct))
     return {name: both[np.argsort(both["end_tick"], kind="stable")]}
 
 
-def _records(simulation: Simulation, counted: _Counted, device_cntvct: int) -> list[Records]:
+def _records(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
     """Return a context record per launch, and a block record for the other half of mixed ones."""
     main, mixed = counted.vector_first, counted.mixed
     context = _tasks("ffts_profile", simulation, counted, device_cntvct)
@@ -131,7 +148,7 @@ def _records(simulation: Simulation, counted: _Counted, device_cntvct: int) -> l
     return [context, block[block["total_cycles"] > 0]]
 
 
-def _records_v6(simulation: Simulation, counted: _Counted, device_cntvct: int) -> list[Records]:
+def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
     """Return a context record per launch and kind of core, whose ticks are that core's time from the task's start."""
     main, mixed = counted.vector_first, np.zeros(len(counted.launches), np.uint8)
     mixed[counted.mixed] = _V6_MIXED
@@ -148,7 +165,7 @@ def _records_v6(simulation: Simulation, counted: _Counted, device_cntvct: int) -
     return [first, second[(mixed > 0) & (second["total_cycles"] > 0)]]
 
 
-def _tasks(name: str, simulation: Simulation, counted: _Counted, device_cntvct: int) -> Records:
+def _tasks(name: str, simulation: Simulation, counted: Counted, device_cntvct: int) -> Records:
     launches = counted.launches
     rows = family(name).new(len(launches))
     rows["stream_id"] = simulation.stream[launches]
@@ -163,13 +180,11 @@ def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, object]:
     Return the entries of sample.json that follow from the options.
 
     They tell a reader which events the counters are, so they name what the records hold: nothing for a group that
-    is not recorded, no vector core where the chip has one kind of core, and counters of tasks even where samples
-    were asked for.
+    is not recorded, no vector core where the chip has one kind of core.
     """
     metrics, platform = metric_name(request, chip), family_of(chip).value
     known = request if metrics else evolve(request, aic_metrics=MetricGroup.NONE)
     parameters = sample_parameters(known, platform)
-    parameters |= dict.fromkeys(("ai_core_profiling_mode", "aiv_profiling_mode"), "task-based")
     if metrics is None:
         return parameters
     cube, vector = (",".join(f"{code:#x}" for code in codes) for codes in event_codes(metrics, chip))

@@ -14,8 +14,8 @@ from attrs import field, frozen
 from drynpu._errors import OptionError, OutputError, RawFormatError
 from drynpu.kernels import metric_group, platform_family
 from drynpu.options.profiling_options import ChipFamily
-from drynpu.raw import ClockAnchors, ProfReader
-from drynpu.tables._columns import empty, frame
+from drynpu.raw import ClockAnchors, ProfReader, family
+from drynpu.tables._columns import Records, empty, frame
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
 from drynpu.tables._host import Dictionaries, build_calls, build_cann_allocations
 from drynpu.tables._pmu import CoreFacts, decodable, parse_events
@@ -42,6 +42,7 @@ _SPLIT_PLATFORMS = frozenset({"5", "15", "16"})
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
 _DEFAULT_METRICS = "PipeUtilization"
+_SAMPLE_BASED = "sample-based"
 
 
 @frozen(eq=False, kw_only=True)
@@ -173,7 +174,7 @@ def _device_side(reader: ProfReader, device: int, metrics: str, notes: list[str]
     name = metrics or _DEFAULT_METRICS
     facts = _core_facts(reader, device, name)
     newer = facts.family is ChipFamily.ASCEND_950
-    records = reader.read("ffts_profile_v6" if newer else "ffts_profile", device)
+    records = _task_records(reader, device, newer=newer)
     notes.extend(f"device {device}: {note}" for note in tasks.notes)
     known = decodable(name, facts)
     if len(records) and not known:
@@ -188,6 +189,14 @@ def _device_side(reader: ProfReader, device: int, metrics: str, notes: list[str]
         facts=facts,
         metrics=name if known else "",
     )
+
+
+def _task_records(reader: ProfReader, device: int, *, newer: bool) -> Records:
+    """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
+    name = "ffts_profile_v6" if newer else "ffts_profile"
+    if _sample(reader, device).get("ai_core_profiling_mode") == _SAMPLE_BASED:
+        return family(name).new(0)
+    return reader.read(name, device)
 
 
 def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:

@@ -72,6 +72,36 @@ def test_the_toolkits_directory_alone(drynpu: Run, profile: Make, tmp_path: Path
     assert "open mindstudio_profiler_output/msprof_" in drynpu("analyze", prof).out
 
 
+def test_databases(drynpu: Run, profile: Make, tmp_path: Path) -> None:
+    directory = profile(tmp_path / "run_ascend_pt")
+    output = directory / "ASCEND_PROFILER_OUTPUT"
+    ended = drynpu("analyze", directory, "--export-type", "db")
+    assert ended.code == 0
+    assert "  ASCEND_PROFILER_OUTPUT/analysis.db\n" in ended.out
+    databases = {path.name for path in output.iterdir()} - {"analyse.done"}
+    assert databases == {"ascend_pytorch_profiler.db", "analysis.db"}
+    (prof,) = directory.glob("PROF_*")
+    assert not (prof / "mindstudio_profiler_output").exists()
+    assert drynpu("analyze", directory, "--export-type", "db", "--export-type", "text").code == 0
+    assert {*databases, *TEXT} <= {path.name for path in output.iterdir()}
+    assert drynpu("analyze", prof, "--export-type", "db").code == 0
+    assert len(list(prof.glob("msprof_*.db"))) == 1
+    wrong = drynpu("analyze", directory, "--export-type", "xml")
+    assert wrong.code == 2
+    assert "'text', 'db'" in wrong.err
+
+
+def test_the_form_that_the_recording_was_asked_for(drynpu: Run, profile: Make, tmp_path: Path) -> None:
+    directory = profile(tmp_path / "run_ascend_pt")
+    asked = {"config": {"experimental_config": {"_export_type": ["db"]}}, "rank_id": 1}
+    for path in directory.glob("profiler_info*.json"):
+        path.unlink()
+    (directory / "profiler_info_1.json").write_text(json.dumps(asked))
+    assert drynpu("analyze", directory).code == 0
+    names = {path.name for path in (directory / "ASCEND_PROFILER_OUTPUT").iterdir()}
+    assert names == {"ascend_pytorch_profiler_1.db", "analysis.db", "analyse.done"}
+
+
 def test_a_folder_of_several(drynpu: Run, profile: Make, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     paths = [profile(folder / name) for name in ("a_ascend_pt", "b_ascend_pt")]

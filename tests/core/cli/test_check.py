@@ -29,6 +29,7 @@ def test_json_text(drynpu: Callable[..., Any], tmp_path: Path) -> None:
         "value",
         "origin",
         "files",
+        "only_on_device",
         "bytes_per_kernel",
         "bytes_per_operator",
         "bytes_per_second",
@@ -48,6 +49,21 @@ def test_the_table_shows_what_was_given_or_has_files(drynpu: Callable[..., Any],
     assert "│ dvpp_freq " not in ended.out
     assert "MB per 1000 kernels" in ended.out
     assert "│ dvpp_freq " in drynpu("check", text, "--all").out
+
+
+def test_what_only_a_real_device_leaves_is_said(drynpu: Callable[..., Any], tmp_path: Path) -> None:
+    text = json.dumps({"output": str(tmp_path), "l2": "on", "dvpp_freq": 50, "sys_hardware_mem_freq": 50})
+    ended = drynpu("check", text)
+    lines = [line for line in ended.out.splitlines() if "only a real device leaves" in line]
+    named = {line.split(" leaves ")[1].split(":")[0] for line in lines}
+    layers = {f"msprof_*.json ({name})" for name in ("Acc PMU", "Stars Soc Info", "QoS")}
+    assert named == {"soc_pmu_*.csv", "dvpp_*.csv"} | layers
+    table = ended.out.split("only a real device")[0]
+    assert "l2_cache_*.csv" in table
+    assert "dvpp_*.csv" not in table.rpartition("└")[0]
+    rows = {row["option"]: row for row in json.loads(drynpu("check", text, "--json").out)["options"]}
+    assert rows["l2"]["files"] == ["l2_cache_*.csv", "soc_pmu_*.csv"]
+    assert [line.split(":")[0] for line in rows["l2"]["only_on_device"]] == ["soc_pmu_*.csv"]
 
 
 def test_a_file_in_yaml_or_json_and_yaml_text(drynpu: Callable[..., Any], tmp_path: Path) -> None:

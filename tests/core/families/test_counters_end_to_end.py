@@ -409,10 +409,11 @@ def test_level0_and_none_count_nothing(record: Record) -> None:
         assert not list(found.profile.path.rglob("ffts_profile*"))
 
 
-def test_counters_of_tasks_where_samples_were_asked_for(record: Record) -> None:
+def test_tasks_have_no_counters_where_cores_were_sampled(record: Record) -> None:
     found = record("Ascend910B2", MetricGroup.MEMORY, Level.L1, Sampling(ai_core_hz=100))
-    assert sample(found)["ai_core_profiling_mode"] == sample(found)["aiv_profiling_mode"] == "task-based"
-    assert found.counters == list(METRIC_COLUMNS["Memory", family_of(found.account.chip)])
+    assert sample(found)["ai_core_profiling_mode"] == sample(found)["aiv_profiling_mode"] == "sample-based"
+    assert found.counters == []
+    assert found.profile.notes == ()
 
 
 def test_the_later_platform_of_the_950(record: Record) -> None:

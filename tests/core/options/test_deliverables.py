@@ -327,6 +327,8 @@ def test_without_counters_or_with_counters_by_time() -> None:
     assert {"ai_core_utilization_*.csv", "ai_vector_core_utilization_*.csv"} <= by_time
     none = titles(device(aic_metrics=MetricGroup.NONE, sampling=Sampling(ai_core_hz=10)))
     assert "ai_core_utilization_*.csv" not in none
+    at_l0 = titles(device(level=Level.L0, sampling=Sampling(ai_core_hz=10)))
+    assert "ai_core_utilization_*.csv" not in at_l0
 
 
 def test_export_of_the_database_alone() -> None:

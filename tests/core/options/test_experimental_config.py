@@ -347,7 +347,7 @@ def test_everything_reaches_the_model() -> None:
     )
     assert request.schedule == Schedule(wait=1, active=2)
     assert request.activities == (Activity.DEVICE,)
-    assert [notice.message for notice in parsed.notices] == ["db export is not available yet; text is written"]
+    assert parsed.notices == ()
     assert parsed.effective["_export_type"] == ["db"]
     assert set(parsed.origins) == set(leaf_values(request))
     assert parsed.origins["schedule.wait"] is parsed.origins["output.directory"] is Origin.GIVEN

@@ -9,7 +9,6 @@ from drynpu.options import (
     Origin,
     ProfilingRequest,
     Switches,
-    db_not_available,
     detect_dialect,
     estimate_footprint,
     experimental_config,
@@ -49,12 +48,35 @@ def test_collector_files_follow_the_options() -> None:
     assert at_l1["aic_metrics"].value == "none"
 
 
+def test_torch_databases_follow_the_options() -> None:
+    given = {"profiler_level": "Level1", "aic_metrics": "PipeUtilization", "export_type": "db", "host_sys": ["mem"]}
+    flags = Flags(profile_memory=True, with_stack=True)
+    found = rows(experimental_config.parse(given, flags=flags))
+    database = "ascend_pytorch_profiler*.db"
+    assert found["output.export"].files == (database, "analysis.db")
+    assert found["aic_metrics"].files == (f"{database} (TASK_PMU_INFO)",)
+    assert found["switches.with_stack"].files == (f"{database} (PYTORCH_CALLCHAINS)",)
+    assert found["sampling.host_systems"].files == ()
+    every = [file for row in found.values() for file in row.files]
+    assert every
+    assert not [file for file in every if not file.startswith((database, "analysis.db"))]
+    assert not experimental_config.parse({**given, "export_type": ["text", "db"]}).notices
+    both = rows(experimental_config.parse({**given, "export_type": ["text", "db"]}, flags=flags))
+    assert {"kernel_details.csv", f"{database} (CANN_API, TASK, COMPUTE_TASK_INFO)"} <= set(both["level"].files)
+    none = rows(experimental_config.parse({"profiler_level": "Level_none", "mstx": True, "export_type": "db"}))
+    assert none["output.export"].files == (database,)
+    text = rows(experimental_config.parse({}))
+    assert text["output.export"].files == ()
+
+
 def test_torch_files_follow_the_options() -> None:
     given = {"profiler_level": "Level1", "l2_cache": True, "sys_interconnection": True}
     found = rows(experimental_config.parse(given, flags=Flags(profile_memory=True)))
     assert "kernel_details.csv" in found["level"].files
     assert "op_statistic.csv" in found["level"].files
     assert found["switches.l2_cache"].files == ("l2_cache.csv", "soc_pmu.csv")
+    (line,) = found["switches.l2_cache"].only_on_device
+    assert line.startswith("soc_pmu.csv: ")
     assert found["sampling.interconnection_hz"].files == ("pcie.csv", "hccs.csv")
     assert found["switches.profile_memory"].files == ("memory_record.csv", "operator_memory.csv", "npu_module_mem.csv")
     assert found["switches.profile_memory"].origin is Origin.GIVEN
@@ -122,10 +144,6 @@ def test_a_document_of_no_dialect() -> None:
         detect_dialect({"taks_time": "on"})
     with pytest.raises(OptionError):
         detect_dialect([])  # type: ignore[arg-type]
-
-
-def test_db_notice() -> None:
-    assert db_not_available().message == "db export is not available yet; text is written"
 
 
 def test_documents_as_text(monkeypatch) -> None:

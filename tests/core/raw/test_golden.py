@@ -118,12 +118,20 @@ def test_core_samples(name: str) -> None:
     assert record(name, values) == expected
 
 
+def test_core_samples_of_the_950() -> None:
+    values = {"events": np.arange(10, 20), "task_cycles": 1, "tick": 2, "event_count": 10, "core_id": 40}
+    expected = struct.pack("<BBHHH10QQQBB6B", 1, 0, 0, 0, 0, *range(10, 20), 1, 2, 10, 40, *[0] * 6)
+    assert record("ffts_core_sample_v6", values) == expected
+
+
 def test_counters_of_tasks() -> None:
     events = np.arange(10, 18)
     cache = record("l2_cache", {"task_type": 1, "stream_id": 2, "task_id": 3, "events": events})
     assert cache == struct.pack("<4H8Q", 1, 2, 3, 0, *events)
     values = {"task_type": 1, "stream_id": 2, "task_id": 3, "data_type": SocPmuType.SMMU, "events": events}
     assert record("soc_pmu", values) == struct.pack("<2I4H8Q", 0, 0, 1, 2, 3, 2, *events)
+    newer = struct.pack("<6B3HI8Q", *[0] * 6, SocPmuType.SMMU, 1, 2, 3, *events)
+    assert record("soc_pmu_v6", values) == newer
 
 
 def test_counters_of_the_950() -> None:
@@ -194,6 +202,13 @@ def test_records_of_the_soc(name: str) -> None:
     middle = [0, 0] if accelerator is None else [0, rest.pop(0), 0, 0]
     found = record(name, values)
     assert found == struct.pack(text, *head, *middle, *rest).ljust(64, b"\0")
+
+
+def test_records_of_the_soc_of_the_950() -> None:
+    links = record("chip_trans_v6", {"tick": 5, "write": 6, "read": 7})
+    assert links == struct.pack("<2HI3Q8I", 0x1B, 0x6BD3, 0, 5, 6, 7, *[0] * 8)
+    partitions = record("stars_qos", {"tick": 5, "bandwidth": np.arange(10)})
+    assert partitions == struct.pack("<HHIQQ10I", 0x18, 0x6BD3, 0, 5, 0, *range(10))
 
 
 def test_families_in_one_file_are_told_apart(tmp_path: Path) -> None:

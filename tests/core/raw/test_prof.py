@@ -38,9 +38,11 @@ FEW_VALUES = {
     "pcie": {"device_id": 64},
     "l2_cache": {"task_type": 21},
     "soc_pmu": {"data_type": 5},
+    "soc_pmu_v6": {"data_type": 5},
     "ai_core_sample": {"event_count": 9},
     "ai_vector_core_sample": {"event_count": 9},
     "ffts_core_sample": {"event_count": 9},
+    "ffts_core_sample_v6": {"event_count": 11},
 }
 """How many values fields have by which the reader finds record bounds."""
 

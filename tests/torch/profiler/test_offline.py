@@ -34,6 +34,8 @@ section("before")
 import pathlib
 print(sorted(p.name for p in pathlib.Path("raw").glob("*/*") if "ASCEND" in p.name))
 analyse(profiler_path="raw")
+for folder in pathlib.Path("raw").iterdir():
+    print("files", *sorted(path.name for path in (folder / "ASCEND_PROFILER_OUTPUT").iterdir()))
 section("processes")
 import shutil
 whole = sorted(pathlib.Path("raw").glob("*_ascend_pt"))
@@ -68,17 +70,18 @@ def test_offline_analysis(scripts: Any) -> None:
     run = scripts(OFFLINE, environment={"DRYNPU_QUIET": "1"})
     assert "begin before\n[]\n" in run.stdout
     first, second = run.outputs("raw")
-    for output in (first, second):
-        assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= output.files
+    listed = [set(line.split()[1:]) for line in run.stdout.splitlines() if line.startswith("files ")]
+    assert len(listed) == 2
+    for output, files in zip((first, second), listed, strict=True):
+        assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= files
         assert f"Start parsing profiling data in sync mode at: {output.path}" in run.said("INFO")
     killed = run.outputs("many")
     parsed = [name for output in killed for name in [output.path.name] if (output.folder / "analyse.done").is_file()]
     assert [name[:2] for name in sorted(parsed)][:3] == ["0_", "1_", "2_"]
     (cut,) = (output for output in killed if output.path.name.startswith("2_"))
-    assert cut.rows("kernel_details.csv") == next(
-        output.rows("kernel_details.csv") for output in killed if output.path.name.startswith("0_")
-    )
-    assert 0 < len(cut.operators()) < len(first.operators())
+    whole = next(output for output in killed if output.path.name.startswith("0_"))
+    assert cut.rows("kernel_details.csv") == whole.rows("kernel_details.csv")
+    assert 0 < len(cut.operators()) < len(whole.operators())
     said = run.stdout.split("begin processes\n")[1].split("\nbegin sides")[0]
     assert said.count("Start parsing profiling data in sync mode at") == 4
     assert said.count("All profiling data parsed in a total time of") == 3
@@ -99,10 +102,16 @@ def test_offline_analysis(scripts: Any) -> None:
             "max_process_number exceeds the number of cpu cores, reset it to the number of cpu cores!",
         ),
         ("WARNING", "Invalid parameter export_type: xml, reset it to None."),
-        ("WARNING", "db export is not available yet; text is written"),
     ]
-    before = {path: path.read_bytes() for path in first.folder.iterdir()}
+    for output in (first, second):
+        assert output.files == {"ascend_pytorch_profiler.db", "analysis.db", "analyse.done"}, (
+            "the last analysis asked so"
+        )
     drynpu = Path(sys.executable).with_name("drynpu")
     again = scripts(first.path, program=(str(drynpu), "analyze"), folder=run.folder)
     assert "Top kernels (3 in all" in again.stdout
+    assert "trace_view.json" in first.files
+    assert not [name for name in first.files if name.endswith(".db")], "text is what the recording was asked for"
+    before = {path: path.read_bytes() for path in first.folder.iterdir()}
+    scripts(first.path, program=(str(drynpu), "analyze"), folder=run.folder)
     assert {path: path.read_bytes() for path in first.folder.iterdir()} == before

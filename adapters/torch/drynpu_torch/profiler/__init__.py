@@ -6,6 +6,7 @@ from drynpu_torch.profiler._analyse import analyse
 from drynpu_torch.profiler._collection import start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._flops import register_npu_flop
+from drynpu_torch.profiler._path_creator import ProfPathCreator
 from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
 from drynpu_torch.profiler._schedule import schedule
 from drynpu_torch.profiler._unattended import start_unattended
@@ -26,6 +27,7 @@ __all__ = [
     "AiCMetrics",
     "ExportType",
     "HostSystem",
+    "ProfPathCreator",
     "ProfilerAction",
     "ProfilerActivity",
     "ProfilerLevel",

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
@@ -17,9 +17,10 @@ from pathlib import Path
 
 import drynpu
 from drynpu import DrynpuError, OutputError
-from drynpu.options import db_not_available
+from drynpu.options import ExportType
+from drynpu.options.experimental_config import EXPORTS
 from drynpu_torch.profiler import _summary
-from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning, show
+from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning
 
 __all__ = ["analyse", "analyse_beside", "analyse_result"]
 
@@ -30,9 +31,14 @@ _IN_DAEMON = (
 )
 
 
-def analyse_result(path: Path, *, simplify: bool, announce: bool = True) -> None:
+def analyse_result(
+    path: Path, *, simplify: bool, announce: bool = True, forms: Collection[ExportType] | None = None
+) -> None:
     """
     Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of one result directory.
+
+    *forms* is text, databases or both; default what the recording was asked for. The toolkit's part is text alone:
+    its database becomes that of ``ASCEND_PROFILER_OUTPUT``.
 
     Raises
     ------
@@ -45,25 +51,25 @@ def analyse_result(path: Path, *, simplify: bool, announce: bool = True) -> None
     if _in_daemon():
         return
     with _progress(path, "sync") as toolkit_done:
-        deliver(path, simplify=simplify, on_toolkit=toolkit_done)
+        deliver(path, simplify=simplify, forms=forms, on_toolkit=toolkit_done)
     if announce:
         _summary.announce(path)
 
 
-def analyse_beside(path: Path, *, simplify: bool) -> None:
+def analyse_beside(path: Path, *, simplify: bool, forms: Collection[ExportType] | None = None) -> None:
     """Do the same in a process beside this one, which ends after it; at the end of this process, do it at once."""
     if _in_daemon():
         return
 
     @never_raises
     def analyse() -> None:
-        _in_process(path, simplify=simplify, mode="async")
+        _in_process(path, simplify=simplify, mode="async", forms=forms)
         _summary.announce(path)
 
     try:
         _background().submit(analyse)
     except RuntimeError:  # the interpreter takes no new work any more
-        analyse_result(path, simplify=simplify)
+        analyse_result(path, simplify=simplify, forms=forms)
 
 
 @never_raises
@@ -82,18 +88,26 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     if not root.exists():
         raise OutputError(f"The path does not exist: {profiler_path}")
     processes = _processes(max_process_number)
-    kinds = [export_type] if isinstance(export_type, str) else export_type
-    if kinds is not None and not (isinstance(kinds, list) and all(kind in ("text", "db") for kind in kinds)):
-        print_warning(f"Invalid parameter export_type: {export_type}, reset it to None.")
-    elif kinds and "db" in kinds:
-        show([db_not_available("export_type")])
+    forms = _forms(export_type)
     paths = find_profiles(root)
     if min(processes, len(paths)) < 2:
         for path in paths:
-            _reported(functools.partial(analyse_result, announce=False), path)
+            _reported(functools.partial(analyse_result, announce=False, forms=forms), path)
         return
     with ThreadPoolExecutor(min(processes, len(paths))) as pool:
-        list(pool.map(functools.partial(_reported, functools.partial(_in_process, mode="sync")), paths))
+        parse = functools.partial(_in_process, mode="sync", forms=forms)
+        list(pool.map(functools.partial(_reported, parse), paths))
+
+
+def _forms(export_type: object) -> list[ExportType] | None:
+    """Return what ``analyse`` is asked for; ``None``, which leaves it to the recording, for anything it is not."""
+    kinds = [export_type] if isinstance(export_type, str) else export_type
+    if kinds is None:
+        return None
+    if isinstance(kinds, list) and all(isinstance(kind, str) and kind in EXPORTS for kind in kinds):
+        return [EXPORTS[kind] for kind in kinds] or None
+    print_warning(f"Invalid parameter export_type: {export_type}, reset it to None.")
+    return None
 
 
 def _processes(asked: object) -> int:
@@ -113,7 +127,7 @@ def _reported(parse: functools.partial[None], path: Path) -> None:
         print_error(f"{path}: {error}")
 
 
-def _in_process(path: Path, *, simplify: bool, mode: str) -> None:
+def _in_process(path: Path, *, simplify: bool, mode: str, forms: Collection[ExportType] | None) -> None:
     """
     Parse in a new interpreter, which loads neither PyTorch nor the script.
 
@@ -123,6 +137,7 @@ def _in_process(path: Path, *, simplify: bool, mode: str) -> None:
     known = os.environ.get("PYTHONPATH")
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, [package, known]))}
     command = [sys.executable, "-m", "drynpu.export", str(path), *(["--simplify"] if simplify else [])]
+    command += [f"--form={form.value}" for form in forms or ()]
     with (
         _progress(path, mode) as toolkit_done,
         subprocess.Popen(

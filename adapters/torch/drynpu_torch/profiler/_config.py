@@ -7,7 +7,7 @@ from typing import Any
 
 from drynpu import DrynpuError
 from drynpu.chips import load_chip
-from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity, db_not_available
+from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
 from drynpu.plugins import build_manager
 from drynpu.session import counter_problem
@@ -94,8 +94,6 @@ def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
 def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
     """Say at once which files will be missing, instead of leaving the user to look for them."""
     notices = []
-    if ExportType.Db in values.export_type:
-        notices.append(db_not_available("export_type"))
     given = ((name, getattr(values, name)) for name in _NOT_RECORDED)
     # Not by truth: a threshold of 0 asks for every garbage collection.
     asked = [name for name, value in given if value is not None and value is not False and value != []]

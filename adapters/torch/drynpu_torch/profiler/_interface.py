@@ -14,7 +14,7 @@ import numpy.typing as npt
 from drynpu import ChipError
 from drynpu.chips import load_chip
 from drynpu.options import Activity, Level, ProfilingRequest, Settings
-from drynpu.options.experimental_config import Flags, InterfaceValues, build_parsed, normalise_interface
+from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
 from drynpu.plugins import build_manager
 from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
@@ -139,7 +139,8 @@ class ProfInterface:
     def finalize_trace(self) -> None:
         """Write everything that the recording consists of."""
         metadata = self.metadata.take()
-        metadata["ENV_VARIABLES"] = environment_variables()
+        if ExportType.Text in self.config.export_type:
+            metadata["ENV_VARIABLES"] = environment_variables()
         metadata["trace_id"] = self.trace_id
         self._result.finalize(self._info(), metadata)
 
@@ -152,7 +153,11 @@ class ProfInterface:
         if self._result.path is None or self._result.outcome is None:
             return
         run = analyse_beside if async_mode else analyse_result
-        run(Path(self._result.path), simplify=bool(self.config.values.data_simplification))
+        run(
+            Path(self._result.path),
+            simplify=bool(self.config.values.data_simplification),
+            forms=[EXPORTS[name] for name in self.config.export_type],
+        )
 
     def _request(self) -> ProfilingRequest:
         values = self._values

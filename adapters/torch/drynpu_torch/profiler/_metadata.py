@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
+from drynpu.options.experimental_config import noted_variables
 from drynpu_torch.profiler._messages import print_warning
 
 __all__ = ["Metadata", "environment_variables", "trace_id", "usable_callback"]
@@ -17,17 +18,6 @@ __all__ = ["Metadata", "environment_variables", "trace_id", "usable_callback"]
 _MAX_LENGTH = 4096
 _MAX_BYTES = 50 * 1024
 _MAX_TRACE_ID = 1024
-_ENVIRONMENT = (
-    "ASCEND_GLOBAL_LOG_LEVEL",
-    "HCCL_RDMA_TC",
-    "HCCL_RDMA_SL",
-    "ACLNN_CACHE_LIMIT",
-    "HOST_CACHE_CAPACITY",
-    "ASCEND_ENHANCE_ENABLE",
-    "PYTORCH_NPU_ALLOC_CONF",
-    "ASCEND_LAUNCH_BLOCKING",
-    "HCCL_ALGO",
-)
 
 
 @define
@@ -72,7 +62,7 @@ class Metadata:
 
 def environment_variables() -> dict[str, str]:
     """Return the variables that the vendor notes down; unset ones are empty."""
-    return {name: os.environ.get(name, "") for name in _ENVIRONMENT}
+    return noted_variables(os.environ)
 
 
 def usable_callback(callback: object) -> Callable[[], object] | None:

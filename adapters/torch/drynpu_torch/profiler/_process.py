@@ -32,19 +32,34 @@ class ProcessState:
 
     It is process-wide because scripts rely on it: ``tensorboard_trace_handler(dir)`` sets the directory when it
     is called, for every profiler that is started later.
+
+    Attributes
+    ----------
+    directory, worker_name:
+        Parent of result directories and begin of their names; ``None`` for the default.
+    prof_numbers:
+        Numbers of PROF directories.
+    export_only:
+        Whether results go where those without a handler go, although there is one.
+    current:
+        The last result directory.
+    child_threads:
+        Threads that asked to be recorded too, or no longer: ``(time_ns, thread, enabled)``.
+    flop_formulas:
+        What ``register_npu_flop`` was given, by the name that a range shows.
     """
 
     directory: str | None = None
     worker_name: str | None = None
     prof_numbers: count[int] = field(factory=count)
+    export_only: bool = False
+    current: Path | None = None
     child_threads: list[tuple[int, int, bool]] = field(factory=list)
-    """Threads that asked to be recorded too, or no longer: ``(time_ns, thread, enabled)``."""
     flop_formulas: dict[str, FlopFormula] = field(factory=dict)
-    """What ``register_npu_flop`` was given, by the name that a range shows."""
 
     def configure(self, directory: str | None, worker_name: str | None) -> None:
         """Take the checked arguments of ``tensorboard_trace_handler``; the directory is resolved now."""
-        self.worker_name = worker_name
+        self.worker_name, self.export_only = worker_name, False
         self.directory = os.path.realpath(Path(directory).expanduser()) if directory else None
         if directory:
             check_path(str(Path(directory).expanduser()))
@@ -56,13 +71,16 @@ class ProcessState:
     def reset(self) -> None:
         """Forget directory and worker, as a profiler without ``on_trace_ready`` does."""
         self.directory = self.worker_name = None
+        self.export_only = False
 
     def result_directory(self, *, raw_only: bool) -> Path:
         """Return the path of a new result directory; it does not exist yet."""
         worker = self.worker_name or socket.gethostname()
         moment = datetime.now()
         stamp = moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
-        return self._parent(raw_only=raw_only) / f"{worker}_{os.getpid()}_{stamp}_ascend_pt"
+        parent = self._parent(raw_only=raw_only or self.export_only)
+        self.current = parent / f"{worker}_{os.getpid()}_{stamp}_ascend_pt"
+        return self.current
 
     def _parent(self, *, raw_only: bool) -> Path:
         if self.directory and not raw_only:

@@ -22,6 +22,8 @@ alias_modules("torch_npu.npu")
 
 from torch_npu import contrib, profiler  # noqa: E402 - they find the device in place
 
+profiler._NonIntrusiveProfile.init()
+
 __version__ = f"{torch.__version__.partition('+')[0]}+drynpu"
 
 __all__ = ["contrib", "get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+
+import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu.export._files import free_stamp, make_directory
@@ -13,7 +16,7 @@ from drynpu.export.db._tasks import task_rows
 from drynpu.export.db._writer import new_database
 from drynpu.tables import Profile
 
-__all__ = ["export_msprof_db"]
+__all__ = ["export_msprof_db", "has_toolkit_data", "toolkit_rows"]
 
 
 def export_msprof_db(profile: Profile, out_dir: Path | None = None, now: datetime | None = None) -> Path | None:
@@ -42,18 +45,24 @@ def export_msprof_db(profile: Profile, out_dir: Path | None = None, now: datetim
     directory = out_dir if out_dir is not None else profile.prof_path
     if directory is None:
         raise OutputError(f"{profile.path}: holds no PROF directory, so there is nowhere to write a database")
-    if not _has_data(profile):
+    if not has_toolkit_data(profile):
         return None
     make_directory(directory)
     path = directory / f"msprof_{free_stamp(directory, now)}.db"
     with new_database(path) as database:
-        for rows_of in (run_rows, host_rows, task_rows, sample_rows):
-            for name, rows in rows_of(profile):
-                database.write(name, rows)
+        for name, rows in toolkit_rows(profile):
+            database.write(name, rows)
     return path
 
 
-def _has_data(profile: Profile) -> bool:
+def toolkit_rows(profile: Profile) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Yield table names with their rows; a table may come several times, and be empty."""
+    for rows_of in (run_rows, host_rows, task_rows, sample_rows):
+        yield from rows_of(profile)
+
+
+def has_toolkit_data(profile: Profile) -> bool:
+    """Tell whether the toolkit recorded anything."""
     recorded = (
         profile.api,
         profile.tasks,

@@ -12,12 +12,12 @@ from drynpu.export.db._schema import SCHEMA_VERSION
 from drynpu.export.db._tasks import mark_connection
 from drynpu.tables import Profile
 
-__all__ = ["host_rows", "run_rows"]
+__all__ = ["NO_HOST_UID", "host_rows", "run_rows"]
 
 _UNKNOWN = "N/A"
 _NO_DEVICE, _NO_RANK, _NO_DIE = -1, -1, -1
 _NO_NAME = "UNKNOWN"
-_NO_UID = "0"
+NO_HOST_UID = "0"
 """The toolkit's host number where info.json has none (Ascend/msprof, context.cpp)."""
 
 _COMPONENT = "GE"
@@ -34,7 +34,7 @@ def run_rows(profile: Profile) -> Rows:
     yield "NPU_INFO", pl.DataFrame({"id": devices, "name": [name] * len(devices)})
     # The toolkit does not know ranks; torch's profiler puts them in when it takes the file over.
     yield "RANK_DEVICE_MAP", pl.DataFrame({"rankId": [_NO_RANK] * len(devices), "deviceId": devices})
-    yield "HOST_INFO", pl.DataFrame({"hostUid": [_NO_UID], "hostName": [profile.hostname]})
+    yield "HOST_INFO", pl.DataFrame({"hostUid": [NO_HOST_UID], "hostName": [profile.hostname]})
     version = dict(zip(("MAJOR", "MINOR", "MICRO"), map(str, SCHEMA_VERSION), strict=True))
     names = ["SCHEMA_VERSION", *(f"SCHEMA_VERSION_{part}" for part in version)]
     yield "META_DATA", pl.DataFrame({"name": names, "value": [".".join(version.values()), *version.values()]})

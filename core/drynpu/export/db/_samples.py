@@ -11,7 +11,7 @@ from drynpu.tables import Profile
 
 __all__ = ["sample_rows"]
 
-_KB, _MB = 2.0**10, 2.0**20
+_KB, _MB, _GB = 2.0**10, 2.0**20, 2.0**30
 _TIME = pl.col("time_ns").alias("timestampNs")
 _US_PER_S = 1_000_000
 _V6_PLATFORMS = ("15", "16")
@@ -47,6 +47,8 @@ def sample_rows(profile: Profile) -> Rows:
     yield from _pcie(profile.frame("pcie_samples"))
     yield from _hccs(profile.frame("hccs_samples"))
     yield from _sio(profile.frame("sio_samples"), _DIES_V6 if profile.platform_version in _V6_PLATFORMS else _DIES)
+    yield from _soc(profile)
+    yield from _cores(profile)
     for name, build in _HOST.items():
         samples = profile.families.get(name)
         if samples is not None:
@@ -114,6 +116,45 @@ def _sio(samples: pl.DataFrame, names: Mapping[int, str]) -> Rows:
         for channel in _CHANNELS
     ]
     yield "SIO", samples.select(*_at(samples), *ways, name=die)
+
+
+def _soc(profile: Profile) -> Rows:
+    """Levels have no unit; partitions are in MB/s, as their records are."""
+    loads = profile.frame("acc_pmu_samples")
+    ways = {"Bw": "bandwidth", "Ost": "outstanding"}
+    levels = [
+        pl.col(f"{way}_{column}").alias(f"{way}{title}Level")
+        for title, column in ways.items()
+        for way in ("read", "write")
+    ]
+    yield "ACC_PMU", loads.select(*_at(loads), pl.col("acc_id").alias("accId"), *levels)
+    buses = profile.frame("soc_levels")
+    own = [pl.col("l2_buffer_level").alias("l2BufferBwLevel"), pl.col("mata_level").alias("mataBwLevel")]
+    yield "SOC_BANDWIDTH_LEVEL", buses.select(*_at(buses), *own)
+    partitions = profile.frame("qos_samples")
+    name, die = pl.col("event").alias("eventName"), pl.col("die").fill_null(-1).alias("dieId")
+    yield "QOS", partitions.select(*_at(partitions), name, "bandwidth", die)
+
+
+def _cores(profile: Profile) -> Rows:
+    """Show how busy cores were and what they counted; the first sample of a core has no interval and is 0 percent."""
+    samples = profile.frame("core_samples").filter(pl.col("mhz") > 0)
+    busy = (pl.col("cycles") * 1000 / (pl.col("mhz") * pl.col("interval_ns")) * 100).fill_null(0.0)
+    core = [pl.col("core_id").alias("coreId"), pl.col("core_type").alias("coreType")]
+    shown = samples.filter(pl.col("interval_ns").fill_null(1) > 0)
+    numbers = [pl.col("cycles").alias("totalCycle"), busy.alias("usage"), pl.col("mhz").alias("freq")]
+    yield "SAMPLE_PMU_TIMELINE", shown.select(*_at(shown), *numbers, *core)
+    device = pl.col("device_id").alias("deviceId")
+    metrics = profile.frame("core_metrics")
+    first = pl.col("metric") == pl.col("metric").first().over("device_id", "core_type", "core_id")
+    spent_ns = (pl.col("cycles") * 1000 / pl.col("mhz")).alias("value")
+    yield (
+        "SAMPLE_PMU_SUMMARY",
+        metrics.filter(first).select(device, pl.lit("total_time").alias("metric"), spent_ns, *core),
+    )
+    scale = pl.when(pl.col("metric").str.ends_with("(GB/s)")).then(_GB).otherwise(1.0)
+    title = pl.col("metric").str.strip_suffix("(GB/s)")
+    yield "SAMPLE_PMU_SUMMARY", metrics.select(device, title, (pl.col("value").fill_null(0.0) * scale), *core)
 
 
 def _host_cpu(samples: pl.DataFrame) -> tuple[str, pl.DataFrame]:

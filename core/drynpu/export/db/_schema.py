@@ -1,7 +1,8 @@
 """
 Tables of the toolkit's database, schema 1.2.0 (cann_msprof.md 4.6; types: Ascend/msprof application/database).
 
-A column of numbers that is given as text holds the number of the text in STRING_IDS.
+Torch's profiler adds its own to them and has a second database for its analyses (torch_npu_profiler.md 4.16, 4.17). A
+column of numbers that is given as text holds the number of the text in STRING_IDS.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-__all__ = ["SCHEMA_VERSION", "TABLES", "Table"]
+__all__ = ["ANALYSIS_TABLES", "FRAMEWORK_TABLES", "SCHEMA_VERSION", "TABLES", "TORCH_TABLES", "Table"]
 
 SCHEMA_VERSION = (1, 2, 0)
 
@@ -145,5 +146,64 @@ _ALL = (
     *(_table(f"ENUM_{name}", "id* name:T") for name in _ENUMS),
 )
 
-TABLES: Mapping[str, Table] = MappingProxyType({table.name: table for table in _ALL})
-"""Every table by name; a database has those that have rows."""
+_TORCH = (
+    _table(
+        "PYTORCH_API",
+        """startNs:T endNs:T globalTid connectionId name sequenceNumber fwdThreadId inputDtypes inputShapes callchainId
+        type""",
+    ),
+    _table("CONNECTION_IDS", "id connectionId"),
+    _table("PYTORCH_CALLCHAINS", "id stack stackDepth"),
+    _table("MEMORY_RECORD", "component timestamp totalAllocated totalReserved totalActive streamPtr deviceId"),
+    _table(
+        "OP_MEMORY",
+        """name size allocationTime releaseTime activeReleaseTime duration activeDuration allocationTotalAllocated
+        allocationTotalReserved allocationTotalActive releaseTotalAllocated releaseTotalReserved releaseTotalActive
+        streamPtr deviceId""",
+    ),
+    _table("STEP_TIME", "id startNs endNs"),
+    _table("GC_RECORD", "startNs endNs globalTid"),
+)
+_ANALYSIS = (
+    _table(
+        "CommAnalyzerBandwidth",
+        """hccl_op_name:T group_name:T transport_type:T transit_size transit_time bandwidth large_packet_ratio
+        package_size count total_duration step:T type:T""",
+        others="N",
+    ),
+    _table(
+        "CommAnalyzerMatrix",
+        """hccl_op_name:T group_name:T src_rank:T dst_rank:T transport_type:T transit_size transit_time bandwidth step:T
+        type:T op_name:T""",
+        others="N",
+    ),
+    _table(
+        "CommAnalyzerTime",
+        """hccl_op_name:T group_name:T start_timestamp elapse_time transit_time wait_time synchronization_time idle_time
+        step:T type:T""",
+        others="N",
+    ),
+    _table(
+        "StepTraceTime",
+        """deviceId:I step:T computing communication_not_overlapped overlapped communication free stage bubble
+        communication_not_overlapped_and_exclude_receive preparing""",
+        others="N",
+    ),
+)
+
+
+def _by_name(*tables: Table) -> Mapping[str, Table]:
+    return MappingProxyType({table.name: table for table in tables})
+
+
+TABLES: Mapping[str, Table] = _by_name(*_ALL)
+"""Every table of the toolkit by name; a database has those that have rows."""
+
+TORCH_TABLES: Mapping[str, Table] = _by_name(*_ALL, *_TORCH)
+"""Tables of ``ascend_pytorch_profiler*.db``, which is the toolkit's database with torch's tables added."""
+
+FRAMEWORK_TABLES: Mapping[str, Table] = _by_name(*(evolve(table, key="") for table in TORCH_TABLES.values()))
+"""The same where the toolkit recorded nothing: torch makes its tables without primary keys."""
+
+ANALYSIS_TABLES: Mapping[str, Table] = _by_name(*_ANALYSIS)
+"""Tables of ``analysis.db``."""

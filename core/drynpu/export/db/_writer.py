@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -11,9 +11,12 @@ import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu.export._files import new_path
-from drynpu.export.db._schema import TABLES
+from drynpu.export.db._schema import TABLES, Table
 
-__all__ = ["DatabaseWriter", "new_database"]
+__all__ = ["NO_TEXT", "DatabaseWriter", "new_database"]
+
+NO_TEXT = 4_294_967_295
+"""Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""
 
 _CHUNK_ROWS = 65_536
 _STRINGS = "STRING_IDS"
@@ -21,64 +24,76 @@ _STRINGS = "STRING_IDS"
 
 class DatabaseWriter:
     """
-    Writes tables of ``TABLES`` into an open database.
+    Writes tables of *tables* into an open database.
 
     A table is made with its first row. Text in a column of numbers is replaced by its number in STRING_IDS; numbers
-    count from 0 in order of first use, every text has one.
+    count in order of first use, every text has one. The toolkit's count from 0; who adds rows of its own counts from
+    another first number, under which the same text has another number.
     """
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, tables: Mapping[str, Table] = TABLES) -> None:
         self._connection = connection
+        self._tables = tables
         self._made: list[str] = []
-        self._numbers: dict[str, int] = {}
+        self._numbers: dict[int, dict[str, int]] = {}
 
     @property
     def tables(self) -> tuple[str, ...]:
         """Names of the tables made so far."""
         return tuple(self._made)
 
-    def write(self, name: str, rows: pl.DataFrame, *, always: bool = False) -> None:
-        """Add *rows*, whose columns are named as those of the table; *always* makes the table without rows, too."""
-        table = TABLES[name]
+    def write(self, name: str, rows: pl.DataFrame, *, always: bool = False, first_string: int = 0) -> None:
+        """
+        Add *rows*, whose columns are named as those of the table; *always* makes the table without rows, too.
+
+        *first_string* is where the texts of these rows count from. Above 0, those of a framework, an empty text is
+        ``NO_TEXT``.
+        """
+        table = self._tables[name]
         if rows.is_empty() and not always:
             return
         if name not in self._made:
             self._connection.execute(table.create())
             self._made.append(name)
-        columns = [self._stored(rows[column], kind) for column, kind in table.columns.items()]
+        columns = [self._stored(rows[column], kind, first_string) for column, kind in table.columns.items()]
         statement = table.insert()
         for offset in range(0, rows.height, _CHUNK_ROWS):
             chunk = (column.slice(offset, _CHUNK_ROWS).to_list() for column in columns)
             self._connection.executemany(statement, zip(*chunk, strict=True))
 
     def finish(self) -> None:
-        """Write STRING_IDS, and the indexes of the tables that were made."""
-        strings = pl.DataFrame({"id": self._numbers.values(), "value": self._numbers.keys()})
-        self.write(_STRINGS, strings.cast({"id": pl.Int64, "value": pl.String}), always=True)
+        """Write STRING_IDS, where the tables have it, and the indexes of the tables that were made."""
+        if _STRINGS in self._tables:
+            known = [(number, text) for texts in self._numbers.values() for text, number in texts.items()]
+            strings = pl.DataFrame(known, schema={"id": pl.Int64, "value": pl.String}, orient="row")
+            self.write(_STRINGS, strings, always=True)
         for name in self._made:
-            index = TABLES[name].index
+            index = self._tables[name].index
             if index is not None:
                 self._connection.execute(f"CREATE INDEX {index[0]} ON {name} ({','.join(index[1])})")
 
-    def _stored(self, column: pl.Series, kind: str) -> pl.Series:
+    def _stored(self, column: pl.Series, kind: str, first_string: int) -> pl.Series:
         if column.dtype == pl.UInt64:
             # SQLite has signed numbers only: addresses above 2^63 keep their bits.
             return column.reinterpret(signed=True)
         if column.dtype == pl.String and kind != "TEXT":
-            return self._numbered(column)
+            return self._numbered(column, first_string)
         return column
 
-    def _numbered(self, texts: pl.Series) -> pl.Series:
+    def _numbered(self, texts: pl.Series, first: int) -> pl.Series:
+        known = self._numbers.setdefault(first, {})
         distinct = texts.drop_nulls().unique(maintain_order=True)
-        numbers = [self._numbers.setdefault(text, len(self._numbers)) for text in distinct.to_list()]
+        numbers = [
+            NO_TEXT if first and not text else known.setdefault(text, first + len(known)) for text in distinct.to_list()
+        ]
         numbered: pl.Series = texts.replace_strict(distinct, numbers, default=None, return_dtype=pl.Int64)
         return numbered
 
 
 @contextmanager
-def new_database(path: Path) -> Iterator[DatabaseWriter]:
+def new_database(path: Path, tables: Mapping[str, Table] = TABLES) -> Iterator[DatabaseWriter]:
     """
-    Give a writer to a new database (mode 0640); the name appears only when everything was written.
+    Give a writer to a new database of *tables* (mode 0640); the name appears only when everything was written.
 
     Raises ``OutputError`` naming the file and the reason, and leaves nothing behind then.
     """
@@ -89,7 +104,7 @@ def new_database(path: Path) -> Iterator[DatabaseWriter]:
                 for setting in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
                     connection.execute(f"PRAGMA {setting}")
                 connection.execute("BEGIN")
-                writer = DatabaseWriter(connection)
+                writer = DatabaseWriter(connection, tables)
                 yield writer
                 writer.finish()
                 connection.execute("COMMIT")

@@ -14,7 +14,19 @@ import polars as pl
 
 from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer
-from drynpu.export.families import aicpu, bandwidth, communication, graph, host, links, marks, operator_memory
+from drynpu.export.families import (
+    aicpu,
+    bandwidth,
+    communication,
+    core_samples,
+    graph,
+    host,
+    links,
+    marks,
+    monitors,
+    operator_memory,
+    soc_pmu,
+)
 from drynpu.tables import Profile
 
 __all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_FILES", "TRACE_FILES"]
@@ -23,17 +35,21 @@ CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] =
     aicpu.csv_files,
     bandwidth.csv_files,
     communication.csv_files,
+    core_samples.csv_files,
     graph.csv_files,
     host.csv_files,
     links.csv_files,
     marks.csv_files,
+    monitors.csv_files,
     operator_memory.csv_files,
+    soc_pmu.csv_files,
 )
 """Every group's CSV tables; a table exists only if its data exists."""
 
 TORCH_CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = (
     bandwidth.torch_csv_files,
     links.torch_csv_files,
+    soc_pmu.torch_csv_files,
 )
 """Those that torch_npu.profiler copies or makes in ASCEND_PROFILER_OUTPUT (torch_npu_profiler.md 3.6), by file name."""
 
@@ -49,8 +65,10 @@ LAYERS: tuple[Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[
     graph.layers,
     links.layers,
     bandwidth.layers,
+    monitors.layers,
+    core_samples.layers,
 )
-"""Every group's timeline layers, in the order of their layer numbers (cann_msprof.md 4.5)."""
+"""Every group's timeline layers (cann_msprof.md 4.5)."""
 
 TRACE_FILES: tuple[Callable[[Profile, JsonStyle, Writer], Mapping[str, Iterator[Events | Sequence[str]]]], ...] = (
     graph.trace_files,

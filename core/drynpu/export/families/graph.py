@@ -13,6 +13,7 @@ from drynpu.export._json import Events, JsonStyle
 from drynpu.export._numbers import Writer, duration_text, float_text, statistic_text, us_text
 from drynpu.export._op_summary import STARTS
 from drynpu.export._statistics import op_statistic_table
+from drynpu.export._text_table import TextTable
 from drynpu.export.families._step_trace import step_trace_blocks
 from drynpu.tables import Profile
 
@@ -130,10 +131,11 @@ def is_graph_export(profile: Profile, writer: Writer) -> bool:
     return writer is Writer.PYTHON and old and not profile.frame("iterations").is_empty()
 
 
-def with_graph_columns(profile: Profile, summary: pl.DataFrame, writer: Writer) -> pl.DataFrame:
+def with_graph_columns(profile: Profile, table: TextTable, writer: Writer) -> TextTable:
     """Return op_summary with ``Model Name`` and ``Infer ID`` where graphs are named; unchanged elsewhere."""
     if not is_graph_export(profile, writer):
-        return summary
+        return table
+    summary = table.frame()
     names = graph_names(profile)
     starts = summary.select(
         pl.col("Device_id").cast(pl.Int64).alias("device_id"),
@@ -148,7 +150,7 @@ def with_graph_columns(profile: Profile, summary: pl.DataFrame, writer: Writer) 
     columns = summary.get_columns()
     columns.insert(after + 1, infer.alias("Infer ID"))
     columns.insert(before, shown.alias("Model Name"))
-    return pl.DataFrame(columns)
+    return TextTable.of(pl.DataFrame(columns), [pl.all()])
 
 
 def per_graph_op_statistic(profile: Profile, writer: Writer) -> pl.DataFrame | None:

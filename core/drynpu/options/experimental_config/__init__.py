@@ -18,6 +18,7 @@ from drynpu.options.experimental_config._constants import (
     METRIC_GROUPS,
     PROFILER_LEVELS,
 )
+from drynpu.options.experimental_config._noted import NOTED_VARIABLES, noted_variables
 from drynpu.options.experimental_config._parse import Flags, build_parsed, parse
 from drynpu.options.experimental_config._profile import (
     STEP_MESSAGE,
@@ -38,6 +39,7 @@ __all__ = [
     "HOST_SYSTEM_VALUES",
     "LEVELS",
     "METRIC_GROUPS",
+    "NOTED_VARIABLES",
     "PROFILER_LEVELS",
     "STEP_MESSAGE",
     "ConfigValues",
@@ -51,5 +53,6 @@ __all__ = [
     "normalise_interface",
     "normalise_profile",
     "normalise_schedule",
+    "noted_variables",
     "parse",
 ]

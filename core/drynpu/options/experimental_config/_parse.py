@@ -11,11 +11,11 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, db_not_available
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches
 from drynpu.options._schedule import Schedule
-from drynpu.options._values import Activity, ExportType, Level, MetricGroup
+from drynpu.options._values import Activity, Level, MetricGroup
 from drynpu.options.experimental_config._config import ConfigValues, normalise_config
 from drynpu.options.experimental_config._constants import (
     AIC_METRICS,
@@ -160,8 +160,6 @@ def build_parsed(
     level = LEVELS[values.profiler_level]
     metrics, said = _metrics(METRIC_GROUPS[values.aic_metrics], level, chip)
     exports = tuple(EXPORTS[item] for item in values.export_type)
-    if ExportType.DB in exports:
-        said.append(db_not_available("export_type"))
     request = ProfilingRequest(
         level=level,
         activities=tuple(activities),

@@ -16,10 +16,12 @@ from drynpu.raw.layouts._aicpu import (
 )
 from drynpu.raw.layouts._device_tasks import (
     AI_CORE_SAMPLE,
+    AI_CORE_SAMPLE_V6,
     FFTS_PROFILE,
     FFTS_PROFILE_V6,
     L2_CACHE,
     SOC_PMU,
+    SOC_PMU_V6,
     STARS_SOC,
     TS_TRACK_BLOCK_NUMBER,
     TS_TRACK_FLIP,
@@ -76,8 +78,10 @@ from drynpu.raw.layouts._samples import (
 from drynpu.raw.layouts._soc import (
     ACC_PMU,
     CHIP_TRANS,
+    CHIP_TRANS_V6,
     SIO,
     SOC_BANDWIDTH,
+    STARS_QOS,
 )
 
 __all__ = [
@@ -87,8 +91,10 @@ __all__ = [
     "AICPU_NODE",
     "AICPU_QUEUE",
     "AI_CORE_SAMPLE",
+    "AI_CORE_SAMPLE_V6",
     "API_EVENT",
     "CHIP_TRANS",
+    "CHIP_TRANS_V6",
     "CONTEXT_IDS_PER_RECORD",
     "CONTEXT_ID_INFO",
     "DDR",
@@ -125,6 +131,8 @@ __all__ = [
     "SIO",
     "SOC_BANDWIDTH",
     "SOC_PMU",
+    "SOC_PMU_V6",
+    "STARS_QOS",
     "STARS_SOC",
     "STATIC_OP_MEM",
     "TASK_MEMORY_INFO",

@@ -6,10 +6,12 @@ from drynpu.raw.layouts._base import layout
 
 __all__ = [
     "AI_CORE_SAMPLE",
+    "AI_CORE_SAMPLE_V6",
     "FFTS_PROFILE",
     "FFTS_PROFILE_V6",
     "L2_CACHE",
     "SOC_PMU",
+    "SOC_PMU_V6",
     "STARS_SOC",
     "TS_TRACK_BLOCK_NUMBER",
     "TS_TRACK_FLIP",
@@ -147,6 +149,17 @@ AI_CORE_SAMPLE = layout(
 )
 """Counters of one core since its last sample, sample-based mode (Ascend/msprof AicoreSample ``BBHHH8QQQBB6B``)."""
 
+AI_CORE_SAMPLE_V6 = layout(
+    112,
+    ("mode", "u1", 0),  # not 0
+    ("events", ("<u8", (10,)), 8),  # in the order of the events in sample.json
+    ("task_cycles", "<u8", 88),
+    ("tick", "<u8", 96),
+    ("event_count", "u1", 104),
+    ("core_id", "u1", 105),
+)
+"""The same on the 950, timed by the device's counter (Ascend/msprof AicoreSampleV6 ``BBHHH10QQQBB6B``)."""
+
 L2_CACHE = layout(
     72,
     ("task_type", "<u2", 0),
@@ -165,3 +178,13 @@ SOC_PMU = layout(
     ("events", ("<u8", (8,)), 16),  # in the order of the events in sample.json
 )
 """Counters outside the cores of one task (Ascend/msprof profiling_bean soc_pmu ``2I4H8Q``)."""
+
+SOC_PMU_V6 = layout(
+    80,
+    ("data_type", "<u2", 6),
+    ("task_type", "<u2", 8),
+    ("stream_id", "<u2", 10),
+    ("task_id", "<u4", 12),
+    ("events", ("<u8", (8,)), 16),
+)
+"""The same on the 950 (Ascend/msprof profiling_bean SocPmuChip6Bean ``6B3HI8Q``)."""

@@ -7,8 +7,10 @@ from drynpu.raw.layouts._base import Spec, layout
 __all__ = [
     "ACC_PMU",
     "CHIP_TRANS",
+    "CHIP_TRANS_V6",
     "SIO",
     "SOC_BANDWIDTH",
+    "STARS_QOS",
 ]
 
 _HEADER: tuple[Spec, ...] = (
@@ -55,8 +57,20 @@ Traffic of a link to another chip (function 0x1b). The header's SQE type says wh
 received and sent, ``LinkType.PCIE`` written and read.
 """
 
+CHIP_TRANS_V6 = layout(64, *_HEADER, ("write", "<u8", 16), ("read", "<u8", 24))
+"""
+Traffic of the PCIe link on the 950 (function 0x1b; Ascend/msprof StarsChipTransV6Bean ``2HI3Q8L``). The header's SQE
+type is the die.
+"""
+
 SOC_BANDWIDTH = layout(64, *_HEADER, ("levels", "<u2", 32))
 """
 Load of the buses (function 0x1c): low 3 bits the bandwidth level of the memory bus, the next 8 bits that of the
 L2 buffer.
+"""
+
+STARS_QOS = layout(64, *_HEADER, ("bandwidth", ("<u4", (10,)), 24))
+"""
+Bandwidth of up to eight memory partitions on the 950 (function 0x18; Ascend/msprof StarsQosBean ``HHLQQ10L``): the
+last eight of ten numbers. The header's SQE type is the die.
 """

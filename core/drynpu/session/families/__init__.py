@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drynpu.session.families import aicpu, bandwidth, communication, graph, host, links, marks, operator_memory
+from drynpu.session.families import (
+    aicpu,
+    bandwidth,
+    communication,
+    core_samples,
+    graph,
+    host,
+    links,
+    marks,
+    operator_memory,
+)
 from drynpu.session.families._context import FamilyRecords, RecordContext
 
 __all__ = ["BUILDERS", "FamilyRecords", "RecordContext"]
@@ -17,6 +27,7 @@ BUILDERS: tuple[Callable[[RecordContext], FamilyRecords], ...] = (
     aicpu.build,
     bandwidth.build,
     communication.build,
+    core_samples.build,
     graph.build,
     host.build,
     links.build,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from drynpu.device.samplers.cache import CACHE_EVENTS, LLC_BYTES_PER_COUNT, CacheEvents, llc_events, llc_units
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.kernels import TaskType
-from drynpu.options import Level, LlcMode
+from drynpu.options import NOT_SIMULATED, Level, LlcMode
 from drynpu.raw import family
 from drynpu.session._host_records import task_numbers
 from drynpu.session.families._asked import asked, unmodelled
@@ -33,10 +33,7 @@ _ALL_MASTERS = 0xFFFF_FFFF
 _COUNT_LIMIT = 2**32
 _US_PER_S = 1_000_000
 _REASONS = {
-    "Acc PMU": "the load of the accelerators beside the AI cores is not simulated",
-    "Stars Soc Info": "how the chip turns a bus load into its levels is not public",
-    "QoS": "the names of the memory partitions come from the driver",
-    "soc_pmu": "translation buffers and page sizes are not simulated",
+    **NOT_SIMULATED,
     "llc_read_write": "the counters of this mode are not public",
 }
 

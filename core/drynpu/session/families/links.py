@@ -10,6 +10,7 @@ import polars as pl
 
 from drynpu.device.collectives import LinkType
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
+from drynpu.options import NOT_SIMULATED
 from drynpu.raw import family
 from drynpu.session.families._asked import asked, unmodelled
 from drynpu.session.families._context import FamilyRecords, RecordContext
@@ -28,12 +29,8 @@ _SIO_LONGEST_US = 20_000
 """The counters of the die link have 32 bits, so it is read before they can overflow."""
 _NETWORK = (LinkType.ROCE, LinkType.STANDARD_ROCE)
 _REASONS = {
-    "Stars Chip Trans": "how the chip turns traffic into its coarse levels is not public",
+    **NOT_SIMULATED,
     "SIO": "traffic between the dies inside this chip is not simulated",
-    "Ub": "the ports of the UB link are not simulated",
-    "ub": "the ports of the UB link are not simulated",
-    "ccu_channel": "the collective communication unit is not simulated",
-    "dvpp": "no work of the image engines is simulated, and how many a chip has is not public",
     "nic": "the network port of this chip is not known",
     "NIC": "the network port of this chip is not known",
     "roce": "the network port of this chip is not known",

@@ -11,7 +11,18 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from drynpu.tables.families import aicpu, bandwidth, communication, graph, host, links, marks
+from drynpu.tables.families import (
+    aicpu,
+    bandwidth,
+    communication,
+    core_samples,
+    graph,
+    host,
+    links,
+    marks,
+    monitors,
+    soc_pmu,
+)
 from drynpu.tables.families._context import LoadContext
 
 __all__ = ["LOADERS", "SCHEMAS", "LoadContext"]
@@ -20,10 +31,13 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     **aicpu.SCHEMAS,
     **bandwidth.SCHEMAS,
     **communication.SCHEMAS,
+    **core_samples.SCHEMAS,
     **graph.SCHEMAS,
     **host.SCHEMAS,
     **links.SCHEMAS,
     **marks.SCHEMAS,
+    **monitors.SCHEMAS,
+    **soc_pmu.SCHEMAS,
 }
 """Every further table by name."""
 
@@ -31,9 +45,12 @@ LOADERS: tuple[Callable[[LoadContext], Mapping[str, pl.DataFrame]], ...] = (
     aicpu.load,
     bandwidth.load,
     communication.load,
+    core_samples.load,
     graph.load,
     host.load,
     links.load,
     marks.load,
+    monitors.load,
+    soc_pmu.load,
 )
 """Every group's loader; a loader gives only tables that have rows."""

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu._errors import OutputError, RawFormatError
 from drynpu.device.samplers.cache import CACHE_EVENTS, LLC_BYTES_PER_COUNT, CacheEvents, llc_events
-from drynpu.raw import decode_stream_task
-from drynpu.tables._columns import I64, Records, frame, i64, ordinals
+from drynpu.raw import SocPmuType, decode_stream_task
+from drynpu.tables._columns import I64, Records, frame, i64
 from drynpu.tables._sides import DeviceSide
 from drynpu.tables.families._context import LoadContext
+from drynpu.tables.families._settings import event_codes, operator_names, settings, soc_counters
 
 __all__ = ["SCHEMAS", "load"]
 
@@ -67,7 +67,6 @@ _MB = 2.0**20
 _HBM_BYTES = 32
 _DDR_WIDE_PLATFORMS = ("1", "2", "3", "4")
 _ALL_UNITS = -1
-_CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
@@ -79,6 +78,8 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
         tables["memory_bandwidth"] += _ddr(context, side, read("ddr", side.device_id))
         tables["llc_samples"] += _llc(context, side, read("llc", side.device_id))
         tables["l2_cache_tasks"] += _l2_cache(context, side, read("l2_cache", side.device_id))
+        # Some drivers count the cache among what is outside the cores, by the same events.
+        tables["l2_cache_tasks"] += _l2_cache(context, side, soc_counters(context, side, SocPmuType.L2_CACHE))
     return {name: pl.concat(parts) for name, parts in tables.items() if parts}
 
 
@@ -137,7 +138,7 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     """Return hits per request and the traffic of every cache; a sample is what has the same time and cache."""
     if not len(records):
         return []
-    mode = str(_sample(context, side).get("llc_profiling", ""))
+    mode = str(settings(context, side).get("llc_profiling", ""))
     if mode not in ("read", "write"):
         context.notes.append(f"device {side.device_id}: cache samples of mode {mode!r} are not decoded")
         return []
@@ -168,19 +169,12 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     ]
 
 
-def _sample(context: LoadContext, side: DeviceSide) -> Mapping[str, object]:
-    try:
-        return context.reader.sample(side.device_id)
-    except (OutputError, RawFormatError):
-        return {}
-
-
 def _l2_cache(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.DataFrame]:
     if not len(records):
         return []
     platform = context.reader.host_info.platform_version
     events = CACHE_EVENTS.get(platform)
-    codes = _event_codes(_sample(context, side).get("l2CacheTaskProfilingEvents"))
+    codes = event_codes(settings(context, side).get("l2CacheTaskProfilingEvents"))
     needed = () if events is None else (*events.requests, *events.hits, *events.misses, *events.victims)
     if events is None or not set(needed) <= set(codes):
         context.notes.append(f"device {side.device_id}: L2 counters of platform {platform!r} are not decoded: {codes}")
@@ -191,17 +185,10 @@ def _l2_cache(context: LoadContext, side: DeviceSide, records: Records) -> list[
         "device_id": side.device_id,
         "stream_id": stream,
         "task_id": task,
-        "name": _names(context, side.device_id, stream, task),
+        "name": operator_names(context, side.device_id, stream, task),
         **_cache_counts(events, codes, counters),
     }
     return [frame(L2_CACHE_TASKS, columns)]
-
-
-def _event_codes(text: object) -> list[int]:
-    try:
-        return [int(code, 16) for code in str(text or "").split(",") if code.strip()]
-    except ValueError:
-        return []
 
 
 def _cache_counts(events: CacheEvents, codes: list[int], counters: I64) -> dict[str, I64]:
@@ -211,15 +198,3 @@ def _cache_counts(events: CacheEvents, codes: list[int], counters: I64) -> dict[
     requests, victims = total(events.requests), total(events.victims)
     hits = total(events.hits) if events.hits else requests - total(events.misses) - victims
     return {"requests": requests, "hits": hits, "victims": victims}
-
-
-def _names(context: LoadContext, device_id: int, stream: I64, task: I64) -> pl.Series:
-    """Return the operator of each record: the n-th of a stream and task is the n-th kernel there."""
-    kernels = context.kernels.filter((pl.col("device_id") == device_id) & pl.col("task_type").is_in(_CORE_TYPES))
-    kernels = kernels.sort("start_ns", maintain_order=True)
-    own = kernels["stream_id"].to_numpy() << 16 | kernels["task_id"].to_numpy()
-    known = pl.DataFrame({"key": own, "turn": ordinals(own), "name": kernels["name"]})
-    key = stream << 16 | task
-    asked = pl.DataFrame({"key": key, "turn": ordinals(key)})
-    joined = asked.join(known, on=["key", "turn"], how="left", maintain_order="left")
-    return joined["name"].fill_null("")

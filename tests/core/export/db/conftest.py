@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import json
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -10,14 +12,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import attrs
 import numpy as np
+import polars as pl
 import pytest
 
 from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof, export_msprof_db
+from drynpu.export import export_msprof, export_msprof_db, export_torch
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Level, ProfilingRequest, Sampling, Switches
+from drynpu.options import ExportType, Level, ProfilingRequest, Sampling, Switches
 from drynpu.raw import ClockAnchors
 from drynpu.session import Collective, Recording, Target, TxKind, TxMark, write_recording
 from drynpu.tables import Profile, load_profile
@@ -184,3 +188,99 @@ def both(record: Callable[..., Profile]) -> Callable[..., SimpleNamespace]:
         return SimpleNamespace(profile=profile, files=files, db=path)
 
     return make
+
+
+def with_framework(profile: Profile) -> Profile:
+    """Give a profile what its recording cannot have yet: steps, stacks, a backward operator, frames and more."""
+    ops = profile.host_ops
+    row = pl.int_range(pl.len())
+    stack = pl.when(row < 2).then(pl.lit("train.py(3): step;train.py(9): <module>")).when(row == 5).then(pl.lit("one"))
+    ops = ops.with_columns(
+        stack.otherwise(pl.lit("")).alias("call_stack"),
+        pl.when(row.is_in([2, 6])).then(7).otherwise(pl.col("sequence")).alias("sequence"),
+        pl.when(row == 6).then(PID).otherwise(0).cast(pl.Int64).alias("fwd_tid"),
+    )
+    marker = ops.head(2).with_columns(
+        pl.Series("name", ["ProfilerStep#3", "ProfilerStep#4"]),
+        pl.Series("start_ns", [BEGIN_NS + 500_000, BEGIN_NS + 3_950_000]),
+        pl.Series("end_ns", [BEGIN_NS + 3_900_000, BEGIN_NS + 9_500_000]),
+        *(pl.lit("").alias(name) for name in ("input_dtypes", "input_shapes", "call_stack")),
+    )
+    ops = pl.concat([ops, marker]).sort("start_ns").with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("op_id"))
+    calls = pl.DataFrame(
+        {
+            "time_ns": [BEGIN_NS + 1000 * n for n in (600, 610, 690, 700)],
+            "pid": [PID] * 4,
+            "tid": [PID] * 4,
+            "name": ["train.py(9): <module>", "Net######17", "Net######17", "train.py(9): <module>"],
+            "tag": [0, 0, 1, 1],
+        },
+        schema=profile.python_calls.schema,
+    )
+    gc = pl.DataFrame(
+        {"pid": [PID], "start_ns": [BEGIN_NS + 800_000], "end_ns": [BEGIN_NS + 802_500]}, schema=profile.gc.schema
+    )
+    ge = pl.DataFrame(
+        {
+            "device_id": [0, 0, 0],
+            "time_ns": [BEGIN_NS + 2_015_000, BEGIN_NS + 2_500_000, BEGIN_NS + 3_500_000],
+            "name": ["Small", "MatMul", "Small"],
+            "address": [1 << 40, 1 << 41, 1 << 40],
+            "size_bytes": [1024, 512, -1024],
+            "total_allocated_bytes": [1024, 1536, 512],
+            "total_reserved_bytes": [4096, 4096, 4096],
+            "tid": [PID] * 3,
+        },
+        schema=profile.cann_allocations.schema,
+    )
+    return attrs.evolve(profile, host_ops=ops, python_calls=calls, gc=gc, cann_allocations=ge)
+
+
+class TorchFiles:
+    """Text and databases of torch's profiler, of one profile."""
+
+    def __init__(self, profile: Profile, read: SimpleNamespace) -> None:
+        self.profile = profile
+        self.files = {path.name: path for path in export_torch(profile, (ExportType.TEXT, ExportType.DB))}
+        self._read = read
+
+    @property
+    def tables(self) -> dict[str, str]:
+        found: dict[str, str] = self._read.tables(self.path)
+        return found
+
+    @property
+    def path(self) -> Path:
+        return self.files["ascend_pytorch_profiler.db"]
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._read.rows(self.path, query)]
+
+    def analysis(self, query: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self._read.rows(self.files["analysis.db"], query)]
+
+    def cells(self, name: str) -> list[dict[str, str]]:
+        with self.files[name].open(encoding="utf-8", newline="") as stream:
+            return [{key: value.rstrip("\t") for key, value in row.items()} for row in csv.DictReader(stream)]
+
+    @property
+    def trace(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(self.files["trace_view.json"].read_text(encoding="utf-8"))
+        return found
+
+    def document(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.files[name].read_text(encoding="utf-8"))
+        return found
+
+
+@pytest.fixture
+def torch_files(read: SimpleNamespace) -> Callable[[Profile], TorchFiles]:
+    """Return a function that writes both forms of a profile; queries go to ``rows`` and ``analysis``."""
+    return lambda profile: TorchFiles(profile, read)
+
+
+@pytest.fixture
+def torch_made(record: Callable[..., Profile], torch_files: Callable[[Profile], TorchFiles]) -> TorchFiles:
+    """Return text and databases of a profile that has everything torch's profiler can have."""
+    switches = Switches(profile_memory=True, record_shapes=True)
+    return torch_files(with_framework(record(switches=switches)))

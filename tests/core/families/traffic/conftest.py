@@ -17,7 +17,7 @@ from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.export import export_msprof, export_torch
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Level, ProfilingRequest, Sampling, Switches
+from drynpu.options import Level, MetricGroup, ProfilingRequest, Sampling, Switches
 from drynpu.raw import ClockAnchors, ProfReader
 from drynpu.session import Collective, Outcome, Recording, Target, write_recording
 from drynpu.tables import Profile, load_profile
@@ -183,6 +183,7 @@ def run(tmp_path: Path) -> Callable[..., Run]:
         device_id: int = 0,
         length_ns: int = LENGTH_NS,
         level: Level = Level.L1,
+        metrics: MetricGroup = MetricGroup.PIPE_UTILIZATION,
         allocated: bool = False,
         **sampling: Any,
     ) -> Run:
@@ -200,7 +201,10 @@ def run(tmp_path: Path) -> Callable[..., Run]:
             ),
             Target(directory=directory, framework="torch", pid=PID, device_id=device_id),
             request=ProfilingRequest(
-                level=level, switches=Switches() if switches is None else switches, sampling=Sampling(**sampling)
+                level=level,
+                aic_metrics=metrics,
+                switches=Switches() if switches is None else switches,
+                sampling=Sampling(**sampling),
             ),
             chip=known,
             clock=Clock.WALL,

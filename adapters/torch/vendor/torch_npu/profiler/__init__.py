@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
+from torch_npu.profiler import _profiler_path_creator as _profiler_path_creator
+from torch_npu.profiler import dynamic_profile as dynamic_profile
 from torch_npu.profiler import profiler as profiler
 
 from drynpu_torch.profiler import (
@@ -23,6 +23,7 @@ from drynpu_torch.profiler import (
     supported_profiler_level,
     tensorboard_trace_handler,
 )
+from drynpu_torch.profiler.dynamic import NonIntrusiveProfile as _NonIntrusiveProfile  # noqa: F401 - as above
 
 __all__ = [
     "AiCMetrics",
@@ -40,11 +41,3 @@ __all__ = [
     "supported_profiler_level",
     "tensorboard_trace_handler",
 ]
-
-_NOT_PROVIDED = frozenset({"_NonIntrusiveProfile", "_profiler_path_creator", "dynamic_profile"})
-
-
-def __getattr__(name: str) -> NoReturn:
-    if name in _NOT_PROVIDED:
-        raise AttributeError(f"torch_npu.profiler.{name} exists in torch_npu, but drynpu does not provide it yet")
-    raise AttributeError(f"module 'torch_npu.profiler' has no attribute {name!r}")

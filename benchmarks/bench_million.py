@@ -1,0 +1,219 @@
+"""
+A session of a million kernels: written raw, parsed, and exported as csv, JSON and database.
+
+``python benchmarks/bench_million.py [kernels]``. Every stage runs in a process of its own, which says how much memory
+it had at most (``ru_maxrss``; for an export with the parsing before it). Beside each stage that leaves files the
+same bytes are written again, plainly: once only handed to the system, once with a flush to the disk. The ratios are
+those of the stage to the medians of the plain writes. No framework takes part: operators are made up, each launches
+one kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from drynpu.chips import load_chip
+from drynpu.device import Clock
+from drynpu.export import _msprof
+from drynpu.export._numbers import writer_of
+from drynpu.export._reports import Reports
+from drynpu.export.db import export_msprof_db
+from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
+from drynpu.options import ProfilingRequest, Switches
+from drynpu.raw import ClockAnchors
+from drynpu.session import Recording, Target, _recording, write_recording
+from drynpu.tables import Profile, load_profile
+
+BEGIN_NS = 1_736_408_883_000_000_000
+ANCHORS = ClockAnchors(
+    collection_begin_us=BEGIN_NS // 1000,
+    monotonic_raw_ns=5_000_000_000,
+    host_cntvct=5_000_000_000,
+    device_cntvct=250_000_000,
+    device_hz=50_000_000,
+)
+PID = 4321
+OPERATORS, SIGNATURES = 40, 256
+BLOCK, ROUNDS = 1 << 22, 3
+WRITERS = ("write_framework", "_write_prof")
+GOAL_RATIO, GOAL_MB = 8, 1500
+EXPORTS = ("csv", "json", "db")
+
+
+def plan(signature: Signature) -> KernelPlan:
+    matrix = signature.inputs[0]
+    kind = TaskType.AI_CORE if int(signature.name[2:]) % 2 else TaskType.AI_VECTOR_CORE
+    kernel = KernelSpec(
+        name=f"aclnn{signature.name}_{signature.name}AiCore_{signature.name}",
+        op_type=signature.name,
+        task_type=kind,
+        inputs=signature.inputs,
+        outputs=(matrix,),
+        vector_ops=matrix.size_bytes // 2,
+        cube_flops=matrix.size_bytes * 512 if kind is TaskType.AI_CORE else 0,
+        bytes_read=matrix.size_bytes,
+        bytes_written=matrix.size_bytes,
+        cube_tiles=8,
+    )
+    return KernelPlan(api=f"aclnn{signature.name}", kernels=(kernel,))
+
+
+def operators(count: int) -> Operators:
+    """Return operators one after the other on one thread, drawn from a fixed set of signatures."""
+    random = np.random.default_rng(0)
+    shapes = [(16 * (1 + number % 32), 64 * (1 + number // 32)) for number in range(SIGNATURES)]
+    signature = random.integers(0, SIGNATURES, count).astype(np.int32)
+    start_ns = BEGIN_NS + 1000 + np.cumsum(random.integers(20_000, 60_000, count))
+    return Operators(
+        names=tuple(f"aten::op_{number}" for number in range(OPERATORS)),
+        name=(signature % OPERATORS).astype(np.int32),
+        start_ns=start_ns,
+        end_ns=start_ns + 15_000,
+        thread=np.full(count, PID),
+        fwd_thread=np.zeros(count, np.int64),
+        sequence=np.arange(count),
+        scope=np.zeros(count, np.uint8),
+        signature=signature,
+        signatures=tuple(
+            Signature(f"Op{number % OPERATORS}", (TensorDesc(shape, "FLOAT16"), TensorDesc(shape[1:], "FLOAT16")))
+            for number, shape in enumerate(shapes)
+        ),
+        texts=tuple(("c10::Half;c10::Half", f"{rows},{columns};{columns}") for rows, columns in shapes),
+    )
+
+
+def write(directory: Path, count: int) -> float:
+    """Write a session and return how long its files took; making it up and simulating it is not counted."""
+    spent = []
+    for name in WRITERS:
+        setattr(_recording, name, timed(getattr(_recording, name), spent))
+    table = operators(count)
+    recording = Recording(
+        operators=table,
+        allocations=Allocations.empty(),
+        begin_ns=BEGIN_NS,
+        end_ns=int(table.end_ns[-1]) + 10_000,
+    )
+    write_recording(
+        recording,
+        Target(directory=directory, framework="torch", pid=PID),
+        request=ProfilingRequest(switches=Switches(record_shapes=True)),
+        chip=load_chip("910B2"),
+        clock=Clock.PROJECTED,
+        seed=0,
+        anchors=ANCHORS,
+        plan=plan,
+    )
+    return sum(spent)
+
+
+def timed(function: Callable[..., object], spent: list[float]) -> Callable[..., object]:
+    def wrapper(*arguments: object, **keywords: object) -> object:
+        begin = time.perf_counter()
+        try:
+            return function(*arguments, **keywords)
+        finally:
+            spent.append(time.perf_counter() - begin)
+
+    return wrapper
+
+
+def export(what: str, profile: Profile, directory: Path) -> float:
+    now = datetime.fromtimestamp(BEGIN_NS / 1e9)
+    stamp, writer = now.strftime("%Y%m%d%H%M%S"), writer_of(profile.platform_version)
+    begin = time.perf_counter()
+    if what == "csv":
+        _msprof._csv_tables(directory, stamp, _msprof._tables(profile, writer))
+    elif what == "json":
+        _msprof._timelines(profile, directory, stamp, writer, Reports())
+    else:
+        export_msprof_db(profile, directory, now)
+    return time.perf_counter() - begin
+
+
+def stage(what: str, session: Path, out: Path, count: int) -> None:
+    """Run one stage in this process and print what it took as JSON."""
+    if what == "write":
+        seconds = write(session, count)
+    else:
+        begin = time.perf_counter()
+        profile = load_profile(session)
+        seconds = time.perf_counter() - begin
+        assert profile.kernels.height == count
+        assert profile.notes == ()
+        seconds = export(what, profile, out) if what in EXPORTS else seconds
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+    written = {"write": session, "parse": None}.get(what, out)
+    files = [] if written is None else sorted(path for path in written.rglob("*") if path.is_file())
+    size = sum(path.stat().st_size for path in files)
+    plain, flushed = plain_writes(files, out / "plain") if files else (0.0, 0.0)
+    print(json.dumps({"seconds": seconds, "bytes": size, "plain": plain, "flushed": flushed, "peak_mb": peak_mb}))
+
+
+def plain_writes(files: Iterable[Path], target: Path) -> tuple[float, float]:
+    """Return the median seconds of writing the bytes of *files* into one file, without and with a flush to disk."""
+    handed, flushed = [], []
+    for _ in range(ROUNDS):
+        spent = 0.0
+        with target.open("wb", buffering=0) as stream:
+            for block in blocks(files):
+                begin = time.perf_counter()
+                stream.write(block)
+                spent += time.perf_counter() - begin
+            begin = time.perf_counter()
+            os.fsync(stream.fileno())
+            flushed.append(spent + time.perf_counter() - begin)
+        handed.append(spent)
+        target.unlink()
+    return statistics.median(handed), statistics.median(flushed)
+
+
+def blocks(files: Iterable[Path]) -> Iterator[bytes]:
+    for path in files:
+        with path.open("rb") as stream:
+            while block := stream.read(BLOCK):
+                yield block
+
+
+def report(title: str, result: dict[str, float], count: int, *, goal: bool) -> None:
+    seconds, peak = result["seconds"], result["peak_mb"]
+    line = f"{title:6} {seconds:7.2f} s {count / seconds:10.0f} kernels/s"
+    if result["bytes"]:
+        ratios = seconds / result["plain"], seconds / result["flushed"]
+        line += f" {result['bytes'] / 1e6:8.1f} MB {ratios[0]:7.1f} x write {ratios[1]:7.1f} x write and flush"
+        line += "" if not goal or ratios[1] <= GOAL_RATIO else f" (goal {GOAL_RATIO})"
+    else:
+        line += " " * 53
+    print(f"{line}   peak {peak:6.0f} MB{'' if peak <= GOAL_MB else f' (goal {GOAL_MB})'}", flush=True)
+
+
+def main() -> None:
+    if len(sys.argv) > 2:
+        stage(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))
+        return
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    with tempfile.TemporaryDirectory() as directory:
+        session = Path(directory) / "session"
+        session.mkdir()
+        for what in ("write", "parse", *EXPORTS):
+            out = Path(directory) / what
+            out.mkdir()
+            command = [sys.executable, __file__, what, str(session), str(out), str(count)]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            report(what, json.loads(done.stdout), count, goal=what in ("csv", "json"))
+
+
+if __name__ == "__main__":
+    main()

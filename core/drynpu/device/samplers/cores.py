@@ -1,0 +1,89 @@
+"""
+Counters of single cores over time: which core a block of a kernel ran on, and what it had counted by when.
+
+The model: a kernel deals its blocks out to the cores in turn, from the first on (block *b* of a kernel on *c* cores
+runs on core ``b % c``), every block counts the same, and counters rise evenly while the kernel runs. Everything else is
+exact: over all cores and samples the counts are those of the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.device.samplers.traffic import Flow
+
+__all__ = ["FIRST_VECTOR_CORE", "block_shares", "core_counts", "sample_families"]
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+FIRST_VECTOR_CORE: Mapping[str, int] = MappingProxyType({"5": 25, "7": 1, "8": 1, "11": 1, "15": 36, "16": 70})
+"""
+Number of the first vector core, by info.json ``platform_version``: all below are cube cores (Ascend/msprof
+``ChipMaxCoreId``). On the platforms that are not here both kinds have files of their own.
+"""
+_V6_PLATFORMS = ("15", "16")
+
+
+def sample_families(platform_version: str) -> tuple[str, ...]:
+    """Return the record families that hold samples of cores: one for both kinds, or cube and vector cores apart."""
+    if platform_version in _V6_PLATFORMS:
+        return ("ffts_core_sample_v6",)
+    return (
+        ("ffts_core_sample",) if platform_version in FIRST_VECTOR_CORE else ("ai_core_sample", "ai_vector_core_sample")
+    )
+
+
+def block_shares(total: I64, blocks: int, cores: int) -> I64:
+    """
+    Split what a kernel of *blocks* blocks counted into what each core did.
+
+    ``total`` has shape ``[e]``, the result ``[cores, e]`` with exactly that sum; what does not come out even goes to
+    later blocks.
+    """
+    own = blocks // cores + (np.arange(cores) < blocks % cores)
+    whole, rest = np.divmod(total, blocks)
+    done = np.cumsum(own)[:, None]
+    reached = whole * done + rest * done // blocks
+    return np.asarray(np.diff(reached, axis=0, prepend=0), np.int64)
+
+
+def core_counts(
+    start_ns: npt.ArrayLike, end_ns: npt.ArrayLike, blocks: I64, counts: I64, *, cores: int, times_ns: npt.ArrayLike
+) -> I64:
+    """
+    Return what each core counted since its last reading.
+
+    Parameters
+    ----------
+    start_ns, end_ns:
+        When kernels run, ``[n]``; every end after its start.
+    blocks:
+        Blocks of each kernel on this kind of core, ``[n]``; none for those that do not use it.
+    counts:
+        What each kernel counts over all blocks, ``[n, e]``.
+    cores:
+        Cores of this kind.
+    times_ns:
+        When the counters are read, ``[s]``, rising.
+
+    Returns
+    -------
+    I64
+        ``[s, cores, e]``, never negative. The sum over samples is the kernels' up to the last reading.
+    """
+    start, end, times = (np.asarray(values, np.float64) for values in (start_ns, end_ns, times_ns))
+    reached = np.zeros((len(times), cores, counts.shape[1]))
+    # Kernels of as many blocks use the cores alike, so they are one flow for each counter.
+    for number in np.unique(blocks[blocks > 0]).tolist():
+        rows = blocks == number
+        total = counts[rows].sum(axis=0)
+        shares = block_shares(total, number, cores)
+        for event in np.flatnonzero(total).tolist():
+            done = Flow(start[rows], end[rows], counts[rows, event]).by(times) / total[event]
+            reached[:, :, event] += done[:, None] * shares[:, event]
+    return np.diff(np.rint(reached).astype(np.int64), axis=0, prepend=0)

@@ -1,0 +1,78 @@
+"""Tables of text that are made chunk by chunk, so that a long one never stands in memory as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+import polars as pl
+from attrs import evolve, frozen
+
+__all__ = ["CHUNK_ROWS", "Table", "TextTable", "chunks_of"]
+
+CHUNK_ROWS = 65_536
+"""Rows that are text at one time: some 50 MB of an op_summary with all its counters."""
+
+
+@frozen(eq=False)
+class TextTable:
+    """
+    Rows of String columns that are made when they are asked for.
+
+    ``make(offset, count)`` returns the rows from *offset* on, *count* of them or those that are left. ``plain`` names
+    columns of numbers and set words, in which nothing can need quotes in a csv file.
+    """
+
+    columns: tuple[str, ...]
+    height: int
+    make: Callable[[int, int], pl.DataFrame]
+    plain: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, columns: Iterable[pl.Expr], plain: Iterable[str] = ()) -> TextTable:
+        """Return the table whose cells are *columns* of *rows*; each looks at its own row only."""
+        shown = list(columns)
+
+        def make(offset: int, count: int) -> pl.DataFrame:
+            return rows.slice(offset, count).select(shown)
+
+        return cls(tuple(make(0, 0).columns), rows.height, make, frozenset(plain))
+
+    def is_empty(self) -> bool:
+        """Return whether there are no rows."""
+        return not self.height
+
+    def slice(self, offset: int, count: int) -> TextTable:
+        """Return *count* rows from *offset* on, or those that are left."""
+        height = max(min(count, self.height - offset), 0)
+
+        def make(start: int, rows: int) -> pl.DataFrame:
+            return self.make(offset + start, min(rows, max(height - start, 0)))
+
+        return evolve(self, height=height, make=make)
+
+    def map(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> TextTable:
+        """Return the table with *change* made to every part of it."""
+
+        def make(offset: int, count: int) -> pl.DataFrame:
+            return change(self.make(offset, count))
+
+        return evolve(self, columns=tuple(make(0, 0).columns), make=make)
+
+    def drop(self, name: str) -> TextTable:
+        """Return the table without a column."""
+        return self.map(lambda part: part.drop(name))
+
+    def frame(self) -> pl.DataFrame:
+        """Return all rows at once."""
+        return self.make(0, self.height)
+
+
+Table: TypeAlias = pl.DataFrame | TextTable
+
+
+def chunks_of(table: Table, rows: int) -> Iterator[pl.DataFrame]:
+    """Yield the table in parts of *rows* rows, the last one shorter."""
+    part = table.slice if isinstance(table, pl.DataFrame) else table.make
+    for offset in range(0, table.height, rows):
+        yield part(offset, rows)
