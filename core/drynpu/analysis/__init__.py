@@ -24,6 +24,7 @@ from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_recor
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
 from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, busy_part, overlap, step_trace
 from drynpu.analysis._query import QUERY_COLUMNS, query_profile
+from drynpu.analysis._stacks import STACK_METRICS, stack_times
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
 from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, kernel_steps, step_ranges, steps_at
 from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
@@ -44,6 +45,7 @@ __all__ = [
     "OVERLAP",
     "OVERLAP_KINDS",
     "QUERY_COLUMNS",
+    "STACK_METRICS",
     "STEP_RANGES",
     "STEP_TRACE",
     "TOOLKIT_MEMORY",
@@ -75,6 +77,7 @@ __all__ = [
     "port_summary",
     "query_profile",
     "select_iteration",
+    "stack_times",
     "step_ranges",
     "step_trace",
     "steps_at",

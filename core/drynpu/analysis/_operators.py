@@ -10,7 +10,7 @@ from drynpu.analysis._links import Links, sum_up
 from drynpu.analysis._steps import STEP_NAME
 from drynpu.tables import Profile
 
-__all__ = ["OPERATOR_DETAILS", "operator_details"]
+__all__ = ["OPERATOR_DETAILS", "operator_details", "operator_times"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -38,6 +38,11 @@ def operator_details(profile: Profile, links: Links) -> pl.DataFrame:
     device work launched by the operator itself, device total also that of all operators below it; ``aicore`` counts
     only work whose task type is exactly ``AI_CORE``.
     """
+    return operator_times(profile, links).filter(~pl.col("name").str.contains(STEP_NAME))
+
+
+def operator_times(profile: Profile, links: Links) -> pl.DataFrame:
+    """Return what :func:`operator_details` gives, with the step markers."""
     ops, parent = profile.host_ops, links.op_parent
     duration = (ops["end_ns"] - ops["start_ns"]).to_numpy()
     children = np.zeros(len(duration), np.int64)
@@ -52,10 +57,8 @@ def operator_details(profile: Profile, links: Links) -> pl.DataFrame:
         "device_self_aicore_us": aicore,
         "device_total_aicore_us": sum_up(links, aicore),
     }
-    return (
-        ops.select("op_id", "name", "input_shapes", "call_stack")
-        .with_columns(pl.Series(name, values / 1000.0, dtype=pl.Float64) for name, values in times.items())
-        .filter(~pl.col("name").str.contains(STEP_NAME))
+    return ops.select("op_id", "name", "input_shapes", "call_stack").with_columns(
+        pl.Series(name, values / 1000.0, dtype=pl.Float64) for name, values in times.items()
     )
 
 

@@ -8,19 +8,26 @@ The deliverables: tables and analyses written out as the files that the vendor's
 
 from __future__ import annotations
 
+from drynpu.export._deliver import deliver
+from drynpu.export._files import new_file
 from drynpu.export._msprof import export_documents, export_msprof
 from drynpu.export._reports import REPORT_KEYS, Reports, read_reports
+from drynpu.export._single import export_stacks, export_trace
 from drynpu.export._torch import export_torch, requested_forms
 from drynpu.export.db import export_communication_db, export_msprof_db
 
 __all__ = [
     "REPORT_KEYS",
     "Reports",
+    "deliver",
     "export_communication_db",
     "export_documents",
     "export_msprof",
     "export_msprof_db",
+    "export_stacks",
     "export_torch",
+    "export_trace",
+    "new_file",
     "read_reports",
     "requested_forms",
 ]

@@ -7,9 +7,11 @@ concatenation per chunk. Only distinct texts that need escaping pass through a J
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import gzip
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, TypeAlias, cast
 
 import orjson
 import polars as pl
@@ -128,12 +130,14 @@ def _concat(parts: Sequence[str | pl.Expr]) -> pl.Expr:
 
 def write_trace(path: Path, blocks: Iterable[Events | Sequence[str]], style: JsonStyle) -> bool:
     """
-    Write the events of all blocks as one JSON array on one line; return whether there were any.
+    Write the events of all blocks as one JSON array on one line, packed if *path* ends in ``.gz``.
+
+    Returns whether there were any.
 
     A block is ``Events`` or a sequence of JSON texts. Memory use is bounded by the chunk size. No file is left when
     there are no events. Raises ``OutputError``.
     """
-    with new_file(path) as stream:
+    with new_file(path) as file, _packed(file, path) as stream:
         stream.write(b"[")
         written = 0
         for block in blocks:
@@ -142,6 +146,15 @@ def write_trace(path: Path, blocks: Iterable[Events | Sequence[str]], style: Jso
     if not written:
         path.unlink()
     return bool(written)
+
+
+@contextlib.contextmanager
+def _packed(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
+    if path.suffix != ".gz":
+        yield file
+        return
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file) as stream:
+        yield cast(BinaryIO, stream)
 
 
 def _write_block(stream: BinaryIO, block: Events | Sequence[str], style: JsonStyle, *, first: bool) -> int:

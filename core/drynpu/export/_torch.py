@@ -51,10 +51,10 @@ from drynpu.options import ExportType
 from drynpu.options.experimental_config import EXPORTS, noted_variables
 from drynpu.tables import Profile
 
-__all__ = ["OUTPUT_NAME", "export_torch", "requested_forms"]
+__all__ = ["NO_TASKS", "OUTPUT_NAME", "export_torch", "requested_forms", "trace_blocks"]
 
 OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
-_NO_TASKS = "off"
+NO_TASKS = "off"
 """Level of sample.json that stands for Level_none: memory and host files only (torch_npu_profiler.md 3.6)."""
 
 
@@ -116,7 +116,7 @@ def _write_text(
 ) -> list[str]:
     """Write timeline, tables and *documents* by file name; return the names of the files."""
     names: list[str] = []
-    if write_trace(directory / "trace_view.json", _trace_blocks(profile, links, overlaps), SPACED):
+    if write_trace(directory / "trace_view.json", trace_blocks(profile, links, overlaps), SPACED):
         names.append("trace_view.json")
     for name, table in _tables(profile, links, overlaps):
         if not table.is_empty():
@@ -129,7 +129,8 @@ def _write_text(
     return names
 
 
-def _trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
+def trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
+    """Yield trace_view.json in blocks: the host's events, the toolkit's layers, the arrows between them."""
     host = HostTrace(
         pid=profile.pid,
         device_ids=profile.device_ids,
@@ -177,7 +178,7 @@ def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[
     yield "operator_details.csv", operator_details_table(operator_details(profile, links))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
     yield "memory_record.csv", memory_record_table(memory_record(profile))
-    if profile.level != _NO_TASKS:
+    if profile.level != NO_TASKS:
         yield from _device_tables(profile, links, overlaps)
 
 

@@ -19,6 +19,7 @@ from drynpu.session._inputs import (
     TxMark,
 )
 from drynpu.session._lower import Lowered, lower
+from drynpu.session._python_side import PythonFrames
 from drynpu.session._recording import Outcome, Recording, write_document, write_recording
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
@@ -52,6 +53,7 @@ __all__ = [
     "Meeting",
     "Outcome",
     "ProfileOrder",
+    "PythonFrames",
     "Recording",
     "Simulation",
     "StaticMemory",

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 from attrs import field, frozen
 
 from drynpu import OutputError, __version__
@@ -26,9 +27,11 @@ from drynpu.session._host_records import host_records
 from drynpu.session._host_side import HostSide, api_events
 from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, Meeting, TxMark
 from drynpu.session._lower import lower
+from drynpu.session._python_side import PythonFrames, write_collections, write_frames
 from drynpu.session._sampler import HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._target import Target
+from drynpu.session._warp import Warp
 from drynpu.session.families import BUILDERS, FamilyRecords, RecordContext
 
 __all__ = ["Outcome", "Recording", "write_document", "write_recording"]
@@ -54,6 +57,9 @@ class Recording:
     host_samples: HostSamples | None = None
     meeting: Meeting | None = None
     """Who tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
+    python_frames: PythonFrames | None = None
+    garbage_ns: tuple[tuple[int, int], ...] = ()
+    """Start and end of every garbage collection to be shown, in time order."""
 
 
 @frozen(kw_only=True)
@@ -68,6 +74,8 @@ class Outcome:
     end_ns: int
     kernels: int
     unmapped: Mapping[str, int]
+    warp: Warp = field(repr=False)
+    """Maps measured host times to those of the files."""
     collectives: int = 0
     notes: tuple[str, ...] = ()
     """What was asked and is not written, and where the model goes beyond the hardware, one readable line each."""
@@ -136,6 +144,7 @@ def write_recording(
             keep_computing=clock is Clock.WALL,
         )
         write_framework(target.directory / "FRAMEWORK", simulation, recording.operators, options)
+        _write_python(recording, simulation, target, -anchors.offset_ns)
     prof_path: Path | None = None
     notes: tuple[str, ...] = ()
     if target.device_data:
@@ -169,9 +178,22 @@ def write_recording(
         end_ns=simulation.end_ns,
         kernels=len(lowered.launch_kernel),
         unmapped=lowered.unmapped,
+        warp=simulation.warp,
         collectives=len(recording.collectives),
         notes=notes,
     )
+
+
+def _write_python(recording: Recording, simulation: Simulation, target: Target, to_raw_ns: int) -> None:
+    directory, prefix = target.directory / "FRAMEWORK", target.framework
+
+    def to_raw(time_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return simulation.warp(time_ns) + to_raw_ns
+
+    if recording.python_frames is not None:
+        write_frames(directory, prefix, recording.python_frames, to_raw, target.pid)
+    garbage_ns = np.array(recording.garbage_ns, np.int64).reshape(-1, 2)
+    write_collections(directory / f"{prefix}.gc_record", garbage_ns, to_raw, target.pid)
 
 
 def _launching_thread(recording: Recording, pid: int) -> int:

@@ -69,6 +69,12 @@ prof.add_metadata("key", "b")
 prof.add_metadata("long", "x" * 5000)
 prof.add_metadata_json("list", [1, 2, 3])
 prof.add_metadata_json("text", "not json")
+section("much metadata")
+prof = profiler._KinetoProfile(experimental_config=_ExperimentalConfig(**quiet))
+prof.add_metadata_json("nested", '{"a": [1, null]}')
+for number in range(3000):  # 50 KiB of table
+    prof.add_metadata(str(number), "x")
+print("kept", len(prof.metadata), prof.metadata["nested"])
 section("values")
 print(sorted(profiler.supported_activities(), key=str))
 print(sorted(profiler.supported_profiler_level()), len(profiler.supported_ai_core_metrics()))
@@ -158,6 +164,14 @@ def test_messages(run: Any, name: str) -> None:
         said.append(match[2])
     said = [message for message in said if not message.startswith("drynpu")]
     assert said == EXPECTED[name]
+
+
+def test_metadata_is_taken_up_to_a_size(run: Any) -> None:
+    *lines, last = sections(run)["much metadata"].splitlines()
+    assert {line.partition("profiler.py: ")[2] for line in lines} == {"Too many metadata added. Skip this metadata"}
+    kept = 3001 - len(lines)
+    assert last == f"kept {kept} {{'a': [1, None]}}"
+    assert 100 < kept < 3001
 
 
 def test_a_negative_step_raises_with_the_error_code(run: Any) -> None:

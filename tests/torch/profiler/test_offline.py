@@ -36,6 +36,26 @@ print(sorted(p.name for p in pathlib.Path("raw").glob("*/*") if "ASCEND" in p.na
 analyse(profiler_path="raw")
 for folder in pathlib.Path("raw").iterdir():
     print("files", *sorted(path.name for path in (folder / "ASCEND_PROFILER_OUTPUT").iterdir()))
+section("processes")
+import shutil
+whole = sorted(pathlib.Path("raw").glob("*_ascend_pt"))
+for number, path in enumerate([*whole, whole[0]]):
+    copy = pathlib.Path("many") / f"{number}_{path.name}"
+    shutil.copytree(path, copy, ignore=shutil.ignore_patterns("ASCEND*"))
+(copy / "profiler_info.json").unlink()  # as if the run had been killed
+for file in copy.rglob("torch.op_range"):
+    file.write_bytes(file.read_bytes()[:250])
+timeless = pathlib.Path("many") / "3_timeless_ascend_pt"  # device records, and nothing that tells when they were
+shutil.copytree(copy, timeless)
+shutil.rmtree(timeless / "FRAMEWORK")
+for file in [*timeless.rglob("*_start.log*"), *timeless.rglob("start_info*"), *timeless.rglob("info.json*")]:
+    file.unlink()
+analyse("many", max_process_number=2)
+section("sides")
+for number, gone in enumerate(("FRAMEWORK", "PROF_*")):
+    half = pathlib.Path("half") / str(number) / whole[0].name
+    shutil.copytree(whole[0], half, ignore=shutil.ignore_patterns("ASCEND*", gone))
+    analyse(str(half))
 section("wrong")
 analyse("missing")
 analyse("raw", max_process_number=0)
@@ -55,6 +75,25 @@ def test_offline_analysis(scripts: Any) -> None:
     for output, files in zip((first, second), listed, strict=True):
         assert {"kernel_details.csv", "trace_view.json", "analyse.done"} <= files
         assert f"Start parsing profiling data in sync mode at: {output.path}" in run.said("INFO")
+    killed = run.outputs("many")
+    parsed = [name for output in killed for name in [output.path.name] if (output.folder / "analyse.done").is_file()]
+    assert [name[:2] for name in sorted(parsed)][:3] == ["0_", "1_", "2_"]
+    (cut,) = (output for output in killed if output.path.name.startswith("2_"))
+    whole = next(output for output in killed if output.path.name.startswith("0_"))
+    assert cut.rows("kernel_details.csv") == whole.rows("kernel_details.csv")
+    assert 0 < len(cut.operators()) < len(whole.operators())
+    said = run.stdout.split("begin processes\n")[1].split("\nbegin sides")[0]
+    assert said.count("Start parsing profiling data in sync mode at") == 4
+    assert said.count("All profiling data parsed in a total time of") == 3
+    (problem,) = (message for severity, message in run.section("processes") if severity == "ERROR")
+    assert "3_timeless_ascend_pt" in problem
+    halves = [run.output(f"half/{number}") for number in range(2)]
+    assert run.section("sides") == [
+        ("ERROR", "ProfilerActivity.CPU is set in activities, but FWK Profiling data does not exist."),
+        ("ERROR", "ProfilerActivity.NPU is set in activities, but CANN Profiling data does not exist."),
+    ]
+    assert [len(half.rows("kernel_details.csv")) for half in halves if "kernel_details.csv" in half.files] == [3]
+    assert [bool(half.operators()) for half in halves] == [False, True]
     assert run.section("wrong") == [
         ("ERROR", "Call analyse failed. Exception: The path does not exist: missing"),
         ("WARNING", "Invalid max_process_number, reset it to default!"),

@@ -72,7 +72,7 @@ CASES: dict[str, dict[str, Any]] = {
     "not_simplified": {"config": {"data_simplification": False}},
     "cpu": {"activities": ["CPU"], "profile_memory": True},
     "npu": {"activities": ["NPU"], "profile_memory": True},
-    "later": {"config": {"l2_cache": True, "gc_detect_threshold": 0}, "with_modules": True},
+    "later": {"config": {"l2_cache": True, "record_op_args": True}},
 }
 
 ALWAYS = {"analyse.done", "trace_view.json"}
@@ -270,8 +270,7 @@ def test_host_times_need_no_device(run: Any) -> None:
 
 def test_what_is_not_there_yet_is_said_when_it_is_asked_for(run: Any) -> None:
     said = said_for(run, "later")
-    assert "drynpu does not record these yet, their files will be missing: gc_detect_threshold" in said
-    assert "with_modules has no effect" in said
+    assert "drynpu does not record these yet, their files will be missing: record_op_args" in said
     for name in ("level0", "level1", "level1_memory_counters", "shapes", "memory", "stack"):
         assert "drynpu" not in said_for(run, name).split("Start parsing")[0]
 

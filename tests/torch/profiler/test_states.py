@@ -346,6 +346,20 @@ with torch.profiler.profile(activities=activities) as other:
         prof.step()
         print("trained on", flush=True)
 print("other saw", sum(event.name == "aten::relu" for event in other.events()), flush=True)
+section("inside")
+with profile(on_trace_ready=tensorboard_trace_handler("inside")) as prof:
+    train_one_step()
+    with profile(on_trace_ready=tensorboard_trace_handler("second")):
+        train_one_step()
+    # Warming up must not disturb the other one either.
+    with profile(schedule=schedule(wait=0, warmup=1, active=1), on_trace_ready=tensorboard_trace_handler("second")):
+        train_one_step()
+    tensorboard_trace_handler("inside")
+section("taken over")
+with profile(on_trace_ready=tensorboard_trace_handler("taken_over")) as prof:
+    train_one_step()
+    with torch.profiler.profile(activities=activities):
+        train_one_step()
 section("dropped")
 prof = profile(on_trace_ready=tensorboard_trace_handler("dropped"))
 prof.start()
@@ -362,7 +376,9 @@ def never(scripts: Any) -> Any:
 
 
 def test_stop_without_start_leaves_no_file(never: Any) -> None:
-    assert {entry.name for entry in never.folder.iterdir()} == {"script.py", "twice", "other", "dropped"}
+    assert {entry.name for entry in never.folder.iterdir()} == {
+        *("script.py", "twice", "other", "inside", "second", "taken_over", "dropped"),
+    }
     assert "Profiler is not started, stop takes no effect!" in never.said("WARNING")[2]
 
 
@@ -398,6 +414,18 @@ def test_beside_another_profiler_the_script_goes_on_and_so_does_that(never: Any)
     assert "trained on\n" in never.stdout
     assert "other saw 1\n" in never.stdout
     assert not never.outputs("other")
+
+
+def test_a_second_recording_is_refused_and_the_first_has_everything(never: Any) -> None:
+    errors = [message for severity, message in never.section("inside") if severity == "ERROR"]
+    assert len(errors) == 2
+    assert all("Call start failed. Exception: another recording is already running" in error for error in errors)
+    assert len(never.output("inside").rows("kernel_details.csv")) == 9
+    assert not never.outputs("second")
+
+
+def test_a_profiler_of_pytorch_that_is_started_meanwhile_is_told(never: Any) -> None:
+    assert any("PyTorch's own profiler was started during" in message for message in warnings_of(never, "taken over"))
 
 
 def test_a_profiler_that_is_dropped_while_recording_is_stopped(never: Any) -> None:

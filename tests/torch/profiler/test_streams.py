@@ -138,6 +138,12 @@ def test_an_event_orders_streams(part: Any) -> None:
     assert part("ordered")[1][0]["range"][0] >= part("side")[1][-1]["range"][1]
 
 
+def test_calls_of_events_are_operators_on_the_host(output: Any, part: Any, ns: Any) -> None:
+    calls = [event for event in output.operators() if event["name"].startswith("Event::")]
+    assert [event["name"] for event in calls] == ["Event::record", "Event::wait"]
+    assert ns(calls[0]["ts"]) <= part("after side")[0][0] <= ns(calls[1]["ts"]) <= part("ordered")[0][0]
+
+
 def test_the_host_waits_where_the_script_does(part: Any) -> None:
     drained = max(part(name)[1][-1]["range"][1] for name in ("default", "side", "after side", "ordered"))
     begin, end = part("synchronize")[0]

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from drynpu_torch.capture._capture import Capture, Captured
+from drynpu_torch.capture._flops import DEFAULT_FORMULAS, FlopFormula
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._marks import MarkRecorder
+from drynpu_torch.capture._threads import RecordedThreads
 
-__all__ = ["Capture", "Captured", "Chunk", "KinetoTracer", "MarkRecorder"]
+__all__ = [
+    "DEFAULT_FORMULAS",
+    "Capture",
+    "Captured",
+    "Chunk",
+    "FlopFormula",
+    "KinetoTracer",
+    "MarkRecorder",
+    "RecordedThreads",
+]

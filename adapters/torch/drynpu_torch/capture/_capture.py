@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,15 @@ from attrs import define, evolve, field, frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
+from drynpu.session import PythonFrames
 from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
+from drynpu_torch.capture._flops import FlopFormula, flop_ranges
+from drynpu_torch.capture._garbage import garbage_collections
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, MAKING, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
-from drynpu_torch.capture._stacks import shown_stacks
+from drynpu_torch.capture._stacks import python_frames, shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import Communication, CommunicationRecorder
 from drynpu_torch.rules import signature_from_kineto
@@ -40,6 +44,12 @@ class Captured:
     marks: MarkRecorder
     begin_ns: int
     end_ns: int
+    frames: PythonFrames
+    garbage_ns: tuple[tuple[int, int], ...] = ()
+    results: tuple[object, ...] = ()
+    """What Kineto returned, if it was to be kept."""
+    taken_over: bool = False
+    """Whether another profiler was started meanwhile and got operators of ours."""
     communication: Communication = field(factory=Communication)
 
 
@@ -49,30 +59,44 @@ class Capture:
     Kineto in chunks.
 
     :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected
-    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat. ``automatic_marks`` has
-    the ranges set that the vendor sets by itself.
+    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat. A recording whose
+    results are kept is not cut, because PyTorch's analyses take one result.
+
+    ``automatic_marks`` has the ranges set that the vendor sets by itself; ``flop_formulas`` are the functions whose
+    calls tell their floating point operations in ranges, ``None`` for none;
+    ``gc_threshold_ms`` is the shortest garbage collection to record, ``None`` for none at all.
     """
 
     tracer: KinetoTracer
     marks: MarkRecorder = field(factory=MarkRecorder)
     chunk_events: int = _CHUNK_EVENTS
     automatic_marks: bool = False
+    flop_formulas: Mapping[str, FlopFormula] | None = None
+    gc_threshold_ms: float | None = None
     _patches: contextlib.ExitStack = field(factory=contextlib.ExitStack)
     _chunks: list[Chunk] = field(factory=list)
     _steps_in_chunk: int = 0
     _events_per_step: float = 0.0
+    _garbage_ns: list[tuple[int, int]] = field(factory=list)
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
         self._begin()
         self._patches.enter_context(loaders_on_host())
+        self._patches.enter_context(self.tracer.threads.watched())
+        if self.gc_threshold_ms is not None:
+            self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
         if self.automatic_marks:
             self._patches.enter_context(automatic_marks())
+        if self.flop_formulas is not None:
+            self._patches.enter_context(flop_ranges(self.flop_formulas))
         self.marks.communication = CommunicationRecorder(self.marks)
         self.marks.communication.start()
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""
+        if self.tracer.keep_results:
+            return
         self._steps_in_chunk += 1
         expected = self._steps_in_chunk * self._events_per_step
         if self._events_per_step and expected < self.chunk_events:
@@ -93,7 +117,13 @@ class Capture:
         chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
         captured = _join(self.tracer, chunks, self.marks)
         self.marks.marks.extend(functional_waits(captured.operators))
-        return evolve(captured, communication=communication)
+        return evolve(
+            captured,
+            communication=communication,
+            garbage_ns=tuple(self._garbage_ns),
+            results=tuple(self.tracer.results),
+            taken_over=self.tracer.taken_over,
+        )
 
     def _begin(self) -> None:
         self._steps_in_chunk = 0
@@ -143,6 +173,13 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
         marks=marks,
         begin_ns=begin_ns,
         end_ns=max(chunks[-1].end_ns, int(end.max(initial=begin_ns))),
+        frames=python_frames(
+            tracer.frame_names.values,
+            name=column("frame_name"),
+            start_ns=column("frame_start_ns"),
+            end_ns=column("frame_end_ns"),
+            thread=column("frame_thread"),
+        ),
     )
 
 

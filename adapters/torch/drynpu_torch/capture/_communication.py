@@ -33,7 +33,8 @@ def without_transport(chunk: Chunk, names: Interner) -> Chunk:
     threads = np.setdiff1d(chunk.thread[transport], chunk.thread[calls])
     kept = ~transport & ~np.isin(chunk.thread, threads)
     kept_memory = ~np.isin(chunk.memory_thread, threads)
-    columns = [column.name for column in fields(Chunk) if column.name not in ("begin_ns", "end_ns")]
+    # Frames are Python's and stay: gloo's own threads run none.
+    columns = [of.name for of in fields(Chunk) if of.name not in ("begin_ns", "end_ns") and "frame" not in of.name]
     return evolve(
         chunk,
         **{name: getattr(chunk, name)[kept_memory if name.startswith("memory") else kept] for name in columns},

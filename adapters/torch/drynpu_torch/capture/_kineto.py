@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from itertools import count
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +29,12 @@ from torch.autograd import (
 )
 
 from drynpu import CaptureError
+from drynpu_torch.capture._threads import RecordedThreads
 
-__all__ = ["Chunk", "Interner", "KinetoTracer"]
+__all__ = ["Chunk", "Interner", "KinetoTracer", "readable"]
+
+E = TypeVar("E")
+V = TypeVar("V")
 
 _MEMORY_EVENT = "[memory]"
 
@@ -52,7 +58,7 @@ class Interner:
 @frozen(eq=False, kw_only=True)
 class Chunk:
     """
-    Events of one stretch, shape ``[n]``, in Kineto's order; memory events apart, shape ``[m]``.
+    Events of one stretch, shape ``[n]``, in Kineto's order; memory events and Python frames apart, ``[m]``, ``[k]``.
 
     ``call`` is an id in the tracer's ``calls``: (name, shapes, dtypes, values) as text, -1 for annotations.
     """
@@ -72,6 +78,10 @@ class Chunk:
     memory_thread: npt.NDArray[np.int64]
     memory_address: npt.NDArray[np.uint64]
     memory_bytes: npt.NDArray[np.int64]
+    frame_name: npt.NDArray[np.int64]
+    frame_start_ns: npt.NDArray[np.int64]
+    frame_end_ns: npt.NDArray[np.int64]
+    frame_thread: npt.NDArray[np.int64]
 
 
 @define(kw_only=True)
@@ -80,10 +90,24 @@ class KinetoTracer:
     Starts and stops Kineto; keeps what is distinct over all stretches of one recording.
 
     ``calls`` maps the key of a call to its id; ``examples[id]`` holds the getters' values of its first instance.
+    ``stack`` asks for the call stack of every operator and for Python frames, ``frames`` for the frames alone.
+
+    Kineto reports all threads. Ones that Python started are kept while ``threads`` says so, others always: to those
+    PyTorch itself hands work of the recording thread, as to the threads of the backward pass. With ``memory`` it
+    reports the recording thread and what it handed on alone, because it loses the allocator's events otherwise.
+
+    ``keep_results`` keeps what Kineto returned, in ``results``, for analyses of PyTorch's own. ``taken_over`` tells
+    that another profiler was started meanwhile: Kineto serves the last one, and ours got nothing.
     """
 
     memory: bool = False
     stack: bool = False
+    frames: bool = False
+    keep_results: bool = False
+    threads: RecordedThreads = field(factory=RecordedThreads)
+    results: list[object] = field(factory=list)
+    taken_over: bool = False
+    frame_names: Interner = field(factory=Interner)
     names: Interner = field(factory=Interner)
     stacks: Interner = field(factory=Interner)
     calls: Interner = field(factory=Interner)
@@ -110,10 +134,10 @@ class KinetoTracer:
             ProfilerState.KINETO,
             True,
             self.memory,
-            self.stack,
+            self.stack or self.frames,
             False,
             False,
-            _ExperimentalConfig(verbose=self.stack),
+            _ExperimentalConfig(verbose=self.stack, profile_all_threads=not self.memory),
             "",
         )
         activities = {ProfilerActivity.CPU}
@@ -125,23 +149,28 @@ class KinetoTracer:
         """Stop recording and return what was recorded since :meth:`start`."""
         end_ns = time.time_ns()
         result = _disable_profiler()
+        self.taken_over = self.taken_over or not result.trace_start_ns()
+        if self.keep_results:
+            self.results.append(result)
         return self._columns(result, end_ns)
 
     def _columns(self, result: object, end_ns: int) -> Chunk:
         events = result.events()  # type: ignore[attr-defined]
         kind = type(events[0]) if events else torch._C._autograd._KinetoEvent
-        names = list(map(kind.name, events))
+        names = readable(kind.name, events, _unreadable_name)
         python = np.fromiter(map(kind.is_python_function, events), bool, len(events))
         is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, names), bool, len(events))
-        rows = np.flatnonzero(~is_memory & ~python).tolist()
-        ops, op_names = [events[i] for i in rows], [names[i] for i in rows]
+        rows = np.flatnonzero(~is_memory & ~python)
+        ops = [events[i] for i in rows.tolist()]
+        rows = rows[self._kept(kind, ops)]
+        ops, op_names = [events[i] for i in rows.tolist()], [names[i] for i in rows.tolist()]
 
         def column(getter: object, dtype: type = np.int64) -> npt.NDArray[np.generic]:
             return np.fromiter(map(getter, ops), dtype, len(ops))  # type: ignore[call-overload]
 
         call = self._calls(kind, ops, op_names)
         call[np.fromiter(map(kind.is_user_annotation, ops), bool, len(ops))] = -1
-        stacks = map(";".join, map(kind.stack, ops)) if self.stack else iter([""] * len(ops))
+        stacks = map(";".join, readable(kind.stack, ops, lambda _: []) if self.stack else [()] * len(ops))
         return Chunk(
             begin_ns=self._begin_ns,
             end_ns=end_ns,
@@ -155,7 +184,23 @@ class KinetoTracer:
             call=call,
             stack=self.stacks.index(stacks, len(ops)),
             **self._memory(kind, [events[i] for i in np.flatnonzero(is_memory).tolist()], result),
+            **self._frames(kind, [events[i] for i in np.flatnonzero(python).tolist()]),
         )
+
+    def _kept(self, kind: object, events: list[object]) -> npt.NDArray[np.bool_]:
+        thread = np.fromiter(map(kind.device_resource_id, events), np.uint64, len(events))  # type: ignore[attr-defined]
+        start = np.fromiter(map(kind.start_ns, events), np.int64, len(events))  # type: ignore[attr-defined]
+        return self.threads.keep(thread.astype(np.int64), start)
+
+    def _frames(self, kind: object, events: list[object]) -> dict[str, npt.NDArray[np.generic]]:
+        events = [events[i] for i in np.flatnonzero(self._kept(kind, events)).tolist()]
+        n = len(events)
+        return {
+            "frame_name": self.frame_names.index(readable(kind.name, events, _unreadable_name), n),  # type: ignore[attr-defined]
+            "frame_start_ns": np.fromiter(map(kind.start_ns, events), np.int64, n),  # type: ignore[attr-defined]
+            "frame_end_ns": np.fromiter(map(kind.end_ns, events), np.int64, n),  # type: ignore[attr-defined]
+            "frame_thread": np.fromiter(map(kind.device_resource_id, events), np.uint64, n).astype(np.int64),  # type: ignore[attr-defined]
+        }
 
     def _calls(self, kind: object, ops: list[object], names: list[str]) -> npt.NDArray[np.int64]:
         shapes = list(map(kind.structured_input_shapes, ops))  # type: ignore[attr-defined]
@@ -181,12 +226,38 @@ class KinetoTracer:
             if len(tree[0]) == n:  # the getters do not tell addresses; the event tree holds the same events
                 address[order] = tree[1][np.lexsort((tree[2], tree[0]))]
         by_time = np.argsort(times, kind="stable")
+        by_time = by_time[self.threads.keep(threads, times)[by_time]]
         return {
             "memory_time_ns": times[by_time],
             "memory_thread": threads[by_time],
             "memory_address": address[by_time],
             "memory_bytes": sizes[by_time],
         }
+
+
+def readable(getter: Callable[[E], V], events: Sequence[E], instead: Callable[[bytes], V]) -> list[V]:
+    """
+    Return what *getter* tells of *events*; *instead* is asked with the bytes where a text of one is no text.
+
+    Kineto keeps the function names of Python frames where Python had them. Code that is gone when the recording ends,
+    as that of a module body is once the module is imported, leaves anything in that place.
+    """
+    try:
+        return list(map(getter, events))
+    except UnicodeDecodeError:
+        return [_one(getter, event, instead) for event in events]
+
+
+def _one(getter: Callable[[E], V], event: E, instead: Callable[[bytes], V]) -> V:
+    try:
+        return getter(event)
+    except UnicodeDecodeError as error:
+        return instead(error.object)
+
+
+def _unreadable_name(text: bytes) -> str:
+    place, found, _ = text.partition(b"): ")  # file(line): function
+    return f"{place.decode(errors='replace')}): <unknown>" if found else "<unknown>"
 
 
 def _addresses(

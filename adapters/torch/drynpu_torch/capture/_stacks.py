@@ -1,4 +1,4 @@
-"""Call stacks as the vendor shows them: innermost frame first, whole paths, none of our own frames."""
+"""Call stacks and Python frames as the vendor shows them, none of our own among them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,18 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["shown_stacks"]
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.session import PythonFrames
+
+__all__ = ["python_frames", "shown_stacks"]
 
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
 _OWN = "drynpu_torch/"
+_MODULE_PREFIX, _MODULE_MARK = "nn.Module: ", "######"
+
+I64 = npt.NDArray[np.int64]
 
 
 def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
@@ -48,3 +56,31 @@ def _whole(frame: str, roots: list[Path]) -> str:
         return frame
     found = next((root / match["file"] for root in roots if (root / match["file"]).is_file()), None)
     return frame if found is None else f"{found}({match['line']}): {match['function']}"
+
+
+def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: I64, thread: I64) -> PythonFrames:
+    """
+    Return Kineto's Python events, columns of shape ``[n]``, as frames in the order of their calls.
+
+    Frames of our patches are left out: on a device the caller calls the framework itself. A module's name
+    ``nn.Module: Linear_0`` becomes the record's ``Linear######0``, from which readers number the modules again.
+    """
+    texts = [str(text) for text in names]
+    own = np.array([_OWN in text for text in texts] or [False])
+    order = np.lexsort((-end_ns, start_ns))
+    # Thread 0 are the open frames of threads that did nothing meanwhile, of which Kineto does not know the id.
+    order = order[~own[name[order]] & (thread[order] != 0)]
+    return PythonFrames(
+        names=tuple(map(_record_name, texts)),
+        name=name[order],
+        start_ns=start_ns[order],
+        end_ns=np.maximum(end_ns[order], start_ns[order]),
+        thread=thread[order],
+    )
+
+
+def _record_name(text: str) -> str:
+    if not text.startswith(_MODULE_PREFIX):
+        return text
+    class_name, _, number = text.removeprefix(_MODULE_PREFIX).rpartition("_")
+    return f"{class_name}{_MODULE_MARK}{number}"

@@ -7,11 +7,13 @@ recorded; what streams and events order is the simulated device, through the rec
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import time
 from types import TracebackType
 
 import torch
+from torch.autograd.profiler import record_function
 from typing_extensions import Self
 
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, state
@@ -141,22 +143,26 @@ class Event(torch.Event):
 
     def record(self, stream: Stream | None = None) -> None:  # type: ignore[override]
         """Record the event on *stream*, or on the current one."""
-        self._stream_id = _stream_id(stream)
-        self._recorded_ns = time.perf_counter_ns()
-        self._tell("record", self._stream_id)
+        with _shown("record"):
+            self._stream_id = _stream_id(stream)
+            self._recorded_ns = time.perf_counter_ns()
+            self._tell("record", self._stream_id)
 
     def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]
         """Let later work of *stream*, or of the current one, wait for the event."""
-        self._tell("wait", _stream_id(stream))
+        with _shown("wait"):
+            self._tell("wait", _stream_id(stream))
 
     def query(self) -> bool:
         """Return whether the event has happened; work runs at the call, so it always has."""
-        self._tell("query", self._stream_id)
+        with _shown("query"):
+            self._tell("query", self._stream_id)
         return True
 
     def synchronize(self) -> None:
         """Make the host wait for the event."""
-        self._tell("synchronize", self._stream_id)
+        with _shown("synchronize"):
+            self._tell("synchronize", self._stream_id)
 
     def elapsed_time(self, end_event: Event) -> float:  # type: ignore[override]
         """
@@ -173,7 +179,8 @@ class Event(torch.Event):
             if event._recorded_ns is None:
                 raise RuntimeError("elapsed_time needs both events recorded before it is asked")
         assert self._recorded_ns is not None and end_event._recorded_ns is not None  # noqa: PT018
-        return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
+        with _shown("elapsed_time"):
+            return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
 
     def _tell(self, action: str, stream_id: int) -> None:
         recorder = state().recorder
@@ -183,6 +190,11 @@ class Event(torch.Event):
     def __repr__(self) -> str:
         """Return the form that the vendor's events have."""
         return f"<torch_npu.npu.Event {self._id:#x}>"
+
+
+def _shown(call: str) -> contextlib.AbstractContextManager[object]:
+    """Show a call as an operator while a recording runs, as the vendor's profiler does (torch_npu_profiler.md 1.5)."""
+    return record_function(f"Event::{call}") if state().recorder is not None else contextlib.nullcontext()
 
 
 def _stream_id(stream: Stream | None) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from drynpu_torch.profiler._analyse import analyse
 from drynpu_torch.profiler._collection import listen, start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
+from drynpu_torch.profiler._flops import register_npu_flop
 from drynpu_torch.profiler._path_creator import ProfPathCreator
 from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
 from drynpu_torch.profiler._schedule import schedule
@@ -35,6 +36,7 @@ __all__ = [
     "analyse",
     "listen",
     "profile",
+    "register_npu_flop",
     "schedule",
     "start_collection",
     "start_unattended",

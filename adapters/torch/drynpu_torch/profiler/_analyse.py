@@ -1,23 +1,34 @@
-"""Raw data to deliverables: right after a recording, or offline on any directory."""
+"""Raw data to deliverables: right after a recording, beside the training, or offline on any number of directories."""
 
 from __future__ import annotations
 
+import functools
+import json
+import multiprocessing
 import os
-import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from drynpu import OutputError
+import drynpu
+from drynpu import DrynpuError, OutputError
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import EXPORTS
 from drynpu_torch.profiler import _summary
-from drynpu_torch.profiler._messages import never_raises, print_info, print_warning
+from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning
 
-__all__ = ["analyse", "analyse_result"]
+__all__ = ["analyse", "analyse_beside", "analyse_result"]
 
-_SIMPLIFIED = ("mindstudio_profiler_output", "mindstudio_profiler_log", "analyze")
+_IN_DAEMON = (
+    "The profiling data cannot be parsed during the daemon process, it is recommended that you use an offline parsing "
+    "interface to parse the collected data. \nFor example: \nfrom torch_npu.profiler.profiler import analyse\n"
+    'analyse("profiling_data_path")'
+)
 
 
 def analyse_result(
@@ -35,24 +46,30 @@ def analyse_result(
         If the directory holds no profile or cannot be written.
     """
     # Here, not above: importing torch_npu must not wait for the table engine.
-    from drynpu.export import export_msprof, export_torch, requested_forms
-    from drynpu.tables import load_profile
+    from drynpu.export import deliver
 
-    begun = time.monotonic()
-    print_info(f"Start parsing profiling data in sync mode at: {path}")
-    profile = load_profile(path)
-    forms = requested_forms(profile) if forms is None else forms
-    if profile.prof_path is not None:
-        if ExportType.TEXT in forms:
-            export_msprof(profile)
-        print_info(f"CANN profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - begun)}")
-    export_torch(profile, forms)
-    if simplify and profile.prof_path is not None:
-        for name in _SIMPLIFIED:
-            shutil.rmtree(profile.prof_path / name, ignore_errors=True)
-    print_info(f"All profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - begun)}")
+    if _in_daemon():
+        return
+    with _progress(path, "sync") as toolkit_done:
+        deliver(path, simplify=simplify, forms=forms, on_toolkit=toolkit_done)
     if announce:
         _summary.announce(path)
+
+
+def analyse_beside(path: Path, *, simplify: bool, forms: Collection[ExportType] | None = None) -> None:
+    """Do the same in a process beside this one, which ends after it; at the end of this process, do it at once."""
+    if _in_daemon():
+        return
+
+    @never_raises
+    def analyse() -> None:
+        _in_process(path, simplify=simplify, mode="async", forms=forms)
+        _summary.announce(path)
+
+    try:
+        _background().submit(analyse)
+    except RuntimeError:  # the interpreter takes no new work any more
+        analyse_result(path, simplify=simplify, forms=forms)
 
 
 @never_raises
@@ -60,21 +77,26 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     """
     Parse one result directory, or every one directly below *profiler_path*.
 
-    ``max_process_number`` is checked as the vendor does; directories are parsed one after another for now.
+    Several directories are parsed in up to ``max_process_number`` processes, by default half as many as there are
+    CPUs. One that cannot be parsed is reported, and the others are parsed all the same.
     """
     from drynpu.tables import find_profiles
 
+    if _in_daemon():
+        return
     root = Path(os.path.realpath(Path(profiler_path).expanduser()))
     if not root.exists():
         raise OutputError(f"The path does not exist: {profiler_path}")
-    limit = os.cpu_count() or 1
-    if max_process_number is not None and not (isinstance(max_process_number, int) and max_process_number > 0):
-        print_warning("Invalid max_process_number, reset it to default!")
-    elif max_process_number is not None and max_process_number > limit:
-        print_warning("max_process_number exceeds the number of cpu cores, reset it to the number of cpu cores!")
+    processes = _processes(max_process_number)
     forms = _forms(export_type)
-    for path in find_profiles(root):
-        analyse_result(path, simplify=False, announce=False, forms=forms)
+    paths = find_profiles(root)
+    if min(processes, len(paths)) < 2:
+        for path in paths:
+            _reported(functools.partial(analyse_result, announce=False, forms=forms), path)
+        return
+    with ThreadPoolExecutor(min(processes, len(paths))) as pool:
+        parse = functools.partial(_in_process, mode="sync", forms=forms)
+        list(pool.map(functools.partial(_reported, parse), paths))
 
 
 def _forms(export_type: object) -> list[ExportType] | None:
@@ -86,3 +108,90 @@ def _forms(export_type: object) -> list[ExportType] | None:
         return [EXPORTS[kind] for kind in kinds] or None
     print_warning(f"Invalid parameter export_type: {export_type}, reset it to None.")
     return None
+
+
+def _processes(asked: object) -> int:
+    limit = os.cpu_count() or 1
+    if asked is not None and not (isinstance(asked, int) and asked > 0):
+        print_warning("Invalid max_process_number, reset it to default!")
+        asked = None
+    if isinstance(asked, int) and asked > limit:
+        print_warning("max_process_number exceeds the number of cpu cores, reset it to the number of cpu cores!")
+    return min(asked, limit) if isinstance(asked, int) else max(limit // 2, 1)
+
+
+def _reported(parse: functools.partial[None], path: Path) -> None:
+    try:
+        parse(path, simplify=False)
+    except DrynpuError as error:
+        print_error(f"{path}: {error}")
+
+
+def _in_process(path: Path, *, simplify: bool, mode: str, forms: Collection[ExportType] | None) -> None:
+    """
+    Parse in a new interpreter, which loads neither PyTorch nor the script.
+
+    Not in a fork: the table engine's threads do not survive one. Raises `OutputError` with what it said if it fails.
+    """
+    package = str(Path(drynpu.__file__).parents[1])
+    known = os.environ.get("PYTHONPATH")
+    environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, [package, known]))}
+    command = [sys.executable, "-m", "drynpu.export", str(path), *(["--simplify"] if simplify else [])]
+    command += [f"--form={form.value}" for form in forms or ()]
+    with (
+        _progress(path, mode) as toolkit_done,
+        subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for _ in process.stdout:  # its one line
+            toolkit_done()
+        problem = process.stderr.read()
+        if process.wait():
+            raise OutputError(problem.strip() or f"parsing {path} ended with status {process.returncode}")
+
+
+@contextmanager
+def _progress(path: Path, mode: str) -> Iterator[functools.partial[None]]:
+    """Print the vendor's lines around parsing; gives what is to be called when the toolkit's part is done."""
+    begun = time.monotonic()
+
+    def done(what: str) -> None:
+        print_info(f"{what} profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - begun)}")
+
+    print_info(f"Start parsing profiling data in {mode} mode at: {path}")
+    for activity, kind in _missing(path):
+        print_error(f"ProfilerActivity.{activity} is set in activities, but {kind} Profiling data does not exist.")
+    yield functools.partial(done, "CANN")
+    done("All")
+
+
+def _missing(path: Path) -> list[tuple[str, str]]:
+    """Return what was asked for and is not there, as after a kill: the activity, and the vendor's name of its data."""
+    try:
+        text = next(path.glob("profiler_info*.json")).read_text(encoding="utf-8")
+        asked = json.loads(text)["config"]["common_config"]["activities"]
+    except (StopIteration, OSError, ValueError, KeyError, TypeError):
+        return []
+    sides = (("CPU", "FWK", "FRAMEWORK"), ("NPU", "CANN", "PROF_*"))
+    return [
+        (activity, kind)
+        for activity, kind, pattern in sides
+        if f"ProfilerActivity.{activity}" in asked and not any(path.glob(pattern))
+    ]
+
+
+def _in_daemon() -> bool:
+    """Refuse to parse in a daemonic process, as the vendor does: there it may have no processes of its own."""
+    if not multiprocessing.current_process().daemon:
+        return False
+    print_error(_IN_DAEMON)
+    return True
+
+
+@functools.cache
+def _background() -> ThreadPoolExecutor:
+    """Return what waits for processes beside this one; the interpreter waits for it at its end."""
+    return ThreadPoolExecutor(max((os.cpu_count() or 1) // 2, 1), thread_name_prefix="drynpu-parsing")

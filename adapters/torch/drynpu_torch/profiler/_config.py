@@ -12,7 +12,7 @@ from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, norm
 from drynpu.plugins import build_manager
 from drynpu.session import counter_problem
 from drynpu_torch.profiler._messages import show
-from drynpu_torch.profiler._values import AiCMetrics, ExportType, ProfilerLevel
+from drynpu_torch.profiler._values import AiCMetrics, ExportType, HostSystem, ProfilerLevel
 
 __all__ = ["_ExperimentalConfig"]
 
@@ -97,18 +97,13 @@ def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
     given = ((name, getattr(values, name)) for name in _NOT_RECORDED)
     # Not by truth: a threshold of 0 asks for every garbage collection.
     asked = [name for name, value in given if value is not None and value is not False and value != []]
+    # Of the host, what needs the system's tracers; the rest is measured.
+    asked += [f"host_sys={system}" for system in values.host_sys or () if system in (HostSystem.OSRT, HostSystem.NUMA)]
     if asked:
         message = f"drynpu does not record these yet, their files will be missing: {', '.join(asked)}"
         notices.append(Notice(Severity.WARNING, asked[0], message, NoticeCode.UNSUPPORTED))
     return tuple(notices)
 
 
-_NOT_RECORDED = (
-    "record_op_args",
-    "op_attr",
-    "gc_detect_threshold",
-    "host_sys",
-    "sys_io",
-    "sys_interconnection",
-)
+_NOT_RECORDED = ("record_op_args", "op_attr")
 """Options of :class:`ConfigValues` that the vendor's profiler carries out and this one does not."""

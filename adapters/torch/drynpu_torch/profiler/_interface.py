@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from drynpu import ChipError
 from drynpu.chips import load_chip
-from drynpu.options import Activity, ProfilingRequest, Settings
+from drynpu.options import Activity, Level, ProfilingRequest, Settings
 from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
 from drynpu.plugins import build_manager
 from drynpu_torch.distributed import parallel_group_info
-from drynpu_torch.profiler._analyse import analyse_result
+from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
-from drynpu_torch.profiler._messages import print_info, print_warning, show
+from drynpu_torch.profiler._messages import print_warning, show
 from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
 
 __all__ = ["ProfInterface"]
+
+I64 = npt.NDArray[np.int64]
 
 _DEFAULT_PLATFORM = "5"
 _NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
@@ -59,8 +64,6 @@ class ProfInterface:
         self.config: _ExperimentalConfig = experimental_config if values.config_accepted else _ExperimentalConfig()
         if self.config.with_gc and ProfilerActivity.CPU not in values.activities:
             print_warning("GC detect will not take effect while ProfilerActivity.CPU is not set.")
-        if values.with_modules:
-            print_warning("drynpu does not record the hierarchy of modules yet; with_modules has no effect.")
         self.metadata = Metadata()
         self.trace_id_callback = usable_callback(custom_trace_id_callback)
         self.trace_id = ""
@@ -78,6 +81,23 @@ class ProfInterface:
     def recording(self) -> bool:
         """Whether operators are being recorded right now."""
         return self._result.recording
+
+    def flag(self, name: str) -> bool:
+        """Return whether an option such as ``with_stack`` is on."""
+        return bool(getattr(self._values, name))
+
+    @property
+    def has_timeline(self) -> bool:
+        """Whether the memory timeline is among the exports of this recording (torch_npu_profiler.md 3.6)."""
+        with_tasks = self._result.request.level is not Level.NONE
+        without_device = ProfilerActivity.NPU not in self._values.activities
+        return (with_tasks or without_device) and self.config.export_type != [ExportType.Db]
+
+    @property
+    def memory(self) -> tuple[Sequence[object], Callable[[I64], I64]]:
+        """What Kineto returned for the last recording, and the map of its times to those of the files."""
+        outcome = self._result.outcome
+        return (self._result.results, outcome.warp) if outcome is not None else ((), lambda time_ns: time_ns)
 
     @property
     def operators(self) -> int:
@@ -109,6 +129,13 @@ class ProfInterface:
     def stop_trace(self) -> None:
         """Stop recording."""
         self._result.stop()
+        if self._result.taken_over:
+            print_warning(
+                "PyTorch's own profiler was started during this recording and took it over: operators are missing. "
+                "Use one of the two at a time."
+            )
+        if self.flag("profile_memory") and any(enabled for *_, enabled in PROCESS.child_threads):
+            print_warning("drynpu records child threads only without profile_memory; they are not in this recording.")
 
     def finalize_trace(self) -> None:
         """Write everything that the recording consists of."""
@@ -125,21 +152,16 @@ class ProfInterface:
         """Remove the result directory."""
         self._result.delete()
 
-    def analyse(self, async_mode: bool = False, *, with_text: bool = False) -> None:
-        """
-        Turn the raw data of the last recording into deliverables, now: ``async_mode`` is not built yet.
-
-        *with_text* writes text beside what the recording was asked for.
-        """
-        if async_mode:
-            print_info("drynpu does not parse in the background yet; async_mode has no effect.")
-        if self._result.path is not None and self._result.outcome is not None:
-            asked = [EXPORTS[name] for name in self.config.export_type]
-            analyse_result(
-                Path(self._result.path),
-                simplify=bool(self.config.values.data_simplification),
-                forms=[EXPORTS[ExportType.Text], *asked] if with_text else asked,
-            )
+    def analyse(self, async_mode: bool = False) -> None:
+        """Turn the raw data of the last recording into deliverables, with ``async_mode`` in a process beside this."""
+        if self._result.path is None or self._result.outcome is None:
+            return
+        run = analyse_beside if async_mode else analyse_result
+        run(
+            Path(self._result.path),
+            simplify=bool(self.config.values.data_simplification),
+            forms=[EXPORTS[name] for name in self.config.export_type],
+        )
 
     def _request(self) -> ProfilingRequest:
         values = self._values

@@ -22,7 +22,8 @@ _DISABLING = ("TORCH_NPU_WARNING_DISABLE", "TORCH_NPU_DISABLED_WARNING")
 
 def _print(severity: str, message: str) -> None:
     moment = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
-    print(f"[{moment}] [{severity}] [{os.getpid()}] profiler.py: {message}", flush=True)
+    # One write for the whole line: parsing in the background prints too.
+    print(f"[{moment}] [{severity}] [{os.getpid()}] profiler.py: {message}\n", end="", flush=True)
 
 
 def print_info(message: str) -> None:

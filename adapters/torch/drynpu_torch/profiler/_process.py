@@ -6,6 +6,8 @@ import os
 import re
 import socket
 import tempfile
+import threading
+import time
 import warnings
 from datetime import datetime
 from itertools import count
@@ -14,6 +16,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import OutputError
+from drynpu_torch.capture import FlopFormula
 
 __all__ = ["PROCESS", "ProcessState", "check_path"]
 
@@ -40,6 +43,10 @@ class ProcessState:
         Whether results go where those without a handler go, although there is one.
     current:
         The last result directory.
+    child_threads:
+        Threads that asked to be recorded too, or no longer: ``(time_ns, thread, enabled)``.
+    flop_formulas:
+        What ``register_npu_flop`` was given, by the name that a range shows.
     """
 
     directory: str | None = None
@@ -47,6 +54,8 @@ class ProcessState:
     prof_numbers: count[int] = field(factory=count)
     export_only: bool = False
     current: Path | None = None
+    child_threads: list[tuple[int, int, bool]] = field(factory=list)
+    flop_formulas: dict[str, FlopFormula] = field(factory=dict)
 
     def configure(self, directory: str | None, worker_name: str | None) -> None:
         """Take the checked arguments of ``tensorboard_trace_handler``; the directory is resolved now."""
@@ -54,6 +63,10 @@ class ProcessState:
         self.directory = os.path.realpath(Path(directory).expanduser()) if directory else None
         if directory:
             check_path(str(Path(directory).expanduser()))
+
+    def switch_child_thread(self, enabled: bool) -> None:
+        """Have the calling thread recorded from now on, or no longer."""
+        self.child_threads.append((time.time_ns(), threading.get_native_id(), enabled))
 
     def reset(self) -> None:
         """Forget directory and worker, as a profiler without ``on_trace_ready`` does."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import atexit
 import math
 import os
-import shutil
 import warnings
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,13 +16,14 @@ from drynpu.options import Action
 from drynpu.options.experimental_config import normalise_handler, normalise_profile
 from drynpu.session import Duty, Irregularity, transition
 from drynpu_torch import device
+from drynpu_torch.profiler import _exports
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import never_raises, print_warning, show
 from drynpu_torch.profiler._metadata import usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._schedule import schedule as schedule_class
 from drynpu_torch.profiler._summary import summarise_at_exit
-from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ExportType, ProfilerAction
+from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
 
 __all__ = ["_KinetoProfile", "profile", "tensorboard_trace_handler"]
 
@@ -41,9 +40,6 @@ _MESSAGES = {
 }
 _STARTED = "Profiler is already started, start takes no effect!"
 _NOT_STARTED = "Profiler is not started, stop takes no effect!"
-_DB_IGNORED = (
-    "The setting of type in experimental_config as db will be ignored while set export_chrome_trace or export_stacks"
-)
 _LOOK_AHEAD = 10_000
 """Steps over which a schedule given as a function is tried before training begins."""
 
@@ -127,18 +123,18 @@ class _KinetoProfile:
 
     @never_raises
     def export_chrome_trace(self, output_path: str) -> None:
-        """Write the trace of the last recording to *output_path*."""
-        source = Path(self.prof_if.prof_path or ".") / "ASCEND_PROFILER_OUTPUT" / "trace_view.json"
-        if not self.prof_if.prof_path:
-            print_warning("Invalid profiling path.")
-            return
-        if ExportType.Db in self.prof_if.config.export_type:
-            print_warning(_DB_IGNORED)
-        if not source.is_file():
-            self.prof_if.analyse(with_text=True)
-        target = Path(output_path).expanduser()
-        target.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        """Write the trace of the last recording to *output_path*, packed if that ends in ``.gz``."""
+        _exports.export_chrome_trace(self.prof_if, output_path)
+
+    @never_raises
+    def export_stacks(self, output_path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write the call stacks of the last recording with each operator's own time, for flame graphs."""
+        _exports.export_stacks(self.prof_if, output_path, metric)
+
+    @never_raises
+    def export_memory_timeline(self, output_path: str, device: str | None = None) -> None:
+        """Write memory by category over time, as a page, as sums or as single events."""
+        _exports.export_memory_timeline(self.prof_if, output_path, device)
 
     def _describe_schedule(self) -> dict[str, int] | None:
         return None
@@ -273,6 +269,28 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     def get_trace_id(self) -> str:
         """Return the id of the current or last recording."""
         return self.prof_if.trace_id
+
+    @classmethod
+    @never_raises
+    def enable_profiler_in_child_thread(
+        cls,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+    ) -> None:
+        """Have the calling thread recorded too; what of it is recorded follows the options of the profiler."""
+        flags = {name: value for name, value in locals().items() if name != "cls"}
+        for name in (name for name, value in flags.items() if not isinstance(value, bool)):
+            print_warning(f"{name} in enable_profiler_in_child_thread is not bool, reset it to False.")
+        PROCESS.switch_child_thread(enabled=True)
+
+    @classmethod
+    @never_raises
+    def disable_profiler_in_child_thread(cls) -> None:
+        """Record the calling thread no longer."""
+        PROCESS.switch_child_thread(enabled=False)
 
     def _next_active_step(self) -> float:
         """Return the step up to which nothing happens, so that a waiting step costs a comparison."""

@@ -21,8 +21,9 @@ from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
 from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_document, write_recording
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, Captured, KinetoTracer
+from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads
 from drynpu_torch.distributed import Exchange
+from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.rules import FALLBACKS
 
@@ -55,6 +56,8 @@ class Result:
     settings: Settings = field(factory=lambda: Settings.from_environ(os.environ))
     path: Path | None = None
     outcome: Outcome | None = None
+    results: tuple[object, ...] = ()
+    """What Kineto returned, where shapes, memory and frames were recorded; for the memory timeline."""
     _made: bool = False
     _chip: Chip | None = None
     _capture: Capture | None = None
@@ -100,12 +103,23 @@ class Result:
         switches = self.request.switches
         if self._chip is None or self.path is None:
             return
+        self._must_be_alone()
         self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
         self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
         marks_wanted = switches.tx and Activity.DEVICE in self.request.activities
+        frames = switches.with_stack or switches.with_modules
+        tracer = KinetoTracer(
+            memory=switches.profile_memory,
+            stack=switches.with_stack,
+            frames=frames,
+            keep_results=switches.record_shapes and switches.profile_memory and frames,
+            threads=RecordedThreads(PROCESS.child_threads),
+        )
         capture = Capture(
-            tracer=KinetoTracer(memory=switches.profile_memory, stack=switches.with_stack),
+            tracer=tracer,
             automatic_marks=marks_wanted,
+            flop_formulas=flop_formulas() if marks_wanted and switches.with_flops else None,
+            gc_threshold_ms=switches.gc_threshold_ms,
         )
         try:
             capture.start()
@@ -139,12 +153,25 @@ class Result:
         return self.outcome is not None
 
     @property
+    def taken_over(self) -> bool:
+        """Whether another profiler took operators of this recording, which is not written yet."""
+        return self._captured is not None and self._captured.taken_over
+
+    @property
     def operators(self) -> int:
         """Number of operators recorded and not written yet."""
         return 0 if self._captured is None else len(self._captured.operators.start_ns)
 
     def warm_up(self) -> None:
-        """Start and stop the tracer once: its first start loads libraries."""
+        """
+        Start and stop the tracer once: its first start loads libraries.
+
+        Raises
+        ------
+        CaptureError
+            If another profiler is active; the result directory is removed again.
+        """
+        self._must_be_alone()
         tracer = KinetoTracer()
         tracer.start()
         tracer.stop()
@@ -196,7 +223,7 @@ class Result:
         if self._captured is None or self._anchors is None or self._chip is None:
             return None
         self.outcome = self._write(self._captured, self._anchors, self._chip, rank_id())
-        self._captured = None
+        self.results, self._captured = self._captured.results, None
         return self.outcome
 
     def delete(self) -> None:
@@ -205,6 +232,15 @@ class Result:
             if self._made:
                 shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
+
+    def _must_be_alone(self) -> None:
+        # PyTorch does not tell: it knows of recordings of this thread alone, and ours are of all threads.
+        if device.state().recorder is not None:
+            self.delete()
+            raise CaptureError(
+                "another recording is already running in this process (of torch_npu.profiler, drynpu run --profile or "
+                "drynpu msprof); only one can run at a time. Stop that one first."
+            )
 
     def _write(self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None) -> Outcome:
         with Exchange(captured.communication) as exchange:
@@ -226,6 +262,8 @@ class Result:
             host_samples=self._host_samples,
             collectives=captured.communication.collectives,
             meeting=exchange,
+            python_frames=captured.frames,
+            garbage_ns=captured.garbage_ns,
             tx_marks=() if self._user_marks is None else tuple(self._user_marks.marks),
         )
         target = Target(

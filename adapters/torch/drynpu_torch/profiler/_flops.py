@@ -1,0 +1,56 @@
+"""Formulas that a script adds to those of ``with_flops`` (torch_npu_profiler.md 1.6)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from drynpu_torch.capture import DEFAULT_FORMULAS, FlopFormula
+from drynpu_torch.profiler._process import PROCESS
+
+__all__ = ["flop_formulas", "register_npu_flop"]
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_LOG = logging.getLogger(__name__)
+
+
+def register_npu_flop(
+    target: str | None = None, op_name: str | None = None, *, is_default: bool = False
+) -> Callable[[F], F]:
+    """
+    Return a decorator for a function that counts the floating point operations of *target*.
+
+    The function takes the arguments of the call. It counts in recordings that are started later.
+
+    Parameters
+    ----------
+    target:
+        The function that is counted, as ``module:attribute``. Without one nothing is added to what is counted; the
+        function then replaces the formula of a name that is.
+    op_name:
+        The name that the range shows; by default the part of *target* behind the colon, else the decorated function's.
+    is_default:
+        Gives way to a formula for the same name that was added without it.
+    """
+
+    def register(count: F) -> F:
+        known = PROCESS.flop_formulas
+        behind = target.partition(":")[2] if target is not None and ":" in target else ""
+        name = op_name if op_name is not None else behind or count.__name__
+        if is_default and name in known:
+            return count
+        if name in known:
+            _LOG.error("Duplicate external FLOPs registration for %s. The later registration takes precedence.", name)
+        elsewhere = known.get(name) or DEFAULT_FORMULAS.get(name)
+        known[name] = FlopFormula(target or (elsewhere.target if elsewhere else ""), count)
+        return count
+
+    return register
+
+
+def flop_formulas() -> Mapping[str, FlopFormula]:
+    """Return what is counted, by the name that the range shows."""
+    formulas = {**DEFAULT_FORMULAS, **PROCESS.flop_formulas}
+    return {name: formula for name, formula in formulas.items() if formula.target}

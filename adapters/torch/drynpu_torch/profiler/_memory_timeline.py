@@ -1,0 +1,146 @@
+"""Memory by category over time, from PyTorch's own analysis of the recording (torch_npu_profiler.md 4.15)."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import importlib
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+from torch.profiler._memory_profiler import Action, Category, MemoryProfile, TensorKey
+
+from drynpu.export import new_file
+from drynpu_torch.device import npu
+from drynpu_torch.profiler._messages import print_error
+
+__all__ = ["CATEGORIES", "MemoryTimeline"]
+
+I64 = npt.NDArray[np.int64]
+
+CATEGORIES = (
+    "PARAMETER",
+    "OPTIMIZER_STATE",
+    "INPUT",
+    "TEMPORARY",
+    "ACTIVATION",
+    "GRADIENT",
+    "AUTOGRAD_DETAIL",
+    "UNKNOWN",
+)
+"""Kinds of memory in the order of the file's columns."""
+_PREEXISTING, _CREATE, _INCREMENT, _DESTROY = range(4)
+_ACTIONS = {
+    Action.PREEXISTING: _PREEXISTING,
+    Action.CREATE: _CREATE,
+    Action.INCREMENT_VERSION: _INCREMENT,
+    Action.DESTROY: _DESTROY,
+}
+_INDEX: dict[Category | None, int] = {
+    **{Category[name]: index for index, name in enumerate(CATEGORIES[:-1])},
+    None: len(CATEGORIES) - 1,
+}
+
+
+@frozen(eq=False)
+class MemoryTimeline:
+    """
+    Memory events in time order; every column has shape ``[n]``.
+
+    ``time_ns`` is Unix time, -1 for memory that was there before the recording; ``size_bytes`` is negative where
+    memory of that category goes. A tensor that is written to leaves its category and enters that of its next version.
+    """
+
+    time_ns: I64
+    action: I64
+    size_bytes: I64
+    category: I64
+
+    @classmethod
+    def of(cls, results: Sequence[Any], shown: Callable[[I64], I64]) -> MemoryTimeline:
+        """Classify what Kineto recorded; *shown* maps measured times to those of the other files."""
+        rows = [row for result in results for row in _rows(MemoryProfile(result))]  # type: ignore[no-untyped-call]
+        columns = np.array(rows, np.int64).reshape(-1, 4)
+        time_ns = np.where(columns[:, 0] < 0, -1, shown(columns[:, 0]))
+        return cls(time_ns, columns[:, 1], columns[:, 2], columns[:, 3])
+
+    def sums(self) -> tuple[list[int], list[list[int]]]:
+        """Return times in us, ascending, and for each 9 sizes in bytes: a 0, then one per category."""
+        time_us = np.where(self.time_ns < 0, -1, self.time_ns // 1000)
+        times, row = np.unique(time_us, return_inverse=True)
+        sizes = np.zeros((len(times), len(CATEGORIES) + 1), np.int64)
+        np.add.at(sizes, (row, self.category + 1), self.size_bytes)
+        real = times[times >= 0]
+        if len(real):
+            times[times < 0] = real[0]
+        return times.tolist(), np.cumsum(sizes, axis=0).tolist()
+
+    def events(self) -> list[list[int]]:
+        """Return ``[time ns, action, bytes, category]`` of every event."""
+        rows: list[list[int]] = np.stack([self.time_ns, self.action, self.size_bytes, self.category], axis=1).tolist()
+        return rows
+
+    def write(self, path: Path) -> None:
+        """Write what the name of *path* asks for. Raises `OutputError`."""
+        if path.name.endswith(".html"):
+            page = self._page()
+            if page is not None:
+                _write(path, page.encode())
+            return
+        document = self.events() if path.name.endswith("raw.json.gz") else self.sums()
+        text = json.dumps(document).encode()
+        _write(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
+
+    def _page(self) -> str | None:
+        """Return a page with a picture of the sums, stacked; ``None`` where nothing can draw it."""
+        try:
+            pyplot = importlib.import_module("matplotlib.pyplot")
+        except ImportError:
+            print_error("matplotlib.pyplot was not found.")
+            return None
+        times, sizes = self.sums()
+        picture = io.BytesIO()
+        figure, axes = pyplot.subplots(figsize=(20, 12))
+        elapsed_ms = (np.array(times) - times[0]) / 1000
+        axes.stackplot(elapsed_ms, np.array(sizes)[:, 1:].T / 1024**3, labels=CATEGORIES)
+        axes.set_xlabel("Time (ms)")
+        axes.set_ylabel("Memory (GB)")
+        axes.legend(loc="upper left")
+        allocated, reserved = (f"{of() / 1024**3:.2f} GB" for of in (npu.max_memory_allocated, npu.max_memory_reserved))
+        title = f"Max memory allocated: {allocated}, max memory reserved: {reserved}"
+        axes.set_title(title)
+        figure.savefig(picture, format="png")
+        pyplot.close(figure)
+        data = base64.b64encode(picture.getvalue()).decode()
+        return (
+            '<!DOCTYPE html>\n<html><head><meta charset="utf-8"><title>Memory timeline</title></head>\n'
+            f'<body><img alt="{title}" src="data:image/png;base64,{data}"></body></html>\n'
+        )
+
+
+def _rows(profile: Any) -> list[tuple[int, int, int, int]]:
+    rows = []
+    for time_ns, action, (key, version), size in profile.timeline:
+        # Versions of plain memory, of which PyTorch knows no tensor, have no category.
+        before, after = (_category(profile, key, of) for of in (version, version + 1))
+        code = _ACTIONS[action]
+        if code == _INCREMENT:
+            rows += [(time_ns, code, -size, before), (time_ns, code, size, after)]
+        else:
+            rows.append((time_ns, code, -size if code == _DESTROY else size, before))
+    return rows
+
+
+def _category(profile: Any, key: object, version: int) -> int:
+    return _INDEX[profile._categories.get(key, version) if isinstance(key, TensorKey) else None]
+
+
+def _write(path: Path, data: bytes) -> None:
+    with new_file(path) as stream:
+        stream.write(data)

@@ -1,0 +1,7 @@
+"""``torch_npu.profiler._flops_registry``: formulas of a script's own for ``with_flops``."""
+
+from __future__ import annotations
+
+from drynpu_torch.profiler import register_npu_flop
+
+__all__ = ["register_npu_flop"]

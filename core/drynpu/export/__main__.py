@@ -1,0 +1,38 @@
+"""``python -m drynpu.export DIRECTORY``: deliverables of one directory, in a process without the framework."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from drynpu import DrynpuError
+from drynpu.export import deliver
+from drynpu.options import ExportType
+
+
+def main() -> None:
+    """Print ``toolkit`` when the toolkit's part is done; a failure is one line on stderr and status 1."""
+    parser = argparse.ArgumentParser(prog="python -m drynpu.export", description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--simplify", action="store_true", help="remove what the toolkit wrote afterwards")
+    parser.add_argument(
+        "--form",
+        action="append",
+        type=ExportType,
+        help="text or db, once or twice; default what the recording was asked for",
+    )
+    arguments = parser.parse_args()
+    try:
+        deliver(arguments.directory, simplify=arguments.simplify, forms=arguments.form, on_toolkit=_tell)
+    except (DrynpuError, OSError) as error:
+        raise SystemExit(str(error)) from error
+
+
+def _tell() -> None:
+    sys.stdout.write("toolkit\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What Python itself did while a recording ran: frames and garbage collections (torch_npu_profiler.md 3.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.device import nest
+from drynpu.raw import FrameworkRecord, layouts, write_flat, write_tlv
+
+__all__ = ["PythonFrames", "write_collections", "write_frames"]
+
+I64 = npt.NDArray[np.int64]
+
+_HASH_VALUE = 1
+_PY_CALL, _PY_RETURN, _C_CALL, _C_RETURN = range(4)
+_EXIT = "__torch_npu_profiler_python_tracer_exit"
+_BUILT_IN = "<built-in "
+
+
+@frozen(eq=False, kw_only=True)
+class PythonFrames:
+    """
+    Calls of Python functions, sorted by ``(start_ns, -end_ns)``; every column has shape ``[n]``, times Unix ns.
+
+    A name is ``<file>(<line>): <function>``, that of a built-in function, or ``<class>######<object>`` for the call
+    of a module.
+    """
+
+    names: tuple[str, ...]
+    name: I64
+    start_ns: I64
+    end_ns: I64
+    thread: I64
+
+
+def write_frames(directory: Path, prefix: str, frames: PythonFrames, to_raw: Callable[[I64], I64], pid: int) -> None:
+    """
+    Write ``<prefix>.python_tracer_func``, calls and returns in order, and ``<prefix>.python_tracer_hash``, the names.
+
+    Nothing is written without frames. *to_raw* maps measured host times to the clock of the files. Raises
+    `OutputError`.
+    """
+    if not len(frames.name):
+        return
+    records = np.concatenate([_thread(frames, np.flatnonzero(frames.thread == of)) for of in np.unique(frames.thread)])
+    records["pid"] = pid
+    time_ns = to_raw(records["time"].astype(np.int64))
+    for of in np.unique(frames.thread):  # a map that shortens a wait must not put a return before its call
+        rows = np.flatnonzero(records["tid"] == of)
+        time_ns[rows] = np.maximum.accumulate(time_ns[rows])
+    records["time"] = time_ns
+    write_flat(directory / f"{prefix}.python_tracer_func", records)
+    texts = [{_HASH_VALUE: text} for text in (*frames.names, _EXIT)]
+    keys = np.zeros(len(texts), layouts.HASH_KEY)
+    keys["key"] = np.arange(1, len(texts) + 1)
+    path = directory / f"{prefix}.python_tracer_hash"
+    write_tlv(path, FrameworkRecord.PYTHON_HASH, keys, np.arange(len(texts)), texts)
+
+
+def _thread(frames: PythonFrames, rows: I64) -> npt.NDArray[np.void]:
+    """
+    Return calls and returns of one thread in the order in which they happened.
+
+    Of frame *i* in order of calls, at depth *d* with *s* frames in it, *i* calls and *i - d* returns come before its
+    call, and *s* more of each before its return.
+    """
+    start_ns, end_ns = frames.start_ns[rows], frames.end_ns[rows]
+    depth, _ = nest(start_ns, end_ns, frames.thread[rows])
+    order = np.arange(len(rows), dtype=np.int64)
+    call = 2 * order - depth
+    leave = call + 2 * _inside(depth) + 1
+    built_in = np.array([name.startswith(_BUILT_IN) for name in frames.names])[frames.name[rows]]
+    records = np.zeros(2 * len(rows), layouts.PYTHON_TRACER_FUNC)
+    records["tid"], records["key"] = frames.thread[rows[0]], len(frames.names) + 1
+    records["time"][call], records["time"][leave] = start_ns, end_ns
+    records["key"][call] = frames.name[rows] + 1
+    records["tag"][call] = np.where(built_in, _C_CALL, _PY_CALL)
+    records["tag"][leave] = np.where(built_in, _C_RETURN, _PY_RETURN)
+    records["time"] = np.maximum.accumulate(records["time"])
+    return records
+
+
+def _inside(depth: I64) -> I64:
+    """Number of frames within each frame: those up to the next one that is not deeper."""
+    following = np.full(len(depth), len(depth), np.int64)
+    for level in range(int(depth.max(initial=0)) + 1):
+        ends = np.flatnonzero(depth <= level)
+        rows = np.flatnonzero(depth == level)
+        place = np.searchsorted(ends, rows, side="right")
+        found = place < len(ends)
+        following[rows[found]] = ends[place[found]]
+    return following - np.arange(len(depth)) - 1
+
+
+def write_collections(
+    path: Path, collections_ns: npt.NDArray[np.int64], to_raw: Callable[[I64], I64], pid: int
+) -> None:
+    """Write the garbage collections, shape ``[n, 2]`` (start, end); no file without any. Raises `OutputError`."""
+    if not len(collections_ns):
+        return
+    records = np.zeros(len(collections_ns), layouts.GC_RECORD)
+    records["pid"] = pid
+    records["start"], records["end"] = to_raw(collections_ns[:, 0]), to_raw(collections_ns[:, 1])
+    write_flat(path, records)
