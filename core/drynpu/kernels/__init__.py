@@ -8,7 +8,7 @@ Python. The counters, and the columns made from them, all come from one physical
 
 from __future__ import annotations
 
-from drynpu.kernels._columns import metric_columns, pipe_utilization_columns
+from drynpu.kernels._columns import BLANK_310B, metric_columns, pipe_utilization_columns
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counters import PmuEvents, event_codes, pmu_events
@@ -42,6 +42,7 @@ from drynpu.kernels._types import (
 )
 
 __all__ = [
+    "BLANK_310B",
     "DTYPES",
     "FORMATS",
     "METRIC_COLUMNS",

@@ -16,13 +16,12 @@ from drynpu.kernels._core import Column, CoreCounters, divide
 from drynpu.kernels._families import is_split, metric_group
 from drynpu.options.profiling_options import ChipFamily
 
-__all__ = ["metric_columns", "pipe_utilization_columns"]
+__all__ = ["BLANK_310B", "metric_columns", "pipe_utilization_columns"]
 
 F64 = npt.NDArray[np.float64]
 Columns = dict[str, npt.NDArray[Any]]
 
-# What the parser blanks on the 310B (Ascend/msprof chip_model_decorators.py).
-_BLANK_310B = frozenset(
+BLANK_310B = frozenset(
     {
         "vec_time(us)",
         "vec_ratio",
@@ -39,6 +38,7 @@ _BLANK_310B = frozenset(
         "vec_resc_cflt_ratio",
     }
 )
+"""Columns that the toolkit blanks on the 310B, which does not have them (Ascend/msprof chip_model_decorators)."""
 
 
 def metric_columns(
@@ -94,7 +94,7 @@ def metric_columns(
     if "cube_utilization(%)" in group.tail:
         columns["cube_utilization(%)"] = core.utilization_percent(duration_us)
     if family is ChipFamily.ASCEND_310B:
-        columns |= {name: np.full(kernels, np.nan) for name in columns if name in _BLANK_310B}
+        columns |= {name: np.full(kernels, np.nan) for name in columns if name in BLANK_310B}
     return columns
 
 

@@ -10,6 +10,7 @@ from drynpu.export._json import JsonStyle
 from drynpu.export._layers import Layer
 from drynpu.export._numbers import Writer, float_text
 from drynpu.export.families._counters import Block, counters, layer_head
+from drynpu.kernels import BLANK_310B
 from drynpu.tables import Profile
 
 __all__ = ["csv_files", "layers"]
@@ -19,23 +20,6 @@ _UTILIZATION = Layer("AI Core Utilization", 36, "NPU")
 _FILES = {"ai_core_utilization": "AIC", "ai_vector_core_utilization": "AIV"}
 _BOUND = (("mac_ratio", "vec_ratio", "mte2_ratio"), ("mac_exe_ratio", "vec_exe_ratio", "mte2_exe_ratio"))
 _BLANK_PLATFORMS = ("7", "8", "11")
-_BLANK = frozenset(
-    {
-        "vec_ratio",
-        "ub_read_bw(GB/s)",
-        "ub_write_bw(GB/s)",
-        "l0c_write_bw(GB/s)",
-        "l2_write_bw(GB/s)",
-        "vec_fp32_ratio",
-        "vec_fp16_ratio",
-        "vec_int32_ratio",
-        "vec_misc_ratio",
-        "vec_bankgroup_cflt_ratio",
-        "vec_bank_cflt_ratio",
-        "vec_resc_cflt_ratio",
-    }
-)
-"""What those chips do not have (Ascend/msprof chip_model_decorators)."""
 _FIRST_INTERVAL_NS = 1e9
 """The toolkit's, for a sample that has none before it."""
 
@@ -61,7 +45,9 @@ def _of_device(profile: Profile, device: object, metrics: pl.DataFrame) -> pl.Da
     rows = pl.concat([wide.select(names), wide.select(pl.col(names).mean().round(3))])
     cells: list[pl.Expr] = [float_text(pl.col(name)).alias(name) for name in names]
     if profile.platform_version in _BLANK_PLATFORMS:
-        cells = [pl.lit("N/A").alias(name) if name in _BLANK else cell for name, cell in zip(names, cells, strict=True)]
+        cells = [
+            pl.lit("N/A").alias(name) if name in BLANK_310B else cell for name, cell in zip(names, cells, strict=True)
+        ]
     for mac, vec, mte2 in _BOUND:
         if {mac, vec, mte2} <= set(names):
             # The toolkit works it out before it blanks columns.
