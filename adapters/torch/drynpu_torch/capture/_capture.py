@@ -81,7 +81,14 @@ class Capture:
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
-        self._begin()
+        communication = CommunicationRecorder(self.marks)
+        communication.start()  # before the tracer: what it calls in PyTorch is not the script's
+        try:
+            self._begin()
+        except BaseException:
+            communication.stop()
+            raise
+        self.marks.communication = communication
         self._patches.enter_context(loaders_on_host())
         self._patches.enter_context(self.tracer.threads.watched())
         if self.gc_threshold_ms is not None:
@@ -90,8 +97,6 @@ class Capture:
             self._patches.enter_context(automatic_marks())
         if self.flop_formulas is not None:
             self._patches.enter_context(flop_ranges(self.flop_formulas))
-        self.marks.communication = CommunicationRecorder(self.marks)
-        self.marks.communication.start()
 
     def step(self) -> None:
         """Tell that a step has ended; cut here if the chunk has grown large."""

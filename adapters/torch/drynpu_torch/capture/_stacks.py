@@ -17,7 +17,8 @@ from drynpu.session import PythonFrames
 __all__ = ["python_frames", "shown_stacks"]
 
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
-_OWN = "drynpu_torch/"
+_OWN = re.compile(r"drynpu_torch[./]")
+"""Our files, and methods that attrs wrote for our classes."""
 _MODULE_PREFIX, _MODULE_MARK = "nn.Module: ", "######"
 
 I64 = npt.NDArray[np.int64]
@@ -39,7 +40,7 @@ def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
         for frame in str(stack).split(";"):
             if frame not in frames:
                 frames[frame] = _whole(frame, roots)
-            if _OWN not in frames[frame]:
+            if not _OWN.search(frames[frame]):
                 kept.append(frames[frame])
         shown.append(";".join(kept))
     return tuple(shown)
@@ -66,7 +67,7 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
     ``nn.Module: Linear_0`` becomes the record's ``Linear######0``, from which readers number the modules again.
     """
     texts = [str(text) for text in names]
-    own = np.array([_OWN in text for text in texts] or [False])
+    own = np.array([bool(_OWN.search(text)) for text in texts] or [False])
     order = np.lexsort((-end_ns, start_ns))
     # Thread 0 are the open frames of threads that did nothing meanwhile, of which Kineto does not know the id.
     order = order[~own[name[order]] & (thread[order] != 0)]
