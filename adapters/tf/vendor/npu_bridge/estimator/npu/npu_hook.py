@@ -1,0 +1,27 @@
+"""``npu_hook``: session hooks."""
+
+from __future__ import annotations
+
+from drynpu_tf.bridge.hooks import (
+    NPUBroadcastGlobalVariablesHook,
+    NPUCheckpointSaverHook,
+    NPUHostCallHook as NPUInfeedOutfeedSessionHook,
+    NPULogOutfeedSessionHook,
+    NPUOutputTensorHook,
+    NPUShutDownHook,
+    SetIterationsVarHook,
+    TellMeStepOrLossHook,
+    broadcast_global_variables,
+)
+
+__all__ = [
+    "NPUBroadcastGlobalVariablesHook",
+    "NPUCheckpointSaverHook",
+    "NPUInfeedOutfeedSessionHook",
+    "NPULogOutfeedSessionHook",
+    "NPUOutputTensorHook",
+    "NPUShutDownHook",
+    "SetIterationsVarHook",
+    "TellMeStepOrLossHook",
+    "broadcast_global_variables",
+]

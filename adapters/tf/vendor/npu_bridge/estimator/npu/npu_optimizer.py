@@ -1,0 +1,23 @@
+"""``npu_optimizer``: distributed optimizers."""
+
+from __future__ import annotations
+
+from drynpu_tf.bridge.collectives import (
+    npu_allreduce,
+)
+from drynpu_tf.bridge.optimizers import (
+    KerasDistributeOptimizer,
+    NPUDistributedOptimizer,
+    NPUOptimizer,
+    allreduce_gradient as allreduce,
+    npu_distributed_optimizer_wrapper,
+)
+
+__all__ = [
+    "KerasDistributeOptimizer",
+    "NPUDistributedOptimizer",
+    "NPUOptimizer",
+    "allreduce",
+    "npu_allreduce",
+    "npu_distributed_optimizer_wrapper",
+]
