@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.capture._nodes import NodeSignature, is_backward
+from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._session_run import RunKey, SessionCapture
 
-__all__ = ["NodeSignature", "RunKey", "SessionCapture", "is_backward"]
+__all__ = ["RunKey", "SessionCapture", "is_backward"]

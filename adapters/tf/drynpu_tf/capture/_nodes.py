@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import re
 
-from attrs import frozen
-
-from drynpu.kernels import Signature
-
-__all__ = ["NodeSignature", "is_backward"]
+__all__ = ["is_backward"]
 
 _BACKWARD = re.compile(r"(?:^|/)gradient(?:s(?:_\d+)?|_tape)/")
 """Name scopes of ``tf.gradients`` (and of all TF1 optimizers), and of gradient tapes."""
-
-
-@frozen
-class NodeSignature(Signature):
-    """A call by a node of a graph: on the device its kernels carry the node's name."""
-
-    node: str = ""
 
 
 def is_backward(node: str) -> bool:

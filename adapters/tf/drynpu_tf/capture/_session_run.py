@@ -17,8 +17,8 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
-from drynpu_tf.capture._nodes import NodeSignature, is_backward
-from drynpu_tf.rules import signature, tensor_desc
+from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.rules import attributes_of, dtype_name, signature, tensor_desc
 
 __all__ = ["RunKey", "SessionCapture"]
 
@@ -151,7 +151,7 @@ def _node(definition: Any) -> _Node:
         name=definition.name,
         op_type=definition.op,
         inputs=tuple(map(_producer, data)),
-        attributes={name: _attribute(value) for name, value in definition.attr.items() if not name.startswith("_")},
+        attributes=attributes_of(definition),
     )
 
 
@@ -159,29 +159,6 @@ def _producer(text: str) -> tuple[str, int]:
     """Return node and slot of an input as GraphDef spells it: ``name`` is slot 0 of it, else ``name:slot``."""
     name, colon, slot = text.rpartition(":")
     return (name, int(slot)) if colon else (text, 0)
-
-
-def _attribute(value: Any) -> object:
-    """Return an AttrValue as a plain value; types by TensorFlow's names, shapes as tuples, tensors not at all."""
-    from tensorflow.dtypes import as_dtype
-
-    kind = value.WhichOneof("value")
-    if kind == "s":
-        return value.s.decode(errors="backslashreplace")
-    if kind == "type":
-        return as_dtype(value.type).name
-    if kind == "shape":
-        return None if value.shape.unknown_rank else tuple(dim.size for dim in value.shape.dim)
-    if kind == "list":
-        parts = value.list
-        return (
-            *(text.decode(errors="backslashreplace") for text in parts.s),
-            *parts.i,
-            *parts.f,
-            *parts.b,
-            *(as_dtype(number).name for number in parts.type),
-        )
-    return getattr(value, kind) if kind in {"i", "f", "b"} else None
 
 
 def _shape_is_known(name: str, static: Any) -> bool:
@@ -221,10 +198,8 @@ def _shapes(stats: Mapping[str, Any]) -> _Shapes:
 
 
 def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...]:
-    from tensorflow.dtypes import as_dtype
-
     tensors: dict[tuple[str, int], TensorDesc] = {
-        place: tensor_desc(dims, as_dtype(number).base_dtype.name)
+        place: tensor_desc(dims, dtype_name(number))
         for place, (number, dims) in shapes.items()
         if number
     }
@@ -240,8 +215,7 @@ def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...
 def _signature(node: _Node, inputs: tuple[TensorDesc | None, ...], outputs: tuple[TensorDesc, ...]) -> Signature:
     """Return a node's call; what is fed is copied to the device, what is fetched comes back from there."""
     if node.op_type == _FEED:
-        return NodeSignature(node.op_type, outputs, placement=Placement.TO_DEVICE, node=node.name)
+        return signature(node.op_type, outputs, outputs, {}, node=node.name, placement=Placement.TO_DEVICE)
     if node.op_type == _FETCH:
-        return NodeSignature(node.op_type, inputs, placement=Placement.TO_HOST, node=node.name)
-    plain = signature(node.op_type, inputs, outputs, node.attributes)
-    return NodeSignature(plain.name, plain.inputs, plain.attributes, plain.placement, node=node.name)
+        return signature(node.op_type, inputs, (), {}, node=node.name, placement=Placement.TO_HOST)
+    return signature(node.op_type, inputs, outputs, node.attributes, node=node.name)

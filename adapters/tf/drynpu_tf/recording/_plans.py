@@ -6,40 +6,30 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, KernelSpec, Signature
-from drynpu_tf.capture import NodeSignature
+from drynpu.kernels import KernelPlan, Signature
 
 __all__ = ["node_plans"]
+
+_NODE = 1
+"""Where ``drynpu_tf.rules.signature`` puts the name of the node."""
 
 
 def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
     """
-    Return *plan* for nodes as well.
+    Return *plan* for nodes of graphs as well.
 
-    The graph engine launches the kernels of a node without a call of their own and without waiting for any of them; its
-    main kernel is called as the node, others carry their type behind that.
+    The graph engine launches the kernels of a node without a call of their own and waits for none of them. The kernel
+    of an operator without a rule is called as the node, as others are by their rules.
     """
 
     def of(signature: Signature) -> KernelPlan:
         found = plan(signature)
-        if not isinstance(signature, NodeSignature):
+        node = signature.attributes[_NODE] if len(signature.attributes) > _NODE else ""
+        if not isinstance(node, str) or not node:
             return found
-        main = _main(found.kernels)
-        kernels = tuple(_named(kernel, signature.node, is_main=kernel is main) for kernel in found.kernels)
-        return evolve(found, kernels=kernels, claims=True, synchronizes=False, in_graph=True)
+        if not found.mapped:
+            kernels = tuple(evolve(kernel, name=node, op_type=signature.name) for kernel in found.kernels)
+            found = evolve(found, kernels=kernels)
+        return evolve(found, claims=True, synchronizes=False, in_graph=True)
 
     return of
-
-
-def _main(kernels: tuple[KernelSpec, ...]) -> KernelSpec | None:
-    """Return the kernel with the most matrix work, the last one where none has any."""
-    if not kernels:
-        return None
-    main = max(kernels, key=lambda kernel: kernel.cube_flops)
-    return main if main.cube_flops else kernels[-1]
-
-
-def _named(kernel: KernelSpec, node: str, *, is_main: bool) -> KernelSpec:
-    if kernel.copy is not None:
-        return kernel
-    return evolve(kernel, name=node if is_main else f"{node}/{kernel.op_type}")

@@ -9,4 +9,6 @@ from __future__ import annotations
 from drynpu import hand_over
 
 if not hand_over(__name__, __file__):
-    pass
+    from drynpu_tf.sessions import install
+
+    install()
