@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from drynpu.kernels import Allocations, Operators, build_rule_book
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
-from drynpu.session import HostSampler, Outcome, Recording, Target, write_recording
+from drynpu.session import HostSampler, Outcome, Recording, Target, write_document, write_recording
 from drynpu.tables import load_profile
 from drynpu_tf.recording._plans import node_plans
 from drynpu_tf.recording._timeline import Part, Step, Timeline, join
@@ -23,6 +24,8 @@ from drynpu_tf.recording._timeline import Part, Step, Timeline, join
 __all__ = ["Recorder"]
 
 _FRAMEWORK = "tensorflow"
+_METADATA = "profiler_metadata.json"
+"""Says what of the recording is modelled, as in the directories of other frameworks."""
 
 
 @define(kw_only=True)
@@ -117,8 +120,10 @@ class Recorder:
         )
         self._parts.clear()
         path = self.outcome.prof_path
-        if path is not None and self.request.output.analyse:
-            export_msprof(load_profile(path))
+        if path is not None:
+            write_document(path / _METADATA, json.dumps({"drynpu": self.outcome.describe()}))
+            if self.request.output.analyse:
+                export_msprof(load_profile(path))
         return path
 
 
