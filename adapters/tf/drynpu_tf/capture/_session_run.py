@@ -78,8 +78,13 @@ class SessionCapture:
         return key not in self._graphs
 
     def prepare(self, options: Any, key: RunKey) -> None:
-        """Set in a ``RunOptions`` what the capture needs; whatever else is set stays."""
-        options.trace_level = type(options).FULL_TRACE
+        """
+        Set in a ``RunOptions`` what the capture needs; whatever else is set stays.
+
+        The software trace is enough. Higher levels hold the process's one profiler as well: two runs at the same time
+        would fail, and so would TensorBoard's profiler.
+        """
+        options.trace_level = max(options.trace_level, type(options).SOFTWARE_TRACE)
         if self.wants_graph(key):
             options.output_partition_graphs = True
 
