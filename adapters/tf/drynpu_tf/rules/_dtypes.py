@@ -38,7 +38,7 @@ _TYPES: Final = MappingProxyType(
         23: ("uint64", "UINT64"),
     }
 )
-_GE_NAMES: Final = MappingProxyType({name: ge for name, ge in _TYPES.values()} | {"float": "FLOAT", "half": "FLOAT16"})
+_GE_NAMES: Final = MappingProxyType(dict(_TYPES.values()) | {"float": "FLOAT", "half": "FLOAT16"})
 _REFERENCES: Final = 100
 """What a reference to a type adds to its number."""
 

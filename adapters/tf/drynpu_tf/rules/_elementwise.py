@@ -8,7 +8,7 @@ from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
 
-__all__ = ["BINARY", "UNARY", "elementwise_rules"]
+__all__ = ["BINARY", "GRADIENTS", "UNARY", "element_operations", "elementwise_rules", "fused_operations"]
 
 # TensorFlow type | GE type (the same if missing) | element operations (1 if missing).
 _UNARY: Final = """
@@ -57,7 +57,7 @@ OnesLike | | 0
 ZerosLike | | 0
 Cast
 """
-_TO_BOOL: Final = "IsNan IsInf IsFinite".split()
+_TO_BOOL: Final = ["IsNan", "IsInf", "IsFinite"]
 _BINARY: Final = """
 Add
 AddV2 | Add
@@ -111,7 +111,7 @@ SoftplusGrad | | 6
 SoftsignGrad | | 4
 """
 _COMPARISONS: Final = frozenset(
-    "Equal NotEqual Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr ApproximateEqual".split()
+    ["Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "ApproximateEqual"]
 )
 
 
@@ -126,6 +126,18 @@ def _table(text: str) -> dict[str, tuple[str, float]]:
 
 UNARY: Final = tuple(_table(_UNARY)) + tuple(_TO_BOOL)
 BINARY: Final = tuple(_table(_BINARY))
+GRADIENTS: Final = tuple(_table(_GRADIENTS))
+
+
+def element_operations(op_type: str) -> float:
+    """Return the operations per element of a fused element-wise operator, 1 for others (a bias)."""
+    return (_table(_UNARY) | _table(_BINARY) | _table(_GRADIENTS)).get(op_type, ("", 1.0))[1]
+
+
+def fused_operations(call: Call, out: TensorDesc) -> int:
+    """Return the vector operations of what was fused into a cube kernel that makes *out*: biases, activations."""
+    names = call.texts("_fused") or call.texts("fused_ops")
+    return round(out.elements * sum(element_operations(name) for name in names))
 
 
 def _joined(call: Call, dtype: str | None = None) -> TensorDesc | None:

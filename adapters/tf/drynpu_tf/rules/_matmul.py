@@ -8,6 +8,7 @@ MatMulV3 is taken from a thousand million multiply-adds on, MatMulV2 below; that
 from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
+from drynpu_tf.rules._elementwise import fused_operations
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, cube_kernel, kernel, output_tiles, plan, product, rule_of
 
@@ -33,9 +34,17 @@ def _matmul(call: Call) -> KernelPlan | None:
     a, b, rows, inner, columns = sides
     op_type = "MatMulV3" if rows * inner * columns >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
     out = call.output() or TensorDesc((rows, columns), a.dtype)
-    flops = 2 * rows * inner * columns
-    spec = cube_kernel(call, op_type, [a, b], [out], flops=flops, tiles=output_tiles(rows, columns))
-    return plan(spec)
+    return plan(
+        cube_kernel(
+            call,
+            op_type,
+            [a, b, *call.tensors()[2:]],
+            [out],
+            flops=2 * rows * inner * columns,
+            tiles=output_tiles(rows, columns),
+            vector_ops=fused_operations(call, out),
+        )
+    )
 
 
 def _batch_matmul(call: Call) -> KernelPlan | None:
@@ -48,9 +57,17 @@ def _batch_matmul(call: Call) -> KernelPlan | None:
         return None
     out = call.output() or TensorDesc((*batch, rows, columns), a.dtype)
     count = product(batch)
-    flops = 2 * count * rows * inner * columns
-    spec = cube_kernel(call, "BatchMatMulV2", [a, b], [out], flops=flops, tiles=count * output_tiles(rows, columns))
-    return plan(spec)
+    return plan(
+        cube_kernel(
+            call,
+            "BatchMatMulV2",
+            [a, b, *call.tensors()[2:]],
+            [out],
+            flops=2 * count * rows * inner * columns,
+            tiles=count * output_tiles(rows, columns),
+            vector_ops=fused_operations(call, out),
+        )
+    )
 
 
 def _einsum(call: Call) -> KernelPlan | None:
@@ -89,6 +106,8 @@ def matmul_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
     return {
         "MatMul": rule_of(_matmul),
+        "_FusedMatMul": rule_of(_matmul),
+        "_FusedBatchMatMulV2": rule_of(_batch_matmul),
         "BatchMatMul": rule_of(_batch_matmul),
         "BatchMatMulV2": rule_of(_batch_matmul),
         "BatchMatMulV3": rule_of(_batch_matmul),

@@ -134,7 +134,7 @@ class Call:
         return parts[position] if position < len(parts) else None
 
 
-def attributes_of(node: Any) -> dict[str, object]:  # noqa: ANN401 - a NodeDef; TensorFlow is not imported here
+def attributes_of(node: Any) -> dict[str, object]:
     """
     Return the attributes of a ``NodeDef`` as plain values; types under their Python names, functions by name.
 
@@ -149,7 +149,7 @@ def attributes_of(node: Any) -> dict[str, object]:  # noqa: ANN401 - a NodeDef; 
     return found
 
 
-def _plain(value: Any) -> object:  # noqa: ANN401 - an AttrValue
+def _plain(value: Any) -> object:
     kind = value.WhichOneof("value")
     if kind == "list":
         items = value.list
