@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import os
-from types import MappingProxyType
 from typing import Any
 
 import tensorflow as tf
@@ -19,11 +18,12 @@ from tensorflow.python.client import session
 from drynpu_tf.bridge import operators, ranks, utilities
 from drynpu_tf.bridge._estimator_bases import RunConfigBase, need_estimator
 from drynpu_tf.bridge.hooks import NPUBroadcastGlobalVariablesHook
-from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback, keras_backend
+from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback, keras_backend, keras_backend_if_there
 from drynpu_tf.bridge.optimizers import KerasDistributeOptimizer, NPUDistributedOptimizer
 from drynpu_tf.bridge.parameters import OPTIMIZER_NAME
 
 __all__ = [
+    "backend",
     "close_session",
     "decorator_tf_session",
     "experimental_options",
@@ -47,28 +47,20 @@ __all__ = [
 
 _ENTRY = "_drynpu_adds_npu_optimizer"
 
-_EXPERIMENTAL = MappingProxyType(
-    {
-        "disable_model_pruning": False,
-        **dict.fromkeys(
-            (
-                "function_optimization",
-                "constant_folding",
-                "shape_optimization",
-                "arithmetic_optimization",
-                "loop_optimization",
-                "dependency_optimization",
-                "layout_optimizer",
-            ),
-            RewriterConfig.ON,
-        ),
-    }
-)
+experimental_options: dict[str, Any] = {
+    "disable_model_pruning": False,
+    "function_optimization": RewriterConfig.ON,
+    "constant_folding": RewriterConfig.ON,
+    "shape_optimization": RewriterConfig.ON,
+    "arithmetic_optimization": RewriterConfig.ON,
+    "loop_optimization": RewriterConfig.ON,
+    "dependency_optimization": RewriterConfig.ON,
+    "layout_optimizer": RewriterConfig.ON,
+}
+"""What ported scripts hand to ``tf.config.optimizer``; a dict that they may change, as the vendor's."""
 
-
-def experimental_options() -> dict[str, Any]:
-    """Return a new copy of the options that ported scripts hand to ``tf.config.optimizer``; a plain dict."""
-    return dict(_EXPERIMENTAL)
+backend = keras_backend_if_there()
+"""The backend of ``tf.keras``, which has its session; ``None`` with Keras 3, which has none."""
 
 
 def set_npu_default_config(config_proto: config_pb2.ConfigProto) -> config_pb2.ConfigProto:

@@ -12,23 +12,28 @@ from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
 from drynpu_tf.messages import say_once
 
-__all__ = ["NPUBroadcastGlobalVariablesCallback", "dropout_call", "keras_backend", "model_to_npu_estimator"]
+__all__ = ["NPUBroadcastGlobalVariablesCallback", "dropout_call", "keras_backend", "keras_backend_if_there", "model_to_npu_estimator"]
+
+
+def keras_backend_if_there() -> Any:
+    """Return the backend of the Keras that scripts reach as ``tf.keras``; ``None`` where it has no sessions."""
+    found = getattr(getattr(tf.compat.v1, "keras", None), "backend", None)
+    return found if hasattr(found, "set_session") else None
 
 
 def keras_backend() -> Any:
     """
-    Return the backend of the Keras that scripts reach as ``tf.keras``, which has the session.
+    Return the backend of the Keras that scripts reach as ``tf.keras``.
 
     Raises
     ------
     ImportError
         Keras 3 (TensorFlow 2.16 and later) has no sessions.
     """
-    found = getattr(tf.compat.v1, "keras", None)
-    backend = getattr(found, "backend", None)
-    if not hasattr(backend, "set_session"):
+    backend = keras_backend_if_there()
+    if backend is None:
         raise ImportError(
-            f"Keras of TensorFlow {tf.__version__} has no sessions; the last one with them is 2.15: "
+            f"Keras of TensorFlow {tf.__version__} has no sessions; the last one with them is that of 2.15: "
             "pip install 'tensorflow-cpu>=2.15,<2.16'"
         )
     return backend
