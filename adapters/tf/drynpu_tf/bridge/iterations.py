@@ -12,7 +12,6 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, variable_pb2
 from tensorflow.python.framework import ops
-from tensorflow.python.ops import resource_variable_ops
 
 from drynpu_tf.bridge.checks import check_positive_integer
 from drynpu_tf.messages import say_once
@@ -46,8 +45,8 @@ def register_func(var_name: str) -> None:
         ops.register_proto_function(
             f"{_SCOPE}_{var_name}",
             proto_type=variable_pb2.VariableDef,
-            to_proto=resource_variable_ops._to_proto_fn,
-            from_proto=resource_variable_ops._from_proto_fn,
+            to_proto=lambda variable, export_scope=None: variable.to_proto(export_scope),
+            from_proto=lambda definition, import_scope=None: tf.compat.v1.Variable.from_proto(definition, import_scope),
         )
 
 

@@ -185,11 +185,10 @@ def _cluster(environ: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def _is_parameter_server(strategy: object) -> bool:
-    from tensorflow.python.distribute import parameter_server_strategy
+    import tensorflow as tf
 
-    return isinstance(
-        strategy, (parameter_server_strategy.ParameterServerStrategy, parameter_server_strategy.ParameterServerStrategyV1)
-    )
+    kinds = (tf.compat.v1.distribute.experimental, tf.distribute.experimental)
+    return isinstance(strategy, tuple(kind.ParameterServerStrategy for kind in kinds))
 
 
 def _distribute_config(strategy: Any) -> Any:
