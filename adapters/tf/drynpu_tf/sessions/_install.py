@@ -47,7 +47,7 @@ def _state(session: Any) -> ProfiledSession | None:
 
 def _init(original: Any) -> Any:
     @functools.wraps(original)
-    def __init__(self: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
+    def init(self: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
         original(self, target, graph, config)
         try:
             setattr(self, _STATE, profile_session(self.graph, config))
@@ -56,7 +56,7 @@ def _init(original: Any) -> Any:
             self.close()
             raise
 
-    return __init__
+    return init
 
 
 def _run(original: Any) -> Any:

@@ -89,7 +89,7 @@ def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
         return None
     start = resolve_profiling(options)
     if start.mode is ProfilingMode.DYNAMIC:
-        say_once("PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have; nothing is recorded.")
+        say_once("PROFILING_MODE=dynamic: there is no command to attach here, so nothing is recorded.")
         return None
     if start.parsed is None:
         say_notices(start.notices)
