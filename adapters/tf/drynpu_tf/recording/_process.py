@@ -33,9 +33,12 @@ class ProcessRecording:
     ----------
     finished:
         The PROF directories of this process in order.
+    armed:
+        What a local profiler (``npu_bridge.profiler``) asks for while its block is open, else ``None``.
     """
 
     finished: list[Path] = field(factory=list)
+    armed: ProfilingRequest | None = None
     _recorder: Recorder | None = None
     _users: set[int] = field(factory=set)
     _numbers: count[int] = field(factory=count)
@@ -71,6 +74,25 @@ class ProcessRecording:
             if not self._users:
                 self.finish()
 
+    def arm(self, request: ProfilingRequest) -> None:
+        """Let the next run of a session on the device begin a recording."""
+        with self._lock:
+            self._begin_process()
+            self.armed = request
+
+    def local_recorder(self, device_id: int = 0) -> Recorder | None:
+        """Return the recording of the local profiler, which begins here; ``None`` where none is armed."""
+        with self._lock:
+            if self.armed is not None and self._recorder is None:
+                self._recorder = Recorder.open(self.armed, Path(self.armed.output.directory or "."), device_id=device_id)
+            return None if self.armed is None else self._recorder
+
+    def disarm(self) -> Path | None:
+        """End the local profiler's recording; return the PROF directory, ``None`` where no session has run."""
+        with self._lock:
+            self.armed = None
+            return None if self._users else self.finish()
+
     def finish(self) -> Path | None:
         """
         Write what was recorded, whoever still uses it, and return the PROF directory.
@@ -99,7 +121,7 @@ class ProcessRecording:
             return
         if self._owner == 0:
             atexit.register(self._end_process)
-        self._owner, self._recorder = os.getpid(), None
+        self._owner, self._recorder, self.armed = os.getpid(), None, None
         self._users.clear()
 
     def _end_process(self) -> None:

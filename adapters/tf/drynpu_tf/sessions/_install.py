@@ -63,7 +63,7 @@ def _run(original: Any) -> Any:
     @functools.wraps(original)
     def run(self: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         state = _state(self)
-        if state is None:
+        if state is None or state.recorder() is None:
             return original(self, fetches, feed_dict, options, run_metadata)
         return state.run(
             run_key(fetches, feed_dict),
@@ -91,7 +91,14 @@ def _make_callable(original: Any) -> Any:
     def make_callable(self: Any, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Any:
         made = original(self, fetches, feed_list, accept_options)
         state = _state(self)
-        return made if state is None else record_callable(self, fetches, feed_list, accept_options=accept_options)
+        if state is None:
+            return made
+        recorded = record_callable(self, fetches, feed_list, accept_options=accept_options)
+
+        def run(*values: Any, **keywords: Any) -> Any:
+            return (made if state.recorder() is None else recorded)(*values, **keywords)
+
+        return run
 
     return make_callable
 

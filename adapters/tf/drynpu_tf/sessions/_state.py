@@ -14,7 +14,7 @@ from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import RunKey, SessionCapture
 from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
-from drynpu_tf.recording import PROCESS, Step
+from drynpu_tf.recording import PROCESS, Recorder, Step
 
 __all__ = ["ProfiledSession", "profile_session"]
 
@@ -26,7 +26,7 @@ _GRAPH_NUMBERS = count(1)
 
 @define(eq=False)
 class ProfiledSession:
-    """One session under recording: its graph, and the runs it has made."""
+    """One session on the device: its graph, and the runs it has made while it was recorded."""
 
     graph: Any
     options: NpuOptions
@@ -51,7 +51,7 @@ class ProfiledSession:
         from tensorflow.core.protobuf import config_pb2
 
         key = (self.graph.version, *key)
-        recorder = PROCESS.recorder(id(self))
+        recorder = self.recorder()
         if recorder is None:
             return call(options, metadata)
         own_options, own_metadata = config_pb2.RunOptions(), config_pb2.RunMetadata()
@@ -70,6 +70,29 @@ class ProfiledSession:
             _hand_over(own_metadata, metadata, options)
         return result
 
+    def recorder(self) -> Recorder | None:
+        """
+        Return where the next run goes: the recording that the session was made with, or that of a local profiler.
+
+        Raises
+        ------
+        tensorflow.errors.InvalidArgumentError
+            There are both.
+        """
+        recorder = PROCESS.recorder(id(self))
+        if not PROCESS.armed:
+            return recorder
+        if recorder is not None:
+            from tensorflow import errors
+
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using "
+                "'profiler.Profiler'.",
+            )
+        return PROCESS.local_recorder(self.options.session_device_id or 0)
+
     def close(self) -> None:
         """The session has ended."""
         PROCESS.leave(id(self))
@@ -77,7 +100,9 @@ class ProfiledSession:
 
 def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
     """
-    Return the recording of a new session, ``None`` if it is not profiled.
+    Return what a new session needs to be recorded, ``None`` if it stays on the host.
+
+    A session that is not profiled by its options may still come under a local profiler.
 
     Raises
     ------
@@ -87,16 +112,15 @@ def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
     options = npu_options_of(config)
     if not options.on_device:
         return None
+    session = ProfiledSession(graph, options)
     start = resolve_profiling(options)
     if start.mode is ProfilingMode.DYNAMIC:
         say_once("PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have; nothing is recorded.")
-        return None
-    if start.parsed is None:
+    elif start.parsed is None:
         say_notices(start.notices)
-        return None
-    say_notices((*start.notices, *start.parsed.notices))
-    session = ProfiledSession(graph, options)
-    PROCESS.join(id(session), start.parsed.request, options.session_device_id or 0)
+    else:
+        say_notices((*start.notices, *start.parsed.notices))
+        PROCESS.join(id(session), start.parsed.request, options.session_device_id or 0)
     return session
 
 
