@@ -16,8 +16,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import DrynpuError
-from drynpu.options import ProfilingRequest
-from drynpu.options import Settings
+from drynpu.options import ProfilingRequest, Settings
 from drynpu_tf.messages import say
 from drynpu_tf.recording._recorder import Recorder
 
@@ -84,7 +83,9 @@ class ProcessRecording:
         """Return the recording of the local profiler, which begins here; ``None`` where none is armed."""
         with self._lock:
             if self.armed is not None and self._recorder is None:
-                self._recorder = Recorder.open(self.armed, Path(self.armed.output.directory or "."), device_id=device_id)
+                self._recorder = Recorder.open(
+                    self.armed, Path(self.armed.output.directory or "."), device_id=device_id
+                )
             return None if self.armed is None else self._recorder
 
     def disarm(self) -> Path | None:

@@ -115,7 +115,9 @@ def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
     session = ProfiledSession(graph, options)
     start = resolve_profiling(options)
     if start.mode is ProfilingMode.DYNAMIC:
-        say_once("PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have; nothing is recorded.")
+        say_once(
+            "PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have; nothing is recorded."
+        )
     elif start.parsed is None:
         say_notices(start.notices)
     else:
