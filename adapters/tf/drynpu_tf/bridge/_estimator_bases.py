@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 __all__ = ["EstimatorBase", "EstimatorSpecBase", "RunConfigBase", "estimator_is_there", "need_estimator"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge._estimator_bases import need_estimator
 from drynpu_tf.bridge.estimator import NPUEstimator

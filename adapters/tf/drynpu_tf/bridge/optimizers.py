@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.collectives import allreduce, mean_over_ranks, npu_allreduce
 from drynpu_tf.bridge.loss_scale import all_finite, apply_where_finite, scaled_down, scaled_loss

@@ -185,7 +185,7 @@ def _cluster(environ: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def _is_parameter_server(strategy: object) -> bool:
-    import tensorflow as tf
+    import tensorflow.compat.v2 as tf
 
     kinds = (tf.compat.v1.distribute.experimental, tf.distribute.experimental)
     return isinstance(strategy, tuple(kind.ParameterServerStrategy for kind in kinds))
