@@ -20,8 +20,12 @@ from tensorflow.core.protobuf import rewriter_config_pb2
 from tensorflow.python.profiler import profiler_v2
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
+from drynpu_tf.rules import attributes_of, dtype_name
+
 tf1 = tf.compat.v1
 RNG = np.random.default_rng(7)
+GRAPHS: list[list[dict[str, Any]]] = []
+"""The nodes of every run of a session."""
 OFF = rewriter_config_pb2.RewriterConfig.OFF
 
 
@@ -29,6 +33,34 @@ def _config() -> Any:
     config = tf1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
     config.graph_options.rewrite_options.remapping = OFF
     return config
+
+
+def _nodes(metadata: Any) -> list[dict[str, Any]]:
+    """Return the executed nodes of a run: type, where inputs come from, what was returned, attributes."""
+    made: dict[str, dict[int, Any]] = {}
+    for device in metadata.step_stats.dev_stats:
+        for node in device.node_stats:  # in a loop once per turn, with the outputs of that turn
+            made.setdefault(node.node_name, {}).update({o.slot: o.tensor_description for o in node.output})
+    return [
+        {
+            "name": node.name,
+            "op": node.op,
+            "inputs": [_place(text) for text in node.input if not text.startswith("^")],
+            "outputs": [
+                [dtype_name(t.dtype), [dim.size for dim in t.shape.dim]] if t is not None else None
+                for t in (made[node.name].get(i) for i in range(max(made[node.name], default=-1) + 1))
+            ],
+            "attrs": attributes_of(node),
+        }
+        for graph in metadata.partition_graphs
+        for node in graph.node
+        if node.name in made
+    ]
+
+
+def _place(text: str) -> tuple[str, int]:
+    name, colon, slot = text.rpartition(":")
+    return (name, int(slot)) if colon else (text, 0)
 
 
 def _session_types(session: Any, fetches: Any, feed: dict[Any, Any] | None = None) -> set[str]:
@@ -44,6 +76,7 @@ def _session_types(session: Any, fetches: Any, feed: dict[Any, Any] | None = Non
     }
     for graph in metadata.partition_graphs:
         types |= {node.op for node in graph.node}
+    GRAPHS.append(_nodes(metadata))
     return types
 
 
@@ -364,7 +397,7 @@ GROUPS: dict[str, Callable[[], set[str]]] = {
 def main(out: str, *groups: str) -> None:
     """Write the executed types of each group."""
     found = {group: sorted(GROUPS[group]()) for group in groups or GROUPS}
-    Path(out).write_text(json.dumps(found, indent=1))
+    Path(out).write_text(json.dumps({"types": found, "graphs": GRAPHS}))
 
 
 if __name__ == "__main__":
