@@ -32,13 +32,11 @@ class ProcessRecording:
     ----------
     finished:
         The PROF directories of this process in order.
-    armed:
-        What a local profiler (``npu_bridge.profiler``) asks for while its block is open, else ``None``.
     """
 
     finished: list[Path] = field(factory=list)
-    armed: ProfilingRequest | None = None
     _recorder: Recorder | None = None
+    _armed: ProfilingRequest | None = None
     _users: set[int] = field(factory=set)
     _numbers: count[int] = field(factory=count)
     _lock: threading.RLock = field(factory=threading.RLock)
@@ -64,6 +62,27 @@ class ProcessRecording:
         """Return the recording that *user* has joined and not left; ``None`` in a process that was forked off."""
         return self._recorder if user in self._users and self._owner == os.getpid() else None
 
+    def arm(self, request: ProfilingRequest) -> None:
+        """Have the next run of any session on the device begin a recording: local profiling."""
+        self._armed = request
+
+    @property
+    def armed(self) -> bool:
+        """Whether local profiling is wanted, begun or not."""
+        return self._armed is not None
+
+    def local_recorder(self) -> Recorder | None:
+        """Return the recording of local profiling, begun now if it has not; ``None`` if it is not wanted."""
+        return None if self._armed is None else self.join(id(self), self._armed)
+
+    def disarm(self) -> Path | None:
+        """End local profiling and return its PROF directory; ``None`` where no session has run since."""
+        self._armed = None
+        with self._lock:
+            before = len(self.finished)
+            self.leave(id(self))
+            return self.finished[-1] if len(self.finished) > before else None
+
     def leave(self, user: int) -> None:
         """End the recording if *user* was the last one."""
         with self._lock:
@@ -72,27 +91,6 @@ class ProcessRecording:
             self._users.discard(user)
             if not self._users:
                 self.finish()
-
-    def arm(self, request: ProfilingRequest) -> None:
-        """Let the next run of a session on the device begin a recording."""
-        with self._lock:
-            self._begin_process()
-            self.armed = request
-
-    def local_recorder(self, device_id: int = 0) -> Recorder | None:
-        """Return the recording of the local profiler, which begins here; ``None`` where none is armed."""
-        with self._lock:
-            if self.armed is not None and self._recorder is None:
-                self._recorder = Recorder.open(
-                    self.armed, Path(self.armed.output.directory or "."), device_id=device_id
-                )
-            return None if self.armed is None else self._recorder
-
-    def disarm(self) -> Path | None:
-        """End the local profiler's recording; return the PROF directory, ``None`` where no session has run."""
-        with self._lock:
-            self.armed = None
-            return None if self._users else self.finish()
 
     def finish(self) -> Path | None:
         """
@@ -122,7 +120,7 @@ class ProcessRecording:
             return
         if self._owner == 0:
             atexit.register(self._end_process)
-        self._owner, self._recorder, self.armed = os.getpid(), None, None
+        self._owner, self._recorder = os.getpid(), None
         self._users.clear()
 
     def _end_process(self) -> None:

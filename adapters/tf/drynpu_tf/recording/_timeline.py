@@ -9,6 +9,7 @@ Graphs that ran at the same time run one after another, as on a device.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from drynpu.session import GraphRun, HostMark, Iteration
 __all__ = ["Part", "Step", "Timeline", "join"]
 
 I64 = npt.NDArray[np.int64]
+T = TypeVar("T")
 
 
 @frozen(kw_only=True)
@@ -120,8 +122,9 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
     names, name_at = _pool([part.names for part in parts])
     signatures, signature_at = _pool([part.signatures for part in parts])
 
-    def column(name: str, dtype: type[np.generic]) -> npt.NDArray[np.generic]:
-        return np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)]).astype(dtype)
+    def column(name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
+        joined: npt.NDArray[Any] = np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
+        return joined.astype(dtype)
 
     lengths = [len(part) for part in parts]
     start, end = column("start_ns", np.int64), column("end_ns", np.int64)
@@ -144,9 +147,9 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
     )
 
 
-def _pool(tuples: Sequence[tuple[object, ...]]) -> tuple[tuple[object, ...], list[int]]:
+def _pool(tuples: Sequence[tuple[T, ...]]) -> tuple[tuple[T, ...], list[int]]:
     """Return all entries, those of the same tuple once, and where each tuple's begin."""
-    pooled: list[object] = []
+    pooled: list[T] = []
     place: dict[int, int] = {}
     for entries in tuples:
         if id(entries) not in place:

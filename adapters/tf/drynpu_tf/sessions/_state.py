@@ -16,17 +16,20 @@ from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS, Recorder, Step
 
-__all__ = ["ProfiledSession", "profile_session"]
+__all__ = ["DeviceSession", "device_session"]
 
 T = TypeVar("T")
 
 _GRAPH_NUMBERS = count(1)
 """The adapter numbers its graph operators through the process; only their being distinct matters."""
+_BOTH = (
+    "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using 'profiler.Profiler'."
+)
 
 
 @define(eq=False)
-class ProfiledSession:
-    """One session on the device: its graph, and the runs it has made while it was recorded."""
+class DeviceSession:
+    """One session on the device: its graph, and the runs it has made; each is recorded if something is recording."""
 
     graph: Any
     options: NpuOptions
@@ -51,7 +54,7 @@ class ProfiledSession:
         from tensorflow.core.protobuf import config_pb2
 
         key = (self.graph.version, *key)
-        recorder = self.recorder()
+        recorder = self._recorder()
         if recorder is None:
             return call(options, metadata)
         own_options, own_metadata = config_pb2.RunOptions(), config_pb2.RunMetadata()
@@ -70,39 +73,24 @@ class ProfiledSession:
             _hand_over(own_metadata, metadata, options)
         return result
 
-    def recorder(self) -> Recorder | None:
-        """
-        Return where the next run goes: the recording that the session was made with, or that of a local profiler.
-
-        Raises
-        ------
-        tensorflow.errors.InvalidArgumentError
-            There are both.
-        """
-        recorder = PROCESS.recorder(id(self))
+    def _recorder(self) -> Recorder | None:
+        own = PROCESS.recorder(id(self))
         if not PROCESS.armed:
-            return recorder
-        if recorder is not None:
-            from tensorflow import errors
+            return own
+        if own is not None:
+            from tensorflow.errors import InvalidArgumentError
 
-            raise errors.InvalidArgumentError(
-                None,
-                None,
-                "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using "
-                "'profiler.Profiler'.",
-            )
-        return PROCESS.local_recorder(self.options.session_device_id or 0)
+            raise InvalidArgumentError(None, None, _BOTH)
+        return PROCESS.local_recorder()
 
     def close(self) -> None:
         """The session has ended."""
         PROCESS.leave(id(self))
 
 
-def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
+def device_session(graph: Any, config: Any) -> DeviceSession | None:
     """
-    Return what a new session needs to be recorded, ``None`` if it stays on the host.
-
-    A session that is not profiled by its options may still come under a local profiler.
+    Return a new session on the device, recorded if it is profiled; ``None`` for one that stays on the host.
 
     Raises
     ------
@@ -112,16 +100,18 @@ def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
     options = npu_options_of(config)
     if not options.on_device:
         return None
-    session = ProfiledSession(graph, options)
     start = resolve_profiling(options)
+    session = DeviceSession(graph, options)
     if start.mode is ProfilingMode.DYNAMIC:
+        say_once("PROFILING_MODE=dynamic: there is no command to attach here, so nothing is recorded.")
+    notices = start.notices if start.parsed is None else (*start.notices, *start.parsed.notices)
+    say_notices(notices)
+    if options.iterations_per_loop > 1:
         say_once(
-            "PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have; nothing is recorded."
+            f"iterations_per_loop is {options.iterations_per_loop}: a run makes one training step here, where an NPU "
+            "makes that many."
         )
-    elif start.parsed is None:
-        say_notices(start.notices)
-    else:
-        say_notices((*start.notices, *start.parsed.notices))
+    if start.parsed is not None:
         PROCESS.join(id(session), start.parsed.request, options.session_device_id or 0)
     return session
 
