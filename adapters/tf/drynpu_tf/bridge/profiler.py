@@ -69,7 +69,7 @@ class Profiler:
             An option cannot be, or another profiler is armed.
         """
         request = self._request()
-        if PROCESS.armed is not None:
+        if PROCESS.armed:
             raise RuntimeError("Not support nested call 'profiler.Profiler'.")
         PROCESS.arm(request)
 
