@@ -8,6 +8,7 @@ for what on the device, so that a capture of single nodes yields the kernels of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from attrs import frozen
 
@@ -17,12 +18,13 @@ from drynpu_tf.rules._dtypes import NO_DATA
 from drynpu_tf.rules._folding import folded
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse
-from drynpu_tf.rules._nodes import GraphNode, Work
+from drynpu_tf.rules._nodes import GraphNode, Place, Work
 from drynpu_tf.rules._work import fused_name
 
 __all__ = ["CompiledGraph", "compile_graph", "fusions"]
 
-_SILENT = "NoOp"
+_PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
+_SILENT: Final = "NoOp"
 """Stands for a node that launches nothing because another one does its work, or because its result is a constant."""
 
 
@@ -54,7 +56,12 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
     split:
         Whether the chip has cube and vector cores apart (``Chip.split``); others fuse more.
     """
-    originals = [Work(n.name, n.inputs, n.signature, (n.name,)) for n in nodes]
+    passing = {n.name: n.inputs[0] for n in nodes if n.signature.name in _PASSES and n.inputs}
+    originals = [
+        Work(n.name, tuple(_source(place, passing) for place in n.inputs), n.signature, (n.name,))
+        for n in nodes
+        if n.name not in passing
+    ]
     known = folded(originals)
     # What copies to and from the device or stays on the host is none of the engine's business.
     inside = [w for w in originals if w.signature.placement is Placement.DEVICE and w.name not in known]
@@ -70,6 +77,15 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
 def fusions(nodes: Sequence[GraphNode], *, split: bool = True) -> tuple[FusionOp, ...]:
     """Return the operators that the graph engine makes of several nodes; see :func:`compile_graph`."""
     return compile_graph(nodes, split=split).fusions
+
+
+def _source(place: Place, passing: Mapping[str, Place]) -> Place:
+    """Return the tensor behind nodes that only pass it on; those do not exist after compilation."""
+    for _ in range(len(passing)):
+        if place[0] not in passing or place[1]:
+            break
+        place = passing[place[0]]
+    return place
 
 
 def _silent(signature: Signature) -> Signature:
