@@ -97,7 +97,8 @@ def test_parts_without_a_step_stay_as_they_are() -> None:
 
 def test_parts_share_the_signatures_they_have_in_common() -> None:
     other = (Signature("C", ()),)
-    parts = [Part(table(signatures, (0, at, at + 1)), None) for at, signatures in ((30, NODES), (10, other), (20, NODES))]
+    order = ((30, NODES), (10, other), (20, NODES))
+    parts = [Part(table(signatures, (0, at, at + 1)), None) for at, signatures in order]
     operators = join(parts, plan).operators
     assert len(operators.signatures) == 4
     assert [operators.signatures[index].name for index in operators.signature] == ["C", "A", "A"]
