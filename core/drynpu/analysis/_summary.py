@@ -122,11 +122,15 @@ def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
 
 
 def _unmapped(kernels: pl.DataFrame) -> dict[str, int]:
-    rows = kernels.filter(pl.col("name").str.ends_with(UNMAPPED_SUFFIX)).group_by("name").len()
-    names = rows.with_columns(pl.col("name").str.strip_suffix(UNMAPPED_SUFFIX)).sort(
-        "len", "name", descending=[True, False]
+    """Return how often operators without a rule ran: by their kernel, or by type where kernels are called as nodes."""
+    name = pl.col("name").str.strip_suffix(UNMAPPED_SUFFIX)
+    rows = (
+        kernels.filter(pl.col("name").str.ends_with(UNMAPPED_SUFFIX))
+        .select(pl.when(name.str.starts_with("aclnn")).then(name).otherwise(pl.col("op_type")).alias("name"))
+        .group_by("name")
+        .len()
     )
-    return dict(names.iter_rows())
+    return dict(rows.sort("len", "name", descending=[True, False]).iter_rows())
 
 
 def _busy(overlaps: pl.DataFrame) -> tuple[Busy, ...]:

@@ -16,6 +16,7 @@ class HostCosts:
     (``aclnnXGetWorkspaceSize``) and ``enqueue_ns``. The launching thread pays ``dequeue_ns`` per dispatch around
     one ACL call, which is ``api_ns`` plus ``node_ns`` per kernel; ``runtime_ns`` of a node launch is the runtime.
     A call of the single-op path looks its operator up by compiling it, which takes ``compile_ns`` more.
+    Of what the graph engine launches as a part of a graph the launching thread pays ``node_ns`` alone.
     """
 
     operator_ns: int = 2_000

@@ -64,9 +64,12 @@ class Dispatches:
     thread: I64
     compiles: Bools = field()
     """Whether the call compiles its operator (those of the single-op path do)."""
+    in_graph: Bools = field()
+    """Whether the graph engine launches it as a part of a graph: node by node, without a call or a queue between."""
 
     @compiles.default
-    def _no_compilation(self) -> Bools:
+    @in_graph.default
+    def _none(self) -> Bools:
         return np.zeros(len(self.start_ns), bool)
 
 
@@ -163,21 +166,23 @@ class _Scheduler:
     def _queue(self, first: int, last: int, start: I64) -> None:
         rows = slice(first, last + 1)
         d, c = self.dispatches, self.costs
+        alone = ~d.in_graph[rows]
         workspace = np.where(d.workspace[rows], c.workspace_ns, 0)
-        ahead = c.operator_ns + workspace
-        fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + c.enqueue_ns, 1))
-        self.out["workspace_start_ns"][rows] = start + (c.operator_ns * fits).astype(np.int64)
+        ahead = c.operator_ns * alone + workspace
+        enqueue = c.enqueue_ns * alone
+        fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + enqueue, 1))
+        self.out["workspace_start_ns"][rows] = start + (c.operator_ns * alone * fits).astype(np.int64)
         enqueue_start = start + (ahead * fits).astype(np.int64)
-        enqueue_end = start + ((ahead + c.enqueue_ns) * fits).astype(np.int64)
+        enqueue_end = start + ((ahead + enqueue) * fits).astype(np.int64)
         count = d.launches[rows]
-        api = c.api_ns + np.where(d.compiles[rows], c.compile_ns, 0) + self.node_total_ns[rows]
-        busy = np.where(count > 0, c.dequeue_ns + api, 0)
+        api = c.api_ns * alone + np.where(d.compiles[rows], c.compile_ns, 0) + self.node_total_ns[rows]
+        busy = np.where(count > 0, c.dequeue_ns * alone + api, 0)
         launching = np.flatnonzero(count > 0)
         dequeue = enqueue_end.copy()
         dequeue[launching] = fifo(enqueue_end[launching], busy[launching], self.state.dequeue_free_ns)
         if len(launching):
             self.state.dequeue_free_ns = int(dequeue[launching[-1]] + busy[launching[-1]])
-        api_start = dequeue + c.dequeue_ns // 2
+        api_start = dequeue + c.dequeue_ns // 2 * alone
         for name, value in (
             ("enqueue_start_ns", enqueue_start),
             ("enqueue_end_ns", enqueue_end),
@@ -196,7 +201,8 @@ class _Scheduler:
         owner = np.repeat(np.arange(first, last + 1), self.dispatches.launches[first : last + 1])
         own = self.node_ns[rows]
         compiled = np.where(self.dispatches.compiles[owner], c.compile_ns, 0)
-        node = self.out["api_start_ns"][owner] + compiled + c.api_ns // 2 + self.node_before_ns[rows]
+        called = np.where(self.dispatches.in_graph[owner], 0, c.api_ns // 2)
+        node = self.out["api_start_ns"][owner] + compiled + called + self.node_before_ns[rows]
         runtime = node + (c.node_ns - c.runtime_ns) // 2
         launched = runtime + c.runtime_ns + own - c.node_ns
         self.out["node_start_ns"][rows] = node
@@ -311,7 +317,7 @@ def schedule(
 def _cost(dispatches: Dispatches, costs: HostCosts) -> I64:
     """Host cost per dispatch on the projected clock, ns, shape ``[n]``."""
     launching = costs.operator_ns + costs.enqueue_ns + np.where(dispatches.workspace, costs.workspace_ns, 0)
-    cost = np.where(dispatches.launches > 0, launching, 0)
+    cost = np.where((dispatches.launches > 0) & ~dispatches.in_graph, launching, 0)
     waiting = np.isin(dispatches.mark, [Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT])
     cost = cost + np.where(waiting, costs.synchronize_ns, 0)
     return np.asarray(cost, np.int64)

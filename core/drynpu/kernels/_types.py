@@ -195,6 +195,8 @@ class KernelPlan:
     mapped: bool = True
     allocates: bool = False
     """True: makes a tensor without filling it (``empty``), so who calls it computes something itself."""
+    in_graph: bool = False
+    """True: the graph engine launches the kernels as a part of a graph; there is no call of an API for them alone."""
 
 
 @frozen(kw_only=True)

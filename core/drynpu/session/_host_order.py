@@ -27,6 +27,9 @@ DEFAULT_STREAM = 2
 """Stream of work that names none, as in real profiles."""
 
 
+_FLAGS = ("workspace", "compiles", "in_graph")
+
+
 @frozen
 class HostMark:
     """Something the host did besides operators; ``until_ns`` ends a pause, else it equals ``time_ns``."""
@@ -105,7 +108,7 @@ def host_order(
     items = _items(operators, lowered, marks, op_stream, until)
     if further is not None:
         unasked = np.zeros(len(further["start"]), np.int64)
-        rows = {"begin": further["start"], "workspace": unasked, "compiles": unasked, **further}
+        rows = {"begin": further["start"], **dict.fromkeys(_FLAGS, unasked), **further}
         items = {name: np.concatenate([values, rows[name]]) for name, values in items.items()}
     # What is no operator comes before an operator that begins in the same nanosecond.
     order = np.lexsort((np.arange(len(items["begin"])) < count, items["begin"]))
@@ -114,7 +117,7 @@ def host_order(
     source = np.append(order, -1)[cut.item]
     rest = {"mark": int(Mark.PAUSE)}
     taken = {name: np.append(values, rest.get(name, 0))[source] for name, values in items.items()}
-    flags = {name: taken.pop(name).astype(bool) for name in ("workspace", "compiles")}
+    flags = {name: taken.pop(name).astype(bool) for name in _FLAGS}
     position = np.empty(len(order), np.int64)
     position[source[source >= 0]] = np.flatnonzero(source >= 0)
     return Dispatches(start_ns=cut.begin_ns, end_ns=cut.end_ns, **taken, **flags), position[:count]
@@ -141,6 +144,7 @@ def _items(
         "launches": (launches, none),
         "workspace": (of_plan(asks_workspace), none),
         "compiles": (of_plan(compiles), none),
+        "in_graph": (of_plan(lambda plan: plan.in_graph), none),
         "stream": (op_stream, [mark.stream for mark in marks]),
         "event": (np.zeros(len(op)), [mark.event for mark in marks]),
         "thread": (operators.thread[op], [mark.thread for mark in marks]),

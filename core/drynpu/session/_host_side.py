@@ -105,11 +105,16 @@ def _events(
 
 
 def _calls(host: HostSide) -> list[Records]:
-    """ACL calls: what asks for the workspace on the calling thread, what launches on the launching thread."""
+    """
+    ACL calls: what asks for the workspace on the calling thread, what launches on the launching thread.
+
+    What the graph engine launches as a part of a graph has no such call.
+    """
     s, lowered, rows = host.simulation.schedule, host.simulation.lowered, host.simulation.rows
     launching = np.zeros(max(len(lowered.plans), 1), np.int64)
+    alone = np.array([not plan.in_graph for plan in lowered.plans] or [True])[lowered.dispatch_plan]
     asking = np.zeros_like(launching)
-    for index in np.unique(lowered.dispatch_plan).tolist():
+    for index in np.unique(lowered.dispatch_plan[alone]).tolist():
         plan = lowered.plans[index]
         launching[index] = host.types.api(Level.ACL, launch_api(plan))
         if asks_workspace(plan):
@@ -128,10 +133,10 @@ def _calls(host: HostSide) -> list[Records]:
         _events(
             host,
             Level.ACL,
-            launching[lowered.dispatch_plan],
+            launching[lowered.dispatch_plan[alone]],
             host.launching,
-            s.api_start_ns[rows],
-            s.api_end_ns[rows],
+            s.api_start_ns[rows[alone]],
+            s.api_end_ns[rows[alone]],
         ),
     ]
 

@@ -1,0 +1,106 @@
+"""Keras: its session, a callback, its dropout, and models as estimators (``keras_to_npu``, ``npu_callbacks``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v2 as tf
+
+from drynpu_tf.bridge._estimator_bases import need_estimator
+from drynpu_tf.bridge.estimator import NPUEstimator
+from drynpu_tf.bridge.ranks import get_rank_size
+from drynpu_tf.bridge.run_config import NPURunConfig
+from drynpu_tf.messages import say_once
+
+__all__ = [
+    "NPUBroadcastGlobalVariablesCallback",
+    "dropout_call",
+    "keras_backend",
+    "keras_backend_if_there",
+    "model_to_npu_estimator",
+]
+
+
+def keras_backend_if_there() -> Any:
+    """Return the backend of the Keras that scripts reach as ``tf.keras``; ``None`` where it has no sessions."""
+    found = getattr(getattr(tf.compat.v1, "keras", None), "backend", None)
+    return found if hasattr(found, "set_session") else None
+
+
+def keras_backend() -> Any:
+    """
+    Return the backend of the Keras that scripts reach as ``tf.keras``.
+
+    Raises
+    ------
+    ImportError
+        Keras 3 (TensorFlow 2.16 and later) has no sessions.
+    """
+    backend = keras_backend_if_there()
+    if backend is None:
+        raise ImportError(
+            f"Keras of TensorFlow {tf.__version__} has no sessions; the last one with them is that of 2.15: "
+            "pip install 'tensorflow-cpu>=2.15,<2.16'"
+        )
+    return backend
+
+
+class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):
+    """Gives all ranks the root's variables at the first batch: here each rank keeps its own."""
+
+    def __init__(self, root_rank: int) -> None:
+        super().__init__()
+        self.root_rank = root_rank
+        self.broadcast_done = False
+
+    def on_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Do it, the first time."""
+        if not self.broadcast_done and get_rank_size() > 1:
+            say_once("NPUBroadcastGlobalVariablesCallback: each rank runs by itself here and keeps its own variables")
+        self.broadcast_done = True
+
+
+def dropout_call(layer: Any, inputs: Any, training: Any = None) -> Any:
+    """Compute a Keras Dropout layer: by Keras's own code, which does the same as the device's."""
+    return tf.keras.layers.Dropout.call(layer, inputs, training=training)
+
+
+def model_to_npu_estimator(
+    keras_model: Any = None,
+    keras_model_path: str | None = None,
+    custom_objects: Any = None,
+    model_dir: str | None = None,
+    checkpoint_format: str = "checkpoint",
+    config: NPURunConfig | None = None,
+    job_start_file: str = "",
+) -> NPUEstimator:
+    """
+    Return an `NPUEstimator` that trains a compiled Keras model, by TensorFlow's ``model_to_estimator``.
+
+    Raises
+    ------
+    ValueError
+        *config* is missing or of another class; what TensorFlow refuses.
+    ImportError
+        TensorFlow has no Estimator.
+    """
+    need_estimator("model_to_npu_estimator")
+    if config is None or not isinstance(config, NPURunConfig):
+        raise ValueError("`config` must be provided with type `NPUConfigs`")
+    plain = tf.compat.v1.keras.estimator.model_to_estimator(
+        keras_model=keras_model,
+        keras_model_path=keras_model_path,
+        custom_objects=custom_objects,
+        model_dir=model_dir,
+        config=tf.compat.v1.estimator.RunConfig(
+            model_dir=config.model_dir, tf_random_seed=config.tf_random_seed, session_config=config.session_config
+        ),
+        checkpoint_format=checkpoint_format,
+    )
+    return NPUEstimator(
+        model_fn=plain._model_fn,
+        model_dir=plain.model_dir,
+        config=config,
+        job_start_file=job_start_file,
+        warm_start_from=plain._warm_start_settings,
+    )

@@ -1,0 +1,207 @@
+"""
+Loss scaling: the managers and the optimizer of ``npu_bridge``, whose bases TensorFlow took out with contrib.
+
+A device tells of overflows by a register; here the gradients are looked at, as TensorFlow's own did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v2 as tf
+
+from drynpu_tf.bridge.collectives import allreduce
+
+__all__ = [
+    "ExponentialUpdateLossScaleManager",
+    "FixedLossScaleManager",
+    "NPULossScaleOptimizer",
+    "all_finite",
+    "apply_where_finite",
+    "scaled_down",
+    "scaled_loss",
+]
+
+_LARGEST_FLOAT = 3.4e38
+
+
+class FixedLossScaleManager:
+    """
+    A loss scale that stays.
+
+    Parameters
+    ----------
+    loss_scale:
+        At least 1, else ``ValueError``.
+    enable_overflow_check:
+        Whether steps whose gradients overflow are left out.
+    """
+
+    def __init__(self, loss_scale: float, enable_overflow_check: bool = True) -> None:
+        if loss_scale < 1:
+            raise ValueError("loss scale must be at least 1.")
+        self._loss_scale = tf.convert_to_tensor(loss_scale, dtype=tf.float32, name="loss_scale")
+        self._enable_overflow_check = enable_overflow_check
+
+    def get_loss_scale(self) -> Any:
+        """Return the scale, float32."""
+        return self._loss_scale
+
+    def get_enable_overflow_check(self) -> bool:
+        """Return whether overflows are looked for."""
+        return self._enable_overflow_check
+
+    def update_loss_scale(self, finite_grads: Any) -> tf.Operation:
+        """Return an operator that does nothing."""
+        return tf.no_op()
+
+
+class ExponentialUpdateLossScaleManager:
+    """
+    A loss scale that grows after good steps and shrinks after bad ones.
+
+    Parameters
+    ----------
+    init_loss_scale:
+        What it begins with.
+    incr_every_n_steps, incr_ratio:
+        It is multiplied by the ratio after that many finite steps.
+    decr_every_n_nan_or_inf, decr_ratio:
+        It is multiplied by the ratio after that many steps that were not, never below 1.
+    """
+
+    def __init__(
+        self,
+        init_loss_scale: float,
+        incr_every_n_steps: int,
+        decr_every_n_nan_or_inf: int = 2,
+        incr_ratio: float = 2,
+        decr_ratio: float = 0.8,
+    ) -> None:
+        self._incr_every_n_steps = incr_every_n_steps
+        self._decr_every_n_nan_or_inf = decr_every_n_nan_or_inf
+        self._incr_ratio = incr_ratio
+        self._decr_ratio = decr_ratio
+        self._loss_scale = _variable("loss_scale", float(init_loss_scale), tf.float32)
+        self._num_good_steps = _variable("good_steps", 0, tf.int32)
+        self._num_bad_steps = _variable("bad_steps", 0, tf.int32)
+
+    def get_loss_scale(self) -> Any:
+        """Return the variable of the scale, float32."""
+        return self._loss_scale
+
+    def update_loss_scale(self, finite_grads: Any) -> tf.Operation:
+        """Return an operator that counts the step and changes the scale where it is time to."""
+        good = tf.where(finite_grads, self._num_good_steps + 1, 0)
+        bad = tf.where(finite_grads, self._num_bad_steps, self._num_bad_steps + 1)
+        grows = good >= self._incr_every_n_steps
+        shrinks = tf.logical_and(tf.logical_not(finite_grads), bad >= self._decr_every_n_nan_or_inf)
+        larger = tf.where(
+            self._loss_scale < _LARGEST_FLOAT / self._incr_ratio, self._loss_scale * self._incr_ratio, self._loss_scale
+        )
+        smaller = tf.maximum(1.0, self._loss_scale * self._decr_ratio)
+        scale = tf.where(grows, larger, tf.where(shrinks, smaller, self._loss_scale))
+        starts_again = tf.logical_or(grows, shrinks)
+        with tf.control_dependencies([scale, good, bad]):
+            return tf.group(
+                tf.compat.v1.assign(self._loss_scale, scale),
+                tf.compat.v1.assign(self._num_good_steps, tf.where(starts_again, 0, good)),
+                tf.compat.v1.assign(self._num_bad_steps, tf.where(starts_again, 0, bad)),
+            )
+
+
+def _variable(name: str, value: float, dtype: tf.DType) -> Any:
+    return tf.compat.v1.Variable(tf.constant(value, dtype), trainable=False, name=name, dtype=dtype)
+
+
+def scaled_loss(loss: Any, manager: Any) -> Any:
+    """Return the loss (a tensor, or a function of none) times the manager's scale, in the loss's dtype."""
+    value = loss() if callable(loss) else loss
+    return value * tf.cast(manager.get_loss_scale(), value.dtype)
+
+
+def scaled_down(grads_and_vars: Sequence[tuple[Any, Any]], manager: Any) -> list[tuple[Any, Any]]:
+    """Return the gradients divided by the manager's scale; ``None`` stays."""
+    factor = 1.0 / tf.cast(manager.get_loss_scale(), tf.float32)
+    return [(_times(grad, factor), variable) for grad, variable in grads_and_vars]
+
+
+def _times(grad: Any, factor: Any) -> Any:
+    if grad is None:
+        return None
+    if isinstance(grad, tf.IndexedSlices):
+        return tf.IndexedSlices(_times(grad.values, factor), grad.indices, dense_shape=grad.dense_shape)
+    return grad * tf.cast(factor, grad.dtype)
+
+
+def all_finite(grads: Sequence[Any]) -> Any:
+    """Return a bool tensor: no gradient has an infinity or is no number. ``None`` is passed over."""
+    values = [grad.values if isinstance(grad, tf.IndexedSlices) else grad for grad in grads if grad is not None]
+    if not values:
+        return tf.constant(True)
+    return tf.reduce_all(tf.stack([tf.reduce_all(tf.math.is_finite(value)) for value in values]))
+
+
+def apply_where_finite(optimizer: Any, manager: Any, finite: Any, *arguments: Any) -> tf.Operation:
+    """Return an operator that applies gradients where *finite* holds, and tells the manager."""
+    update = tf.cond(
+        finite,
+        lambda: tf.group(optimizer.apply_gradients(*arguments)),
+        lambda: tf.no_op(),
+    )
+    return tf.group(update, manager.update_loss_scale(finite))
+
+
+class NPULossScaleOptimizer(tf.compat.v1.train.Optimizer):
+    """
+    An optimizer whose loss is scaled, and that leaves out steps whose gradients overflow.
+
+    Parameters
+    ----------
+    opt:
+        The ``tf.compat.v1.train.Optimizer`` that computes and applies the gradients.
+    loss_scale_manager:
+        `FixedLossScaleManager`, `ExponentialUpdateLossScaleManager`, or what has their methods.
+    is_distributed:
+        Whether a step counts as finite only if it is on all ranks.
+    """
+
+    def __init__(self, opt: Any, loss_scale_manager: Any, is_distributed: bool = False) -> None:
+        self._opt = opt
+        self._loss_scale_manager = loss_scale_manager
+        self._is_distributed = is_distributed
+        super().__init__(use_locking=False, name=f"NPULossScaleOptimizer{type(opt).__name__}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_opt":  # not yet there, as while a copy is made
+            raise AttributeError(name)
+        return getattr(self._opt, name)
+
+    def compute_gradients(self, loss: Any, var_list: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        """Return the gradients of *loss*, as of an unscaled one."""
+        gradients = self._opt.compute_gradients(
+            scaled_loss(loss, self._loss_scale_manager), var_list, *arguments, **keywords
+        )
+        return scaled_down(gradients, self._loss_scale_manager)
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> tf.Operation:
+        """Return an operator that applies finite gradients and updates the scale."""
+        pairs = list(grads_and_vars)
+        checks = getattr(self._loss_scale_manager, "get_enable_overflow_check", lambda: True)()
+        finite = all_finite([grad for grad, _ in pairs]) if checks else tf.constant(True)
+        if checks and self._is_distributed:
+            finite = tf.equal(allreduce(tf.cast(finite, tf.float32), "min"), 1.0)
+        return apply_where_finite(self._opt, self._loss_scale_manager, finite, pairs, global_step, name)
+
+    def get_slot(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return a slot of the optimizer inside."""
+        return self._opt.get_slot(*arguments, **keywords)
+
+    def get_slot_names(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the slot names of the optimizer inside."""
+        return self._opt.get_slot_names(*arguments, **keywords)
+
+    def variables(self) -> Any:
+        """Return the variables of the optimizer inside."""
+        return self._opt.variables()

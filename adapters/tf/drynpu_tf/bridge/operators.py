@@ -1,0 +1,167 @@
+"""
+Operators of ``npu_bridge.estimator.npu_ops``, made of TensorFlow's own.
+
+In the profile they are the operators that TensorFlow computes them with, not the one kernel that a device has for them.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow.compat.v2 as tf
+
+from drynpu_tf.messages import say_once
+
+__all__ = [
+    "LARSV2",
+    "NPUInit",
+    "NPUShutdown",
+    "dropout",
+    "fast_gelu",
+    "gelu",
+    "initialize_system",
+    "npu_clear_float_status",
+    "outfeed_dequeue_op",
+    "outfeed_enqueue_op",
+    "shutdown_system",
+    "stop_outfeed_dequeue_op",
+]
+
+_QUEUE_LENGTH = 1024
+
+
+def _graph_only(name: str) -> None:
+    if tf.executing_eagerly():
+        raise RuntimeError(f"tf.{name}() is not compatible with eager execution.")
+
+
+def NPUInit(name: str | None = None) -> tf.Operation:  # noqa: N802 - the vendor's name
+    """Return an operator that does nothing: there is no system to open. Raises ``RuntimeError`` when eager."""
+    _graph_only("NPUInit")
+    return tf.no_op(name=name or "NPUInit")
+
+
+def NPUShutdown(name: str | None = None) -> tf.Operation:  # noqa: N802 - the vendor's name
+    """Return an operator that does nothing: there is no system to close. Raises ``RuntimeError`` when eager."""
+    _graph_only("NPUShutdown")
+    return tf.no_op(name=name or "NPUShutdown")
+
+
+def initialize_system(name: str | None = None) -> tf.Operation:
+    """Return `NPUInit`."""
+    return NPUInit(name)
+
+
+def shutdown_system(name: str | None = None) -> tf.Operation:
+    """Return `NPUShutdown`."""
+    return NPUShutdown(name)
+
+
+def dropout(
+    x: Any, keep_prob: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
+) -> tf.Tensor:
+    """
+    Return *x* with elements set to zero and the others scaled by ``1 / keep_prob``, by TensorFlow's dropout.
+
+    Raises
+    ------
+    RuntimeError
+        When eager.
+    ValueError
+        *x* is not floating point; *keep_prob* is a number outside (0, 1].
+    """
+    _graph_only("dropout")
+    x = tf.convert_to_tensor(x, name="x")
+    if not x.dtype.is_floating:
+        raise ValueError(
+            f"x has to be a floating point tensor since it's going to be scaled. Got a {x.dtype} tensor instead."
+        )
+    if isinstance(keep_prob, numbers.Real):
+        if not 0 < keep_prob <= 1:
+            raise ValueError(f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob:g}")
+        if keep_prob == 1:
+            return x
+    return tf.compat.v1.nn.dropout(x, rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=name)
+
+
+def gelu(x: Any, name: str | None = None) -> tf.Tensor:
+    """Return the Gaussian error linear unit of *x* in its tanh form, which is the device's."""
+    return tf.nn.gelu(x, approximate=True, name=name)
+
+
+def fast_gelu(x: Any, name: str | None = None) -> tf.Tensor:
+    """Return ``x * sigmoid(1.702 x)``."""
+    with tf.name_scope(name or "FastGelu"):
+        x = tf.convert_to_tensor(x)
+        return x * tf.sigmoid(tf.cast(1.702, x.dtype) * x)
+
+
+def LARSV2(  # noqa: N802 - the vendor's name
+    input_weight: Any,
+    input_grad: Any,
+    weight_decay: Any,
+    learning_rate: Any,
+    hyperpara: float = 0.001,
+    epsilon: float = 0.00001,
+    use_clip: bool = False,
+    name: str | None = None,
+) -> tf.Tensor:
+    """
+    Return a gradient scaled layer by layer (You, Gitman, Ginsburg 2017, arXiv:1708.03888).
+
+    With weight ``w``, gradient ``g`` and weight decay ``d``: ``(g + d w) c`` where
+    ``c = hyperpara |w| / (|g| + d |w| + epsilon)``; with *use_clip*, ``c / learning_rate`` clipped to [0, 1].
+    Raises ``RuntimeError`` when eager.
+    """
+    _graph_only("LARSV2")
+    with tf.name_scope(name or "LARSV2"):
+        weight_norm, grad_norm = tf.norm(input_weight), tf.norm(input_grad)
+        trust = hyperpara * weight_norm / (grad_norm + weight_decay * weight_norm + epsilon)
+        if use_clip:
+            trust = tf.clip_by_value(trust / learning_rate, 0.0, 1.0)
+        return trust * (input_grad + weight_decay * input_weight)
+
+
+def npu_clear_float_status(float_status: Any = None, name: str | None = None) -> tf.Tensor:
+    """Return eight zeros: the CPU has no register of overflows."""
+    say_once("npu_clear_float_status: there is no overflow register here; gradients are looked at instead")
+    return tf.zeros([8], name=name)
+
+
+def _queue(channel_name: str, dtypes: Sequence[Any] | None = None) -> tf.queue.FIFOQueue | None:
+    """Return the queue of a channel of the default graph; make it where *dtypes* are given and there is none."""
+    collection = f"drynpu_outfeed/{channel_name}"
+    graph = tf.compat.v1.get_default_graph()
+    there = graph.get_collection_ref(collection)
+    if not there and dtypes is not None:
+        there.append(tf.queue.FIFOQueue(_QUEUE_LENGTH, list(dtypes), shared_name=f"npu_outfeed_{channel_name}"))
+    return there[0] if there else None
+
+
+def outfeed_enqueue_op(channel_name: str, inputs: Sequence[Any], name: str | None = None) -> tf.Operation:
+    """Return an operator that puts *inputs* into a channel to the host: a queue of the graph."""
+    tensors = [tf.convert_to_tensor(each) for each in inputs]
+    queue = _queue(channel_name, [tensor.dtype for tensor in tensors])
+    assert queue is not None
+    return queue.enqueue(tensors, name=name)
+
+
+def outfeed_dequeue_op(
+    channel_name: str, output_types: Sequence[Any], output_shapes: Sequence[Any], name: str | None = None
+) -> list[tf.Tensor]:
+    """Return the tensors that a channel to the host holds next; reading one that is stopped ends as a dataset does."""
+    queue = _queue(channel_name, output_types)
+    assert queue is not None
+    tensors = queue.dequeue(name=name)
+    tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
+    for tensor, shape in zip(tensors, output_shapes, strict=True):
+        tensor.set_shape(shape)
+    return list(tensors)
+
+
+def stop_outfeed_dequeue_op(channel_name: str, name: str | None = None) -> tf.Operation:
+    """Return an operator that closes a channel of the graph."""
+    queue = _queue(channel_name)
+    return tf.no_op(name=name) if queue is None else queue.close(name=name)

@@ -1,0 +1,207 @@
+"""
+Distributed optimizers of ``npu_bridge.estimator.npu.npu_optimizer`` (tf_adapters.md 1.6).
+
+With one rank they pass everything through. With several, gradients are averaged as `collectives` has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v2 as tf
+
+from drynpu_tf.bridge.collectives import allreduce, mean_over_ranks, npu_allreduce
+from drynpu_tf.bridge.loss_scale import all_finite, apply_where_finite, scaled_down, scaled_loss
+from drynpu_tf.bridge.ranks import get_rank_size
+from drynpu_tf.messages import say_once
+
+__all__ = [
+    "KerasDistributeOptimizer",
+    "NPUDistributedOptimizer",
+    "NPUOptimizer",
+    "allreduce_gradient",
+    "npu_allreduce",
+    "npu_distributed_optimizer_wrapper",
+]
+
+allreduce_gradient = mean_over_ranks
+"""``npu_optimizer.allreduce(tensor, average=True)``."""
+
+
+def _averaged(grads_and_vars: Any, name: str) -> list[tuple[Any, Any]]:
+    if get_rank_size() == 1:
+        return list(grads_and_vars)
+    with tf.name_scope(f"{name}_Allreduce"):
+        return [(None if grad is None else mean_over_ranks(grad), variable) for grad, variable in grads_and_vars]
+
+
+class _Wrapping(tf.compat.v1.train.Optimizer):
+    """An optimizer around another: its slots and variables are the other's."""
+
+    def __init__(self, inner: Any, name: str) -> None:
+        self._inner = inner
+        super().__init__(use_locking=False, name=name)
+
+    def get_slot(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return a slot of the optimizer inside."""
+        return self._inner.get_slot(*arguments, **keywords)
+
+    def get_slot_names(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the slot names of the optimizer inside."""
+        return self._inner.get_slot_names(*arguments, **keywords)
+
+    def variables(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the variables of the optimizer inside."""
+        return self._inner.variables(*arguments, **keywords)
+
+
+class NPUDistributedOptimizer(_Wrapping):
+    """
+    Averages the gradients of another optimizer over the ranks.
+
+    Parameters
+    ----------
+    optimizer:
+        A ``tf.compat.v1.train.Optimizer``.
+    is_weight_update_sharding:
+        Taken; every rank updates all its weights here.
+    name:
+        ``Distributed<type of the optimizer>`` where none is given.
+    """
+
+    def __init__(self, optimizer: Any, is_weight_update_sharding: bool = False, name: str | None = None) -> None:
+        self._optimizer = optimizer
+        self._is_weight_update_sharding = is_weight_update_sharding
+        if is_weight_update_sharding:
+            say_once("NPUDistributedOptimizer: weight updates are not sharded here; every rank updates all its weights")
+        super().__init__(optimizer, name or f"Distributed{type(optimizer).__name__}")
+
+    def compute_gradients(self, *arguments: Any, **keywords: Any) -> list[tuple[Any, Any]]:
+        """Return the other optimizer's gradients, averaged."""
+        return _averaged(self._optimizer.compute_gradients(*arguments, **keywords), self._name)
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+        """Return the other optimizer's update."""
+        return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
+
+
+class NPUOptimizer(_Wrapping):
+    """
+    Averages gradients over the ranks, or scales the loss, or both.
+
+    Raises
+    ------
+    ValueError
+        *is_loss_scale* without a manager.
+    """
+
+    def __init__(
+        self,
+        opt: Any,
+        loss_scale_manager: Any = None,
+        is_distributed: bool = False,
+        is_loss_scale: bool = False,
+        is_tailing_optimization: bool = False,
+        name: str | None = None,
+    ) -> None:
+        if is_loss_scale and loss_scale_manager is None:
+            raise ValueError("is_loss_scale is True, loss_scale_manager can not be None")
+        self._opt = opt
+        self._loss_scale_manager = loss_scale_manager
+        self._is_distributed = is_distributed
+        self._is_loss_scale = is_loss_scale
+        self._is_tailing_optimization = is_tailing_optimization
+        super().__init__(opt, name or f"NPUOptimizer{type(opt).__name__}")
+
+    def compute_gradients(self, loss: Any, var_list: Any = None, *arguments: Any, **keywords: Any) -> Any:
+        """Return the gradients, averaged and as of an unscaled loss."""
+        if self._is_loss_scale:
+            loss = scaled_loss(loss, self._loss_scale_manager)
+        gradients = self._opt.compute_gradients(loss, var_list, *arguments, **keywords)
+        if self._is_distributed:
+            gradients = _averaged(gradients, self._name)
+        return scaled_down(gradients, self._loss_scale_manager) if self._is_loss_scale else gradients
+
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> Any:
+        """Return the update; with a scaled loss it leaves out steps that overflow."""
+        pairs = list(grads_and_vars)
+        if not self._is_loss_scale:
+            return self._opt.apply_gradients(pairs, global_step, name)
+        finite = all_finite([grad for grad, _ in pairs])
+        if self._is_distributed:
+            finite = tf.equal(allreduce(tf.cast(finite, tf.float32), "min"), 1.0)
+        return apply_where_finite(self._opt, self._loss_scale_manager, finite, pairs, global_step, name)
+
+
+class KerasDistributeOptimizer:
+    """
+    A Keras optimizer whose gradients are averaged over the ranks.
+
+    What is made is a copy of *optimizer*, of a class that derives from its class and from this one: Keras asks
+    optimizers for their class, and there are two generations of them.
+    """
+
+    def __new__(cls, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> Any:
+        kind = type(optimizer)
+        members = {"__new__": _plain_new(kind), "__init__": kind.__init__}
+        made = type(cls.__name__, (_AveragingKeras, cls, kind), members)
+        copy = made.from_config({**optimizer.get_config(), **keywords})
+        copy._optimizer = optimizer
+        copy._npu_name = name
+        return copy
+
+    def __init__(self, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> None:
+        """Nothing: the copy is made."""
+
+
+def _plain_new(kind: type) -> Any:
+    """Return the ``__new__`` of a class as one for classes that derive from it."""
+    inherited = kind.__new__
+
+    def new(cls: type, *arguments: Any, **keywords: Any) -> Any:
+        return object.__new__(cls) if inherited is object.__new__ else inherited(cls, *arguments, **keywords)
+
+    return new
+
+
+class _AveragingKeras:
+    """Averages before a Keras optimizer applies, whichever generation it is of."""
+
+    def apply_gradients(self, grads_and_vars: Any, *arguments: Any, **keywords: Any) -> Any:
+        """Average, then apply."""
+        averaged = _averaged(grads_and_vars, getattr(self, "_npu_name", "NpuKerasOptimizer"))
+        return super().apply_gradients(averaged, *arguments, **keywords)  # type: ignore[misc]
+
+    def get_gradients(self, loss: Any, params: Any) -> Any:
+        """Return averaged gradients (Keras of TensorFlow 1)."""
+        grads = super().get_gradients(loss, params)  # type: ignore[misc]
+        return [grad for grad, _ in _averaged(list(zip(grads, params, strict=True)), "NpuKerasOptimizer")]
+
+
+def npu_distributed_optimizer_wrapper(optimizer: Any) -> Any:
+    """
+    Let an optimizer (``tf.compat.v1.train``, Keras, or the name of a Keras one) average its gradients over the ranks.
+
+    It is changed in place and returned; with one rank it stays as it is.
+    """
+    if isinstance(optimizer, str):
+        optimizer = tf.keras.optimizers.get(optimizer)
+    if get_rank_size() == 1:
+        return optimizer
+    for method in ("compute_gradients", "_compute_gradients"):
+        if hasattr(optimizer, method):
+            setattr(optimizer, method, _averaging_pairs(getattr(optimizer, method)))
+            return optimizer
+    if hasattr(optimizer, "apply_gradients"):
+        inner = optimizer.apply_gradients
+        optimizer.apply_gradients = lambda pairs, *rest, **named: inner(
+            _averaged(pairs, "Npu_Distributed_optimizer"), *rest, **named
+        )
+    return optimizer
+
+
+def _averaging_pairs(compute: Any) -> Any:
+    def averaged(*arguments: Any, **keywords: Any) -> list[tuple[Any, Any]]:
+        return _averaged(compute(*arguments, **keywords), "Npu_Distributed_optimizer")
+
+    return averaged

@@ -1,0 +1,247 @@
+"""
+From an ``NPURunConfig`` to the ``NpuOptimizer`` entry of a session's options (tf_adapters.md 1.4).
+
+The tables name for each key of ``parameter_map`` the member of its value (``b``, ``i``, ``f`` or ``s``) and the
+attribute of the configuration that it comes from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from tensorflow.core.framework import attr_value_pb2
+from tensorflow.core.protobuf import config_pb2
+from tensorflow.python.util import compat
+
+from drynpu_tf.bridge.run_config import NPURunConfig
+
+__all__ = ["OPTIMIZERS", "OPTIMIZER_NAME", "session_options"]
+
+OPTIMIZER_NAME = "NpuOptimizer"
+OPTIMIZERS = (
+    "pruning",
+    "function",
+    "constfold",
+    "shape",
+    "arithmetic",
+    "loop",
+    "dependency",
+    "layout",
+    "GradFusionOptimizer",
+)
+"""The graph optimizers that the vendor's Estimator asks for; TensorFlow skips the last, which it does not know."""
+
+_ALWAYS = {
+    "b": {
+        "enable_data_pre_proc": "enable_data_pre_proc",
+        "mix_compile_mode": "mix_compile_mode",
+        "is_tailing_optimization": "is_tailing_optimization",
+        "hcom_parallel": "_hcom_parallel",
+        "enable_compress_weight": "_enable_compress_weight",
+        "hcom_multi_mode": "_hcom_multi_mode",
+        "external_weight": "_external_weight",
+        "frozen_variable": "_frozen_variable",
+        "enable_reduce_precision": "_enable_reduce_precision",
+    },
+    "i": {
+        "iterations_per_loop": "iterations_per_loop",
+        "graph_run_mode": "graph_run_mode",
+        "enable_exception_dump": "enable_exception_dump",
+        "enable_small_channel": "_enable_small_channel",
+        "deterministic": "_deterministic",
+        "input_fusion_size": "_input_fusion_size",
+        "stream_sync_timeout": "stream_sync_timeout",
+        "event_sync_timeout": "event_sync_timeout",
+    },
+    "s": {
+        "device_type": "_device_type",
+        "jit_compile": "_jit_compile",
+        "variable_placement": "_variable_placement",
+    },
+}
+
+_WHERE_GIVEN = {
+    "b": {
+        "dynamic_input": "_dynamic_input",
+        "compile_dynamic_mode": "_compile_dynamic_mode",
+        "oo_constant_folding": "_oo_constant_folding",
+        "input_batch_cpy": "_input_batch_cpy",
+        "all_tensor_not_empty": "_all_tensor_not_empty",
+    },
+    "i": {
+        "op_debug_level": "op_debug_level",
+        "local_rank_id": "_local_rank_id",
+        "hccl_timeout": "_hccl_timeout",
+        "op_wait_timeout": "_op_wait_timeout",
+        "op_execute_timeout": "_op_execute_timeout",
+        "topo_sorting_mode": "topo_sorting_mode",
+        "graph_max_parallel_model_num": "_graph_max_parallel_model_num",
+        "session_device_id": "_session_device_id",
+        "export_compile_stat": "_export_compile_stat",
+    },
+    "s": {
+        "graph_memory_max_size": "_graph_memory_max_size",
+        "variable_memory_max_size": "_variable_memory_max_size",
+        "enable_scope_fusion_passes": "enable_scope_fusion_passes",
+        "buffer_optimize": "_buffer_optimize",
+        "fusion_switch_file": "_fusion_switch_file",
+        "compress_weight_conf": "_compress_weight_conf",
+        "op_compiler_cache_mode": "_op_compiler_cache_mode",
+        "op_compiler_cache_dir": "_op_compiler_cache_dir",
+        "debug_dir": "_debug_dir",
+        "dynamic_graph_execute_mode": "_dynamic_graph_execute_mode",
+        "dynamic_inputs_shape_range": "_dynamic_inputs_shape_range",
+        "local_device_list": "_local_device_list",
+        "soc_config": "_soc_config",
+        "HCCL_algorithm": "_HCCL_algorithm",
+        "customize_dtypes": "_customize_dtypes",
+        "op_debug_config": "_op_debug_config",
+        "insert_op_file": "insert_op_file",
+        "modify_mixlist": "_modify_mixlist",
+        "op_precision_mode": "_op_precision_mode",
+        "precision_mode": "_precision_mode",
+        "precision_mode_v2": "_precision_mode_v2",
+        "stream_max_parallel_num": "_stream_max_parallel_num",
+        "op_select_implmode": "_op_select_implmode",
+        "optypelist_for_implmode": "_optypelist_for_implmode",
+        "ac_parallel_enable": "_ac_parallel_enable",
+        "quant_dumpable": "_quant_dumpable",
+        "aicore_num": "_aicore_num",
+        "oo_level": "_oo_level",
+        "optimization_switch": "_optimization_switch",
+        "shape_generalization_mode": "_shape_generalization_mode",
+        "auto_multistream_parallel_mode": "_auto_multistream_parallel_mode",
+    },
+}
+
+_AS_TEXT = ("graph_memory_max_size", "variable_memory_max_size")
+"""Keys whose numbers become text; for all others a number is an error."""
+
+_DUMP = {
+    "dump_path": "_dump_path",
+    "dump_step": "_dump_step",
+    "dump_mode": "_dump_mode",
+    "dump_debug_mode": "_dump_debug_mode",
+    "dump_data": "_dump_data",
+    "dump_layer": "_dump_layer",
+}
+_DYNAMIC_INPUT = {
+    "s": {"input_shape": "_input_shape", "dynamic_dims": "_dynamic_dims"},
+    "i": {"dynamic_node_type": "_dynamic_node_type", "compile_hybrid_mode": "_compile_hybrid_mode"},
+}
+_MEMORY = {
+    "i": {
+        "atomic_clean_policy": "_atomic_clean_policy",
+        "static_memory_policy": "_static_memory_policy",
+        "variable_use_1g_huge_page": "_variable_use_1g_huge_page",
+    },
+    "s": {"memory_optimization_policy": "_memory_optimization_policy"},
+}
+_EXPERIMENTAL = {
+    "s": {
+        "experimental_logical_device_cluster_deploy_mode": "_logical_device_cluster_deploy_mode",
+        "experimental_logical_device_id": "_logical_device_id",
+        "experimental_model_deploy_mode": "_model_deploy_mode",
+        "experimental_model_deploy_devicelist": "_model_deploy_devicelist",
+        "resource_config_path": "_resource_config_path",
+    }
+}
+
+
+class _Entry:
+    """The NpuOptimizer entry of a session's options, key by key."""
+
+    def __init__(self, parameter_map: Any) -> None:
+        self._map = parameter_map
+
+    def set(self, key: str, member: str, value: Any) -> None:
+        """Set one key. Raises ``TypeError`` for a value that is not of the member's type."""
+        if member == "s":
+            value = compat.as_bytes(str(value) if key in _AS_TEXT else value)
+        slot: attr_value_pb2.AttrValue = self._map[key]
+        setattr(slot, member, value)
+
+    def fill(self, source: object, tables: Mapping[str, Mapping[str, str]], *, skip_none: bool) -> None:
+        """Set the keys of a table from the attributes of *source*."""
+        for member, keys in tables.items():
+            for key, attribute in keys.items():
+                value = getattr(source, attribute)
+                if value is not None or not skip_none:
+                    self.set(key, member, value)
+
+
+def session_options(config: NPURunConfig) -> NPURunConfig:
+    """
+    Return *config* with the NpuOptimizer entry in its session's options.
+
+    The options are edited in place, as by the vendor's Estimator; a configuration without any is replaced by one with.
+
+    Raises
+    ------
+    TypeError
+        A value is not of the type that its key takes.
+    AttributeError
+        ``profiling_config`` is no ``ProfilingConfig``.
+    """
+    if config.session_config is None:
+        config = config.replace(session_config=config_pb2.ConfigProto())
+    rewrite = config.session_config.graph_options.rewrite_options
+    rewrite.optimizers.extend(OPTIMIZERS)
+    custom = rewrite.custom_optimizers.add()
+    custom.name = OPTIMIZER_NAME
+    entry = _Entry(custom.parameter_map)
+    entry.set("use_off_line", "b", True)
+    entry.set("min_group_size", "b", True)
+    entry.fill(config, _ALWAYS, skip_none=False)
+    entry.fill(config, _WHERE_GIVEN, skip_none=True)
+    _task(entry)
+    _profiling(entry, config._profiling_config)
+    _dump(entry, config._dump_config)
+    _parts(entry, config)
+    return config
+
+
+def _task(entry: _Entry) -> None:
+    task = json.loads(os.environ.get("TF_CONFIG") or "{}").get("task", {})
+    kind = task.get("type")
+    entry.set("job", "s", kind or "localhost")
+    entry.set("task_index", "i", int(task.get("index", 0)) if kind else 0)
+
+
+def _profiling(entry: _Entry, profiling: Any) -> None:
+    if profiling is None:
+        return
+    entry.set("profiling_mode", "b", profiling._enable_profiling)
+    if profiling._enable_profiling:
+        options = profiling._profiling_options
+        entry.set("profiling_options", "s", "" if options is None else options)
+
+
+def _dump(entry: _Entry, dump: Any) -> None:
+    entry.set("enable_dump", "b", dump is not None and dump._enable_dump)
+    entry.set("enable_dump_debug", "b", dump is not None and dump._enable_dump_debug)
+    if dump is not None:
+        entry.fill(dump, {"s": _DUMP}, skip_none=True)
+
+
+def _parts(entry: _Entry, config: NPURunConfig) -> None:
+    """Write what the smaller configurations hold."""
+    dynamic = config._dynamic_input_config
+    if dynamic is not None and None not in (dynamic._input_shape, dynamic._dynamic_dims, dynamic._dynamic_node_type):
+        entry.fill(dynamic, _DYNAMIC_INPUT, skip_none=True)
+    if config._memory_config is not None:
+        entry.fill(config._memory_config, _MEMORY, skip_none=True)
+    if config._experimental_config is None:
+        entry.set("experimental_logical_device_cluster_deploy_mode", "s", "LB")
+    else:
+        entry.fill(config._experimental_config, _EXPERIMENTAL, skip_none=True)
+    if config._aoe_mode is not None:
+        entry.set("aoe_mode", "s", config._aoe_mode)
+        entry.set("work_path", "s", "./" if config._work_path is None else config._work_path)
+        files = {"distribute_config": config._distribute_config, "aoe_config_file": config.aoe_config_file}
+        for key, value in files.items():
+            if value is not None:
+                entry.set(key, "s", value)

@@ -1,0 +1,224 @@
+"""
+Recurrent layers of ``npu_dynamic_rnn`` and ``npu_rnn``, step by step with TensorFlow's operators.
+
+A device runs one kernel for the whole sequence; the profile has the operators of the loop that TensorFlow runs.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorflow.compat.v2 as tf
+
+from drynpu_tf.messages import say_once
+
+__all__ = ["DYNAMIC_RNN_BIDIRECTION", "DYNAMIC_RNN_UNIDIRECTION", "DynamicGRUV2", "DynamicRNN", "npu_dynamic_rnn"]
+
+DYNAMIC_RNN_UNIDIRECTION = "UNIDIRECTIONAL"
+DYNAMIC_RNN_BIDIRECTION = "BIDIRECTIONAL"
+
+
+def npu_dynamic_rnn(
+    cell: Any,
+    inputs: Any,
+    initial_state: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[Any, Any]:
+    """
+    Unroll a cell over *inputs* of shape [time, batch, features]; time must be known.
+
+    Returns
+    -------
+    tuple
+        Outputs of shape [time, batch, units], and the last state.
+    """
+    outputs, state = tf.compat.v1.nn.static_rnn(
+        cell,
+        tf.unstack(inputs, axis=0),
+        initial_state=initial_state,
+        dtype=dtype,
+        sequence_length=sequence_length,
+        scope=scope,
+    )
+    return tf.stack(outputs, axis=0), state
+
+
+class _Recurrent(tf.Module):
+    """What both layers share: their arguments, checked, and their variables, made at the first call."""
+
+    def __init__(
+        self, name: str, hidden_size: int, dtype: Any, direction: str, time_major: bool, activation: str, **rest: Any
+    ) -> None:
+        super().__init__(name=name)
+        if direction not in (DYNAMIC_RNN_UNIDIRECTION, DYNAMIC_RNN_BIDIRECTION):
+            raise ValueError(
+                f"Invalid direction: {direction}, expecting {DYNAMIC_RNN_UNIDIRECTION} or {DYNAMIC_RNN_BIDIRECTION}"
+            )
+        plain = {"cell_depth": 1, "keep_prob": 1.0, "cell_clip": -1.0, "num_proj": 0, "use_peephole": False}
+        other = [key for key, value in plain.items() if rest.get(key, value) != value]
+        if other or direction != DYNAMIC_RNN_UNIDIRECTION or not time_major or activation != "tanh":
+            said = {"direction": direction, "time_major": time_major, "activation": activation, **rest}
+            say_once(f"{name}: only one forward layer with tanh is computed here, time first; asked for {said}")
+        self.direction, self.time_major, self.activation = direction, time_major, activation
+        self._hidden_size, self._dtype = hidden_size, tf.as_dtype(dtype)
+        self._weights: dict[str, Any] = {}
+
+    def _variable(self, name: str, shape: list[int], initializer: Any) -> Any:
+        if name not in self._weights:
+            with tf.compat.v1.variable_scope(self.name, reuse=tf.compat.v1.AUTO_REUSE):
+                self._weights[name] = tf.compat.v1.get_variable(
+                    name, shape=shape, dtype=self._dtype, initializer=initializer
+                )
+        return self._weights[name]
+
+    def _state(self, given: Any, x: Any) -> Any:
+        """Return the first state, [batch, hidden]; the vendor's has a leading dimension of 1."""
+        if given is None:
+            return tf.zeros([tf.shape(x)[1], self._hidden_size], dtype=self._dtype)
+        return given[-1] if given.shape.rank == 3 else given
+
+    @staticmethod
+    def _input_size(x: Any) -> int:
+        if x.shape[2] is None:
+            raise ValueError("Expected input_shape[2] to be known, saw shape: input_size.")
+        return int(x.shape[2])
+
+
+def _over_time(step: Any, x: Any, seq_length: Any, start: tuple[Any, ...], carried: int) -> tuple[Any, ...]:
+    """
+    Return what *step* gives at every time, stacked: its first *carried* results are the next step's state.
+
+    Beyond the length of a sequence (*seq_length*, [batch]) the state stays and the first result is zero.
+    """
+
+    def one(previous: tuple[Any, ...], now: tuple[Any, Any]) -> tuple[Any, ...]:
+        time, inputs = now
+        results = step(inputs, *previous[1 : carried + 1])
+        if seq_length is None:
+            return (results[0], *results)
+        runs = tf.expand_dims(time < seq_length, -1)
+        kept = tuple(tf.where(runs, new, old) for new, old in zip(results, previous[1:], strict=True))
+        return (tf.where(runs, results[0], tf.zeros_like(results[0])), *kept)
+
+    times = tf.range(tf.shape(x)[0])
+    return tuple(tf.scan(one, (times, x), initializer=start))
+
+
+class DynamicRNN(_Recurrent):
+    """
+    An LSTM over [time, batch, features]; one matrix for the gates i, j, f, o.
+
+    Calling it returns eight tensors of shape [time, batch, hidden]: y, output_h, output_c, i, j, f, o, tanhc.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        dtype: Any,
+        cell_type: str = "LSTM",
+        direction: str = DYNAMIC_RNN_UNIDIRECTION,
+        cell_depth: int = 1,
+        use_peephole: bool = False,
+        keep_prob: float = 1.0,
+        cell_clip: float = -1.0,
+        num_proj: int = 0,
+        time_major: bool = True,
+        activation: str = "tanh",
+        forget_bias: float = 0.0,
+        is_training: bool = True,
+    ) -> None:
+        rest = {"cell_depth": cell_depth, "keep_prob": keep_prob, "cell_clip": cell_clip, "num_proj": num_proj}
+        super().__init__(
+            "dynamicrnn", hidden_size, dtype, direction, time_major, activation, use_peephole=use_peephole, **rest
+        )
+        self.cell_type, self.forget_bias, self.is_training = cell_type, forget_bias, is_training
+
+    def __call__(
+        self,
+        x: Any,
+        seq_length: Any = None,
+        init_h: Any = None,
+        init_c: Any = None,
+        weight: Any = None,
+        bias: Any = None,
+    ) -> tuple[Any, ...]:
+        """Run over the sequence; *init_h* and *init_c* are [1, batch, hidden] or [batch, hidden], else zero."""
+        x = tf.convert_to_tensor(x)
+        rows = self._input_size(x) + self._hidden_size
+        if weight is None:
+            weight = self._variable(
+                "w", [rows, 4 * self._hidden_size], tf.compat.v1.glorot_uniform_initializer(10, self._dtype)
+            )
+        if bias is None:
+            bias = self._variable("b", [4 * self._hidden_size], tf.compat.v1.zeros_initializer(self._dtype))
+
+        def step(inputs: Any, h: Any, c: Any) -> tuple[Any, ...]:
+            gates = tf.concat([inputs, h], axis=1) @ weight + bias
+            i, j, f, o = tf.split(gates, 4, axis=1)
+            i, j, f, o = tf.sigmoid(i), tf.tanh(j), tf.sigmoid(f + self.forget_bias), tf.sigmoid(o)
+            c = c * f + i * j
+            tanhc = tf.tanh(c)
+            return tanhc * o, c, i, j, f, o, tanhc
+
+        h, c = self._state(init_h, x), self._state(init_c, x)
+        zero = tf.zeros_like(h)
+        return _over_time(step, x, seq_length, (zero, h, c, zero, zero, zero, zero, zero), 2)
+
+
+class DynamicGRUV2(_Recurrent):
+    """
+    A GRU over [time, batch, features]; gates in the order z, r, h, the reset applied after the product.
+
+    Calling it returns six tensors of shape [time, batch, hidden]: y, output_h, update, reset, new, hidden_new.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        dtype: Any,
+        direction: str = DYNAMIC_RNN_UNIDIRECTION,
+        cell_depth: int = 1,
+        keep_prob: float = 1.0,
+        cell_clip: float = -1.0,
+        num_proj: int = 0,
+        time_major: bool = True,
+        activation: str = "tanh",
+        gate_order: str = "zrh",
+        reset_after: bool = True,
+        is_training: bool = True,
+    ) -> None:
+        rest = {"cell_depth": cell_depth, "keep_prob": keep_prob, "cell_clip": cell_clip, "num_proj": num_proj}
+        super().__init__("dynamicgruv2", hidden_size, dtype, direction, time_major, activation, **rest)
+        if gate_order not in ("zrh", "rzh"):
+            raise ValueError(f"gate_order must be zrh or rzh, got {gate_order!r}")
+        if not reset_after:
+            say_once("DynamicGRUV2: the reset gate is applied after the product here (reset_after=True)")
+        self.gate_order, self.reset_after, self.is_training = gate_order, reset_after, is_training
+
+    def __call__(self, x: Any, seq_length: Any = None, init_h: Any = None) -> tuple[Any, ...]:
+        """Run over the sequence; *init_h* is [1, batch, hidden] or [batch, hidden], else zero."""
+        x = tf.convert_to_tensor(x)
+        bound = 1.0 / math.sqrt(self._hidden_size)
+        uniform = tf.compat.v1.random_uniform_initializer(-bound, bound)
+        columns = 3 * self._hidden_size
+        weight_input = self._variable("weight_input", [self._input_size(x), columns], uniform)
+        weight_hidden = self._variable("weight_hidden", [self._hidden_size, columns], uniform)
+        bias_input = self._variable("bias_input", [columns], uniform)
+        bias_hidden = self._variable("bias_hidden", [columns], uniform)
+        swapped = self.gate_order == "rzh"
+
+        def step(inputs: Any, h: Any) -> tuple[Any, ...]:
+            first_x, second_x, new_x = tf.split(inputs @ weight_input + bias_input, 3, axis=1)
+            first_h, second_h, hidden_new = tf.split(h @ weight_hidden + bias_hidden, 3, axis=1)
+            update, reset = tf.sigmoid(first_x + first_h), tf.sigmoid(second_x + second_h)
+            if swapped:
+                update, reset = reset, update
+            new = tf.tanh(new_x + reset * hidden_new)
+            return (1.0 - update) * new + update * h, update, reset, new, hidden_new
+
+        h = self._state(init_h, x)
+        zero = tf.zeros_like(h)
+        return _over_time(step, x, seq_length, (zero, h, zero, zero, zero, zero), 1)

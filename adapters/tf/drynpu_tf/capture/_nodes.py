@@ -1,0 +1,15 @@
+"""What every route of the capture knows about nodes of graphs."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_backward"]
+
+_BACKWARD = re.compile(r"(?:^|/)gradient(?:s(?:_\d+)?|_tape)/")
+"""Name scopes of ``tf.gradients`` (and of all TF1 optimizers), and of gradient tapes."""
+
+
+def is_backward(node: str) -> bool:
+    """Whether a node computes gradients, by the scope TensorFlow puts it in; updates of variables do not."""
+    return _BACKWARD.search(node) is not None

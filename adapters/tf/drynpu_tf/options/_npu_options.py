@@ -1,0 +1,91 @@
+"""Reading ``custom_optimizers["NpuOptimizer"].parameter_map`` (tf_adapters.md 1.4, 1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import field, frozen
+
+__all__ = ["NpuOptions", "npu_options_of"]
+
+_OPTIMIZER = "NpuOptimizer"
+
+
+def _frozen_map(values: Mapping[str, object]) -> Mapping[str, object]:
+    return MappingProxyType(dict(values))
+
+
+@frozen(kw_only=True)
+class NpuOptions:
+    """
+    The options of one session, as the device's side reads them.
+
+    Attributes
+    ----------
+    present:
+        Whether the ConfigProto has an ``NpuOptimizer`` at all; without one the session stays on the host.
+    use_off_line:
+        Whether the graph goes to the device; False leaves it on the host.
+    profiling_mode:
+        ``None`` where the script does not say.
+    profiling_options:
+        The options as given; ``None`` where there are none.
+    iterations_per_loop:
+        Training steps that one run makes on a device.
+    session_device_id:
+        The device of this session; ``None``: that of the process.
+    parameters:
+        Every parameter by name, each by the member that was set; unknown names are kept and mean nothing.
+    """
+
+    present: bool = False
+    use_off_line: bool = True
+    profiling_mode: bool | None = None
+    profiling_options: bytes | None = None
+    iterations_per_loop: int = 1
+    session_device_id: int | None = None
+    parameters: Mapping[str, object] = field(default={}, converter=_frozen_map)
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the session's graphs run on the device."""
+        return self.present and self.use_off_line
+
+
+def npu_options_of(config: Any) -> NpuOptions:
+    """
+    Read the options of a ``ConfigProto``; ``None`` has none.
+
+    As on the device's side, the first custom optimizer called exactly ``NpuOptimizer`` counts, unknown parameters are
+    passed over, and a value that was set through the wrong member of its oneof reads as that member's default.
+    """
+    if config is None:
+        return NpuOptions()
+    for optimizer in config.graph_options.rewrite_options.custom_optimizers:
+        if optimizer.name == _OPTIMIZER:
+            return _read(optimizer.parameter_map)
+    return NpuOptions()
+
+
+def _read(parameters: Any) -> NpuOptions:
+    given = {name: _value(parameters[name]) for name in sorted(parameters)}
+
+    def read(name: str, member: str, default: Any) -> Any:
+        return getattr(parameters[name], member) if name in given else default
+
+    return NpuOptions(
+        present=True,
+        use_off_line=read("use_off_line", "b", True),
+        profiling_mode=read("profiling_mode", "b", None),
+        profiling_options=read("profiling_options", "s", None) or None,
+        iterations_per_loop=int(read("iterations_per_loop", "i", 1)),
+        session_device_id=read("session_device_id", "i", None),
+        parameters=given,
+    )
+
+
+def _value(attribute: Any) -> object:
+    member = attribute.WhichOneof("value")
+    return None if member is None else getattr(attribute, member)

@@ -1,0 +1,51 @@
+"""Whether a session is profiled and how: the script's parameters, else the environment (tf_adapters.md 1.5, 3)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from drynpu.chips import load_chip
+from drynpu.options import Notice, NoticeCode, Settings, Severity
+from drynpu.options.profiling_options import Start, prepare_output, resolve_start
+from drynpu.plugins import build_manager
+from drynpu_tf.messages import say_once
+from drynpu_tf.options._npu_options import NpuOptions
+
+__all__ = ["resolve_profiling", "say_notices"]
+
+
+def resolve_profiling(options: NpuOptions, environ: Mapping[str, str] | None = None) -> Start:
+    """
+    Decide whether a session with these options is profiled, by its own word or by ``PROFILING_MODE``.
+
+    The output directory is made here, as the collector does when the graph engine starts.
+
+    Raises
+    ------
+    OptionError
+        Options that the collector refuses, with its identifiers and reasons (EK0001, EK0003, EK0005), one line each.
+    ChipError
+        The chip of the settings does not exist.
+    """
+    environ = os.environ if environ is None else environ
+    settings = Settings.from_environ(environ)
+    chip = load_chip(settings.chip, extra_files=build_manager().chip_files())
+    start = resolve_start(
+        options.profiling_mode,
+        options.profiling_options,
+        environ=environ,
+        chip=chip.platform_version,
+        strict=settings.strict,
+        honour_task_trace=not settings.strict,
+    )
+    if start.parsed is not None and start.parsed.request.output.directory is not None:
+        prepare_output(start.parsed.request.output.directory)
+    return start
+
+
+def say_notices(notices: tuple[Notice, ...]) -> None:
+    """Tell once what was replaced, has no effect or is on its way out; plain remarks are for ``drynpu check``."""
+    for notice in notices:
+        if notice.severity is not Severity.INFO:
+            say_once(notice.message if notice.code is NoticeCode.DEPRECATED else f"{notice.path}: {notice.message}")

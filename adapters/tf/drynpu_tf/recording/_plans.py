@@ -1,0 +1,39 @@
+"""Plans of nodes: what the graph engine makes of the plan of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import evolve
+
+from drynpu.kernels import KernelPlan, Signature
+
+__all__ = ["node_plans"]
+
+_NODE = 1
+"""Where ``drynpu_tf.rules.signature`` puts the name of the node."""
+_UNMAPPED = "_Unmapped"
+"""What ends the name of a kernel that stands for an operator without a rule (``drynpu.kernels.unmapped_plan``)."""
+
+
+def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
+    """
+    Return *plan* for nodes of graphs as well.
+
+    The graph engine launches the kernels of a node without a call of their own and waits for none of them. The kernel
+    of an operator without a rule is called as the node, as others are by their rules, and keeps its suffix.
+    """
+
+    def of(signature: Signature) -> KernelPlan:
+        found = plan(signature)
+        node = signature.attributes[_NODE] if len(signature.attributes) > _NODE else ""
+        if not isinstance(node, str) or not node:
+            return found
+        if not found.mapped:
+            kernels = tuple(
+                evolve(kernel, name=f"{node}{_UNMAPPED}", op_type=signature.name) for kernel in found.kernels
+            )
+            found = evolve(found, kernels=kernels)
+        return evolve(found, claims=True, synchronizes=False, in_graph=True)
+
+    return of

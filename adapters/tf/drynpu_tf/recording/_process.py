@@ -1,0 +1,146 @@
+"""
+The recording of a process.
+
+A process has one graph engine. It starts with the first session on the device, with that session's options, and ends
+with the last one (tf_adapter geop_npu.cc, GeOp::Finalize), or with the process; so does the recording.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from itertools import count
+from pathlib import Path
+
+from attrs import define, field
+
+from drynpu import DrynpuError
+from drynpu.options import ProfilingRequest, Settings
+from drynpu_tf.messages import say
+from drynpu_tf.recording._recorder import Recorder
+
+__all__ = ["PROCESS", "ProcessRecording"]
+
+
+@define
+class ProcessRecording:
+    """
+    Who is recorded, and into what.
+
+    Attributes
+    ----------
+    finished:
+        The PROF directories of this process in order.
+    """
+
+    finished: list[Path] = field(factory=list)
+    _recorder: Recorder | None = None
+    _armed: ProfilingRequest | None = None
+    _users: set[int] = field(factory=set)
+    _numbers: count[int] = field(factory=count)
+    _lock: threading.RLock = field(factory=threading.RLock)
+    _owner: int = 0
+
+    def join(self, user: int, request: ProfilingRequest, device_id: int = 0) -> Recorder:
+        """
+        Record for *user* (the id of a session or a device handle) as well, and return where that goes.
+
+        Whoever comes first decides the options; they last until the last user has left.
+        """
+        with self._lock:
+            self._begin_process()
+            if self._recorder is None:
+                directory = Path(request.output.directory or ".")
+                self._recorder = Recorder.open(request, directory, device_id=device_id)
+            elif self._recorder.request != request:
+                say("profiling_options: the graph engine is running; the options it was started with stay.")
+            self._users.add(user)
+            return self._recorder
+
+    def recorder(self, user: int) -> Recorder | None:
+        """Return the recording that *user* has joined and not left; ``None`` in a process that was forked off."""
+        return self._recorder if user in self._users and self._owner == os.getpid() else None
+
+    def arm(self, request: ProfilingRequest) -> None:
+        """Have the next run of any session on the device begin a recording: local profiling."""
+        self._armed = request
+
+    @property
+    def armed(self) -> bool:
+        """Whether local profiling is wanted, begun or not."""
+        return self._armed is not None
+
+    def local_recorder(self) -> Recorder | None:
+        """Return the recording of local profiling, begun now if it has not; ``None`` if it is not wanted."""
+        return None if self._armed is None else self.join(id(self), self._armed)
+
+    def disarm(self) -> Path | None:
+        """End local profiling and return its PROF directory; ``None`` where no session has run since."""
+        self._armed = None
+        with self._lock:
+            before = len(self.finished)
+            self.leave(id(self))
+            return self.finished[-1] if len(self.finished) > before else None
+
+    def leave(self, user: int) -> None:
+        """End the recording if *user* was the last one."""
+        with self._lock:
+            if user not in self._users:
+                return
+            self._users.discard(user)
+            if not self._users:
+                self.finish()
+
+    def finish(self) -> Path | None:
+        """
+        Write what was recorded, whoever still uses it, and return the PROF directory.
+
+        What goes wrong is told in one line: a profiler does not end a training.
+        """
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+            self._users.clear()
+            if recorder is None or self._owner != os.getpid():
+                return None
+            try:
+                path = recorder.close(next(self._numbers))
+            except (DrynpuError, OSError) as error:
+                say(f"no profile was written: {error}")
+                return None
+            if path is not None:
+                self.finished.append(path)
+                for note in recorder.outcome.notes if recorder.outcome else ():
+                    say(note)
+            return path
+
+    def _begin_process(self) -> None:
+        """See to the end of this process; what a parent process records is the parent's."""
+        if self._owner == os.getpid():
+            return
+        if self._owner == 0:
+            atexit.register(self._end_process)
+        self._owner, self._recorder = os.getpid(), None
+        self._users.clear()
+
+    def _end_process(self) -> None:
+        self.finish()
+        if self.finished and self._owner == os.getpid():
+            self._show()
+
+    def _show(self) -> None:
+        if os.environ.get("RANK_ID", "0") != "0":
+            return
+        try:
+            if Settings.from_environ(os.environ).quiet:
+                return
+            from drynpu.tables import load_profile
+            from drynpu.views import print_summary
+
+            print_summary(load_profile(self.finished[-1]), others=self.finished[:-1])
+        except (DrynpuError, OSError) as error:  # the run itself has succeeded
+            say(f"no summary: {error}")
+
+
+PROCESS = ProcessRecording()
+"""The one process-wide state of this adapter: the graph engine is process-wide itself."""

@@ -1,0 +1,77 @@
+"""
+Rules: which kernels one call of a TensorFlow operator launches on an NPU.
+
+A rule takes a signature and states work (operations, bytes, tiles, tensors, kernel names), never times. Kernels bear
+GE's operator types (device_and_cost_model.md 4.3); operators that GE runs on the AI CPU or that it does not know keep
+TensorFlow's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from drynpu_tf.rules._composed import composed_rules
+from drynpu_tf.rules._convolution import convolution_rules
+from drynpu_tf.rules._dtypes import dtype_name
+from drynpu_tf.rules._elementwise import elementwise_rules
+from drynpu_tf.rules._graph import CompiledGraph, compile_graph, fusions
+from drynpu_tf.rules._indexing import indexing_rules
+from drynpu_tf.rules._matmul import matmul_rules
+from drynpu_tf.rules._nodes import GraphNode
+from drynpu_tf.rules._normalisation import normalisation_rules
+from drynpu_tf.rules._optimizer import optimizer_rules
+from drynpu_tf.rules._placement import is_call, is_host, is_input_pipeline, pattern_rule, placement_rules
+from drynpu_tf.rules._pooling import pooling_rules
+from drynpu_tf.rules._reduction import reduction_rules
+from drynpu_tf.rules._signature import attributes_of, signature, tensor_desc
+from drynpu_tf.rules._work import Rule, framed
+
+__all__ = [
+    "FALLBACKS",
+    "RULES",
+    "CompiledGraph",
+    "GraphNode",
+    "Rule",
+    "attributes_of",
+    "build_rules",
+    "compile_graph",
+    "dtype_name",
+    "fusions",
+    "is_call",
+    "is_host",
+    "is_input_pipeline",
+    "signature",
+    "tensor_desc",
+]
+
+_FAMILIES: Final = (
+    placement_rules,
+    elementwise_rules,
+    matmul_rules,
+    convolution_rules,
+    normalisation_rules,
+    pooling_rules,
+    reduction_rules,
+    indexing_rules,
+    optimizer_rules,
+    composed_rules,
+)
+
+
+def build_rules() -> dict[str, Rule]:
+    """Return a fresh table of all rules by operator type, as TensorFlow spells it."""
+    rules: dict[str, Rule] = {}
+    for family in _FAMILIES:
+        found = family()
+        twice = rules.keys() & found.keys()
+        if twice:
+            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
+        rules |= {name: framed(rule) for name, rule in found.items()}
+    return rules
+
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())
+FALLBACKS: Final[tuple[Rule, ...]] = (pattern_rule,)
+"""Rules that the rule book asks when no rule of that name answers."""

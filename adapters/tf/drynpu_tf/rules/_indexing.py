@@ -1,0 +1,203 @@
+"""
+Gathering, scattering, joining, cutting, padding.
+
+Gathers and slices read only what they return, scatters write only what they change (device_and_cost_model.md 3.4).
+"""
+
+from __future__ import annotations
+
+from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu_tf.rules._signature import Call
+from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
+
+__all__ = ["indexing_rules"]
+
+
+def _moved(op_type: str, positions: tuple[int, ...] = (0,)) -> Rule:
+    """Operators that read just what they return; further inputs are sizes and places, known to the compiler."""
+
+    def read(call: Call) -> KernelPlan | None:
+        inputs = [t for t in (call.tensor(i) for i in positions) if t is not None]
+        made = [t for t in call.outputs if t.elements]
+        if not inputs or not call.outputs:
+            return None
+        size = sum(t.size_bytes for t in made)
+        return plan(kernel(call, op_type, inputs, made or list(call.outputs), cost=0, read=size))
+
+    return rule_of(read)
+
+
+def _transpose(call: Call) -> KernelPlan | None:
+    x, out = call.tensor(0), call.output()
+    if x is None or out is None:
+        return None
+    return plan(kernel(call, "TransposeD", [x], [out], cost=0))
+
+
+def _joined(op_type: str) -> Rule:
+    """``Pack`` and ``ConcatV2``: all tensors of the result's type but the axis."""
+
+    def read(call: Call) -> KernelPlan | None:
+        out = call.output()
+        if out is None:
+            return None
+        count = call.whole("N", len(call.tensors()))
+        first = 1 if call.signature.name == "Concat" else 0
+        parts = [t for t in (call.tensor(first + i) for i in range(count)) if t is not None]
+        return plan(kernel(call, op_type, parts, [out], cost=0))
+
+    return rule_of(read)
+
+
+def _cut(op_type: str, at: int) -> Rule:
+    """``Split`` and ``Unpack``: one tensor, at *at*, into all of the results."""
+
+    def read(call: Call) -> KernelPlan | None:
+        x = call.tensor(at)
+        if x is None or not call.outputs:
+            return None
+        if len(call.outputs) == 1:
+            return plan()
+        return plan(kernel(call, op_type, [x], list(call.outputs), cost=0))
+
+    return rule_of(read)
+
+
+def _grown(op_type: str) -> Rule:
+    """Results larger than their source: it is read once, the result written whole."""
+
+    def read(call: Call) -> KernelPlan | None:
+        x, out = call.tensor(0), call.output()
+        if x is None or out is None:
+            return None
+        if x.shape == out.shape:
+            return plan()
+        return plan(kernel(call, op_type, [x], [out], cost=0))
+
+    return rule_of(read)
+
+
+def _gather(call: Call) -> KernelPlan | None:
+    """``GatherV2(table, index, axis)``, ``ResourceGather(handle, index)``: of a variable only the rows are known."""
+    table, index, out = call.tensor(0), call.tensor(1), call.output()
+    if index is None or out is None:
+        return None
+    inputs = ([table] if table is not None else []) + [index]
+    spec = kernel(call, "GatherV2D", inputs, [out], cost=0, read=out.size_bytes + index.size_bytes)
+    return plan(spec)
+
+
+def _gather_nd(call: Call) -> KernelPlan | None:
+    table, index, out = call.tensor(0), call.tensor(1), call.output()
+    if table is None or index is None or out is None:
+        return None
+    return plan(kernel(call, "GatherNd", [table, index], [out], cost=0, read=out.size_bytes + index.size_bytes))
+
+
+def _scatter(op_type: str, *, variable: bool) -> Rule:
+    """``(target, index, updates)``: places of the target are read, changed and written; *variable* ones in place."""
+
+    def read(call: Call) -> KernelPlan | None:
+        target, index, updates = (call.tensor(i) for i in range(3))
+        if index is None or updates is None:
+            return None
+        inputs = [t for t in (target, index, updates) if t is not None]
+        made = [target] if target is not None else []
+        extra = 0 if variable else sum(t.size_bytes for t in made)
+        return plan(
+            kernel(
+                call,
+                op_type,
+                inputs,
+                made,
+                over=updates.elements,
+                read=2 * updates.size_bytes + index.size_bytes + extra,
+                written=updates.size_bytes + extra,
+            )
+        )
+
+    return rule_of(read)
+
+
+def _segment(op_type: str) -> Rule:
+    """``UnsortedSegmentSum(data, ids, number)``: the result is cleared, then added to."""
+
+    def read(call: Call) -> KernelPlan | None:
+        data, ids, out = call.tensor(0), call.tensor(1), call.output()
+        if data is None or ids is None or out is None:
+            return None
+        return plan(kernel(call, op_type, [data, ids], [out], over=data.elements))
+
+    return rule_of(read)
+
+
+def _one_hot(call: Call) -> KernelPlan | None:
+    index, out = call.tensor(0), call.output()
+    if index is None or out is None:
+        return None
+    one = TensorDesc((), out.dtype)
+    return plan(kernel(call, "OneHotD", [index, one, one], [out]))
+
+
+def _scatter_new(call: Call) -> KernelPlan | None:
+    """``ScatterNd(index, updates, shape)``."""
+    index, updates, out = call.tensor(0), call.tensor(1), call.output()
+    if index is None or updates is None or out is None:
+        return None
+    return plan(kernel(call, "ScatterNd", [index, updates], [out], over=updates.elements))
+
+
+def indexing_rules() -> dict[str, Rule]:
+    """Return the rules by operator type."""
+    rules: dict[str, Rule] = {
+        "Transpose": rule_of(_transpose),
+        "Slice": _moved("SliceD"),
+        "StridedSlice": _moved("StridedSliceD"),
+        "StridedSliceGrad": _grad_of_slice(),
+        "Reverse": _moved("ReverseV2D"),
+        "ReverseV2": _moved("ReverseV2D"),
+        "ReverseSequence": _moved("ReverseSequence", (0, 1)),
+        "MatrixDiagV3": _grown("MatrixDiag"),
+        "Concat": _joined("ConcatD"),
+        "ConcatV2": _joined("ConcatD"),
+        "Pack": _joined("Pack"),
+        "ParallelConcat": _joined("ParallelConcat"),
+        "Split": _cut("SplitD", 1),
+        "SplitV": _cut("SplitVD", 0),
+        "Unpack": _cut("Unpack", 0),
+        "Tile": _grown("TileD"),
+        "BroadcastTo": _grown("BroadcastToD"),
+        "Pad": _grown("PadD"),
+        "PadV2": _grown("PadV2D"),
+        "MirrorPad": _grown("MirrorPad"),
+        "Gather": rule_of(_gather),
+        "GatherV2": rule_of(_gather),
+        "ResourceGather": rule_of(_gather),
+        "GatherNd": rule_of(_gather_nd),
+        "OneHot": rule_of(_one_hot),
+        "ScatterNd": rule_of(_scatter_new),
+        "UnsortedSegmentSum": _segment("UnsortedSegmentSumD"),
+        "UnsortedSegmentMax": _segment("UnsortedSegmentMaxD"),
+        "UnsortedSegmentMin": _segment("UnsortedSegmentMinD"),
+        "UnsortedSegmentProd": _segment("UnsortedSegmentProdD"),
+        "SegmentSum": _segment("SegmentSum"),
+        "TensorScatterUpdate": _scatter("TensorScatterUpdate", variable=False),
+        "TensorScatterAdd": _scatter("TensorScatterAdd", variable=False),
+    }
+    for verb in ("Add", "Sub", "Mul", "Div", "Max", "Min", "Update"):
+        rules[f"Scatter{verb}"] = rules[f"ResourceScatter{verb}"] = _scatter(f"Scatter{verb}", variable=True)
+    for verb in ("Add", "Sub", "Update"):
+        rules[f"ScatterNd{verb}"] = rules[f"ResourceScatterNd{verb}"] = _scatter(f"ScatterNd{verb}", variable=True)
+    return rules
+
+
+def _grad_of_slice() -> Rule:
+    """``StridedSliceGrad(shape, begin, end, strides, dy)``: zeros with the gradient at its place."""
+
+    def read(call: Call) -> KernelPlan | None:
+        dy, out = call.tensor(4), call.output()
+        if dy is None or out is None:
+            return None
+        return plan(kernel(call, "StridedSliceGradD", [dy], [out], cost=0))
+
+    return rule_of(read)

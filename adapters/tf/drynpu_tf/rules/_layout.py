@@ -1,0 +1,51 @@
+"""
+Blocked formats: NC1HWC0 for activations, FRACTAL_Z for weights.
+
+C0 is 8 for FP32 and 16 for narrower types; weights become [C1*KH*KW, N1, 16, C0] (device_and_cost_model.md 4.2).
+TensorFlow's images are NHWC unless an operator says NCHW, its weights [KH, KW, C, N].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from drynpu.kernels import TensorDesc
+from drynpu_tf.rules._signature import Call
+from drynpu_tf.rules._work import ceil_div
+
+__all__ = ["blocked", "channels_first", "fractal", "is_image", "plain"]
+
+
+def channels_first(call: Call) -> bool:
+    """Whether images of this call are NCHW."""
+    return call.text("data_format", "NHWC") == "NCHW"
+
+
+def _block(dtype: str) -> int:
+    return 8 if dtype == "FLOAT" else 16
+
+
+def plain(image: TensorDesc, *, nchw: bool) -> TensorDesc:
+    """Return an image as TensorFlow holds it, with its format."""
+    return TensorDesc(image.shape, image.dtype, "NCHW" if nchw else "NHWC")
+
+
+def blocked(image: TensorDesc, *, nchw: bool) -> TensorDesc:
+    """Return an image as the cube unit and pooling want it; its four dims must be known."""
+    n, *rest = image.shape
+    c, h, w = rest if nchw else (rest[2], rest[0], rest[1])
+    c0 = _block(image.dtype)
+    return TensorDesc((n, ceil_div(c, c0), h, w, c0), image.dtype, "NC1HWC0")
+
+
+def fractal(weight: TensorDesc, *, depthwise: bool = False) -> TensorDesc:
+    """Return a weight [KH, KW, C, N] as the cube unit wants it; a depthwise one has one channel per group."""
+    kh, kw, c, n = weight.shape
+    inside, outside = (1, c * n) if depthwise else (c, n)
+    c0 = _block(weight.dtype)
+    return TensorDesc((ceil_div(inside, c0) * kh * kw, ceil_div(outside, 16), 16, c0), weight.dtype, "FRACTAL_Z")
+
+
+def is_image(shape: Sequence[int]) -> bool:
+    """Whether a tensor can be an image: four dims."""
+    return len(shape) == 4

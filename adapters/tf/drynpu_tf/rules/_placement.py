@@ -1,0 +1,165 @@
+"""
+Operators that are no vector or cube kernels: nothing at all, work of the host, work of the AI CPU.
+
+The graph engine turns values known at compile time, variables, changes of shape and control flow into no kernel; input
+pipelines, summaries, checkpoints and texts stay with TensorFlow on the host; random numbers, lists, stacks and tensor
+arrays run on the AI CPU (device_and_cost_model.md 4.3) under TensorFlow's types.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from drynpu.kernels import KernelPlan, Signature, TaskType
+from drynpu_tf.rules._signature import Call
+from drynpu_tf.rules._work import Rule, kernel, nothing, plan, rule_of
+
+__all__ = [
+    "AT_COMPILE_TIME",
+    "is_call",
+    "is_host",
+    "is_input_pipeline",
+    "of_shapes",
+    "on_ai_cpu",
+    "pattern_rule",
+    "placed",
+    "placement_rules",
+]
+
+_VALUES: Final = """
+Const Placeholder PlaceholderV2 PlaceholderWithDefault VarHandleOp VariableV2 Variable TemporaryVariable
+DestroyTemporaryVariable ReadVariableOp VarIsInitializedOp IsVariableInitialized DestroyResourceOp VariableShape
+_Arg _Retval _DeviceArg _DeviceRetval _EagerConst _ArrayToList _ListToArray ImmutableConst GuaranteeConst
+"""
+_SHAPES: Final = """
+Identity IdentityN _UnaryIdentity StopGradient PreventGradient Snapshot EnsureShape Bitcast Shape ShapeN Size Rank
+Reshape ExpandDims Squeeze BroadcastGradientArgs BroadcastArgs
+"""
+_CONTROL: Final = """
+NoOp ControlTrigger Assert Abort Enter Exit NextIteration Merge Switch LoopCond RefEnter RefExit RefIdentity
+RefNextIteration RefMerge RefSwitch RefSelect _SwitchN While StatelessWhile If StatelessIf Case StatelessCase For
+PartitionedCall StatefulPartitionedCall RemoteCall SymbolicGradient _If _While DeviceIndex Timestamp
+_Send _Recv _HostSend _HostRecv _ScopedAllocator
+"""
+_HOST: Final = """
+MakeIterator DeleteIterator DeleteMultiDeviceIterator SerializeIterator DeserializeIterator DatasetCardinality
+DatasetToGraph DatasetToGraphV2 DatasetToSingleElement DatasetFromGraph DeleteMemoryCache DeleteSeedGenerator
+DeleteRandomSeedGenerator AnonymousMemoryCache AnonymousRandomSeedGenerator AnonymousSeedGenerator DummyMemoryCache
+DummySeedGenerator MapDefun OptionalGetValue OptionalHasValue OptionalFromValue OptionalNone
+QueueEnqueueV2 QueueEnqueueManyV2 QueueDequeueV2 QueueDequeueManyV2 QueueDequeueUpToV2 QueueCloseV2 QueueSizeV2
+QueueIsClosedV2 FIFOQueueV2 RandomShuffleQueueV2 PaddingFIFOQueueV2 PriorityQueueV2 Stage Unstage
+ScalarSummary HistogramSummary ImageSummary AudioSummary TensorSummary TensorSummaryV2 MergeSummary SummaryWriter
+CreateSummaryFileWriter CreateSummaryDbWriter FlushSummaryWriter CloseSummaryWriter WriteSummary WriteScalarSummary
+WriteHistogramSummary WriteImageSummary WriteAudioSummary WriteGraphSummary WriteRawProtoSummary ImportEvent
+Save SaveSlices SaveV2 Restore RestoreSlice RestoreV2 MergeV2Checkpoints ShardedFilename ShardedFilespec
+Print PrintV2 PyFunc PyFuncStateless EagerPyFunc StringFormat StringJoin StringLength StringLower StringUpper
+StringSplit StringSplitV2 StringStrip StringToHashBucket StringToHashBucketFast StringToHashBucketStrong StringToNumber
+StringNGrams Substr AsString RegexReplace RegexFullMatch StaticRegexReplace StaticRegexFullMatch ReduceJoin
+UnicodeDecode UnicodeEncode UnicodeScript UnicodeTranscode EncodeBase64 DecodeBase64
+ReadFile WriteFile MatchingFiles TFRecordReaderV2 WholeFileReaderV2 TextLineReaderV2 IdentityReaderV2 ReaderReadV2
+ReaderReadUpToV2 ParseExample ParseExampleV2 ParseSingleExample ParseSequenceExample ParseSequenceExampleV2
+ParseSingleSequenceExample ParseTensor SerializeTensor DecodeRaw DecodePaddedRaw DecodeCSV DecodeJSONExample
+DecodeCompressed DecodeJpeg DecodeAndCropJpeg DecodePng DecodeBmp DecodeGif DecodeImage DecodeWav EncodeJpeg EncodePng
+EncodeWav ExtractJpegShape HashTableV2 MutableHashTableV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2
+AnonymousHashTable InitializeTableV2 InitializeTableFromTextFileV2 LookupTableFindV2 LookupTableInsertV2
+LookupTableSizeV2 LookupTableExportV2 LookupTableImportV2 LookupTableRemoveV2
+"""
+_PIPELINE: Final = """
+IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional Iterator IteratorV2 AnonymousIterator AnonymousIteratorV2
+AnonymousIteratorV3 OneShotIterator IteratorToStringHandle IteratorFromStringHandle IteratorFromStringHandleV2
+AnonymousMultiDeviceIterator AnonymousMultiDeviceIteratorV3 MultiDeviceIterator MultiDeviceIteratorInit
+MultiDeviceIteratorGetNextFromShard MultiDeviceIteratorToStringHandle MultiDeviceIteratorFromStringHandle
+BatchDataset BatchDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset FilterDataset FlatMapDataset
+FixedLengthRecordDataset FixedLengthRecordDatasetV2 GeneratorDataset InterleaveDataset MapDataset MapAndBatchDataset
+ModelDataset OptionsDataset OptimizeDataset OptimizeDatasetV2 PaddedBatchDataset PaddedBatchDatasetV2
+ParallelBatchDataset ParallelInterleaveDataset ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3
+ParallelInterleaveDatasetV4 ParallelMapDataset ParallelMapDatasetV2 PrefetchDataset PrivateThreadPoolDataset
+MaxIntraOpParallelismDataset RangeDataset RebatchDataset RebatchDatasetV2 RepeatDataset ShardDataset ShuffleDataset
+ShuffleDatasetV2 ShuffleDatasetV3 ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 SkipDataset TakeDataset
+TensorDataset TensorSliceDataset TextLineDataset TFRecordDataset TFRecordDatasetV2 UnbatchDataset WindowDataset
+ZipDataset AutoShardDataset AutoShardDatasetV2 FinalizeDataset SparseTensorSliceDataset
+"""
+_AI_CPU: Final = """
+RandomUniform RandomUniformInt RandomStandardNormal TruncatedNormal ParameterizedTruncatedNormal RandomShuffle
+RandomGamma RandomPoissonV2 Multinomial StatelessRandomUniform StatelessRandomUniformInt StatelessRandomNormal
+StatelessTruncatedNormal StatelessRandomUniformV2 StatelessRandomUniformIntV2 StatelessRandomNormalV2
+StatelessTruncatedNormalV2 StatelessMultinomial StatelessRandomGetKeyCounter StatelessRandomGetAlg
+StatelessRandomGetKeyCounterAlg StatefulUniform StatefulUniformInt StatefulStandardNormalV2 StatefulTruncatedNormal
+RngReadAndSkip RngSkip StackV2 StackPushV2 StackPopV2 StackCloseV2
+TensorArrayV3 TensorArrayWriteV3 TensorArrayReadV3 TensorArrayGatherV3 TensorArrayScatterV3 TensorArraySplitV3
+TensorArrayConcatV3 TensorArraySizeV3 TensorArrayCloseV3 TensorArrayGradV3 TensorArrayGradWithShape
+EmptyTensorList TensorListReserve TensorListElementShape TensorListLength TensorListResize TensorListFromTensor
+TensorListStack TensorListGetItem TensorListSetItem TensorListPushBack TensorListPopBack TensorListGather
+TensorListScatter TensorListScatterV2 TensorListScatterIntoExistingList TensorListConcat TensorListConcatV2
+TensorListSplit TensorListPushBackBatch TensorListConcatLists
+Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 Where ListDiff InvertPermutation DynamicStitch
+ParallelDynamicStitch DynamicPartition Bincount DenseBincount Bucketize HistogramFixedWidth SearchSorted UpperBound
+LowerBound MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV3 MatrixSetDiagV3 MatrixInverse
+MatrixDeterminant MatrixSolve MatrixTriangularSolve Cholesky CholeskyGrad Qr Svd SelfAdjointEigV2
+FFT IFFT FFT2D IFFT2D RFFT IRFFT NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4
+NonMaxSuppressionV5 CombinedNonMaxSuppression CropAndResize ResizeArea SparseToDense SparseTensorDenseMatMul
+SparseReshape SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN SparseFillEmptyRows SparseReorder SparseConcat
+SegmentMean SegmentMax SegmentMin SegmentProd Digamma Lgamma Igamma Igammac Betainc Zeta Polygamma
+Multinomial CTCLoss CTCGreedyDecoder EditDistance Roll CheckNumerics
+"""
+_CALLS: Final = re.compile(r"__(?:inference|forward|backward)_")
+_ANY_PIPELINE: Final = re.compile(r"\w*(?:Dataset|Iterator)(?:V\d+)?$|\w*IteratorGetNext\w*$")
+_ANY_HOST: Final = re.compile(r"\w*(?:Summary|Checkpoint|HashTable|LookupTable|String|Example)\w*$")
+
+_PIPELINE_TYPES: Final = frozenset(_PIPELINE.split())
+_HOST_TYPES: Final = frozenset(_HOST.split()) | _PIPELINE_TYPES
+_SHAPE_TYPES: Final = frozenset(_SHAPES.split())
+_AI_CPU_TYPES: Final = frozenset(_AI_CPU.split())
+_NOTHING_TYPES: Final = frozenset((_VALUES + _CONTROL).split()) | _SHAPE_TYPES
+AT_COMPILE_TIME: Final = frozenset(
+    {"InvertPermutation", "DynamicStitch", "MatrixBandPart", "ListDiff", "MatrixDiag", "Bucketize"}
+)
+"""Types of the AI CPU that the compiler works out where their inputs are constants."""
+
+
+def of_shapes(op_type: str) -> bool:
+    """Whether an operator only passes on, reads or changes shapes."""
+    return op_type in _SHAPE_TYPES
+
+
+def on_ai_cpu(op_type: str) -> bool:
+    """Whether an operator runs on the AI CPU."""
+    return op_type in _AI_CPU_TYPES
+
+
+def placed(op_type: str) -> bool:
+    """Whether an operator is no vector or cube kernel."""
+    return op_type in _NOTHING_TYPES or op_type in _AI_CPU_TYPES or is_host(op_type) or is_call(op_type)
+
+
+def is_call(op_type: str) -> bool:
+    """Whether this is the call of a function: eager code and Keras show those under the function's own name."""
+    return _CALLS.match(op_type) is not None
+
+
+def is_input_pipeline(op_type: str) -> bool:
+    """Whether an operator belongs to an input pipeline (datasets and their iterators)."""
+    return op_type in _PIPELINE_TYPES or _ANY_PIPELINE.match(op_type) is not None
+
+
+def is_host(op_type: str) -> bool:
+    """Whether an operator stays on the host beside a device: pipelines, texts, tables, summaries, checkpoints."""
+    return op_type in _HOST_TYPES or is_input_pipeline(op_type) or _ANY_HOST.match(op_type) is not None
+
+
+def pattern_rule(signature: Signature) -> KernelPlan | None:
+    """Rule for types that no table can list: functions by name, datasets of other packages, texts; a fallback."""
+    return KernelPlan() if is_call(signature.name) or is_host(signature.name) else None
+
+
+def _on_ai_cpu(call: Call) -> KernelPlan:
+    """One element operation per element that it makes; lists and arrays move the tensor they are given or give."""
+    spec = kernel(call, call.signature.name, call.tensors(), list(call.outputs), task=TaskType.AI_CPU)
+    return plan(spec)
+
+
+def placement_rules() -> dict[str, Rule]:
+    """Return the rules by operator type."""
+    rules = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), nothing)
+    return rules | dict.fromkeys(sorted(_AI_CPU_TYPES), rule_of(_on_ai_cpu))

@@ -1,0 +1,58 @@
+"""Pooling and its gradients; they work on the blocked format like convolutions."""
+
+from __future__ import annotations
+
+from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu_tf.rules._layout import blocked, channels_first, is_image
+from drynpu_tf.rules._signature import Call
+from drynpu_tf.rules._work import Rule, kernel, plan, product, rule_of
+
+__all__ = ["pooling_rules"]
+
+
+def _image(call: Call, image: TensorDesc) -> TensorDesc:
+    inside = "_graph" in call.attrs and is_image(image.shape)
+    return blocked(image, nchw=channels_first(call)) if inside else image
+
+
+def _forward(op_type: str) -> Rule:
+    def read(call: Call) -> KernelPlan | None:
+        x, y = call.tensor(0), call.output()
+        window = product(call.integers("ksize"))
+        if x is None or y is None:
+            return None
+        return plan(kernel(call, op_type, [_image(call, x)], [_image(call, y)], cost=window, over=y.elements))
+
+    return rule_of(read)
+
+
+def _max_gradient(call: Call) -> KernelPlan | None:
+    """``MaxPoolGrad(x, y, dy)``."""
+    x, y, dy = (call.tensor(i) for i in range(3))
+    if x is None or y is None or dy is None:
+        return None
+    window = product(call.integers("ksize"))
+    images = [_image(call, t) for t in (x, y, dy)]
+    return plan(kernel(call, "MaxPoolGrad", images, [images[0]], cost=window, over=dy.elements))
+
+
+def _average_gradient(call: Call) -> KernelPlan | None:
+    """``AvgPoolGrad(sizes of x, dy)``."""
+    dy, out = call.tensor(1), call.output()
+    if dy is None or out is None:
+        return None
+    window = product(call.integers("ksize"))
+    return plan(kernel(call, "AvgPoolGradD", [_image(call, dy)], [_image(call, out)], cost=window, over=dy.elements))
+
+
+def pooling_rules() -> dict[str, Rule]:
+    """Return the rules by operator type."""
+    return {
+        "MaxPool": _forward("MaxPool"),
+        "MaxPoolV2": _forward("MaxPool"),
+        "MaxPool3D": _forward("MaxPool3D"),
+        "AvgPool": _forward("AvgPool"),
+        "AvgPool3D": _forward("AvgPool3D"),
+        "MaxPoolGrad": rule_of(_max_gradient),
+        "AvgPoolGrad": rule_of(_average_gradient),
+    }

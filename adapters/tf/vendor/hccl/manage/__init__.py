@@ -1,0 +1,3 @@
+"""``hccl.manage``."""
+
+from __future__ import annotations

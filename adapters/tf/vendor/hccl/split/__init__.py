@@ -1,0 +1,3 @@
+"""``hccl.split``."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""``npu_bridge.estimator``."""
+
+from __future__ import annotations

@@ -1,0 +1,11 @@
+"""``npu_callbacks``: a Keras callback."""
+
+from __future__ import annotations
+
+from drynpu_tf.bridge.keras import (
+    NPUBroadcastGlobalVariablesCallback,
+)
+
+__all__ = [
+    "NPUBroadcastGlobalVariablesCallback",
+]

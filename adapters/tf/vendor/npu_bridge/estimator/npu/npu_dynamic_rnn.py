@@ -1,0 +1,17 @@
+"""``npu_dynamic_rnn``: recurrent layers."""
+
+from __future__ import annotations
+
+from drynpu_tf.bridge.recurrent import (
+    DYNAMIC_RNN_BIDIRECTION,
+    DYNAMIC_RNN_UNIDIRECTION,
+    DynamicGRUV2,
+    DynamicRNN,
+)
+
+__all__ = [
+    "DYNAMIC_RNN_BIDIRECTION",
+    "DYNAMIC_RNN_UNIDIRECTION",
+    "DynamicGRUV2",
+    "DynamicRNN",
+]

@@ -1,0 +1,11 @@
+"""``npu_strategy``."""
+
+from __future__ import annotations
+
+from drynpu_tf.bridge.strategy import (
+    NPUStrategy,
+)
+
+__all__ = [
+    "NPUStrategy",
+]

@@ -1,0 +1,3 @@
+"""``npu_bridge.hccl``."""
+
+from __future__ import annotations

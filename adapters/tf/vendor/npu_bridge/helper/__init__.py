@@ -1,0 +1,3 @@
+"""``npu_bridge.helper``."""
+
+from __future__ import annotations

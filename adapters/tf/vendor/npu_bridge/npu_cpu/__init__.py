@@ -1,0 +1,3 @@
+"""``npu_bridge.npu_cpu``."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""``npu_bridge.profiler``."""
+
+from __future__ import annotations

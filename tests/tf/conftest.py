@@ -1,0 +1,136 @@
+"""TensorFlow scripts run as a user would run them, and the PROF directories they leave."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+ROOT = Path(__file__).parents[2]
+_OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "JOB_ID", "TF_CONFIG")
+_QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "TF_CPP_MIN_LOG_LEVEL": "2", "COLUMNS": "120"}
+
+Row = dict[str, str]
+
+
+@frozen
+class Prof:
+    """One PROF directory."""
+
+    path: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.path / "mindstudio_profiler_output"
+
+    @property
+    def stems(self) -> set[str]:
+        """Names of the results without their time stamp: ``op_summary.csv``."""
+        found = {file.name for file in self.folder.iterdir()}
+        return {f"{name.rpartition('_')[0]}{Path(name).suffix}" if "_" in name else name for name in found}
+
+    def result(self, stem: str, suffix: str = "csv") -> Path:
+        """Return the only result with that stem."""
+        (found,) = self.folder.glob(f"{stem}_[0-9]*.{suffix}")
+        return found
+
+    def rows(self, stem: str) -> list[Row]:
+        with self.result(stem).open(encoding="utf-8", newline="") as stream:
+            return [{name: text.rstrip("\t") for name, text in row.items()} for row in csv.DictReader(stream)]
+
+    def column(self, stem: str, name: str) -> list[str]:
+        return [row[name] for row in self.rows(stem)]
+
+    def trace(self, stem: str = "msprof") -> list[dict[str, Any]]:
+        events: list[dict[str, Any]] = json.loads(self.result(stem, "json").read_text(encoding="utf-8"))
+        return events
+
+    @property
+    def sample(self) -> dict[str, Any]:
+        """What the collector noted about its options."""
+        document: dict[str, Any] = json.loads((self.path / "host" / "sample.json").read_text(encoding="utf-8"))
+        return document
+
+
+@frozen
+class Run:
+    """A finished process."""
+
+    folder: Path
+    status: int
+    stdout: str
+    stderr: str
+
+    def profs(self, below: str = "out") -> list[Prof]:
+        """PROF directories in *below*, oldest first."""
+        return [Prof(path) for path in sorted((self.folder / below).glob("PROF_*"))]
+
+    def prof(self, below: str = "out") -> Prof:
+        """Return the only PROF directory in *below*."""
+        (found,) = self.profs(below)
+        return found
+
+    @property
+    def said(self) -> list[str]:
+        """Lines of drynpu."""
+        return [line.removeprefix("[drynpu] ") for line in self.stderr.splitlines() if line.startswith("[drynpu] ")]
+
+    def printed(self, name: str) -> Any:
+        """Return the JSON value that the script printed after ``<name>=``."""
+        (found,) = [line for line in self.stdout.splitlines() if line.startswith(f"{name}=")]
+        return json.loads(found.partition("=")[2])
+
+
+class Scripts:
+    """Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor."""
+
+    def __init__(self, new_folder: Callable[[], Path]) -> None:
+        self._new_folder = new_folder
+
+    def __call__(
+        self,
+        script: str | Path,
+        *arguments: str,
+        status: int = 0,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        program: tuple[str, ...] = (sys.executable, "-W", "ignore"),
+    ) -> Run:
+        """Run a script, given as a path or as its text, to its end, which has to be the expected one."""
+        folder = folder or self._new_folder()
+        if isinstance(script, str):
+            path = folder / "script.py"
+            path.write_text(script, encoding="utf-8")
+            script = path
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        done = subprocess.run(
+            [*program, str(script), *arguments],
+            cwd=folder,
+            env={**kept, **_QUIET, **(environment or {})},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
+        return Run(folder, done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
+    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"))
+
+
+@pytest.fixture(scope="session")
+def example() -> Path:
+    """Return the folder of the examples."""
+    return ROOT / "examples" / "tf"
