@@ -145,6 +145,37 @@ def test_cube_kernels(plan: Plan, case: tuple[Any, ...]) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("padding", "space", "more"),
+    [
+        ("SAME", (4, 4), {}),
+        ("VALID", (3, 3), {}),
+        ("VALID", (2, 2), {"dilations": [1, 2, 2, 1]}),
+        ("EXPLICIT", (3, 5), {"explicit_paddings": [0, 0, 1, 0, 2, 2, 0, 0]}),
+    ],
+)
+def test_results_that_nobody_told(plan: Plan, padding: str, space: tuple[int, int], more: dict[str, Any]) -> None:
+    """Sizes as TensorFlow defines them for a window of 3 and a stride of 2 over 7 rows and columns."""
+    found = plan("Conv2D", [(2, 7, 7, 3), (3, 3, 3, 5)], [], strides=[1, 2, 2, 1], padding=padding, **more)
+    (main,) = (k for k in found.kernels if k.task_type is C)
+    assert main.outputs[0].shape == (2, 1, *space, 8)
+    assert main.cube_flops == 2 * 2 * space[0] * space[1] * 135
+    if padding != "EXPLICIT" and not more:
+        window = {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": padding}
+        (pool,) = plan("MaxPool", [(2, 7, 7, 3)], [], **window).kernels
+        assert pool.outputs[0].shape == (2, *space, 3)
+        (pool,) = plan(
+            "AvgPool", [(2, 3, 7, 7)], [], data_format="NCHW", ksize=[1, 1, 3, 3], strides=[1, 1, 2, 2], padding=padding
+        ).kernels
+        assert pool.outputs[0].shape == (2, 3, *space)
+
+
+def test_what_only_tensorflow_knows_is_not_made_up(plan: Plan) -> None:
+    (kernel,) = plan("Sum", [(4, 8), ((1,), I32)], []).kernels
+    assert (kernel.op_type, kernel.outputs, kernel.bytes_read, kernel.bytes_written) == ("ReduceSumD", (), 128, 0)
+    assert plan("Tile", [(4, 8), ((2,), I32)], []).mapped is False
+
+
 def test_what_is_fused_into_a_product_adds_vector_work(plan: Plan) -> None:
     (kernel,) = plan("_FusedMatMul", [(4, 8), (8, 3), (3,)], [(4, 3)], fused_ops=["BiasAdd", "Relu6"]).kernels
     assert kernel.vector_ops == 12 * (1 + 2)
