@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import TypeGuard
 
 import yaml
 from attrs import field, frozen
@@ -54,8 +55,8 @@ PAGES = {
         about=(
             "The names of the TensorFlow adapters for NPUs, `npu_bridge` (TensorFlow 1) and `npu_device` (2), and of",
             "`hccl` as far as their scripts import it. *done*: there, and does what the vendor's does, or what it comes",
-            "to in one process on a CPU (so the note). *later*: not there yet, or taken without effect. *by design not*:",
-            "the note says why.",
+            "to in one process on a CPU (so the note). *recorded*: kept where the vendor keeps it; a simulated device has",
+            "no use for it. *later*: not there yet, or without the vendor's effect. *by design not*: the note says why.",
         ),
         sources=("core/drynpu", "adapters/tf"),
     ),
@@ -151,10 +152,14 @@ def _attribute(place: object, name: str) -> object:
         return getattr(place, name)
     except AttributeError as error:
         # A module that changes PyTorch when it is imported (transfer_to_npu) is found without importing it.
-        module = importlib.util.find_spec(f"{place.__name__}.{name}") if isinstance(place, ModuleType) else None
+        module = importlib.util.find_spec(f"{place.__name__}.{name}") if _is_package(place) else None
         if module is None:
             raise LookupError(name) from error
         return module
+
+
+def _is_package(place: object) -> TypeGuard[ModuleType]:
+    return isinstance(place, ModuleType) and hasattr(place, "__path__")
 
 
 def _strings(sources: Sequence[str]) -> Iterator[str]:
