@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from drynpu_tf.capture._nodes import is_backward
-from drynpu_tf.capture._session_run import RunKey, SessionCapture
+from drynpu_tf.capture._session_run import CapturedRun, RunKey, SessionCapture
 
-__all__ = ["RunKey", "SessionCapture", "is_backward"]
+__all__ = ["CapturedRun", "RunKey", "SessionCapture", "is_backward"]

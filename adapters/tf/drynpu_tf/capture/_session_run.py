@@ -17,10 +17,11 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
+from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
-from drynpu_tf.rules import attributes_of, dtype_name, signature, tensor_desc
+from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
 
-__all__ = ["RunKey", "SessionCapture"]
+__all__ = ["CapturedRun", "RunKey", "SessionCapture"]
 
 RunKey: TypeAlias = tuple[object, ...]
 """What makes two runs the same to the runtime: the version of the graph, fetches, feeds."""
@@ -45,10 +46,18 @@ class _Node:
 
 @frozen(eq=False)
 class _Variant:
-    """One set of shapes that a graph ran with: all of them, and the signatures that follow, in the order of nodes."""
+    """What the graph engine makes of a graph with one set of shapes; signatures in the order of nodes."""
 
-    watched: tuple[tuple[tuple[int, ...], ...], ...]
     signatures: tuple[Signature, ...]
+    fusions: tuple[FusionOp, ...]
+
+
+@frozen(eq=False)
+class CapturedRun:
+    """The nodes that a run executed, by start, and which of them the graph engine would have made one operator."""
+
+    operators: Operators
+    fusions: tuple[FusionOp, ...] = ()
 
 
 @define(eq=False)
@@ -59,8 +68,8 @@ class _Graph:
     names: tuple[str, ...]
     index: dict[str, int]
     scope: npt.NDArray[np.uint8]
-    watched: tuple[int, ...]
-    variants: dict[tuple[tuple[tuple[int, ...], ...], ...], _Variant] = field(factory=dict)
+    watched: tuple[str, ...]
+    variants: dict[tuple[tuple[bytes, ...], ...], _Variant] = field(factory=dict)
 
 
 @define(eq=False)
@@ -68,9 +77,11 @@ class SessionCapture:
     """
     The runs of one session.
 
-    A run is made with :meth:`options`, and what the runtime tells of it goes to :meth:`take`.
+    A run is made with the options of :meth:`prepare`, and what the runtime tells of it goes to :meth:`take`. ``split``
+    says whether the chip has cube and vector cores apart; the graph engine fuses more for others.
     """
 
+    split: bool = True
     _graphs: dict[RunKey, _Graph] = field(factory=dict)
 
     def wants_graph(self, key: RunKey) -> bool:
@@ -88,9 +99,9 @@ class SessionCapture:
         if self.wants_graph(key):
             options.output_partition_graphs = True
 
-    def take(self, key: RunKey, metadata: Any, static: Any = None) -> Operators:
+    def take(self, key: RunKey, metadata: Any, static: Any = None) -> CapturedRun:
         """
-        Return the operators of a run that has ended, by start.
+        Return a run that has ended.
 
         Parameters
         ----------
@@ -104,7 +115,7 @@ class SessionCapture:
             graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static)
         # A node in a loop is there once per turn.
         executed = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
-        variant = _variant(graph, {node.node_name: node for node in executed})
+        variant = self._variant(graph, {node.node_name: node for node in executed})
         rows = [
             (
                 graph.index[node.node_name],
@@ -114,7 +125,21 @@ class SessionCapture:
             for node in executed
             if node.node_name in graph.index
         ]
-        return _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
+        operators = _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
+        return CapturedRun(operators, variant.fusions)
+
+    def _variant(self, graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
+        watched = tuple([_spelled(stats[name]) if name in stats else () for name in graph.watched])
+        variant = graph.variants.get(watched)
+        if variant is None:
+            calls = _signatures(graph.nodes, _shapes(stats))
+            compiled = compile_graph(
+                [GraphNode(node.name, node.inputs, call) for node, call in zip(graph.nodes, calls, strict=True)],
+                split=self.split,
+            )
+            signatures = tuple(compiled.signatures[name] for name in graph.names)
+            variant = graph.variants[watched] = _Variant(signatures, compiled.fusions)
+        return variant
 
 
 def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) -> Operators:
@@ -140,13 +165,12 @@ def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) ->
 def _read_graph(partitions: Iterable[Any], static: Any) -> _Graph:
     nodes = tuple(_node(node) for graph in partitions for node in graph.node)
     names = tuple(node.name for node in nodes)
-    open_shapes = tuple(number for number, node in enumerate(nodes) if not _shape_is_known(node.name, static))
     return _Graph(
         nodes=nodes,
         names=names,
         index={name: number for number, name in enumerate(names)},
         scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
-        watched=open_shapes,
+        watched=tuple(name for name in names if not _shape_is_known(name, static)),
     )
 
 
@@ -177,18 +201,9 @@ def _shape_is_known(name: str, static: Any) -> bool:
     return all(output.shape.is_fully_defined() for output in outputs)
 
 
-def _dims(node: Any) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(dim.size for dim in output.tensor_description.shape.dim) for output in node.output)
-
-
-def _variant(graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
-    watched = tuple(
-        _dims(stats[name]) if name in stats else () for name in (graph.names[number] for number in graph.watched)
-    )
-    variant = graph.variants.get(watched)
-    if variant is None:
-        variant = graph.variants[watched] = _Variant(watched, _signatures(graph.nodes, _shapes(stats)))
-    return variant
+def _spelled(node: Any) -> tuple[bytes, ...]:
+    """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""
+    return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
 
 
 def _shapes(stats: Mapping[str, Any]) -> _Shapes:

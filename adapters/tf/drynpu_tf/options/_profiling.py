@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from drynpu.chips import load_chip
-from drynpu.options import Notice, Settings, Severity
+from drynpu.options import Notice, NoticeCode, Settings, Severity
 from drynpu.options.profiling_options import Start, prepare_output, resolve_start
 from drynpu.plugins import build_manager
 from drynpu_tf.messages import say_once

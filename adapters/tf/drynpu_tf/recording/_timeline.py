@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 
 from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, Operators, Signature
-from drynpu.session import GraphRun, HostMark, Iteration
+from drynpu.session import FusionOp, GraphRun, HostMark, Iteration
 
 __all__ = ["Part", "Step", "Timeline", "join"]
 
@@ -27,12 +27,17 @@ T = TypeVar("T")
 
 @frozen(kw_only=True)
 class Step:
-    """One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns)."""
+    """
+    One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns).
+
+    ``fusions`` are the operators that the graph engine makes of several; the first run of a graph tells them.
+    """
 
     graph: str
     start_ns: int
     end_ns: int
     thread: int
+    fusions: tuple[FusionOp, ...] = ()
 
 
 @frozen(eq=False)
@@ -57,6 +62,7 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
     launches = _Launches(plan)
     placed: list[Operators] = [part.operators for part in parts if part.step is None]
     iterations: dict[str, list[Iteration]] = {}
+    fusions: dict[str, tuple[FusionOp, ...]] = {}
     marks: list[HostMark] = []
     free_ns = 0
     graphs = [(part.operators, part.step) for part in parts if part.step is not None]
@@ -67,6 +73,7 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
         own = _placed(operators, rows, step, free_ns)
         begin_ns, free_ns = max(step.start_ns, free_ns), max(step.end_ns, int(own.end_ns[-1]))
         placed.append(own)
+        fusions.setdefault(step.graph, step.fusions)
         of_graph = iterations.setdefault(step.graph, [])
         of_graph.append(Iteration(index=len(of_graph) + 1, start_ns=begin_ns, end_ns=free_ns))
         # A run returns when the device has finished the graph.
@@ -74,7 +81,13 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
     return Timeline(
         operators=concatenate(placed),
         graphs=tuple(
-            GraphRun(model_id=number, graph_id=number, model_name=name, iterations=tuple(of_graph))
+            GraphRun(
+                model_id=number,
+                graph_id=number,
+                model_name=name,
+                iterations=tuple(of_graph),
+                fusions=fusions[name],
+            )
             for number, (name, of_graph) in enumerate(iterations.items(), start=1)
         ),
         marks=tuple(marks),

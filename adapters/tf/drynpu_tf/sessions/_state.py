@@ -23,7 +23,8 @@ T = TypeVar("T")
 _GRAPH_NUMBERS = count(1)
 """The adapter numbers its graph operators through the process; only their being distinct matters."""
 _BOTH = (
-    "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using 'profiler.Profiler'."
+    "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using "
+    "'profiler.Profiler'."
 )
 
 
@@ -60,15 +61,17 @@ class DeviceSession:
         own_options, own_metadata = config_pb2.RunOptions(), config_pb2.RunMetadata()
         if options is not None:
             own_options.CopyFrom(options)
+        self.capture.split = recorder.split_cores
         self.capture.prepare(own_options, key)
         begin_ns = time.time_ns()
         result = call(own_options, own_metadata)
         end_ns = time.time_ns()
         with self._lock:
-            operators = self.capture.take(key, own_metadata, self.graph)
-            name = self._names.setdefault(key, f"GeOp{next(_GRAPH_NUMBERS)}_0" if key not in self._names else "")
-        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=threading.get_native_id())
-        recorder.add(operators, step)
+            captured = self.capture.take(key, own_metadata, self.graph)
+            name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
+        thread = threading.get_native_id()
+        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=thread, fusions=captured.fusions)
+        recorder.add(captured.operators, step)
         if metadata is not None:
             _hand_over(own_metadata, metadata, options)
         return result
