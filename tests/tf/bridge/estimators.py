@@ -42,7 +42,9 @@ def dense(inputs, units, name):
     # tf.layers draws its weights anew in every graph of a process, whatever the seed.
     with tf.variable_scope(name):
         kernel = tf.get_variable("kernel", [inputs.shape[-1], units])
-        return tf.nn.bias_add(tf.matmul(inputs, kernel), tf.get_variable("bias", [units], initializer=tf.zeros_initializer()))
+        return tf.nn.bias_add(
+            tf.matmul(inputs, kernel), tf.get_variable("bias", [units], initializer=tf.zeros_initializer())
+        )
 
 
 def model_fn(features, labels, mode, params):
@@ -63,7 +65,9 @@ def use(estimator, steps=5):
     estimator.train(batches(repeat=True), steps=steps, hooks=[hook])
     evaluated = estimator.evaluate(batches(repeat=False))
     predicted = [float(row["value"]) for row in estimator.predict(batches(repeat=False))]
-    files = sorted(name for name in os.listdir(estimator.model_dir) if name.startswith("model.ckpt") and "index" in name)
+    files = sorted(
+        name for name in os.listdir(estimator.model_dir) if name.startswith("model.ckpt") and "index" in name
+    )
     return [hook.values, {name: float(value) for name, value in evaluated.items()}, predicted, files]
 
 

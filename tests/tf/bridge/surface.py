@@ -43,7 +43,11 @@ PATHS = {
     "npu_bridge.estimator.npu.keras_to_npu": ["model_to_npu_estimator"],
     "npu_bridge.estimator.npu.npu_strategy": ["NPUStrategy"],
     "npu_bridge.estimator.npu.npu_plugin": ["npu_resource_init", "npu_resource_shutdown"],
-    "npu_bridge.estimator.npu.util": ["set_iteration_per_loop", "variable_initializer_in_host", "set_graph_exec_config"],
+    "npu_bridge.estimator.npu.util": [
+        "set_iteration_per_loop",
+        "variable_initializer_in_host",
+        "set_graph_exec_config",
+    ],
     "npu_bridge.hccl": ["hccl_ops"],
     "npu_bridge.hccl.hccl_ops": ["allreduce", "allgather", "broadcast", "reduce_scatter", "send", "receive"],
     "npu_bridge.profiler.profiler": ["Profiler"],
@@ -196,7 +200,12 @@ estimator = NPUEstimator(lambda features: None, config=config, model_dir="model"
 (optimizer,) = estimator.config.session_config.graph_options.rewrite_options.custom_optimizers
 members = {key: value.WhichOneof("value") for key, value in optimizer.parameter_map.items()}
 found["parameter map"] = {
-    key: [member, getattr(optimizer.parameter_map[key], member).decode() if member == "s" else getattr(optimizer.parameter_map[key], member)]
+    key: [
+        member,
+        getattr(optimizer.parameter_map[key], member).decode()
+        if member == "s"
+        else getattr(optimizer.parameter_map[key], member),
+    ]
     for key, member in sorted(members.items())
 }
 found["entry"] = [optimizer.name, list(estimator.config.session_config.graph_options.rewrite_options.optimizers)]
@@ -205,7 +214,12 @@ found["plain keys"] = sorted(plain.graph_options.rewrite_options.custom_optimize
 tuned = NPUEstimator(lambda features: None, config=C(aoe_mode="2", iterations_per_loop=9), model_dir="model3")  # noqa: F405
 tuned = tuned.config.session_config.graph_options.rewrite_options.custom_optimizers[0].parameter_map
 found["tuned"] = [tuned["aoe_mode"].s.decode(), tuned["work_path"].s.decode(), tuned["iterations_per_loop"].i]
-found["attributes"] = [config.iterations_per_loop, config.save_checkpoints_steps, config._precision_mode, C()._hcom_parallel]
+found["attributes"] = [
+    config.iterations_per_loop,
+    config.save_checkpoints_steps,
+    config._precision_mode,
+    C()._hcom_parallel,
+]
 named = os.path.basename(NPUEstimator(lambda features: None, config=C()).model_dir)  # noqa: F405
 found["named"] = [named[:10], len(named)]
 
@@ -226,7 +240,12 @@ found["generations"] = [
 
 # --- ranks and collectives --------------------------------------------------------------------------------------------
 two = tf.constant([1.0, 2.0])
-one_rank = [hccl_ops.allreduce(two, "sum"), hccl_ops.allgather(two, 1), hccl_ops.broadcast([two], 0)[0], npu_allreduce(two)]  # noqa: F405
+one_rank = [
+    hccl_ops.allreduce(two, "sum"),
+    hccl_ops.allgather(two, 1),
+    hccl_ops.broadcast([two], 0)[0],
+    npu_allreduce(two),
+]  # noqa: F405
 found["ranks"] = [get_rank_size(), get_rank_id(), get_local_rank_id(), get_npu_rank_size()]  # noqa: F405
 os.environ.update(RANK_SIZE="4", RANK_ID="1")
 create_group("half", 2, [1, 3])  # noqa: F405
@@ -343,7 +362,9 @@ with opened:
     found["queue"] = [opened.run(queue_out).tolist(), opened.run(stop), outcome(lambda: opened.run(queue_out))[:15]]
     looped = util.set_iteration_per_loop(opened, train_op, 10)  # noqa: F405
     found["loop"] = [looped.name, util.set_iteration_per_loop(opened, train_op) is train_op]  # noqa: F405
-    found["loop variables"] = [int(opened.run(util.create_or_get_var(name))) for name in ("iterations_per_loop", "loop_cond", "zero", "one")]  # noqa: F405
+    found["loop variables"] = [
+        int(opened.run(util.create_or_get_var(name))) for name in ("iterations_per_loop", "loop_cond", "zero", "one")
+    ]  # noqa: F405
     shutdown_resource(opened, shutdown)  # noqa: F405
 found["hooks"] = [type(each).__name__ for each in npu_hooks_append() + npu_callbacks_append([1])]  # noqa: F405
 print("found=" + json.dumps(found))

@@ -86,7 +86,7 @@ def test_only_blocks_with_a_run_leave_a_directory(run: Any) -> None:
     assert found["no run"] == 0
     assert found["three runs"] == 1
     assert found["all"] == 3
-    assert found["error"] == '"the script\'s own"' or found["error"] == "\"the script's own\""
+    assert found["error"] == '"the script\'s own"' or found["error"] == '"the script\'s own"'
 
 
 def test_a_directory_has_the_runs_of_its_block_and_the_data_of_its_level(run: Any) -> None:
@@ -113,7 +113,10 @@ def test_the_vendors_errors(run: Any) -> None:
     assert refused == [
         ["RuntimeError", "Profiler options: level cannot set to: l0, should set level to [L0, L1, L2]."],
         ["RuntimeError", "Please use L1 or L2 if you want to collect aic metrics!"],
-        ["RuntimeError", f"Profiler options: aic_metrics cannot set to: memory, should set aic_metrics to [{metrics}]."],
+        [
+            "RuntimeError",
+            f"Profiler options: aic_metrics cannot set to: memory, should set aic_metrics to [{metrics}].",
+        ],
         ["ValueError", "Option level should be str, but get type: <class 'int'>"],
         ["ValueError", "Option output_path should be str, but get type: <class 'NoneType'>"],
     ]
