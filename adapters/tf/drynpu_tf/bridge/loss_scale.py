@@ -148,7 +148,7 @@ def apply_where_finite(optimizer: Any, manager: Any, finite: Any, *arguments: An
     update = tf.cond(
         finite,
         lambda: tf.group(optimizer.apply_gradients(*arguments)),
-        lambda: tf.no_op(),
+        lambda: tf.no_op(),  # noqa: PLW0108 - cond wants functions of no argument
     )
     return tf.group(update, manager.update_loss_scale(finite))
 

@@ -1,5 +1,4 @@
 """``npu_bridge.profiler.profiler.Profiler``: local profiling."""
 from __future__ import annotations
-
 __all__=["Profiler"]
 class Profiler: pass

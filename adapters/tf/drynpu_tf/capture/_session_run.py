@@ -204,7 +204,9 @@ def _shapes(stats: Mapping[str, Any]) -> _Shapes:
 
 def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...]:
     tensors: dict[tuple[str, int], TensorDesc] = {
-        place: tensor_desc(dims, dtype_name(number)) for place, (number, dims) in shapes.items() if number
+        place: tensor_desc(dims, dtype_name(number))
+        for place, (number, dims) in shapes.items()
+        if number
     }
     outputs: dict[str, list[TensorDesc]] = {}
     for (name, _), tensor in sorted(tensors.items()):

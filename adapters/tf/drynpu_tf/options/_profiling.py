@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 
 from drynpu.chips import load_chip
-from drynpu.options import Notice, Settings, Severity
+from drynpu.options import Notice, Severity, Settings
 from drynpu.options.profiling_options import Start, prepare_output, resolve_start
 from drynpu.plugins import build_manager
 from drynpu_tf.options._npu_options import NpuOptions

@@ -16,7 +16,8 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import DrynpuError
-from drynpu.options import ProfilingRequest, Settings
+from drynpu.options import ProfilingRequest
+from drynpu.options import Settings
 from drynpu_tf.messages import say
 from drynpu_tf.recording._recorder import Recorder
 

@@ -9,10 +9,8 @@ from drynpu_tf.bridge.optimizers import (
     KerasDistributeOptimizer,
     NPUDistributedOptimizer,
     NPUOptimizer,
-    npu_distributed_optimizer_wrapper,
-)
-from drynpu_tf.bridge.optimizers import (
     allreduce_gradient as allreduce,
+    npu_distributed_optimizer_wrapper,
 )
 
 __all__ = [
