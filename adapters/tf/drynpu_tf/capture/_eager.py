@@ -63,7 +63,7 @@ class EagerOperators:
 
     def _heard(
         self,
-        op_type: str,
+        op_type: str | bytes,
         inputs: Sequence[Any],
         attrs: Sequence[Any] | None,
         outputs: Sequence[Any],
@@ -73,7 +73,9 @@ class EagerOperators:
         del op_name
         if graph is not None:  # a node that is being made, not an operator that ran
             return
-        call = (op_type, tuple(map(_tensor, inputs)), _plain(attrs or ()), tuple(map(_tensor, outputs)))
+        # A function's name comes as bytes.
+        kind = op_type.decode() if isinstance(op_type, bytes) else op_type
+        call = (kind, tuple(map(_tensor, inputs)), _plain(attrs or ()), tuple(map(_tensor, outputs)))
         self._events.append((self._numbers[call], time.time_ns(), threading.get_native_id()))
 
     def take(self, planes: Planes | None, threads: dict[int, int]) -> Operators | None:
