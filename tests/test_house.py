@@ -27,7 +27,7 @@ ROOMS = (
     "views",
     "cli",
 )
-FRAMEWORKS = {"torch", "torch_npu", "tensorflow", "mindspore", "npu_bridge", "npu_device", "acl", "onnx"}
+FRAMEWORKS = {"torch", "torch_npu", "tensorflow", "mindspore", "npu_bridge", "npu_device", "acl", "hccl", "onnx"}
 MOST_LINES = 500
 
 

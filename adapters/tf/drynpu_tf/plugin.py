@@ -17,10 +17,10 @@ __all__ = ["drynpu_facades", "drynpu_kernel_rules"]
 
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:
-    """Return the vendor's modules of this adapter: ``npu_bridge`` (TensorFlow 1) and ``npu_device`` (TensorFlow 2)."""
+    """Return the vendor's modules: ``npu_bridge`` (TensorFlow 1), ``npu_device`` (2), ``hccl`` (ranks, for both)."""
     return tuple(
         Facade(module=module, framework="tensorflow", extra="tf", folder=_vendor_folder())
-        for module in ("npu_bridge", "npu_device")
+        for module in ("npu_bridge", "npu_device", "hccl")
     )
 
 

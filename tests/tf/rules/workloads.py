@@ -20,8 +20,12 @@ from tensorflow.core.protobuf import rewriter_config_pb2
 from tensorflow.python.profiler import profiler_v2
 from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
+from drynpu_tf.rules import attributes_of, dtype_name
+
 tf1 = tf.compat.v1
 RNG = np.random.default_rng(7)
+GRAPHS: list[list[dict[str, Any]]] = []
+"""The nodes of every run of a session."""
 OFF = rewriter_config_pb2.RewriterConfig.OFF
 
 
@@ -29,6 +33,34 @@ def _config() -> Any:
     config = tf1.ConfigProto(intra_op_parallelism_threads=1, inter_op_parallelism_threads=1)
     config.graph_options.rewrite_options.remapping = OFF
     return config
+
+
+def _nodes(metadata: Any) -> list[dict[str, Any]]:
+    """Return the executed nodes of a run: type, where inputs come from, what was returned, attributes."""
+    made: dict[str, dict[int, Any]] = {}
+    for device in metadata.step_stats.dev_stats:
+        for node in device.node_stats:  # in a loop once per turn, with the outputs of that turn
+            made.setdefault(node.node_name, {}).update({o.slot: o.tensor_description for o in node.output})
+    return [
+        {
+            "name": node.name,
+            "op": node.op,
+            "inputs": [_place(text) for text in node.input if not text.startswith("^")],
+            "outputs": [
+                [dtype_name(t.dtype), [dim.size for dim in t.shape.dim]] if t is not None else None
+                for t in (made[node.name].get(i) for i in range(max(made[node.name], default=-1) + 1))
+            ],
+            "attrs": attributes_of(node),
+        }
+        for graph in metadata.partition_graphs
+        for node in graph.node
+        if node.name in made
+    ]
+
+
+def _place(text: str) -> tuple[str, int]:
+    name, colon, slot = text.rpartition(":")
+    return (name, int(slot)) if colon else (text, 0)
 
 
 def _session_types(session: Any, fetches: Any, feed: dict[Any, Any] | None = None) -> set[str]:
@@ -44,6 +76,7 @@ def _session_types(session: Any, fetches: Any, feed: dict[Any, Any] | None = Non
     }
     for graph in metadata.partition_graphs:
         types |= {node.op for node in graph.node}
+    GRAPHS.append(_nodes(metadata))
     return types
 
 
@@ -145,8 +178,15 @@ def _recurrent() -> tuple[Any, dict[Any, Any]]:
     loss = tf1.reduce_sum(
         tf1.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=_dense(state, 3, "h")) * tf1.one_hot(0, 4)
     ) + tf1.reduce_mean(out)
-    trains = [optimizer.minimize(loss) for optimizer in _optimizers()]
+    trains = [optimizer.minimize(loss) for optimizer in _optimizers()[1:4:2]]
     return [loss, *trains], {x: RNG.integers(0, 50, (4, 6)), y: RNG.integers(0, 3, 4)}
+
+
+def _sparse() -> tuple[Any, dict[Any, Any]]:
+    """An embedding alone: the gradient has rows, and every optimizer its own operator for that."""
+    x = tf1.placeholder(tf.int32, [4])
+    loss = tf1.reduce_sum(tf1.square(tf1.nn.embedding_lookup(tf1.get_variable("embedding", [50, 16]), x)))
+    return [loss, *(optimizer.minimize(loss) for optimizer in _optimizers())], {x: RNG.integers(0, 50, 4)}
 
 
 def _transformer() -> tuple[Any, dict[Any, Any]]:
@@ -190,8 +230,10 @@ def sessions() -> set[str]:
     with tf.Graph().as_default():
         tf1.disable_control_flow_v2()
     for build in (_mlp, _conv, _recurrent, _transformer):
-        for resource in (True, False):
-            types |= _run_graph(build, resource=resource)
+        types |= _run_graph(build, resource=True)
+    for build in (_mlp, _sparse):
+        types |= _run_graph(build, resource=False)
+    types |= _run_graph(_sparse, resource=True)
     return types
 
 
@@ -305,10 +347,9 @@ def _keras_models() -> list[tuple[Any, Any, Any, Any]]:
         (mlp, optimizers.SGD(0.1), (RNG.normal(size=(8, 6)), labels), sparse),
         (conv, optimizers.SGD(0.1, momentum=0.9), (image, labels), sparse),
         (recurrent(layers.LSTM(8)), optimizers.Adam(), (tokens, labels), sparse),
-        (recurrent(layers.GRU(8)), optimizers.legacy.Adam(), (tokens, labels), sparse),
+        (recurrent(layers.GRU(8)), optimizers.legacy.SGD(0.1, 0.9), (tokens, labels), sparse),
         (block, optimizers.AdamW(), (tokens, labels), sparse),
-        (keras.models.clone_model(mlp), optimizers.legacy.SGD(0.1, 0.9), (RNG.normal(size=(8, 6)), labels), sparse),
-        (keras.models.clone_model(mlp), optimizers.RMSprop(), (RNG.normal(size=(8, 6)), labels), sparse),
+        (keras.models.clone_model(mlp), optimizers.legacy.Adam(), (RNG.normal(size=(8, 6)), labels), sparse),
     ]
 
 
@@ -319,10 +360,11 @@ def keras() -> set[str]:
         model.compile(optimizer, loss, metrics=["accuracy"])
         data = tf.data.Dataset.from_tensor_slices((x, y)).map(lambda a, b: (a, b)).batch(4).prefetch(1)
 
-        def work(model: Any = model, data: Any = data) -> None:
+        def work(model: Any = model, data: Any = data, *, more: bool = not types) -> None:
             model.fit(data, verbose=0)
-            model.evaluate(data, verbose=0)
-            model.predict(data, verbose=0)
+            if more:
+                model.evaluate(data, verbose=0)
+                model.predict(data, verbose=0)
 
         types |= _profiled(work)
     return types
@@ -364,7 +406,7 @@ GROUPS: dict[str, Callable[[], set[str]]] = {
 def main(out: str, *groups: str) -> None:
     """Write the executed types of each group."""
     found = {group: sorted(GROUPS[group]()) for group in groups or GROUPS}
-    Path(out).write_text(json.dumps(found, indent=1))
+    Path(out).write_text(json.dumps({"types": found, "graphs": GRAPHS}))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """
-What scripts import from ``npu_bridge``: configurations, Estimator, optimizers, operators and helpers (tf_adapters.md 1).
+What scripts import from ``npu_bridge``: configurations, Estimator, optimizers, operators, helpers (tf_adapters.md 1).
 
 Everything here writes or reads ``ConfigProto.graph_options.rewrite_options.custom_optimizers["NpuOptimizer"]`` and
 builds TensorFlow objects; what a session does with the options is the business of ``drynpu_tf.sessions``. Each module

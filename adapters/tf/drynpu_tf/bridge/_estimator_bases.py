@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 __all__ = ["EstimatorBase", "EstimatorSpecBase", "RunConfigBase", "estimator_is_there", "need_estimator"]
 
@@ -32,7 +32,7 @@ def need_estimator(name: str) -> None:
 class _Missing:
     """Base of the vendor's classes where there is no Estimator."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG004 - takes whatever the real class takes
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         need_estimator(cls.__name__)
         return super().__new__(cls)
 

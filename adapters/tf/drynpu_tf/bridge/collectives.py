@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.ranks import WORLD_GROUP, get_rank_id, get_rank_size
 from drynpu_tf.messages import say_once

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from drynpu_tf.messages import say_once
 from drynpu_tf.bridge.checks import check_profiling_options
+from drynpu_tf.messages import say_once
 
 __all__ = [
     "DumpConfig",
@@ -76,14 +76,15 @@ def _as_json(
         check_profiling_options(names or ())
         document = dict.fromkeys((name for name in names or () if name != "op_trace"), "on")
         if names and "op_trace" in names:
-            say_once("ProfilingConfig: op_trace is an option of 2020 that nothing replaces; task_trace has the operators")
+            say_once("ProfilingConfig: op_trace is an option of 2020; task_trace has the operators and takes its place")
             document["task_trace"] = "on"
         document["output"] = "./"
     else:
         return None
     if names and "training_trace" in names and not (fp_point and bp_point):
         say_once("ProfilingConfig: fp_point and bp_point are not both given; they are found automatically")
-    document.update({key: value for key, value in (("fp_point", fp_point), ("bp_point", bp_point)) if value is not None})
+    points = {"fp_point": fp_point, "bp_point": bp_point}
+    document.update({key: value for key, value in points.items() if value is not None})
     return orjson.dumps(document).decode()
 
 

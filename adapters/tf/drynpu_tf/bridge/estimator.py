@@ -1,4 +1,4 @@
-"""``NPUEstimator`` and ``NPUEstimatorSpec``: TensorFlow's Estimator with the options of a device (tf_adapters.md 1.3)."""
+"""``NPUEstimator``, ``NPUEstimatorSpec``: TensorFlow's Estimator with the options of a device (tf_adapters.md 1.3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.platform import tf_logging
 
 from drynpu.options import Settings
@@ -85,6 +85,7 @@ class NPUEstimatorSpec(EstimatorSpecBase):  # type: ignore[valid-type, misc]
         prediction_hooks: Any = None,
         host_call: Any = None,
     ) -> NPUEstimatorSpec:
+        """Check the host call, and make the spec."""
         need_estimator(cls.__name__)
         if host_call is not None:
             _check_host_call(host_call)
@@ -155,9 +156,7 @@ def _check_job(job_start_file: str) -> None:
     if job_start_file and os.access(job_start_file, os.R_OK):
         return
     if not os.environ.get("JOB_ID") and Settings.from_environ(os.environ).strict:
-        raise ValueError(
-            "Load job info failed, please check whether `JOB_ID` is set in environment variable"
-        )
+        raise ValueError("Load job info failed, please check whether `JOB_ID` is set in environment variable")
 
 
 def _model_directory(given: Any, configured: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.python.platform import tf_logging
 from tensorflow.python.training import basic_session_run_hooks, session_run_hook
 
@@ -34,9 +34,7 @@ def broadcast_global_variables(root_rank: int, index: int | None = None) -> tf.O
     if get_rank_size() == 1:
         return tf.no_op()
     variables = tf.compat.v1.trainable_variables()
-    return tf.group(
-        [tf.compat.v1.assign(variable, broadcast([variable], root_rank)[0]) for variable in variables]
-    )
+    return tf.group([tf.compat.v1.assign(variable, broadcast([variable], root_rank)[0]) for variable in variables])
 
 
 class NpuEmptyHook(session_run_hook.SessionRunHook):

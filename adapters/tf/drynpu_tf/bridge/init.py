@@ -10,7 +10,7 @@ import functools
 import os
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.client import session
@@ -97,7 +97,9 @@ def decorator_tf_session() -> None:
 
 def _with_entry(original: Any) -> Any:
     @functools.wraps(original)
-    def __init__(self: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
+    def __init__(  # noqa: N807 - it takes the place of one
+        self: Any, target: str = "", graph: Any = None, config: Any = None
+    ) -> None:
         original(self, target, graph, npu_config_proto(config))
 
     setattr(__init__, _ENTRY, True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2, variable_pb2
 from tensorflow.python.framework import ops
 
@@ -145,7 +145,7 @@ def set_graph_exec_config(
     dynamic_inputs_shape_range: str | None = None,
 ) -> Any:
     """
-    Mark the operators of *fetch* (an operation, a tensor, its name, or a list of those) with how a device executes them.
+    Mark operators with how a device executes them: *fetch* is an operation, a tensor, its name, or a list of those.
 
     Raises
     ------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge._estimator_bases import need_estimator
 from drynpu_tf.bridge.estimator import NPUEstimator
@@ -12,7 +12,13 @@ from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
 from drynpu_tf.messages import say_once
 
-__all__ = ["NPUBroadcastGlobalVariablesCallback", "dropout_call", "keras_backend", "keras_backend_if_there", "model_to_npu_estimator"]
+__all__ = [
+    "NPUBroadcastGlobalVariablesCallback",
+    "dropout_call",
+    "keras_backend",
+    "keras_backend_if_there",
+    "model_to_npu_estimator",
+]
 
 
 def keras_backend_if_there() -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.collectives import allreduce
 
@@ -148,7 +148,7 @@ def apply_where_finite(optimizer: Any, manager: Any, finite: Any, *arguments: An
     update = tf.cond(
         finite,
         lambda: tf.group(optimizer.apply_gradients(*arguments)),
-        lambda: tf.no_op(),  # noqa: PLW0108 - cond wants functions of no argument
+        lambda: tf.no_op(),
     )
     return tf.group(update, manager.update_loss_scale(finite))
 

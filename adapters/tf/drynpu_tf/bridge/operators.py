@@ -10,7 +10,7 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.messages import say_once
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.collectives import allreduce, mean_over_ranks, npu_allreduce
 from drynpu_tf.bridge.loss_scale import all_finite, apply_where_finite, scaled_down, scaled_loss
@@ -168,10 +168,12 @@ class _AveragingKeras:
     """Averages before a Keras optimizer applies, whichever generation it is of."""
 
     def apply_gradients(self, grads_and_vars: Any, *arguments: Any, **keywords: Any) -> Any:
+        """Average, then apply."""
         averaged = _averaged(grads_and_vars, getattr(self, "_npu_name", "NpuKerasOptimizer"))
         return super().apply_gradients(averaged, *arguments, **keywords)  # type: ignore[misc]
 
     def get_gradients(self, loss: Any, params: Any) -> Any:
+        """Return averaged gradients (Keras of TensorFlow 1)."""
         grads = super().get_gradients(loss, params)  # type: ignore[misc]
         return [grad for grad, _ in _averaged(list(zip(grads, params, strict=True)), "NpuKerasOptimizer")]
 

@@ -32,7 +32,7 @@ OPTIMIZERS = (
     "layout",
     "GradFusionOptimizer",
 )
-"""The optimizers of the graph that the vendor's Estimator asks for; TensorFlow skips the last, which it does not know."""
+"""The graph optimizers that the vendor's Estimator asks for; TensorFlow skips the last, which it does not know."""
 
 _ALWAYS = {
     "b": {
@@ -241,6 +241,7 @@ def _parts(entry: _Entry, config: NPURunConfig) -> None:
     if config._aoe_mode is not None:
         entry.set("aoe_mode", "s", config._aoe_mode)
         entry.set("work_path", "s", "./" if config._work_path is None else config._work_path)
-        for key, value in (("distribute_config", config._distribute_config), ("aoe_config_file", config.aoe_config_file)):
+        files = {"distribute_config": config._distribute_config, "aoe_config_file": config.aoe_config_file}
+        for key, value in files.items():
             if value is not None:
                 entry.set(key, "s", value)

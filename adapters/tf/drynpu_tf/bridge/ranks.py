@@ -50,7 +50,7 @@ def create_group(group: str, rank_num: int, rank_ids: Sequence[int]) -> None:
     if group == WORLD_GROUP or group in _GROUPS:
         raise ValueError(f"group {group!r} is there already")
     if rank_num != len(set(rank_ids)):
-        raise ValueError(f"group {group!r}: rank_num is {rank_num}, but rank_ids has {len(set(rank_ids))} different ranks")
+        raise ValueError(f"group {group!r}: rank_num is {rank_num}, rank_ids has {len(set(rank_ids))} different ranks")
     _GROUPS[group] = tuple(int(rank) for rank in rank_ids)
 
 
@@ -66,7 +66,7 @@ def get_rank_size(group: str = WORLD_GROUP) -> int:
 
 
 def get_rank_id(group: str = WORLD_GROUP) -> int:
-    """Return this process's rank (``RANK_ID``, 0 where it is not set). Raises ``ValueError`` for one outside the group."""
+    """Return this process's rank (``RANK_ID``, else 0). Raises ``ValueError`` for one outside the group."""
     rank = _number("RANK_ID", 0)
     return rank if group == WORLD_GROUP else get_group_rank_from_world_rank(rank, group)
 
@@ -103,7 +103,9 @@ def set_split_strategy_by_idx(idxList: Sequence[int], group: str = WORLD_GROUP) 
     say_once(f"set_split_strategy_by_idx({list(idxList)}): gradients are not reduced here, so they are not grouped")
 
 
-def set_split_strategy_by_size(dataSizeList: Sequence[float], group: str = WORLD_GROUP) -> None:  # noqa: N803 - as above
+def set_split_strategy_by_size(dataSizeList: Sequence[float], group: str = WORLD_GROUP) -> None:  # noqa: N803
     """Take how gradients are grouped for reduction; nothing is reduced here."""
     _members(group)
-    say_once(f"set_split_strategy_by_size({list(dataSizeList)}): gradients are not reduced here, so they are not grouped")
+    say_once(
+        f"set_split_strategy_by_size({list(dataSizeList)}): gradients are not reduced here, so they are not grouped"
+    )

@@ -1,5 +1,5 @@
 """
-Recurrent layers of ``npu_bridge.estimator.npu.npu_dynamic_rnn`` and ``npu_rnn``, step by step with TensorFlow's operators.
+Recurrent layers of ``npu_dynamic_rnn`` and ``npu_rnn``, step by step with TensorFlow's operators.
 
 A device runs one kernel for the whole sequence; the profile has the operators of the loop that TensorFlow runs.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.messages import say_once
 
@@ -145,6 +145,7 @@ class DynamicRNN(_Recurrent):
         weight: Any = None,
         bias: Any = None,
     ) -> tuple[Any, ...]:
+        """Run over the sequence; *init_h* and *init_c* are [1, batch, hidden] or [batch, hidden], else zero."""
         x = tf.convert_to_tensor(x)
         rows = self._input_size(x) + self._hidden_size
         if weight is None:
@@ -198,6 +199,7 @@ class DynamicGRUV2(_Recurrent):
         self.gate_order, self.reset_after, self.is_training = gate_order, reset_after, is_training
 
     def __call__(self, x: Any, seq_length: Any = None, init_h: Any = None) -> tuple[Any, ...]:
+        """Run over the sequence; *init_h* is [1, batch, hidden] or [batch, hidden], else zero."""
         x = tf.convert_to_tensor(x)
         bound = 1.0 / math.sqrt(self._hidden_size)
         uniform = tf.compat.v1.random_uniform_initializer(-bound, bound)

@@ -10,8 +10,8 @@ from typing import Any
 
 from drynpu_tf.bridge import checks
 from drynpu_tf.bridge._estimator_bases import RunConfigBase
-from drynpu_tf.messages import say_once
 from drynpu_tf.bridge.config import DumpConfig, DynamicInputConfig, ExperimentalConfig
+from drynpu_tf.messages import say_once
 
 __all__ = ["NPURunConfig"]
 
@@ -185,7 +185,7 @@ def _cluster(environ: Mapping[str, str]) -> Mapping[str, Any]:
 
 
 def _is_parameter_server(strategy: object) -> bool:
-    import tensorflow as tf
+    import tensorflow.compat.v2 as tf
 
     kinds = (tf.compat.v1.distribute.experimental, tf.distribute.experimental)
     return isinstance(strategy, tuple(kind.ParameterServerStrategy for kind in kinds))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tensorflow as tf
+import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.messages import say_once

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
+from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
-from drynpu_tf.rules import attributes_of, dtype_name, signature, tensor_desc
+from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
 
-__all__ = ["RunKey", "SessionCapture"]
+__all__ = ["CapturedRun", "RunKey", "SessionCapture"]
 
 RunKey: TypeAlias = tuple[object, ...]
 """What makes two runs the same to the runtime: the version of the graph, fetches, feeds."""
@@ -45,10 +46,18 @@ class _Node:
 
 @frozen(eq=False)
 class _Variant:
-    """One set of shapes that a graph ran with: all of them, and the signatures that follow, in the order of nodes."""
+    """What the graph engine makes of a graph with one set of shapes; signatures in the order of nodes."""
 
-    watched: tuple[tuple[tuple[int, ...], ...], ...]
     signatures: tuple[Signature, ...]
+    fusions: tuple[FusionOp, ...]
+
+
+@frozen(eq=False)
+class CapturedRun:
+    """The nodes that a run executed, by start, and which of them the graph engine would have made one operator."""
+
+    operators: Operators
+    fusions: tuple[FusionOp, ...] = ()
 
 
 @define(eq=False)
@@ -68,9 +77,11 @@ class SessionCapture:
     """
     The runs of one session.
 
-    A run is made with :meth:`options`, and what the runtime tells of it goes to :meth:`take`.
+    A run is made with the options of :meth:`prepare`, and what the runtime tells of it goes to :meth:`take`. ``split``
+    says whether the chip has cube and vector cores apart; the graph engine fuses more for others.
     """
 
+    split: bool = True
     _graphs: dict[RunKey, _Graph] = field(factory=dict)
 
     def wants_graph(self, key: RunKey) -> bool:
@@ -88,9 +99,9 @@ class SessionCapture:
         if self.wants_graph(key):
             options.output_partition_graphs = True
 
-    def take(self, key: RunKey, metadata: Any, static: Any = None) -> Operators:
+    def take(self, key: RunKey, metadata: Any, static: Any = None) -> CapturedRun:
         """
-        Return the operators of a run that has ended, by start.
+        Return a run that has ended.
 
         Parameters
         ----------
@@ -104,7 +115,7 @@ class SessionCapture:
             graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static)
         # A node in a loop is there once per turn.
         executed = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
-        variant = _variant(graph, {node.node_name: node for node in executed})
+        variant = self._variant(graph, {node.node_name: node for node in executed})
         rows = [
             (
                 graph.index[node.node_name],
@@ -114,7 +125,23 @@ class SessionCapture:
             for node in executed
             if node.node_name in graph.index
         ]
-        return _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
+        operators = _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
+        return CapturedRun(operators, variant.fusions)
+
+    def _variant(self, graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
+        watched = tuple(
+            _dims(stats[name]) if name in stats else () for name in (graph.names[number] for number in graph.watched)
+        )
+        variant = graph.variants.get(watched)
+        if variant is None:
+            calls = _signatures(graph.nodes, _shapes(stats))
+            compiled = compile_graph(
+                [GraphNode(node.name, node.inputs, call) for node, call in zip(graph.nodes, calls, strict=True)],
+                split=self.split,
+            )
+            signatures = tuple(compiled.signatures[name] for name in graph.names)
+            variant = graph.variants[watched] = _Variant(signatures, compiled.fusions)
+        return variant
 
 
 def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) -> Operators:
@@ -181,16 +208,6 @@ def _dims(node: Any) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(dim.size for dim in output.tensor_description.shape.dim) for output in node.output)
 
 
-def _variant(graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
-    watched = tuple(
-        _dims(stats[name]) if name in stats else () for name in (graph.names[number] for number in graph.watched)
-    )
-    variant = graph.variants.get(watched)
-    if variant is None:
-        variant = graph.variants[watched] = _Variant(watched, _signatures(graph.nodes, _shapes(stats)))
-    return variant
-
-
 def _shapes(stats: Mapping[str, Any]) -> _Shapes:
     return {
         (name, output.slot): (
@@ -204,9 +221,7 @@ def _shapes(stats: Mapping[str, Any]) -> _Shapes:
 
 def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...]:
     tensors: dict[tuple[str, int], TensorDesc] = {
-        place: tensor_desc(dims, dtype_name(number))
-        for place, (number, dims) in shapes.items()
-        if number
+        place: tensor_desc(dims, dtype_name(number)) for place, (number, dims) in shapes.items() if number
     }
     outputs: dict[str, list[TensorDesc]] = {}
     for (name, _), tensor in sorted(tensors.items()):

@@ -1,4 +1,4 @@
-"""What a TensorFlow script asks of the NPU: the ``NpuOptimizer`` of its ConfigProto, and how it wants to be profiled."""
+"""What a TensorFlow script asks of the NPU: the ``NpuOptimizer`` of its ConfigProto, and how to profile."""
 
 from __future__ import annotations
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 
 from drynpu.chips import load_chip
-from drynpu.options import Notice, Severity, Settings
+from drynpu.options import Notice, NoticeCode, Settings, Severity
 from drynpu.options.profiling_options import Start, prepare_output, resolve_start
 from drynpu.plugins import build_manager
+from drynpu_tf.messages import say_once
 from drynpu_tf.options._npu_options import NpuOptions
 
 __all__ = ["resolve_profiling", "say_notices"]
@@ -45,7 +45,7 @@ def resolve_profiling(options: NpuOptions, environ: Mapping[str, str] | None = N
 
 
 def say_notices(notices: tuple[Notice, ...]) -> None:
-    """Warn of what was replaced or has no effect, each remark once; plain remarks are for ``drynpu check``."""
-    for notice in dict.fromkeys(notices):
+    """Tell once what was replaced, has no effect or is on its way out; plain remarks are for ``drynpu check``."""
+    for notice in notices:
         if notice.severity is not Severity.INFO:
-            warnings.warn(f"{notice.path}: {notice.message}", stacklevel=4)
+            say_once(notice.message if notice.code is NoticeCode.DEPRECATED else f"{notice.path}: {notice.message}")

@@ -30,7 +30,9 @@ def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature],
         if not isinstance(node, str) or not node:
             return found
         if not found.mapped:
-            kernels = tuple(evolve(kernel, name=f"{node}{_UNMAPPED}", op_type=signature.name) for kernel in found.kernels)
+            kernels = tuple(
+                evolve(kernel, name=f"{node}{_UNMAPPED}", op_type=signature.name) for kernel in found.kernels
+            )
             found = evolve(found, kernels=kernels)
         return evolve(found, claims=True, synchronizes=False, in_graph=True)
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import DrynpuError
-from drynpu.options import ProfilingRequest
-from drynpu.options import Settings
+from drynpu.options import ProfilingRequest, Settings
 from drynpu_tf.messages import say
 from drynpu_tf.recording._recorder import Recorder
 
@@ -37,6 +36,7 @@ class ProcessRecording:
 
     finished: list[Path] = field(factory=list)
     _recorder: Recorder | None = None
+    _armed: ProfilingRequest | None = None
     _users: set[int] = field(factory=set)
     _numbers: count[int] = field(factory=count)
     _lock: threading.RLock = field(factory=threading.RLock)
@@ -61,6 +61,27 @@ class ProcessRecording:
     def recorder(self, user: int) -> Recorder | None:
         """Return the recording that *user* has joined and not left; ``None`` in a process that was forked off."""
         return self._recorder if user in self._users and self._owner == os.getpid() else None
+
+    def arm(self, request: ProfilingRequest) -> None:
+        """Have the next run of any session on the device begin a recording: local profiling."""
+        self._armed = request
+
+    @property
+    def armed(self) -> bool:
+        """Whether local profiling is wanted, begun or not."""
+        return self._armed is not None
+
+    def local_recorder(self) -> Recorder | None:
+        """Return the recording of local profiling, begun now if it has not; ``None`` if it is not wanted."""
+        return None if self._armed is None else self.join(id(self), self._armed)
+
+    def disarm(self) -> Path | None:
+        """End local profiling and return its PROF directory; ``None`` where no session has run since."""
+        self._armed = None
+        with self._lock:
+            before = len(self.finished)
+            self.leave(id(self))
+            return self.finished[-1] if len(self.finished) > before else None
 
     def leave(self, user: int) -> None:
         """End the recording if *user* was the last one."""

@@ -20,6 +20,7 @@ from drynpu.session import HostSampler, Outcome, Recording, Target, write_docume
 from drynpu.tables import load_profile
 from drynpu_tf.recording._plans import node_plans
 from drynpu_tf.recording._timeline import Part, Step, Timeline, join
+from drynpu_tf.rules import FALLBACKS
 
 __all__ = ["Recorder"]
 
@@ -71,6 +72,11 @@ class Recorder:
             sampler=sampler,
         )
 
+    @property
+    def split_cores(self) -> bool:
+        """Whether the chip has cube and vector cores apart."""
+        return self._chip.split
+
     def add(self, operators: Operators, step: Step | None = None) -> None:
         """Take over captured operators: those of one run of a graph, or (no *step*) launched one by one."""
         self._parts.append(Part(operators, step))
@@ -88,7 +94,8 @@ class Recorder:
         if not self._parts:
             return None
         end_ns = time.time_ns()
-        plan = node_plans(build_rule_book(build_manager().kernel_rules(_FRAMEWORK)).plan)
+        rules = build_rule_book(build_manager().kernel_rules(_FRAMEWORK), fallbacks=FALLBACKS)
+        plan = node_plans(rules.plan)
         timeline = join(self._parts, plan)
         begin_ns = self._anchors.collection_begin_us * 1000
         recording = Recording(

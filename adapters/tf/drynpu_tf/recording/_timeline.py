@@ -9,6 +9,7 @@ Graphs that ran at the same time run one after another, as on a device.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,21 +17,27 @@ from attrs import evolve, frozen
 
 from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, Operators, Signature
-from drynpu.session import GraphRun, HostMark, Iteration
+from drynpu.session import FusionOp, GraphRun, HostMark, Iteration
 
 __all__ = ["Part", "Step", "Timeline", "join"]
 
 I64 = npt.NDArray[np.int64]
+T = TypeVar("T")
 
 
 @frozen(kw_only=True)
 class Step:
-    """One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns)."""
+    """
+    One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns).
+
+    ``fusions`` are the operators that the graph engine makes of several; the first run of a graph tells them.
+    """
 
     graph: str
     start_ns: int
     end_ns: int
     thread: int
+    fusions: tuple[FusionOp, ...] = ()
 
 
 @frozen(eq=False)
@@ -55,6 +62,7 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
     launches = _Launches(plan)
     placed: list[Operators] = [part.operators for part in parts if part.step is None]
     iterations: dict[str, list[Iteration]] = {}
+    fusions: dict[str, tuple[FusionOp, ...]] = {}
     marks: list[HostMark] = []
     free_ns = 0
     graphs = [(part.operators, part.step) for part in parts if part.step is not None]
@@ -65,6 +73,7 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
         own = _placed(operators, rows, step, free_ns)
         begin_ns, free_ns = max(step.start_ns, free_ns), max(step.end_ns, int(own.end_ns[-1]))
         placed.append(own)
+        fusions.setdefault(step.graph, step.fusions)
         of_graph = iterations.setdefault(step.graph, [])
         of_graph.append(Iteration(index=len(of_graph) + 1, start_ns=begin_ns, end_ns=free_ns))
         # A run returns when the device has finished the graph.
@@ -72,7 +81,13 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
     return Timeline(
         operators=concatenate(placed),
         graphs=tuple(
-            GraphRun(model_id=number, graph_id=number, model_name=name, iterations=tuple(of_graph))
+            GraphRun(
+                model_id=number,
+                graph_id=number,
+                model_name=name,
+                iterations=tuple(of_graph),
+                fusions=fusions[name],
+            )
             for number, (name, of_graph) in enumerate(iterations.items(), start=1)
         ),
         marks=tuple(marks),
@@ -120,8 +135,9 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
     names, name_at = _pool([part.names for part in parts])
     signatures, signature_at = _pool([part.signatures for part in parts])
 
-    def column(name: str, dtype: type[np.generic]) -> npt.NDArray[np.generic]:
-        return np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)]).astype(dtype)
+    def column(name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
+        joined: npt.NDArray[Any] = np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
+        return joined.astype(dtype)
 
     lengths = [len(part) for part in parts]
     start, end = column("start_ns", np.int64), column("end_ns", np.int64)
@@ -144,9 +160,9 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
     )
 
 
-def _pool(tuples: Sequence[tuple[object, ...]]) -> tuple[tuple[object, ...], list[int]]:
+def _pool(tuples: Sequence[tuple[T, ...]]) -> tuple[tuple[T, ...], list[int]]:
     """Return all entries, those of the same tuple once, and where each tuple's begin."""
-    pooled: list[object] = []
+    pooled: list[T] = []
     place: dict[int, int] = {}
     for entries in tuples:
         if id(entries) not in place:

@@ -16,23 +16,29 @@ from drynpu_tf.rules._composed import composed_rules
 from drynpu_tf.rules._convolution import convolution_rules
 from drynpu_tf.rules._dtypes import dtype_name
 from drynpu_tf.rules._elementwise import elementwise_rules
+from drynpu_tf.rules._graph import CompiledGraph, compile_graph, fusions
 from drynpu_tf.rules._indexing import indexing_rules
 from drynpu_tf.rules._matmul import matmul_rules
+from drynpu_tf.rules._nodes import GraphNode
 from drynpu_tf.rules._normalisation import normalisation_rules
 from drynpu_tf.rules._optimizer import optimizer_rules
 from drynpu_tf.rules._placement import is_call, is_host, is_input_pipeline, pattern_rule, placement_rules
 from drynpu_tf.rules._pooling import pooling_rules
 from drynpu_tf.rules._reduction import reduction_rules
 from drynpu_tf.rules._signature import attributes_of, signature, tensor_desc
-from drynpu_tf.rules._work import Rule
+from drynpu_tf.rules._work import Rule, framed
 
 __all__ = [
     "FALLBACKS",
     "RULES",
+    "CompiledGraph",
+    "GraphNode",
     "Rule",
     "attributes_of",
     "build_rules",
+    "compile_graph",
     "dtype_name",
+    "fusions",
     "is_call",
     "is_host",
     "is_input_pipeline",
@@ -62,7 +68,7 @@ def build_rules() -> dict[str, Rule]:
         twice = rules.keys() & found.keys()
         if twice:
             raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
-        rules |= found
+        rules |= {name: framed(rule) for name, rule in found.items()}
     return rules
 
 

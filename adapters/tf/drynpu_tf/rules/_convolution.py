@@ -12,9 +12,9 @@ from attrs import frozen
 
 from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc
 from drynpu_tf.rules._elementwise import fused_operations
-from drynpu_tf.rules._layout import blocked, channels_first, fractal, is_image, plain, trans_data
+from drynpu_tf.rules._layout import blocked, channels_first, fractal, is_image, plain
 from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, cube_kernel, kernel, like, output_tiles, plan, product, rule_of
+from drynpu_tf.rules._work import Rule, cube_kernel, kernel, like, output_tiles, plan, product, rule_of, trans_data
 
 __all__ = ["convolution_rules"]
 
@@ -144,7 +144,7 @@ def _weight_gradient(op_type: str, *, depthwise: bool) -> Rule:
             tiles=output_tiles(rows, columns) * conv.y.shape[0],
             hf32=conv.hf32,
         )
-        clear = kernel(call, "MemSet", [], [gradient], suffix="_MemSet", cost=0)
+        clear = kernel(call, "MemSet", [], [gradient], suffix="_MemSet", tail=False, cost=0)
         if main.task_type is TaskType.AI_CPU:
             return plan(main)
         if not _alone(call):
@@ -181,7 +181,9 @@ def _bias_gradient(call: Call) -> KernelPlan | None:
         return None
     channels = dy.shape[1] if channels_first(call) and len(dy.shape) > 1 else dy.shape[-1]
     out = call.output() or TensorDesc((channels,), dy.dtype)
-    return plan(kernel(call, "BiasAddGrad", [dy], [out], over=dy.elements))
+    inside = is_image(dy.shape) and not _alone(call)
+    image = blocked(dy, nchw=channels_first(call)) if inside else dy
+    return plan(kernel(call, "BiasAddGrad", [image], [out], over=dy.elements))
 
 
 def convolution_rules() -> dict[str, Rule]:

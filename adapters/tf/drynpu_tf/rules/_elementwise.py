@@ -8,7 +8,15 @@ from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
 
-__all__ = ["BINARY", "GRADIENTS", "UNARY", "element_operations", "elementwise_rules", "fused_operations"]
+__all__ = [
+    "BINARY",
+    "CHANGES_TYPE",
+    "GRADIENTS",
+    "UNARY",
+    "element_operations",
+    "elementwise_rules",
+    "fused_operations",
+]
 
 # TensorFlow type | GE type (the same if missing) | element operations (1 if missing).
 _UNARY: Final = """
@@ -127,6 +135,7 @@ def _table(text: str) -> dict[str, tuple[str, float]]:
 UNARY: Final = tuple(_table(_UNARY)) + tuple(_TO_BOOL)
 BINARY: Final = tuple(_table(_BINARY))
 GRADIENTS: Final = tuple(_table(_GRADIENTS))
+CHANGES_TYPE: Final = _COMPARISONS | {*_TO_BOOL, "Cast"}
 
 
 def element_operations(op_type: str) -> float:
@@ -153,9 +162,13 @@ def _joined(call: Call, dtype: str | None = None) -> TensorDesc | None:
 def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call, dtype)
-        if len(inputs) < operands or out is None:
+        # In loops TensorFlow does not tell every operand, but always the result.
+        if not inputs or out is None or (len(inputs) < operands and call.output() is None):
             return None
-        return plan(kernel(call, op_type, inputs[:operands], [out], cost=cost, over=out.elements))
+        fused = call.texts("_fused")
+        taken = inputs if fused else inputs[:operands]
+        every = cost + sum(element_operations(name) for name in fused)
+        return plan(kernel(call, op_type, taken, [out], cost=every, over=out.elements))
 
     return rule_of(read)
 

@@ -1,5 +1,5 @@
 """
-Blocked formats: NC1HWC0 for activations, FRACTAL_Z for weights, and the TransData kernels between them and plain ones.
+Blocked formats: NC1HWC0 for activations, FRACTAL_Z for weights.
 
 C0 is 8 for FP32 and 16 for narrower types; weights become [C1*KH*KW, N1, 16, C0] (device_and_cost_model.md 4.2).
 TensorFlow's images are NHWC unless an operator says NCHW, its weights [KH, KW, C, N].
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drynpu.kernels import KernelSpec, TaskType, TensorDesc
+from drynpu.kernels import TensorDesc
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import ceil_div
 
-__all__ = ["blocked", "channels_first", "fractal", "is_image", "plain", "trans_data"]
+__all__ = ["blocked", "channels_first", "fractal", "is_image", "plain"]
 
 
 def channels_first(call: Call) -> bool:
@@ -44,19 +44,6 @@ def fractal(weight: TensorDesc, *, depthwise: bool = False) -> TensorDesc:
     inside, outside = (1, c * n) if depthwise else (c, n)
     c0 = _block(weight.dtype)
     return TensorDesc((ceil_div(inside, c0) * kh * kw, ceil_div(outside, 16), 16, c0), weight.dtype, "FRACTAL_Z")
-
-
-def trans_data(number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
-    """Return the kernel that changes the format; the graph engine numbers them through a graph."""
-    return KernelSpec(
-        name=f"trans_TransData_{number}",
-        op_type="TransData",
-        task_type=TaskType.AI_VECTOR_CORE,
-        inputs=(source,),
-        outputs=(target,),
-        bytes_read=source.size_bytes,
-        bytes_written=target.size_bytes,
-    )
 
 
 def is_image(shape: Sequence[int]) -> bool:

@@ -8,6 +8,7 @@ The graph engine splits a training batch norm into BNTrainingReduce and BNTraini
 from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu_tf.rules._elementwise import element_operations
 from drynpu_tf.rules._layout import blocked, channels_first, is_image
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
@@ -40,17 +41,19 @@ def _batch_norm(call: Call) -> KernelPlan | None:
         parameters = [t for t in (call.tensor(i) for i in range(1, 5)) if t is not None]
         return plan(kernel(call, "BNInfer", [image, *parameters], [image], cost=_INFER_OPS, over=x.elements))
     sums = [TensorDesc(scale.shape, "FLOAT")] * 2
-    reduce = kernel(call, "BNTrainingReduce", [image], sums, suffix="_Reduce", cost=_REDUCE_OPS, over=x.elements)
+    reduce = kernel(
+        call, "BNTrainingReduce", [image], sums, suffix="_Reduce", tail=False, cost=_REDUCE_OPS, over=x.elements
+    )
     update = kernel(
         call,
         "BNTrainingUpdate",
         [image, *sums, scale, offset, *_running(call)],
         [image, *sums, *sums],
         suffix="_Update",
-        cost=_UPDATE_OPS,
+        cost=_UPDATE_OPS + sum(element_operations(name) for name in call.texts("_fused")),
         over=x.elements,
     )
-    return plan(reduce, update)
+    return plan(update) if call.flag("_reduced") else plan(reduce, update)
 
 
 def _running(call: Call) -> list[TensorDesc]:

@@ -15,7 +15,17 @@ from drynpu.kernels import KernelPlan, Signature, TaskType
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, nothing, plan, rule_of
 
-__all__ = ["is_call", "is_host", "is_input_pipeline", "pattern_rule", "placement_rules"]
+__all__ = [
+    "AT_COMPILE_TIME",
+    "is_call",
+    "is_host",
+    "is_input_pipeline",
+    "of_shapes",
+    "on_ai_cpu",
+    "pattern_rule",
+    "placed",
+    "placement_rules",
+]
 
 _VALUES: Final = """
 Const Placeholder PlaceholderV2 PlaceholderWithDefault VarHandleOp VariableV2 Variable TemporaryVariable
@@ -99,6 +109,28 @@ _ANY_HOST: Final = re.compile(r"\w*(?:Summary|Checkpoint|HashTable|LookupTable|S
 
 _PIPELINE_TYPES: Final = frozenset(_PIPELINE.split())
 _HOST_TYPES: Final = frozenset(_HOST.split()) | _PIPELINE_TYPES
+_SHAPE_TYPES: Final = frozenset(_SHAPES.split())
+_AI_CPU_TYPES: Final = frozenset(_AI_CPU.split())
+_NOTHING_TYPES: Final = frozenset((_VALUES + _CONTROL).split()) | _SHAPE_TYPES
+AT_COMPILE_TIME: Final = frozenset(
+    {"InvertPermutation", "DynamicStitch", "MatrixBandPart", "ListDiff", "MatrixDiag", "Bucketize"}
+)
+"""Types of the AI CPU that the compiler works out where their inputs are constants."""
+
+
+def of_shapes(op_type: str) -> bool:
+    """Whether an operator only passes on, reads or changes shapes."""
+    return op_type in _SHAPE_TYPES
+
+
+def on_ai_cpu(op_type: str) -> bool:
+    """Whether an operator runs on the AI CPU."""
+    return op_type in _AI_CPU_TYPES
+
+
+def placed(op_type: str) -> bool:
+    """Whether an operator is no vector or cube kernel."""
+    return op_type in _NOTHING_TYPES or op_type in _AI_CPU_TYPES or is_host(op_type) or is_call(op_type)
 
 
 def is_call(op_type: str) -> bool:
@@ -129,6 +161,5 @@ def _on_ai_cpu(call: Call) -> KernelPlan:
 
 def placement_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
-    rules = dict.fromkeys((_VALUES + _SHAPES + _CONTROL).split(), nothing)
-    rules |= dict.fromkeys(sorted(_HOST_TYPES), nothing)
-    return rules | dict.fromkeys(_AI_CPU.split(), rule_of(_on_ai_cpu))
+    rules = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), nothing)
+    return rules | dict.fromkeys(sorted(_AI_CPU_TYPES), rule_of(_on_ai_cpu))

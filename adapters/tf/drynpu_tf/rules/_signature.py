@@ -170,4 +170,4 @@ def _frozen_value(value: object) -> object:
         return tuple(_frozen_value(item) for item in value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return value if value is None or isinstance(value, _SCALARS) else str(value)
+    return value if value is None or isinstance(value, (*_SCALARS, TensorDesc)) else str(value)

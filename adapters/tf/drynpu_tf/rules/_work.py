@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from attrs import evolve
+
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu_tf.rules._dtypes import NO_DATA
 from drynpu_tf.rules._signature import Call
@@ -18,6 +20,8 @@ __all__ = [
     "Rule",
     "ceil_div",
     "cube_kernel",
+    "framed",
+    "fused_name",
     "kernel",
     "like",
     "nothing",
@@ -25,12 +29,14 @@ __all__ = [
     "plan",
     "product",
     "rule_of",
+    "trans_data",
 ]
 
 Rule = Callable[[Signature], "KernelPlan | None"]
 
 _CPU_ONLY = frozenset({"DOUBLE", "COMPLEX64", "COMPLEX128"})
 _TILE_M, _TILE_N = 128, 256
+_LONGEST_NAME = 512
 
 
 def rule_of(read: Callable[[Call], KernelPlan | None]) -> Rule:
@@ -57,8 +63,48 @@ def like(other: TensorDesc, *, dtype: str | None = None, layout: str | None = No
     return TensorDesc(other.shape, dtype or other.dtype, layout or other.format)
 
 
-def _name(call: Call, op_type: str, suffix: str) -> str:
-    return (call.node or op_type) + suffix
+def _name(call: Call, op_type: str, suffix: str, *, tail: bool = True) -> str:
+    """Return the name of a kernel; one made of several nodes bears the names of all of them."""
+    whole = (call.node or op_type) + suffix + (call.text("_tail") if tail else "")
+    return whole[:_LONGEST_NAME]
+
+
+def fused_name(call: Call) -> str:
+    """Return the name of an operator made of several nodes."""
+    half = "_Update" if call.signature.name.startswith("FusedBatchNorm") else ""
+    return _name(call, call.signature.name, half)
+
+
+def framed(rule: Rule) -> Rule:
+    """Return *rule* with the TransData kernels that the graph engine puts before and behind a node's kernels."""
+
+    def around(signature: Signature) -> KernelPlan | None:
+        found = rule(signature)
+        attrs = Call(signature).attrs if found is not None else {}
+        if found is None or not ("_before" in attrs or "_after" in attrs):
+            return found
+        before, after = _format_changes(attrs.get("_before")), _format_changes(attrs.get("_after"))
+        return evolve(found, kernels=(*before, *found.kernels, *after))
+
+    return around
+
+
+def _format_changes(changes: object) -> list[KernelSpec]:
+    """Return the kernels of ``(number, from, to)`` entries."""
+    return [trans_data(*change) for change in changes] if isinstance(changes, tuple) else []
+
+
+def trans_data(number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
+    """Return the kernel that changes the format; the graph engine numbers them through a graph."""
+    return KernelSpec(
+        name=f"trans_TransData_{number}",
+        op_type="TransData",
+        task_type=TaskType.AI_VECTOR_CORE,
+        inputs=(source,),
+        outputs=(target,),
+        bytes_read=source.size_bytes,
+        bytes_written=target.size_bytes,
+    )
 
 
 def kernel(
@@ -68,6 +114,7 @@ def kernel(
     outputs: Sequence[TensorDesc],
     *,
     suffix: str = "",
+    tail: bool = True,
     task: TaskType = TaskType.AI_VECTOR_CORE,
     cost: float = 1,
     over: int | None = None,
@@ -83,6 +130,8 @@ def kernel(
         GE's operator type.
     suffix:
         What the graph engine adds to the name of the node where it makes several kernels of one.
+    tail:
+        Whether this kernel of the node is the one that later nodes were fused into.
     cost:
         Element operations per element of *over* (by default the elements of the largest output or input).
     read, written:
@@ -99,7 +148,7 @@ def kernel(
         task = TaskType.AI_CPU
     elements = max((t.elements for t in (*taken, *made)), default=0) if over is None else over
     return KernelSpec(
-        name=_name(call, op_type, suffix),
+        name=_name(call, op_type, suffix, tail=tail),
         op_type=op_type,
         task_type=task,
         inputs=taken,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drynpu_tf.sessions._keys import names_key
-from drynpu_tf.sessions._state import ProfiledSession
+from drynpu_tf.sessions._state import DeviceSession
 
 __all__ = ["record_callable", "record_options_callable"]
 
@@ -35,7 +35,7 @@ def record_callable(session: Any, fetches: Any, feed_list: Any, *, accept_option
 class _Recorded:
     """A callable of ``_make_callable_from_options``: one that traces with the executed graph, one without."""
 
-    def __init__(self, state: ProfiledSession, make: Callable[[Any], Any], options: Any) -> None:
+    def __init__(self, state: DeviceSession, make: Callable[[Any], Any], options: Any) -> None:
         self._state, self._make, self._options = state, make, options
         self._made: dict[bytes, Any] = {}
         self._key = names_key(options.fetch, options.target, options.feed)
@@ -59,6 +59,6 @@ class _Recorded:
         return self._made[key]
 
 
-def record_options_callable(state: ProfiledSession, make: Callable[[Any], Any], options: Any) -> Callable[..., Any]:
+def record_options_callable(state: DeviceSession, make: Callable[[Any], Any], options: Any) -> Callable[..., Any]:
     """Return a callable as ``Session._make_callable_from_options`` does (Keras runs by it), whose runs are recorded."""
     return _Recorded(state, make, options)

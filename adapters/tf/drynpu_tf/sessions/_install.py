@@ -13,11 +13,11 @@ from typing import Any
 from drynpu_tf.messages import say_once
 from drynpu_tf.sessions._callables import record_callable, record_options_callable
 from drynpu_tf.sessions._keys import run_key
-from drynpu_tf.sessions._state import ProfiledSession, profile_session
+from drynpu_tf.sessions._state import DeviceSession, device_session
 
 __all__ = ["install"]
 
-_STATE = "_drynpu_profiled"
+_STATE = "_drynpu_session"
 _MARK = "_drynpu_wrapped"
 
 
@@ -40,23 +40,23 @@ def install() -> None:
     setattr(base, _MARK, True)
 
 
-def _state(session: Any) -> ProfiledSession | None:
-    state: ProfiledSession | None = getattr(session, _STATE, None)
+def _state(session: Any) -> DeviceSession | None:
+    state: DeviceSession | None = getattr(session, _STATE, None)
     return state
 
 
 def _init(original: Any) -> Any:
     @functools.wraps(original)
-    def __init__(self: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
+    def init(self: Any, target: str = "", graph: Any = None, config: Any = None) -> None:
         original(self, target, graph, config)
         try:
-            setattr(self, _STATE, profile_session(self.graph, config))
+            setattr(self, _STATE, device_session(self.graph, config))
         except Exception:
             # As where the graph engine does not start: there is no session.
             self.close()
             raise
 
-    return __init__
+    return init
 
 
 def _run(original: Any) -> Any:

@@ -14,19 +14,22 @@ from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import RunKey, SessionCapture
 from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
-from drynpu_tf.recording import PROCESS, Step
+from drynpu_tf.recording import PROCESS, Recorder, Step
 
-__all__ = ["ProfiledSession", "profile_session"]
+__all__ = ["DeviceSession", "device_session"]
 
 T = TypeVar("T")
 
 _GRAPH_NUMBERS = count(1)
 """The adapter numbers its graph operators through the process; only their being distinct matters."""
+_BOTH = (
+    "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using 'profiler.Profiler'."
+)
 
 
 @define(eq=False)
-class ProfiledSession:
-    """One session under recording: its graph, and the runs it has made."""
+class DeviceSession:
+    """One session on the device: its graph, and the runs it has made; each is recorded if something is recording."""
 
     graph: Any
     options: NpuOptions
@@ -51,33 +54,45 @@ class ProfiledSession:
         from tensorflow.core.protobuf import config_pb2
 
         key = (self.graph.version, *key)
-        recorder = PROCESS.recorder(id(self))
+        recorder = self._recorder()
         if recorder is None:
             return call(options, metadata)
         own_options, own_metadata = config_pb2.RunOptions(), config_pb2.RunMetadata()
         if options is not None:
             own_options.CopyFrom(options)
+        self.capture.split = recorder.split_cores
         self.capture.prepare(own_options, key)
         begin_ns = time.time_ns()
         result = call(own_options, own_metadata)
         end_ns = time.time_ns()
         with self._lock:
-            operators = self.capture.take(key, own_metadata, self.graph)
-            name = self._names.setdefault(key, f"GeOp{next(_GRAPH_NUMBERS)}_0" if key not in self._names else "")
-        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=threading.get_native_id())
-        recorder.add(operators, step)
+            captured = self.capture.take(key, own_metadata, self.graph)
+            name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
+        thread = threading.get_native_id()
+        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=thread, fusions=captured.fusions)
+        recorder.add(captured.operators, step)
         if metadata is not None:
             _hand_over(own_metadata, metadata, options)
         return result
+
+    def _recorder(self) -> Recorder | None:
+        own = PROCESS.recorder(id(self))
+        if not PROCESS.armed:
+            return own
+        if own is not None:
+            from tensorflow.errors import InvalidArgumentError
+
+            raise InvalidArgumentError(None, None, _BOTH)
+        return PROCESS.local_recorder()
 
     def close(self) -> None:
         """The session has ended."""
         PROCESS.leave(id(self))
 
 
-def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
+def device_session(graph: Any, config: Any) -> DeviceSession | None:
     """
-    Return the recording of a new session, ``None`` if it is not profiled.
+    Return a new session on the device, recorded if it is profiled; ``None`` for one that stays on the host.
 
     Raises
     ------
@@ -88,15 +103,18 @@ def profile_session(graph: Any, config: Any) -> ProfiledSession | None:
     if not options.on_device:
         return None
     start = resolve_profiling(options)
+    session = DeviceSession(graph, options)
     if start.mode is ProfilingMode.DYNAMIC:
-        say_once("PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have; nothing is recorded.")
-        return None
-    if start.parsed is None:
-        say_notices(start.notices)
-        return None
-    say_notices((*start.notices, *start.parsed.notices))
-    session = ProfiledSession(graph, options)
-    PROCESS.join(id(session), start.parsed.request, options.session_device_id or 0)
+        say_once("PROFILING_MODE=dynamic: there is no command to attach here, so nothing is recorded.")
+    notices = start.notices if start.parsed is None else (*start.notices, *start.parsed.notices)
+    say_notices(notices)
+    if options.iterations_per_loop > 1:
+        say_once(
+            f"iterations_per_loop is {options.iterations_per_loop}: a run makes one training step here, where an NPU "
+            "makes that many."
+        )
+    if start.parsed is not None:
+        PROCESS.join(id(session), start.parsed.request, options.session_device_id or 0)
     return session
 
 

@@ -60,6 +60,7 @@ from tensorflow.core.protobuf import (
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.client import session
 from tensorflow.python.training import session_run_hook
+
 from drynpu_tf.bridge.hooks import NpuEmptyHook
 from drynpu_tf.bridge.init import (
     backend,

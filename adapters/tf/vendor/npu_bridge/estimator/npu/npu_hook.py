@@ -5,13 +5,15 @@ from __future__ import annotations
 from drynpu_tf.bridge.hooks import (
     NPUBroadcastGlobalVariablesHook,
     NPUCheckpointSaverHook,
-    NPUHostCallHook as NPUInfeedOutfeedSessionHook,
     NPULogOutfeedSessionHook,
     NPUOutputTensorHook,
     NPUShutDownHook,
     SetIterationsVarHook,
     TellMeStepOrLossHook,
     broadcast_global_variables,
+)
+from drynpu_tf.bridge.hooks import (
+    NPUHostCallHook as NPUInfeedOutfeedSessionHook,
 )
 
 __all__ = [

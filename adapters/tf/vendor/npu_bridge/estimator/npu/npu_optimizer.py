@@ -9,8 +9,10 @@ from drynpu_tf.bridge.optimizers import (
     KerasDistributeOptimizer,
     NPUDistributedOptimizer,
     NPUOptimizer,
-    allreduce_gradient as allreduce,
     npu_distributed_optimizer_wrapper,
+)
+from drynpu_tf.bridge.optimizers import (
+    allreduce_gradient as allreduce,
 )
 
 __all__ = [

@@ -1,0 +1,114 @@
+"""
+What the graph engine makes of a whole graph: constants, fused operators, formats.
+
+TensorFlow runs node by node; the graph engine compiles the graph first. :func:`compile_graph` says which node stands
+for what on the device, so that a capture of single nodes yields the kernels of the compiled graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from attrs import frozen
+
+from drynpu.kernels import Placement, Signature, TensorDesc
+from drynpu.session import FusionOp
+from drynpu_tf.rules._dtypes import NO_DATA
+from drynpu_tf.rules._folding import folded
+from drynpu_tf.rules._formats import lay_out
+from drynpu_tf.rules._fusion import fuse
+from drynpu_tf.rules._nodes import GraphNode, Place, Work
+from drynpu_tf.rules._work import fused_name
+
+__all__ = ["CompiledGraph", "compile_graph", "fusions"]
+
+_PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
+_SILENT: Final = "NoOp"
+"""Stands for a node that launches nothing because another one does its work, or because its result is a constant."""
+
+
+@frozen
+class CompiledGraph:
+    """
+    A graph as the engine runs it.
+
+    Attributes
+    ----------
+    signatures:
+        By node: what it does on the device. Of nodes that became one the last one does the work.
+    fusions:
+        Operators made of several, as fusion_op lists them.
+    """
+
+    signatures: Mapping[str, Signature]
+    fusions: tuple[FusionOp, ...]
+
+
+def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> CompiledGraph:
+    """
+    Return what the graph engine makes of the executed nodes of a graph.
+
+    Parameters
+    ----------
+    nodes:
+        With the ``_Arg`` and ``_Retval`` nodes of the run, since what is fetched is not fused away.
+    split:
+        Whether the chip has cube and vector cores apart (``Chip.split``); others fuse more.
+    """
+    passing = {n.name: n.inputs[0] for n in nodes if n.signature.name in _PASSES and n.inputs}
+    originals = [
+        Work(n.name, tuple(_source(place, passing) for place in n.inputs), n.signature, (n.name,))
+        for n in nodes
+        if n.name not in passing
+    ]
+    known = folded(originals)
+    # What copies to and from the device or stays on the host is none of the engine's business.
+    inside = [w for w in originals if w.signature.placement is Placement.DEVICE and w.name not in known]
+    outside = [w for w in originals if w.signature.placement is not Placement.DEVICE]
+    joined = fuse([*inside, *outside], split=split)
+    works = lay_out(joined, known)
+    standing = {work.name: work.signature for work in works}
+    signatures = {n.name: _silent(n.signature) for n in nodes if n.name not in standing} | standing
+    constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
+    return CompiledGraph(signatures, tuple(_record(w, constants) for w in joined if len(w.members) > 1))
+
+
+def fusions(nodes: Sequence[GraphNode], *, split: bool = True) -> tuple[FusionOp, ...]:
+    """Return the operators that the graph engine makes of several nodes; see :func:`compile_graph`."""
+    return compile_graph(nodes, split=split).fusions
+
+
+def _source(place: Place, passing: Mapping[str, Place]) -> Place:
+    """Return the tensor behind nodes that only pass it on; those do not exist after compilation."""
+    for _ in range(len(passing)):
+        if place[0] not in passing or place[1]:
+            break
+        place = passing[place[0]]
+    return place
+
+
+def _silent(signature: Signature) -> Signature:
+    if signature.placement is not Placement.DEVICE:
+        return signature
+    return Signature(_SILENT, signature.inputs, signature.attributes)
+
+
+def _record(work: Work, constants: frozenset[str]) -> FusionOp:
+    """Return the line of an operator: constants among its inputs are weights, workspaces are not modelled."""
+    inputs = weights = 0
+    for (producer, _), tensor in zip(work.inputs, work.signature.inputs, strict=False):
+        size = _size(tensor)
+        weights += size if producer in constants else 0
+        inputs += 0 if producer in constants else size
+    return FusionOp(
+        name=fused_name(work.call),
+        original_ops=work.members,
+        input_bytes=inputs,
+        output_bytes=sum(_size(t) for t in work.call.outputs),
+        weight_bytes=weights,
+    )
+
+
+def _size(tensor: TensorDesc | tuple[TensorDesc, ...] | None) -> int:
+    return tensor.size_bytes if isinstance(tensor, TensorDesc) and tensor.dtype != NO_DATA else 0
