@@ -105,7 +105,6 @@ class EagerOperators:
             scope=np.zeros(len(order), np.uint8),
             signature=call[order].astype(np.int32),
             signatures=tuple(self._signatures),
-            texts=(("", ""),) * len(self._signatures),
         )
 
     def _complete(self) -> None:

@@ -16,14 +16,14 @@ from attrs import define, field, frozen
 from drynpu.kernels import TensorDesc
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
-__all__ = ["FunctionGraphs", "GraphNode", "NodeGraph"]
+__all__ = ["FunctionGraphs", "FunctionNode", "NodeGraph"]
 
 _REMEMBERED = 4096
 """Graphs kept while none of their runs has been seen; eager operators have small ones of their own."""
 
 
 @frozen(kw_only=True)
-class GraphNode:
+class FunctionNode:
     """A node: data inputs as ``(producer, slot)``, its attributes, and what of its outputs its graph says."""
 
     op_type: str
@@ -36,7 +36,7 @@ class GraphNode:
 class NodeGraph:
     """The nodes of one function by name."""
 
-    nodes: Mapping[str, GraphNode]
+    nodes: Mapping[str, FunctionNode]
 
     def holds(self, executed: Iterable[tuple[str, str]]) -> bool:
         """Whether all of ``(name, type)`` are nodes of it; what returns results is renamed before it runs."""
@@ -90,9 +90,9 @@ class FunctionGraphs:
         return self._traced[function]
 
 
-def _node(definition: Any) -> GraphNode:
+def _node(definition: Any) -> FunctionNode:
     data = [text for text in definition.input if not text.startswith("^")]
-    return GraphNode(op_type=definition.op, inputs=tuple(map(_producer, data)), attributes=attributes_of(definition))
+    return FunctionNode(op_type=definition.op, inputs=tuple(map(_producer, data)), attributes=attributes_of(definition))
 
 
 def _producer(text: str) -> tuple[str, int]:
@@ -111,17 +111,23 @@ def _traced(function: str) -> NodeGraph | None:
         graph = function_def_to_graph.function_def_to_graph(definition)
     except (errors.OpError, ValueError, KeyError):
         return None
-    return NodeGraph(
-        {
-            operation.name: GraphNode(
-                op_type=operation.type,
-                inputs=tuple((tensor.op.name, tensor.value_index) for tensor in operation.inputs),
-                attributes=attributes_of(operation.node_def),
-                outputs=tuple(map(_static, operation.outputs)),
-            )
-            for operation in graph.get_operations()
-        }
-    )
+    nodes = {
+        operation.name: FunctionNode(
+            op_type=operation.type,
+            inputs=tuple((tensor.op.name, tensor.value_index) for tensor in operation.inputs),
+            attributes=attributes_of(operation.node_def),
+            outputs=tuple(map(_static, operation.outputs)),
+        )
+        for operation in graph.get_operations()
+    }
+    # What a function returns is told apart from what only its own nodes take.
+    returned = {
+        f"{tensor.op.name}:{tensor.value_index}_RetVal": FunctionNode(
+            op_type="_Retval", inputs=((tensor.op.name, tensor.value_index),), attributes={}
+        )
+        for tensor in graph.outputs
+    }
+    return NodeGraph(nodes | returned)
 
 
 def _static(tensor: Any) -> TensorDesc | None:

@@ -39,9 +39,11 @@ class TraceCapture:
     What a process runs between :meth:`start` and :meth:`stop`.
 
     ``traced`` is False while another profiler holds TensorFlow's tracer: functions are then missing, and operators
-    that run one by one have the times of their callbacks.
+    that run one by one have the times of their callbacks. ``split`` says whether the chip has cube and vector cores
+    apart; the graph engine fuses more for others.
     """
 
+    split: bool = True
     graphs: FunctionGraphs = field(factory=FunctionGraphs)
     eager: EagerOperators = field(factory=EagerOperators)
     traced: bool = False
@@ -53,7 +55,7 @@ class TraceCapture:
 
     @_runs.default
     def _default_runs(self) -> FunctionRuns:
-        return FunctionRuns(self.graphs)
+        return FunctionRuns(self.graphs, self.split)
 
     def start(self) -> str | None:
         """Start recording; return why TensorFlow's tracer cannot be used, if so."""

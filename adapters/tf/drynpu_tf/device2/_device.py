@@ -13,6 +13,7 @@ from attrs import define, field
 
 from drynpu import ChipError, OptionError, OutputError
 from drynpu.options.profiling_options import ProfilingMode
+from drynpu_tf.capture import TraceCapture
 from drynpu_tf.device2._environment import check_cluster, device_of, worker_of, workers_of
 from drynpu_tf.device2._hooks import install
 from drynpu_tf.device2._options import NpuConfig
@@ -140,10 +141,10 @@ class Devices:
             say_notices(start.notices)
             return None
         say_notices((*start.notices, *start.parsed.notices))
-        PROCESS.join(id(handle), start.parsed.request, device_id)
+        recorder = PROCESS.join(id(handle), start.parsed.request, device_id)
         # After the recording's own, so before it: what is left has to be handed over while it is open.
         atexit.register(self.close)
-        return DeviceRecorder(user=id(handle))
+        return DeviceRecorder(user=id(handle), capture=TraceCapture(split=recorder.split_cores))
 
     def _npu_options(self, given: dict[str, str]) -> NpuOptions:
         """Return the options as sessions have theirs; a switch that nobody touched leaves it to the environment."""

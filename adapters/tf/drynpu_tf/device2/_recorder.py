@@ -119,7 +119,13 @@ class DeviceRecorder:
         if found is None or recorder is None:
             return
         for run in found.functions:
-            step = Step(graph=run.function, start_ns=run.start_ns, end_ns=run.end_ns, thread=run.thread)
+            step = Step(
+                graph=run.function,
+                start_ns=run.start_ns,
+                end_ns=run.end_ns,
+                thread=run.thread,
+                fusions=run.fusions,
+            )
             recorder.add(run.operators, step)
         if found.eager is not None and len(found.eager):
             recorder.add(found.eager)
