@@ -10,7 +10,7 @@ from drynpu_tf.device2._recorder import DeviceRecorder, lending_session
 
 __all__ = ["install", "npu_compat_function"]
 
-_CALL = "_drynpu_call"
+_ORIGINAL = "_drynpu_original"
 _COMPILED = ("jit_compile", "experimental_compile")
 
 
@@ -18,7 +18,7 @@ def npu_compat_function(func: Callable[..., Any] | None = None, *args: Any, **kw
     """Make a ``tf.function`` that is not compiled by XLA: the graph engine takes it as it is."""
     from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
-    make = getattr(polymorphic_function.function, "__wrapped__", polymorphic_function.function)
+    make = getattr(polymorphic_function.function, _ORIGINAL, polymorphic_function.function)
     for name in _COMPILED:
         if kwargs.get(name):
             kwargs[name] = False
@@ -36,8 +36,9 @@ def install(recorder: DeviceRecorder | None) -> None:
     from tensorflow.python.profiler.internal import _pywrap_profiler
 
     plain = polymorphic_function.function
-    if not hasattr(plain, "__wrapped__"):
-        replacement = functools.wraps(plain)(npu_compat_function)
+    if not hasattr(plain, _ORIGINAL):
+        replacement = functools.wraps(plain)(functools.partial(npu_compat_function))
+        setattr(replacement, _ORIGINAL, plain)
         for module in (polymorphic_function, tf, tf.compat.v2):
             module.function = replacement
     if recorder is None:
@@ -45,13 +46,13 @@ def install(recorder: DeviceRecorder | None) -> None:
     # Operators as the script wrote them: one operator, one kernel (tf_adapters.md 6).
     tf.config.optimizer.set_experimental_options({"remapping": False})
     kind = polymorphic_function.Function
-    original = getattr(kind.__call__, _CALL, kind.__call__)
+    original = getattr(kind.__call__, _ORIGINAL, kind.__call__)
 
     @functools.wraps(original)
     def __call__(self: Any, *values: Any, **named: Any) -> Any:  # noqa: N807 - the method of that name
         return recorder.call(original, self, *values, **named)
 
-    setattr(__call__, _CALL, original)
+    setattr(__call__, _ORIGINAL, original)
     kind.__call__ = __call__
     session = _pywrap_profiler.ProfilerSession
     _pywrap_profiler.ProfilerSession = lending_session(getattr(session, "__wrapped__", session), recorder)
