@@ -69,6 +69,7 @@ PLANS = {
         kernels=(kernel("Many", inputs=(BIG, SMALL, BIG, SMALL, TensorDesc((), "INT64"), BIG), outputs=(SMALL, BIG)),),
     ),
     "bernoulli": KernelPlan(api="aclnnRandom", kernels=(kernel("DSARandomUniform", TaskType.DSA),)),
+    "node": KernelPlan(kernels=(kernel("Node"), kernel("Node")), in_graph=True),
     "unique": KernelPlan(api="aclnnUnique", kernels=(kernel("Unique", TaskType.AI_CPU),)),
 }
 

@@ -54,6 +54,15 @@ def test_every_call_has_the_name_the_vendor_gives_it(tools: Any, write: Write) -
     assert "" not in queue
 
 
+def test_nodes_of_a_graph_have_no_call_of_their_own(tools: Any, write: Write) -> None:
+    table = tools.operators([tools.Row("node", 0, 10), tools.Row("node", 20, 30), tools.Row("add", 40, 50)])
+    profile = tools.read(write(table))
+    acl, node = (profile.api.filter(pl.col("level") == level) for level in ("acl", "node"))
+    assert set(acl["name"]) == {"aclnnAddGetWorkspaceSize", "aclnnAdd"}
+    assert node.height == 5
+    assert profile.kernels.height == 5
+
+
 @pytest.mark.parametrize(("mark", "call"), [(Mark.WAIT_STREAM, "Stream"), (Mark.SYNCHRONIZE_EVENT, "Event")])
 def test_synchronising_calls_are_shown(tools: Any, write: Write, mark: Mark, call: str) -> None:
     table = tools.operators([tools.Row("add", 0, 10)])

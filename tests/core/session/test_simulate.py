@@ -147,6 +147,16 @@ def test_a_copy_asks_for_no_workspace_and_the_single_op_path_compiles(tools: Any
     assert s.schedule.node_end_ns[3] < s.schedule.api_end_ns[1]
 
 
+def test_nodes_of_a_graph_cost_their_launch_alone(tools: Any) -> None:
+    row = tools.Row
+    s = tools.simulate(tools.operators([row("node", 1000, 2000), row("node", 2000, 3000), row("add", 3000, 3500)]))
+    assert (s.op_start_ns - tools.begin_ns).tolist() == [1000, 1000, 1000]
+    api = s.schedule.api_end_ns - s.schedule.api_start_ns
+    assert api.tolist() == [2 * COSTS.node_ns, 2 * COSTS.node_ns, COSTS.api_ns + COSTS.node_ns]
+    launched = (s.schedule.node_start_ns - tools.begin_ns).tolist()
+    assert launched[:4] == [1000 + number * COSTS.node_ns for number in range(4)]
+
+
 def test_operators_of_two_threads_that_overlap_each_keep_a_piece(tools: Any) -> None:
     """Thread B's operator lies within thread A's: beside an NPU both only launch, A first."""
     row = tools.Row

@@ -45,8 +45,15 @@ def test_what_is_not_set_has_the_vendors_default() -> None:
 
 
 def test_values_and_unknown_names_are_read() -> None:
-    proto = config(use_off_line=False, iterations_per_loop=10, session_device_id=3, sump_mode=b"x", profiling_options=b"{}")
-    options = npu_options_of(proto)
+    options = npu_options_of(
+        config(
+            use_off_line=False,
+            iterations_per_loop=10,
+            session_device_id=3,
+            sump_mode=b"x",
+            profiling_options=b"{}",
+        )
+    )
     assert not options.on_device
     assert (options.iterations_per_loop, options.session_device_id) == (10, 3)
     assert options.profiling_options == b"{}"

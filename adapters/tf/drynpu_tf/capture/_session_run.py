@@ -68,8 +68,8 @@ class _Graph:
     names: tuple[str, ...]
     index: dict[str, int]
     scope: npt.NDArray[np.uint8]
-    watched: tuple[int, ...]
-    variants: dict[tuple[tuple[tuple[int, ...], ...], ...], _Variant] = field(factory=dict)
+    watched: tuple[str, ...]
+    variants: dict[tuple[tuple[bytes, ...], ...], _Variant] = field(factory=dict)
 
 
 @define(eq=False)
@@ -129,9 +129,7 @@ class SessionCapture:
         return CapturedRun(operators, variant.fusions)
 
     def _variant(self, graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
-        watched = tuple(
-            _dims(stats[name]) if name in stats else () for name in (graph.names[number] for number in graph.watched)
-        )
+        watched = tuple([_spelled(stats[name]) if name in stats else () for name in graph.watched])
         variant = graph.variants.get(watched)
         if variant is None:
             calls = _signatures(graph.nodes, _shapes(stats))
@@ -167,13 +165,12 @@ def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) ->
 def _read_graph(partitions: Iterable[Any], static: Any) -> _Graph:
     nodes = tuple(_node(node) for graph in partitions for node in graph.node)
     names = tuple(node.name for node in nodes)
-    open_shapes = tuple(number for number, node in enumerate(nodes) if not _shape_is_known(node.name, static))
     return _Graph(
         nodes=nodes,
         names=names,
         index={name: number for number, name in enumerate(names)},
         scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
-        watched=open_shapes,
+        watched=tuple(name for name in names if not _shape_is_known(name, static)),
     )
 
 
@@ -204,8 +201,9 @@ def _shape_is_known(name: str, static: Any) -> bool:
     return all(output.shape.is_fully_defined() for output in outputs)
 
 
-def _dims(node: Any) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(dim.size for dim in output.tensor_description.shape.dim) for output in node.output)
+def _spelled(node: Any) -> tuple[bytes, ...]:
+    """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""
+    return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
 
 
 def _shapes(stats: Mapping[str, Any]) -> _Shapes:

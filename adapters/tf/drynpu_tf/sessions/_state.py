@@ -23,7 +23,8 @@ T = TypeVar("T")
 _GRAPH_NUMBERS = count(1)
 """The adapter numbers its graph operators through the process; only their being distinct matters."""
 _BOTH = (
-    "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using 'profiler.Profiler'."
+    "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using "
+    "'profiler.Profiler'."
 )
 
 
