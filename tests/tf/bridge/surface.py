@@ -1,5 +1,5 @@
 """Calls the names of npu_bridge as scripts do, and prints what came of it as one JSON document."""
-# ruff: noqa: BLE001, E402, F403, F405, I001 - a script of its time
+# ruff: noqa: BLE001, E402, F403, F405 - a script of its time
 
 from __future__ import annotations
 
