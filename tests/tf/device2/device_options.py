@@ -8,7 +8,7 @@ import os
 import npu_device as npu
 import tensorflow as tf
 from npu_device.configs.npu_config import NpuConfig
-from npu_device.configs.option_base import DeprecatedValue, NpuBaseConfig, OptionValue
+from npu_device.configs.option_base import DeprecatedValue, NpuBaseConfig
 
 said = {}
 
