@@ -1,8 +1,9 @@
 """
-Check docs/coverage-torch.yaml against the code, and write the table docs/coverage-torch.md from it.
+Check docs/coverage-*.yaml against the code, and write the tables docs/coverage-*.md from them.
 
 ``python docs/generate_coverage.py`` writes, ``--check`` only compares; both end with status 1 and one line per problem
-where the list says something about a name that the code does not bear out. ``--list FILE`` takes another list.
+where the list says something about a name that the code does not bear out. ``--page NAME`` takes one list (its
+framework has to be installed), ``--list FILE`` and ``--table FILE`` other files for it.
 """
 # ruff: noqa: INP001
 
@@ -19,17 +20,48 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import TypeGuard
 
 import yaml
 from attrs import field, frozen
 
 DOCS = Path(__file__).resolve().parent
-LIST, TABLE = DOCS / "coverage-torch.yaml", DOCS / "coverage-torch.md"
-SOURCES = ("core/drynpu", "adapters/torch")
 
-SHOWN = {"done": "done", "accepted": "later", "later": "later", "not": "by design not"}
-THERE = ("done", "accepted")
+SHOWN = {"done": "done", "recorded": "recorded", "accepted": "later", "later": "later", "not": "by design not"}
+THERE = ("done", "recorded", "accepted")
 NO_EFFECT = "taken and checked, has no effect yet"
+
+
+@frozen(kw_only=True)
+class Page:
+    """One table: what it is called, what it says of itself, and where code may read environment variables."""
+
+    title: str
+    about: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+PAGES = {
+    "torch": Page(
+        title="Coverage of torch_npu.profiler",
+        about=(
+            "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",  # noqa: E501
+            "does. *later*: not there yet, or taken without effect (so the note). *by design not*: the note says why.",
+        ),
+        sources=("core/drynpu", "adapters/torch"),
+    ),
+    "tensorflow": Page(
+        title="Coverage of npu_bridge and npu_device",
+        about=(
+            "The names of the TensorFlow adapters for NPUs, `npu_bridge` (TensorFlow 1) and `npu_device` (2), and of",
+            "`hccl` as far as their scripts import it. *done*: there, and does what the vendor's does, or what that",
+            "comes to in one process on a CPU (so the note). *recorded*: kept where the vendor keeps it; a simulated",
+            "device has no use for it. *later*: not there yet, or without the vendor's effect. *by design not*: the",
+            "note says why.",
+        ),
+        sources=("core/drynpu", "adapters/tf"),
+    ),
+}
 
 
 @frozen(kw_only=True)
@@ -88,10 +120,10 @@ def resolve(dotted: str) -> object:
     return found
 
 
-def finder(section: Section) -> Callable[[str], object]:
+def finder(section: Section, sources: Sequence[str]) -> Callable[[str], object]:
     """Return a function that gives the object of a name, or raises ``LookupError`` where it is not there."""
     if section.kind == "environment":
-        read_by_code = set(_strings())
+        read_by_code = set(_strings(sources))
         return lambda name: _member(read_by_code, name)
     try:
         place = resolve(section.where)
@@ -121,23 +153,27 @@ def _attribute(place: object, name: str) -> object:
         return getattr(place, name)
     except AttributeError as error:
         # A module that changes PyTorch when it is imported (transfer_to_npu) is found without importing it.
-        module = importlib.util.find_spec(f"{place.__name__}.{name}") if isinstance(place, ModuleType) else None
+        module = importlib.util.find_spec(f"{place.__name__}.{name}") if _is_package(place) else None
         if module is None:
             raise LookupError(name) from error
         return module
 
 
-def _strings() -> Iterator[str]:
+def _is_package(place: object) -> TypeGuard[ModuleType]:
+    return isinstance(place, ModuleType) and hasattr(place, "__path__")
+
+
+def _strings(sources: Sequence[str]) -> Iterator[str]:
     """Yield every upper-case string literal of the sources: that is how environment variables are spelt there."""
-    for source in SOURCES:
+    for source in sources:
         for file in sorted((DOCS.parent / source).rglob("*.py")):
             yield from re.findall(r'"([A-Z][A-Z0-9_]+)"', file.read_text(encoding="utf-8"))
 
 
-def problems(sections: Sequence[Section]) -> Iterator[str]:
+def problems(sections: Sequence[Section], sources: Sequence[str]) -> Iterator[str]:
     """Yield one line per name that the code contradicts."""
     for section in sections:
-        find = finder(section)
+        find = finder(section, sources)
         for name in section.names:
             try:
                 found = find(name.name)
@@ -151,17 +187,16 @@ def problems(sections: Sequence[Section]) -> Iterator[str]:
                 yield f"{section.title}: {name.name} is {found!r} instead of {name.value!r}"
 
 
-def render(sections: Sequence[Section]) -> str:
-    """Return the page."""
+def render(sections: Sequence[Section], name: str) -> str:
+    """Return the page *name*."""
     count = Counter(SHOWN[name.status] for section in sections for name in section.names)
-    total = ", ".join(f"{count[status]} {status}" for status in dict.fromkeys(SHOWN.values()))
+    total = ", ".join(f"{count[status]} {status}" for status in dict.fromkeys(SHOWN.values()) if count[status])
     lines = [
-        "# Coverage of torch_npu.profiler",
+        f"# {PAGES[name].title}",
         "",
-        "<!-- Written by docs/generate_coverage.py from docs/coverage-torch.yaml; do not edit. -->",
+        f"<!-- Written by docs/generate_coverage.py from docs/coverage-{name}.yaml; do not edit. -->",
         "",
-        "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",
-        "does. *later*: not there yet, or taken without effect (so the note). *by design not*: the note says why.",
+        *PAGES[name].about,
         "A test holds that every name that is said to be there is there, and that no other is.",
         "",
         f"{sum(count.values())} names: {total}.",
@@ -178,20 +213,32 @@ def _heading(section: Section) -> str:
     return f"Parameters of {section.title}" if section.kind == "parameters_of" else section.title
 
 
+def work_through(name: str, names: Path, table: Path, *, only_check: bool) -> Iterator[str]:
+    """Check one list and write its page, or compare with it; yield one line per problem."""
+    sections = read(names)
+    found = list(problems(sections, PAGES[name].sources))
+    yield from found
+    page = render(sections, name)
+    if not only_check and not found:
+        table.write_text(page, encoding="utf-8")
+    elif only_check and (not table.is_file() or table.read_text(encoding="utf-8") != page):
+        yield f"{table.name} is not up to date; run python docs/generate_coverage.py"
+
+
 def main() -> None:
     """Check, and write or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail where the page is not up to date")
-    parser.add_argument("--list", type=Path, default=LIST, dest="names", help="the list to read")
-    parser.add_argument("--table", type=Path, default=TABLE, help="the page to write or to compare with")
+    parser.add_argument("--page", choices=PAGES, help="the page; default: all, or torch with other files")
+    parser.add_argument("--list", type=Path, dest="names", help="the list to read")
+    parser.add_argument("--table", type=Path, help="the page to write or to compare with")
     arguments = parser.parse_args()
-    sections = read(arguments.names)
-    found = list(problems(sections))
-    page = render(sections)
-    if not arguments.check and not found:
-        arguments.table.write_text(page, encoding="utf-8")
-    elif arguments.check and (not arguments.table.is_file() or arguments.table.read_text(encoding="utf-8") != page):
-        found.append(f"{arguments.table.name} is not up to date; run python docs/generate_coverage.py")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    other_files = arguments.names or arguments.table
+    found: list[str] = []
+    for name in [arguments.page] if arguments.page else ["torch"] if other_files else PAGES:
+        names = arguments.names or DOCS / f"coverage-{name}.yaml"
+        found += work_through(name, names, arguments.table or names.with_suffix(".md"), only_check=arguments.check)
     if found:
         raise SystemExit("\n".join(found))
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
 import subprocess
 import sys
@@ -24,8 +26,11 @@ def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_table_is_what_the_code_bears_out() -> None:
-    done = generate("--check")
+@pytest.mark.parametrize(("page", "framework"), [("torch", "torch"), ("tensorflow", "tensorflow")])
+def test_the_table_is_what_the_code_bears_out(page: str, framework: str) -> None:
+    if importlib.util.find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed")
+    done = generate("--check", "--page", page)
     assert done.stderr == ""
     assert done.returncode == 0
 
@@ -65,6 +70,18 @@ def test_an_old_table_is_found(tmp_path: Path) -> None:
     assert old.read_text() == "# Coverage\n"
 
 
+def test_a_name_that_is_only_kept_is_not_shown_as_missing(tmp_path: Path) -> None:
+    section = {"title": "Names", "owner": "os", "names": {"getcwd": "recorded", "no_such_name": "recorded"}}
+    listed, table = tmp_path / "list.yaml", tmp_path / "table.md"
+    listed.write_text(yaml.safe_dump([section]))
+    done = generate("--list", listed, "--table", table)
+    assert done.stderr == "Names: no_such_name is marked recorded, but it is not there\n"
+    section["names"] = {"getcwd": "recorded"}
+    listed.write_text(yaml.safe_dump([section]))
+    assert generate("--list", listed, "--table", table).returncode == 0
+    assert "| `getcwd` | recorded |  |" in table.read_text()
+
+
 @pytest.fixture(scope="module")
 def sections() -> list[dict[str, object]]:
     loaded: list[dict[str, object]] = yaml.safe_load(LIST.read_text())
@@ -94,3 +111,13 @@ def test_no_documented_name_is_forgotten(sections: list[dict[str, object]], titl
     listed = next(section["names"] for section in sections if section["title"] == title)
     assert isinstance(listed, dict)
     assert set(names.split()) <= set(listed)
+
+
+def test_every_parameter_of_npurunconfig_is_listed() -> None:
+    loaded = yaml.safe_load((DOCS / "coverage-tensorflow.yaml").read_text())
+    (listed,) = (section["names"] for section in loaded if section["title"] == "NPURunConfig")
+    source = (DOCS.parent / "adapters" / "tf" / "drynpu_tf" / "bridge" / "run_config.py").read_text()
+    (constructor,) = (
+        node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef) and node.name == "__init__"
+    )
+    assert list(listed) == [argument.arg for argument in constructor.args.args][1:]

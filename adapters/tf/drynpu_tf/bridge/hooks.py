@@ -10,7 +10,7 @@ from tensorflow.python.platform import tf_logging
 from tensorflow.python.training import basic_session_run_hooks, session_run_hook
 
 from drynpu_tf.bridge.collectives import broadcast
-from drynpu_tf.bridge.iterations import IterationVariables, say_one_step_per_run
+from drynpu_tf.bridge.iterations import IterationVariables
 from drynpu_tf.bridge.operators import shutdown_system
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.messages import say_once
@@ -101,7 +101,6 @@ class SetIterationsVarHook(session_run_hook.SessionRunHook):
 
     def begin(self) -> None:
         """Make the variables."""
-        say_one_step_per_run(self._iterations_per_loop)
         self._variables = IterationVariables()
 
     def after_create_session(self, session: Any, coord: Any) -> None:

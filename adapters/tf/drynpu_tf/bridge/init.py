@@ -28,6 +28,7 @@ __all__ = [
     "decorator_tf_session",
     "experimental_options",
     "get_npu_local_rank_id",
+    "get_npu_local_rank_size",
     "get_npu_rank_id",
     "get_npu_rank_size",
     "init_resource",
@@ -166,6 +167,7 @@ def init_resource(config: Any = None) -> tuple[session.Session, tf.Operation]:
     opened.run(start)
     utilities.set_value("npu_rank_id", ranks.get_rank_id())
     utilities.set_value("npu_local_rank_id", ranks.get_local_rank_id())
+    utilities.set_value("npu_local_rank_size", ranks.get_local_rank_size())
     utilities.set_value("npu_rank_size", ranks.get_rank_size())
     return opened, stop
 
@@ -188,6 +190,11 @@ def get_npu_rank_id() -> int:
 def get_npu_local_rank_id() -> int:
     """Return the rank on this server as `init_resource` found it, else 0."""
     return int(utilities.get_value("npu_local_rank_id", 0))
+
+
+def get_npu_local_rank_size() -> int:
+    """Return the number of ranks on this server as `init_resource` found it, else 1."""
+    return int(utilities.get_value("npu_local_rank_size", 1))
 
 
 def get_npu_rank_size() -> int:

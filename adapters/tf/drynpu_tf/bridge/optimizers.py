@@ -133,49 +133,57 @@ class NPUOptimizer(_Wrapping):
         return apply_where_finite(self._opt, self._loss_scale_manager, finite, pairs, global_step, name)
 
 
-class KerasDistributeOptimizer:
-    """
-    A Keras optimizer whose gradients are averaged over the ranks.
-
-    What is made is a copy of *optimizer*, of a class that derives from its class and from this one: Keras asks
-    optimizers for their class, and there are two generations of them.
-    """
-
-    def __new__(cls, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> Any:
-        kind = type(optimizer)
-        members = {"__new__": _plain_new(kind), "__init__": kind.__init__}
-        made = type(cls.__name__, (_AveragingKeras, cls, kind), members)
-        copy = made.from_config({**optimizer.get_config(), **keywords})
-        copy._optimizer = optimizer
-        copy._npu_name = name
-        return copy
-
-    def __init__(self, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> None:
-        """Nothing: the copy is made."""
-
-
-def _plain_new(kind: type) -> Any:
-    """Return the ``__new__`` of a class as one for classes that derive from it."""
-    inherited = kind.__new__
-
-    def new(cls: type, *arguments: Any, **keywords: Any) -> Any:
-        return object.__new__(cls) if inherited is object.__new__ else inherited(cls, *arguments, **keywords)
-
-    return new
-
-
 class _AveragingKeras:
     """Averages before a Keras optimizer applies, whichever generation it is of."""
 
+    npu_name = "NpuKerasOptimizer"
+
     def apply_gradients(self, grads_and_vars: Any, *arguments: Any, **keywords: Any) -> Any:
         """Average, then apply."""
-        averaged = _averaged(grads_and_vars, getattr(self, "_npu_name", "NpuKerasOptimizer"))
+        averaged = _averaged(grads_and_vars, self.npu_name)
         return super().apply_gradients(averaged, *arguments, **keywords)  # type: ignore[misc]
 
     def get_gradients(self, loss: Any, params: Any) -> Any:
         """Return averaged gradients (Keras of TensorFlow 1)."""
         grads = super().get_gradients(loss, params)  # type: ignore[misc]
-        return [grad for grad, _ in _averaged(list(zip(grads, params, strict=True)), "NpuKerasOptimizer")]
+        return [grad for grad, _ in _averaged(list(zip(grads, params, strict=True)), self.npu_name)]
+
+
+class KerasDistributeOptimizer:
+    """
+    A Keras optimizer whose gradients are averaged over the ranks.
+
+    What is made is *optimizer* itself, of a class that derives from its class and from this one: Keras asks optimizers
+    for their class, there are two generations of them, and only eager ones can be copied.
+    """
+
+    def __new__(cls, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> Any:
+        """Return the optimizer; other keywords are those of Keras's base class, which it has already."""
+        if not isinstance(optimizer, KerasDistributeOptimizer):
+            kind = type(optimizer)
+            members = {"__new__": _new_of(kind), "__init__": _init_of(kind), "npu_name": name}
+            optimizer.__class__ = type(kind.__name__, (_AveragingKeras, KerasDistributeOptimizer, kind), members)
+        return optimizer
+
+
+def _new_of(kind: type) -> Any:
+    """Return the ``__new__`` of a class as one that takes the arguments of its ``__init__``."""
+
+    def new(cls: type, *arguments: Any, **keywords: Any) -> Any:
+        plain = kind.__new__ is object.__new__
+        return object.__new__(cls) if plain else kind.__new__(cls, *arguments, **keywords)
+
+    return new
+
+
+def _init_of(kind: type) -> Any:
+    """Return the ``__init__`` of a class as one that does nothing to an object that is made of itself."""
+
+    def init(self: Any, *arguments: Any, **keywords: Any) -> None:
+        if not arguments or arguments[0] is not self:
+            kind.__init__(self, *arguments, **keywords)  # type: ignore[misc]
+
+    return init
 
 
 def npu_distributed_optimizer_wrapper(optimizer: Any) -> Any:

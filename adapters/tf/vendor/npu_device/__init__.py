@@ -9,4 +9,4 @@ from __future__ import annotations
 from drynpu import hand_over
 
 if not hand_over(__name__, __file__):
-    pass
+    from npu_device._facade import *

@@ -1,0 +1,187 @@
+"""
+Route D: operators that a script runs one by one (tf_adapters.md 6).
+
+A callback of TensorFlow's sees each of them with tensors and attributes when it has ended; when it began and ended is
+read off the trace. Without a trace an operator counts from the end of the one before it on its thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from drynpu.kernels import Operators, Signature, TensorDesc
+from drynpu_tf.capture._xplane import Kind, Planes
+from drynpu_tf.rules import dtype_name, signature, tensor_desc
+
+__all__ = ["EagerOperators"]
+
+I64 = npt.NDArray[np.int64]
+_Tensors = tuple[tuple[tuple[int, ...], int], ...]
+_Call = tuple[str, _Tensors, tuple[object, ...], _Tensors]
+"""Type, inputs, attributes (name, value, ...), outputs."""
+
+_TYPES = frozenset({"T", "DstT", "SrcT", "Tidx", "Tindices", "Tmultiples", "Tshape", "dtype", "index_type", "out_type"})
+_LABELS = frozenset({"container", "debug_name", "shared_name"})
+
+
+@define
+class EagerOperators:
+    """
+    The operators that threads ran eagerly since the last :meth:`take`.
+
+    TensorFlow's callbacks are a thread's own, so that :meth:`listen` is called on every thread that shall be heard.
+    """
+
+    _numbers: defaultdict[_Call, int] = field(factory=lambda: defaultdict(count().__next__))
+    _events: list[tuple[int, int, int]] = field(factory=list)
+    _signatures: list[Signature] = field(factory=list)
+
+    def listen(self) -> None:
+        """Hear the calling thread; once, however often it is called."""
+        from tensorflow.python.eager import context
+        from tensorflow.python.framework import op_callbacks
+
+        if self._heard not in context.context().op_callbacks:
+            op_callbacks.add_op_callback(self._heard)
+
+    def leave(self) -> None:
+        """Hear the calling thread no more."""
+        from tensorflow.python.eager import context
+        from tensorflow.python.framework import op_callbacks
+
+        if self._heard in context.context().op_callbacks:
+            op_callbacks.remove_op_callback(self._heard)
+
+    def _heard(
+        self,
+        op_type: str | bytes,
+        inputs: Sequence[Any],
+        attrs: Sequence[Any] | None,
+        outputs: Sequence[Any],
+        op_name: str | None = None,
+        graph: Any = None,
+    ) -> None:
+        del op_name
+        if graph is not None:  # a node that is being made, not an operator that ran
+            return
+        # A function's name comes as bytes.
+        kind = op_type.decode() if isinstance(op_type, bytes) else op_type
+        call = (kind, tuple(map(_tensor, inputs)), _plain(attrs or ()), tuple(map(_tensor, outputs)))
+        self._events.append((self._numbers[call], time.time_ns(), threading.get_native_id()))
+
+    def take(self, planes: Planes | None, threads: dict[int, int]) -> Operators | None:
+        """Return what was heard, with the times of *planes*; ``None`` if nothing was."""
+        events, self._events = self._events, []
+        if not events:
+            return None
+        self._complete()
+        call, ended, thread = np.array(events, np.int64).T
+        calls = list(self._numbers)
+        names = tuple(dict.fromkeys(kind for kind, *_ in calls))
+        name_of_call = np.array([names.index(kind) for kind, *_ in calls], np.int32)
+        start, end = _since_last(ended, thread)
+        if planes is not None:
+            start, end = _traced(planes, threads, names, name_of_call[call], thread, start, end)
+        # Functions are recorded node by node.
+        kept = np.flatnonzero(~np.array([_is_function(kind) for kind in names])[name_of_call[call]])
+        order = kept[np.lexsort((-end[kept], start[kept]))]
+        return Operators(
+            names=names,
+            name=name_of_call[call[order]],
+            start_ns=start[order],
+            end_ns=end[order],
+            thread=thread[order],
+            fwd_thread=np.zeros(len(order), np.int64),
+            sequence=np.full(len(order), -1, np.int64),
+            scope=np.zeros(len(order), np.uint8),
+            signature=call[order].astype(np.int32),
+            signatures=tuple(self._signatures),
+        )
+
+    def _complete(self) -> None:
+        for op_type, inputs, attrs, outputs in list(self._numbers)[len(self._signatures) :]:
+            named = {str(name): value for name, value in zip(attrs[::2], attrs[1::2], strict=True)}
+            described = tuple(map(_described, inputs)), tuple(map(_described, outputs))
+            self._signatures.append(signature(op_type, *described, named))
+
+
+def _tensor(tensor: Any) -> tuple[tuple[int, ...], int]:
+    shape = tensor.shape
+    return (tuple(shape) if shape.rank is not None else (), tensor.dtype.as_datatype_enum)
+
+
+def _described(tensor: tuple[tuple[int, ...], int]) -> TensorDesc:
+    dims, number = tensor
+    return tensor_desc(dims, dtype_name(number))
+
+
+def _plain(attrs: Sequence[Any]) -> tuple[object, ...]:
+    """Make attributes hashable, types their names; what only names a variable makes no difference to a kernel."""
+    found: list[object] = []
+    for name, value in zip(attrs[::2], attrs[1::2], strict=True):
+        if name not in _LABELS:
+            found += [name, _plain_value(name, value)]
+    return tuple(found)
+
+
+def _plain_value(name: str, value: Any) -> object:
+    number = getattr(value, "as_datatype_enum", value)
+    if isinstance(number, int) and (number is not value or name in _TYPES):
+        return dtype_name(number)
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain_value("", item) for item in value)
+    return value if isinstance(value, (bool, int, float, str, bytes)) else str(value)
+
+
+def _is_function(op_type: str) -> bool:
+    return op_type.startswith("__") or op_type in {"PartitionedCall", "StatefulPartitionedCall"}
+
+
+def _since_last(ended: I64, thread: I64) -> tuple[I64, I64]:
+    """Return start and end of operators that follow one another; the first of a thread takes no time."""
+    start = ended.copy()
+    for own in np.unique(thread).tolist():
+        rows = np.flatnonzero(thread == own)
+        start[rows[1:]] = ended[rows[:-1]]
+    return start, ended
+
+
+def _traced(
+    planes: Planes,
+    threads: dict[int, int],
+    names: Sequence[str],
+    name: npt.NDArray[np.int32],
+    thread: I64,
+    start: I64,
+    end: I64,
+) -> tuple[I64, I64]:
+    """
+    Return the times that the trace has for operators.
+
+    Each is the last call of its type that had ended on its thread when the callback came; one that is not in the
+    trace keeps its times.
+    """
+    start, end = start.copy(), end.copy()
+    rows = planes.rows(Kind.EAGER)
+    own_thread = np.array([threads.get(int(number), -1) for number in planes.thread[rows]], np.int64)
+    numbers = {text: number for number, text in enumerate(planes.texts)}
+    for position in np.unique(name).tolist():
+        traced = planes.text[rows] == numbers.get(names[position], -1)
+        for own in np.unique(thread[name == position]).tolist():
+            mine = np.flatnonzero((name == position) & (thread == own))
+            theirs = rows[traced & (own_thread == own)]
+            theirs = theirs[np.argsort(planes.end_ns[theirs])]
+            found = np.searchsorted(planes.end_ns[theirs], end[mine], side="right") - 1
+            known = found >= 0
+            start[mine[known]] = planes.start_ns[theirs[found[known]]]
+            end[mine[known]] = planes.end_ns[theirs[found[known]]]
+    return start, end

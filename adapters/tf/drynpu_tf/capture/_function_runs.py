@@ -1,0 +1,231 @@
+"""Runs of functions as operator tables: nodes by the trace, shapes and attributes by trace and graphs together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from drynpu.device import innermost, nest
+from drynpu.kernels import Operators, Placement, Signature, TensorDesc
+from drynpu.session import FusionOp
+from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
+from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.capture._runs import Runs
+from drynpu_tf.capture._xplane import Kind, Planes
+from drynpu_tf.rules import GraphNode, compile_graph, signature, tensor_desc
+
+__all__ = ["FunctionRun", "FunctionRuns", "shapes_of"]
+
+I64 = npt.NDArray[np.int64]
+
+_FEED, _FETCH = "_Arg", "_Retval"
+_FUNCTION, _BACKWARD_FUNCTION = 0, 1
+_TENSOR = re.compile(r"([a-z_0-9]*)\[([0-9, ]*)\]")
+_Tensors = tuple[TensorDesc | None, ...]
+_Call = tuple[str, str, str]
+"""Node, type, and the shapes of its inputs as the tracer writes them."""
+
+
+@frozen(eq=False, kw_only=True)
+class FunctionRun:
+    """
+    One run of a function that the script called.
+
+    ``step`` is the number of the Keras or Trace step around it, -1 without one; times are Unix ns.
+    """
+
+    function: str
+    start_ns: int
+    end_ns: int
+    thread: int
+    step: int
+    operators: Operators
+    fusions: tuple[FusionOp, ...] = ()
+
+
+@frozen(eq=False)
+class _Variant:
+    """What the graph engine makes of a function with one set of shapes, in the order of its calls."""
+
+    names: tuple[str, ...]
+    signatures: tuple[Signature, ...]
+    fusions: tuple[FusionOp, ...]
+
+
+@define
+class FunctionRuns:
+    """
+    Makes tables of traces; what is distinct is worked out once in the life of a recording.
+
+    A function that runs again with the same shapes has the same signatures, so that the tables share them.
+    """
+
+    graphs: FunctionGraphs
+    split: bool = True
+    _variants: dict[tuple[str, frozenset[_Call]], _Variant] = field(factory=dict)
+
+    def tables(self, planes: Planes, runs: Runs, threads: dict[int, int], default_thread: int) -> list[FunctionRun]:
+        """Return the runs of a trace in time order, each with its operators by start."""
+        bounds = np.searchsorted(runs.run, np.arange(len(runs.call) + 1))
+        steps = _steps(planes, runs.call)
+        found = []
+        for number, call in enumerate(runs.call.tolist()):
+            rows = runs.node[bounds[number] : bounds[number + 1]]
+            thread = threads.get(int(planes.thread[call]), default_thread)
+            function = planes.texts[planes.text[call]]
+            operators, fusions = self._operators(planes, rows, function, thread)
+            found.append(
+                FunctionRun(
+                    function=function,
+                    start_ns=int(planes.start_ns[call]),
+                    end_ns=int(planes.end_ns[call]),
+                    thread=thread,
+                    step=int(steps[number]),
+                    operators=operators,
+                    fusions=fusions,
+                )
+            )
+        return found
+
+    def _operators(
+        self, planes: Planes, rows: I64, function: str, thread: int
+    ) -> tuple[Operators, tuple[FusionOp, ...]]:
+        columns = np.column_stack([planes.text[rows], planes.op_type[rows], planes.extra[rows]])
+        distinct, index = np.unique(columns, axis=0, return_inverse=True)
+        calls = tuple(
+            (planes.texts[node], planes.texts[kind], planes.texts[extra] if extra >= 0 else "")
+            for node, kind, extra in distinct.tolist()
+        )
+        key = (function, frozenset(calls))
+        if key not in self._variants:
+            self._variants[key] = self._variant(function, sorted(key[1]))
+        variant = self._variants[key]
+        # The order of texts differs from trace to trace, that of names does not.
+        place = {call: position for position, call in enumerate(sorted(key[1]))}
+        position = np.array([place[call] for call in calls], np.int32)[index.reshape(-1)]
+        backward = np.array([is_backward(name) for name in variant.names] or [False])
+        start, end = planes.start_ns[rows], planes.end_ns[rows]
+        order = np.lexsort((-end, start))
+        position = position[order]
+        operators = Operators(
+            names=variant.names,
+            name=position,
+            start_ns=start[order],
+            end_ns=end[order],
+            thread=np.full(len(rows), thread, np.int64),
+            fwd_thread=np.zeros(len(rows), np.int64),
+            sequence=np.full(len(rows), -1, np.int64),
+            scope=np.where(backward[position], _BACKWARD_FUNCTION, _FUNCTION).astype(np.uint8),
+            signature=position,
+            signatures=variant.signatures,
+        )
+        return operators, variant.fusions
+
+    def _variant(self, function: str, calls: Sequence[_Call]) -> _Variant:
+        graph = self.graphs.find(function, frozenset((name, kind) for name, kind, _ in calls))
+        traced = self.graphs.traced(function)
+        nodes = graph.nodes if graph is not None else {}
+        inputs = {name: shapes_of(text) for name, _, text in calls}
+        outputs = _outputs(nodes, traced.nodes if traced is not None else {}, inputs)
+        own = [
+            _signature(name, kind, shapes_of(text), outputs.get(name, ()), nodes.get(name))
+            for name, kind, text in calls
+        ]
+        # In a loop a node may have several shapes; the engine compiles for the first.
+        first = {name: call for (name, _, _), call in reversed(list(zip(calls, own, strict=True)))}
+        compiled = compile_graph(
+            [
+                GraphNode(name, node.inputs, first.get(name) or _not_run(name, node, outputs))
+                for name, node in nodes.items()
+            ],
+            split=self.split,
+        )
+        found = (
+            compiled.signatures[call[0]] if call[0] in compiled.signatures and own_call is first[call[0]] else own_call
+            for call, own_call in zip(calls, own, strict=True)
+        )
+        return _Variant(tuple(name for name, _, _ in calls), tuple(found), compiled.fusions)
+
+
+def _steps(planes: Planes, calls: I64) -> I64:
+    """Return the number of the step around each call on its thread, -1 without one."""
+    spans = planes.rows(Kind.SPAN)
+    _, parent = nest(planes.start_ns[spans], planes.end_ns[spans], planes.thread[spans])
+    around = innermost(
+        planes.start_ns[calls],
+        planes.thread[calls],
+        planes.start_ns[spans],
+        planes.end_ns[spans],
+        planes.thread[spans],
+        parent,
+    )
+    numbers = np.append(planes.number[spans], -1)
+    return np.asarray(numbers[around], np.int64)
+
+
+def shapes_of(text: str) -> tuple[TensorDesc | None, ...]:
+    """
+    Read the tracer's ``(float[64,128];int32[])``.
+
+    What holds no numbers (``resource[]``) has a place too; an input that had not arrived is ``None``.
+    """
+    inside = text.removeprefix("(").removesuffix(")")
+    return tuple(map(_shape_of, inside.split(";"))) if inside else ()
+
+
+def _shape_of(text: str) -> TensorDesc | None:
+    found = _TENSOR.fullmatch(text.strip())
+    if found is None:
+        return None
+    dims = tuple(int(dim) for dim in found.group(2).split(",") if dim.strip())
+    return tensor_desc(dims, found.group(1))
+
+
+def _outputs(
+    graph: Mapping[str, FunctionNode], traced: Mapping[str, FunctionNode], inputs: Mapping[str, _Tensors]
+) -> dict[str, tuple[TensorDesc, ...]]:
+    """Return what nodes returned: the shapes they were traced with, else what arrived at those that take it."""
+    arrived: dict[str, dict[int, TensorDesc]] = {}
+    for name, tensors in inputs.items():
+        node = graph.get(name)
+        if node is None or len(node.inputs) != len(tensors):
+            continue
+        for (producer, slot), tensor in zip(node.inputs, tensors, strict=True):
+            if tensor is not None:
+                arrived.setdefault(producer, {})[slot] = tensor
+    found: dict[str, tuple[TensorDesc, ...]] = {}
+    for name in {*inputs, *graph}:
+        known, node = arrived.get(name, {}), traced.get(name)
+        # The optimised graph may have the operands of a product the other way round, so tracing counts for more.
+        known |= {slot: shape for slot, shape in enumerate(node.outputs if node else ()) if shape is not None}
+        # What comes after a gap would stand in the wrong place.
+        whole = next(slot for slot in range(len(known) + 1) if slot not in known)
+        found[name] = tuple(known[slot] for slot in range(whole))
+    return found
+
+
+def _signature(
+    name: str,
+    kind: str,
+    inputs: tuple[TensorDesc | None, ...],
+    outputs: tuple[TensorDesc, ...],
+    node: FunctionNode | None,
+) -> Signature:
+    """Return a node's call; what a function is given is copied to the device, what it returns stays there."""
+    if kind == _FEED:
+        return signature(kind, outputs, outputs, {}, node=name, placement=Placement.HOST)
+    if kind == _FETCH:
+        return signature(kind, inputs, (), {}, node=name, placement=Placement.HOST)
+    return signature(kind, inputs, outputs, node.attributes if node is not None else {}, node=name)
+
+
+def _not_run(name: str, node: FunctionNode, outputs: Mapping[str, tuple[TensorDesc, ...]]) -> Signature:
+    """Return the call of a node that left no trace: a constant, or one of a branch that was not taken."""
+    inputs = tuple(
+        outputs[producer][slot] if slot < len(outputs.get(producer, ())) else None for producer, slot in node.inputs
+    )
+    return _signature(name, node.op_type, inputs, outputs.get(name, ()), node)

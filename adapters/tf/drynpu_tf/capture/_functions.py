@@ -1,0 +1,136 @@
+"""
+Route G: the graphs that functions execute, for what a trace does not tell (tf_adapters.md 6).
+
+TensorFlow hands over the graphs it has optimised when a function runs for the first time (the collection that
+``tf.summary.trace_on(graph=True)`` uses). A function that ran before the recording began is looked up by name, and is
+known as it was traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import define, field, frozen
+
+from drynpu.kernels import TensorDesc
+from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
+
+__all__ = ["FunctionGraphs", "FunctionNode", "NodeGraph"]
+
+_REMEMBERED = 4096
+"""Graphs kept while none of their runs has been seen; eager operators have small ones of their own."""
+
+
+@frozen(kw_only=True)
+class FunctionNode:
+    """A node: data inputs as ``(producer, slot)``, its attributes, and what of its outputs its graph says."""
+
+    op_type: str
+    inputs: tuple[tuple[str, int], ...]
+    attributes: Mapping[str, object]
+    outputs: tuple[TensorDesc | None, ...] = ()
+
+
+@frozen(eq=False)
+class NodeGraph:
+    """The nodes of one function by name."""
+
+    nodes: Mapping[str, FunctionNode]
+
+    def holds(self, executed: Iterable[tuple[str, str]]) -> bool:
+        """Whether all of ``(name, type)`` are nodes of it; what returns results is renamed before it runs."""
+        return all(
+            kind == "_Retval" or (name in self.nodes and self.nodes[name].op_type == kind) for name, kind in executed
+        )
+
+
+@define
+class FunctionGraphs:
+    """The graphs of a process's functions."""
+
+    _collected: list[NodeGraph] = field(factory=list)
+    _traced: dict[str, NodeGraph | None] = field(factory=dict)
+
+    def begin(self) -> None:
+        """Have TensorFlow hand over graphs from now on."""
+        from tensorflow.python.eager import context
+
+        context.context().enable_graph_collection()
+
+    def collect(self) -> None:
+        """Take over what was handed over since the last time."""
+        from tensorflow.python.eager import context
+
+        metadata = context.context().export_run_metadata()
+        if metadata is None:
+            return
+        for graphs in metadata.function_graphs:
+            nodes = {node.name: _node(node) for graph in graphs.partition_graphs for node in graph.node}
+            self._collected.append(NodeGraph(nodes))
+        del self._collected[:-_REMEMBERED]
+
+    def end(self) -> None:
+        """Have TensorFlow hand over no more."""
+        from tensorflow.python.eager import context
+
+        context.context().disable_graph_collection()
+
+    def find(self, function: str, executed: frozenset[tuple[str, str]]) -> NodeGraph | None:
+        """Return the graph that has the nodes *executed* in a run of *function*; ``None`` if none is known."""
+        for graph in reversed(self._collected):
+            if graph.holds(executed):
+                return graph
+        return self.traced(function)
+
+    def traced(self, function: str) -> NodeGraph | None:
+        """Return *function* as it was traced, with the shapes that were known then."""
+        if function not in self._traced:
+            self._traced[function] = _traced(function)
+        return self._traced[function]
+
+
+def _node(definition: Any) -> FunctionNode:
+    data = [text for text in definition.input if not text.startswith("^")]
+    return FunctionNode(op_type=definition.op, inputs=tuple(map(_producer, data)), attributes=attributes_of(definition))
+
+
+def _producer(text: str) -> tuple[str, int]:
+    """Return node and slot of an input as GraphDef spells it: ``name`` is slot 0 of it, else ``name:slot``."""
+    name, colon, slot = text.rpartition(":")
+    return (name, int(slot)) if colon else (text, 0)
+
+
+def _traced(function: str) -> NodeGraph | None:
+    """Return a function as it was traced; shapes that it leaves open are missing."""
+    from tensorflow.python.eager import context
+    from tensorflow.python.framework import errors, function_def_to_graph
+
+    try:
+        definition = context.context().get_function_def(function)
+        graph = function_def_to_graph.function_def_to_graph(definition)
+    except (errors.OpError, ValueError, KeyError):
+        return None
+    nodes = {
+        operation.name: FunctionNode(
+            op_type=operation.type,
+            inputs=tuple((tensor.op.name, tensor.value_index) for tensor in operation.inputs),
+            attributes=attributes_of(operation.node_def),
+            outputs=tuple(map(_static, operation.outputs)),
+        )
+        for operation in graph.get_operations()
+    }
+    # What a function returns is told apart from what only its own nodes take.
+    returned = {
+        f"{tensor.op.name}:{tensor.value_index}_RetVal": FunctionNode(
+            op_type="_Retval", inputs=((tensor.op.name, tensor.value_index),), attributes={}
+        )
+        for tensor in graph.outputs
+    }
+    return NodeGraph(nodes | returned)
+
+
+def _static(tensor: Any) -> TensorDesc | None:
+    if not tensor.shape.is_fully_defined():
+        return None
+    return tensor_desc(tuple(tensor.shape.as_list()), dtype_name(tensor.dtype.as_datatype_enum))

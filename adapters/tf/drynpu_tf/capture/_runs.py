@@ -1,0 +1,78 @@
+"""Which run of which function every node of a trace belongs to."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.device import nest
+from drynpu_tf.capture._xplane import Kind, Planes
+
+__all__ = ["Runs", "function_runs"]
+
+I64 = npt.NDArray[np.int64]
+
+
+@frozen(eq=False, kw_only=True)
+class Runs:
+    """
+    Runs of functions that a script called, and the nodes they executed.
+
+    ``call`` has for every run the row (of the planes) of the eager call that made it, in time order; ``node`` and
+    ``run`` have for every node its row and the position of its run in ``call``, ordered by run and start.
+    """
+
+    call: I64
+    node: I64
+    run: I64
+
+
+def function_runs(planes: Planes) -> Runs:
+    """
+    Tell runs apart by the numbers that TensorFlow's executors give them.
+
+    Functions that a function calls belong to its run, whatever thread they run on. What input pipelines run
+    (``tf.data``) and what TensorFlow computes while it optimises a graph belongs to no call of the script's.
+    """
+    rows = np.flatnonzero(np.isin(planes.kind, (Kind.NODE, Kind.EXECUTOR, Kind.FUNCTION, Kind.EAGER)))
+    _, parent = nest(planes.start_ns[rows], planes.end_ns[rows], planes.thread[rows])
+    kind, number = planes.kind[rows], planes.number[rows]
+    inside = _nearest(parent, kind == Kind.EXECUTOR)
+    caller = _nearest(parent, kind == Kind.EAGER)
+    called: dict[int, int] = {}
+    outer: dict[int, int] = {}
+    for row in np.flatnonzero(kind == Kind.FUNCTION).tolist():
+        if inside[row] >= 0:
+            outer[int(number[row])] = int(number[inside[row]])
+        elif caller[row] >= 0:
+            called[int(number[row])] = int(caller[row])
+    nodes = np.flatnonzero((kind == Kind.NODE) & (inside >= 0))
+    distinct, index = np.unique(number[inside[nodes]], return_inverse=True)
+    of_run = np.array([_root(run, called, outer) for run in distinct.tolist()] or [-1], np.int64)
+    call_of_node = of_run[index] if len(nodes) else np.empty(0, np.int64)
+    kept = call_of_node >= 0
+    calls, run = np.unique(call_of_node[kept], return_inverse=True)
+    order = np.lexsort((nodes[kept], run))
+    return Runs(call=rows[calls], node=rows[nodes[kept][order]], run=run[order].astype(np.int64))
+
+
+def _nearest(parent: I64, flag: npt.NDArray[np.bool_]) -> I64:
+    """Return for every row its nearest ancestor that carries *flag*, -1 if none does."""
+    found = parent.copy()
+    while True:
+        climb = (found >= 0) & ~flag[found]
+        if not climb.any():
+            return found
+        found[climb] = parent[found[climb]]
+
+
+def _root(run: int, called: dict[int, int], outer: dict[int, int]) -> int:
+    """Return the call of the outermost run around *run*, -1 if the script made none."""
+    seen: set[int] = set()
+    while run not in called:
+        if run in seen or run not in outer:
+            return -1
+        seen.add(run)
+        run = outer[run]
+    return called[run]

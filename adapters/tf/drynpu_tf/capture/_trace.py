@@ -1,0 +1,126 @@
+"""
+A recording of functions, Keras and eager code: routes B, G and D together (tf_adapters.md 6).
+
+It is cut into stretches where no function is running, so that memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from attrs import define, field, frozen
+
+from drynpu import CaptureError
+from drynpu.kernels import Operators
+from drynpu_tf.capture._eager import EagerOperators
+from drynpu_tf.capture._function_runs import FunctionRun, FunctionRuns
+from drynpu_tf.capture._functions import FunctionGraphs
+from drynpu_tf.capture._runs import function_runs
+from drynpu_tf.capture._xplane import XplaneTracer
+
+__all__ = ["Stretch", "TraceCapture"]
+
+_EVENTS_IN_STRETCH = 200_000
+_FIRST_STRETCH_CALLS = 16
+
+
+@frozen(eq=False, kw_only=True)
+class Stretch:
+    """What ran: functions in time order, and the operators that ran one by one (``None``: none did)."""
+
+    functions: tuple[FunctionRun, ...]
+    eager: Operators | None
+
+
+@define
+class TraceCapture:
+    """
+    What a process runs between :meth:`start` and :meth:`stop`.
+
+    ``traced`` is False while another profiler holds TensorFlow's tracer: functions are then missing, and operators
+    that run one by one have the times of their callbacks. ``split`` says whether the chip has cube and vector cores
+    apart; the graph engine fuses more for others.
+    """
+
+    split: bool = True
+    graphs: FunctionGraphs = field(factory=FunctionGraphs)
+    eager: EagerOperators = field(factory=EagerOperators)
+    traced: bool = False
+    _tracer: XplaneTracer = field(factory=XplaneTracer)
+    _runs: FunctionRuns = field()
+    _marked: set[int] = field(factory=set)
+    _calls: int = 0
+    _events_per_call: float = 0.0
+
+    @_runs.default
+    def _default_runs(self) -> FunctionRuns:
+        return FunctionRuns(self.graphs, self.split)
+
+    def start(self) -> str | None:
+        """Start recording; return why TensorFlow's tracer cannot be used, if so."""
+        self.eager.listen()
+        return self._begin()
+
+    def _begin(self) -> str | None:
+        # Again each time: tf.summary.trace_off() ends it.
+        self.graphs.begin()
+        self._marked.clear()
+        self._calls = 0
+        try:
+            self._tracer.start()
+        except CaptureError as error:
+            self.traced = False
+            return str(error)
+        self.traced = True
+        self.attend()
+        return None
+
+    def attend(self) -> None:
+        """Record the calling thread as well; to be called before what it runs, cheap when nothing is to be done."""
+        thread = threading.get_native_id()
+        if thread not in self._marked:
+            self._marked.add(thread)
+            self.eager.listen()
+            self._tracer.mark(thread)
+
+    def pause(self) -> Stretch:
+        """Hand over what was recorded, and let go of TensorFlow's tracer until :meth:`resume`."""
+        found = self._take()
+        self.traced = False
+        return found
+
+    def resume(self) -> str | None:
+        """Go on after :meth:`pause`; return why not, if so."""
+        return self._begin()
+
+    def called(self) -> Stretch | None:
+        """Count a call of a function that has returned; return a stretch when it is time to cut."""
+        self._calls += 1
+        due = self._calls * self._events_per_call >= _EVENTS_IN_STRETCH
+        if not self.traced or not (due if self._events_per_call else self._calls >= _FIRST_STRETCH_CALLS):
+            return None
+        found = self._take()
+        self._begin()
+        return found
+
+    def stop(self) -> Stretch:
+        """Stop recording and hand over the rest."""
+        found = self._take()
+        self.graphs.end()
+        self.eager.leave()
+        return found
+
+    def _take(self) -> Stretch:
+        if not self._tracer.active:
+            return Stretch(functions=(), eager=self.eager.take(None, {}))
+        planes, threads = self._tracer.stop()
+        self.graphs.collect()
+        self._events_per_call = len(planes.kind) / max(self._calls, 1)
+        runs: list[FunctionRun] = self._runs.tables(planes, function_runs(planes), threads, _main_thread())
+        return Stretch(functions=tuple(runs), eager=self.eager.take(planes, threads))
+
+
+def _main_thread() -> int:
+    """Return the OS id of the main thread, which is that of the process."""
+    return os.getpid()

@@ -1,0 +1,163 @@
+"""Opening a device: options are read here, once, and what runs after :meth:`NpuDeviceHandle.as_default` is its work."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define, field
+
+from drynpu import ChipError, OptionError, OutputError
+from drynpu.options.profiling_options import ProfilingMode
+from drynpu_tf.capture import TraceCapture
+from drynpu_tf.device2._environment import check_cluster, device_of, worker_of, workers_of
+from drynpu_tf.device2._hooks import install
+from drynpu_tf.device2._options import NpuConfig
+from drynpu_tf.device2._recorder import DeviceRecorder
+from drynpu_tf.messages import say_once
+from drynpu_tf.options import NpuOptions, resolve_profiling, say_notices
+from drynpu_tf.recording import PROCESS
+
+__all__ = ["DEVICES", "Devices", "NpuDeviceHandle"]
+
+_NAME = "/job:localhost/replica:0/task:0/device:NPU"
+
+
+class NpuDeviceHandle:
+    """An open device."""
+
+    def __init__(self, device_id: int, workers_num: int, worker_id: int, devices: Devices) -> None:
+        self._device_id, self._devices = device_id, devices
+        self.workers_num, self.worker_id = workers_num, worker_id
+        self.recorder: DeviceRecorder | None = None
+
+    def name(self) -> str:
+        """Return the device's name; no device of that name is there for ``tf.device``."""
+        return f"{_NAME}:{self._device_id}"
+
+    @contextlib.contextmanager
+    def scope(self) -> Iterator[None]:
+        """Have what runs inside recorded as the device's work."""
+        recorder = self.recorder
+        if recorder is None or recorder.active:
+            yield
+            return
+        install(recorder)
+        recorder.start()
+        try:
+            yield
+        finally:
+            recorder.stop()
+
+    def is_cluster_worker(self) -> bool:
+        """Whether it is one of several workers."""
+        return self.workers_num > 1 and self.workers_num > self.worker_id >= 0
+
+    def as_default(self) -> NpuDeviceHandle:
+        """Have everything that runs from now on recorded as the device's work, and return the handle."""
+        self._devices.default = self
+        install(self.recorder)
+        if self.recorder is not None:
+            self.recorder.start()
+        return self
+
+
+@define
+class Devices:
+    """The options of a process's device, and its handle: the vendor's are process-wide themselves."""
+
+    default: NpuDeviceHandle | None = None
+    loop_size: int = 1
+    saturation_mode: int | None = None
+    _options: NpuConfig | None = None
+    _handles: dict[int, NpuDeviceHandle] = field(factory=dict)
+    _lock: threading.RLock = field(factory=threading.RLock)
+
+    def options(self) -> NpuConfig:
+        """Return the process's options, always the same tree."""
+        with self._lock:
+            if self._options is None:
+                self._options = NpuConfig()
+                self._options.watch(self._changed)
+            return self._options
+
+    @property
+    def opened(self) -> int | None:
+        """The device that is open."""
+        return next(iter(self._handles), None)
+
+    def open(self, device_id: int | None = None) -> NpuDeviceHandle:
+        """
+        Open a device, or return it if it is open.
+
+        Raises
+        ------
+        RuntimeError, ValueError
+            With the vendor's messages: another device is open, the cluster is not described, or (with the
+            collector's identifiers) profiling options are refused.
+        """
+        device_id = device_of(os.environ) if device_id is None else device_id
+        with self._lock:
+            if device_id in self._handles:
+                return self._handles[device_id]
+            if self._handles:
+                raise RuntimeError(
+                    f"Failed create npu instance on device {device_id} as existed instance on {list(self._handles)}"
+                )
+            given = self.options().as_dict()
+            workers = workers_of(os.environ)
+            if workers > 1:
+                check_cluster(os.environ)
+                say_once("npu_device: workers compute on their own, collectives give back what they are given.")
+            handle = NpuDeviceHandle(device_id, workers, worker_of(os.environ) if workers > 1 else 0, self)
+            handle.recorder = self._recorder(handle, given)
+            self._handles[device_id] = handle
+            return handle
+
+    def close(self) -> None:
+        """End the device and its recording; it may be opened again."""
+        with self._lock:
+            handles, self._handles, self.default = list(self._handles.values()), {}, None
+        for handle in handles:
+            if handle.recorder is not None:
+                handle.recorder.stop()
+                PROCESS.leave(id(handle))
+                handle.recorder = None
+
+    def _recorder(self, handle: NpuDeviceHandle, given: dict[str, str]) -> DeviceRecorder | None:
+        device_id = handle._device_id
+        try:
+            start = resolve_profiling(self._npu_options(given))
+        except (OptionError, ChipError, OutputError) as error:
+            raise RuntimeError(f"Failed open npu device {device_id} : {error}") from error
+        if start.mode is ProfilingMode.DYNAMIC:
+            say_once("PROFILING_MODE=dynamic waits for a command to attach, which drynpu does not have.")
+            return None
+        if start.parsed is None:
+            say_notices(start.notices)
+            return None
+        say_notices((*start.notices, *start.parsed.notices))
+        recorder = PROCESS.join(id(handle), start.parsed.request, device_id)
+        # After the recording's own, so before it: what is left has to be handed over while it is open.
+        atexit.register(self.close)
+        return DeviceRecorder(user=id(handle), capture=TraceCapture(split=recorder.split_cores))
+
+    def _npu_options(self, given: dict[str, str]) -> NpuOptions:
+        """Return the options as sessions have theirs; a switch that nobody touched leaves it to the environment."""
+        switch: Any = self.options().__dict__["profiling_config"].enable_profiling
+        mode = given["enable_profiling"] == "1" if switch.given else None
+        return NpuOptions(
+            present=True, profiling_mode=mode, profiling_options=given["profiling_options"].encode() if mode else None
+        )
+
+    def _changed(self, name: str) -> None:
+        if self._handles:
+            say_once(f"npu_device: {name} was set after open() and has no effect; options are read there, once.")
+
+
+DEVICES = Devices()
+"""The one process-wide state of this room: a process has one device."""

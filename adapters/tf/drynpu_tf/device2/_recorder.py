@@ -1,0 +1,164 @@
+"""What a device records between being the default and its end."""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+
+from drynpu import CaptureError
+from drynpu_tf.capture import Stretch, TraceCapture
+from drynpu_tf.messages import say, say_once
+from drynpu_tf.recording import PROCESS, Step
+
+__all__ = ["DeviceRecorder", "lending_session"]
+
+_RETRY_NS = 500_000_000
+
+
+@define(eq=False)
+class DeviceRecorder:
+    """
+    Hands what runs on a device to the recording that *user* has joined.
+
+    TensorFlow has one tracer. Where another profiler takes it, this one lets go and goes on when that has stopped.
+    """
+
+    user: int
+    _capture: TraceCapture = field(factory=TraceCapture)
+    _lock: threading.RLock = field(factory=threading.RLock)
+    _nested: threading.local = field(factory=threading.local)
+    _pid: int = 0
+    _lent: bool = False
+    _retry_ns: int = 0
+
+    @property
+    def active(self) -> bool:
+        """Whether it records, in this process."""
+        return self._pid == os.getpid()
+
+    def start(self) -> None:
+        """Start recording; nothing happens if it does already."""
+        with self._lock:
+            if self.active:
+                return
+            self._pid = os.getpid()
+            self._report(self._capture.start())
+
+    def stop(self) -> None:
+        """Hand over what is left; nothing happens if it does not record."""
+        with self._lock:
+            if not self.active:
+                return
+            self._pid = 0
+            self._deliver(self._capture.stop)
+
+    def call(self, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Call a function of TensorFlow's, as the script did; between calls is when a recording may be cut."""
+        if not self.active or getattr(self._nested, "inside", False):
+            return function(*values, **named)
+        self._nested.inside = True
+        try:
+            self._capture.attend()
+            return function(*values, **named)
+        finally:
+            self._nested.inside = False
+            self._called()
+
+    def lend(self) -> bool:
+        """Let another profiler have TensorFlow's tracer; return whether it was ours to give."""
+        with self._lock:
+            if not self.active or not self._capture.traced:
+                return False
+            self._lent = True
+            self._deliver(self._capture.pause)
+        say_once(
+            "another profiler (TensorBoard's) has taken TensorFlow's tracer: until it stops, functions are not "
+            "recorded, operators that run one by one are."
+        )
+        return True
+
+    def reclaim(self) -> None:
+        """Go on after :meth:`lend`."""
+        with self._lock:
+            if self._lent and self.active:
+                self._lent = False
+                self._report(self._capture.resume())
+
+    def _called(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            if not self.active:
+                return
+            if self._capture.traced:
+                self._deliver(self._capture.called)
+            elif not self._lent and time.monotonic_ns() >= self._retry_ns:
+                self._report(self._capture.resume())
+        finally:
+            self._lock.release()
+
+    def _report(self, refused: str | None) -> None:
+        if refused is not None:
+            self._retry_ns = time.monotonic_ns() + _RETRY_NS
+            say_once(f"{refused} Until it stops, functions are not recorded, operators that run one by one are.")
+
+    def _deliver(self, take: Callable[[], Stretch | None]) -> None:
+        recorder = PROCESS.recorder(self.user)
+        try:
+            found = take()
+        except CaptureError as error:
+            say(f"a part of the recording is lost: {error}")
+            return
+        if found is None or recorder is None:
+            return
+        for run in found.functions:
+            step = Step(
+                graph=run.function,
+                start_ns=run.start_ns,
+                end_ns=run.end_ns,
+                thread=run.thread,
+                fusions=run.fusions,
+            )
+            recorder.add(run.operators, step)
+        if found.eager is not None and len(found.eager):
+            recorder.add(found.eager)
+
+
+def lending_session(original: Any, recorder: DeviceRecorder) -> Callable[[], Any]:
+    """Return what stands for TensorFlow's ``ProfilerSession``: while one of them lives, *recorder* lets go."""
+
+    class Session:
+        """A profiler session of the script's own."""
+
+        def __init__(self) -> None:
+            self._session = original()
+            self._reclaim: Callable[[], Any] | None = None
+
+        def start(self, *values: Any) -> Any:
+            if recorder.lend():
+                finalizer = weakref.finalize(self, recorder.reclaim)
+                finalizer.atexit = False
+                self._reclaim = finalizer
+            return self._session.start(*values)
+
+        def export_to_tb(self) -> Any:
+            return self._ended(self._session.export_to_tb)
+
+        def stop(self) -> Any:
+            return self._ended(self._session.stop)
+
+        def _ended(self, end: Callable[[], Any]) -> Any:
+            try:
+                return end()
+            finally:
+                if self._reclaim is not None:
+                    self._reclaim()
+
+    return functools.wraps(original, updated=())(Session)

@@ -1,0 +1,175 @@
+"""Functions of ``npu_device`` and of its modules ``compat``, ``npu_device`` and ``utils.scope`` (tf_adapters.md 2)."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.framework import attr_value_pb2
+from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
+from tensorflow.python.framework import ops
+
+from drynpu_tf.device2._device import DEVICES, NpuDeviceHandle
+from drynpu_tf.device2._hooks import npu_compat_function
+from drynpu_tf.device2._options import NpuConfig, NpuRunContextOptions
+from drynpu_tf.messages import say_once
+from drynpu_tf.sessions import install
+
+__all__ = [
+    "SessionConfigBuilder",
+    "close",
+    "enable_v1",
+    "gen_npu_ops",
+    "global_npu_ctx",
+    "global_options",
+    "is_inf_nan_enabled",
+    "keep_dtype_scope",
+    "npu_compat_function",
+    "npu_gradients_scope",
+    "npu_optimizer_scope",
+    "npu_recompute_scope",
+    "npu_run_context",
+    "open",
+    "set_device_sat_mode",
+    "set_npu_loop_size",
+]
+
+_INF_NAN = 1
+
+
+def global_options() -> NpuConfig:
+    """Return the options of the process; they are read once, by :func:`open`."""
+    return DEVICES.options()
+
+
+def open(device_id: int | None = None) -> NpuDeviceHandle:  # noqa: A001 - the vendor's name
+    """
+    Open a device and return its handle; ``as_default()`` of that makes it the one everything runs on.
+
+    Parameters
+    ----------
+    device_id:
+        Its number; ``None``: that of ``ASCEND_DEVICE_ID``, else 0.
+
+    Raises
+    ------
+    RuntimeError
+        Another device is open, or its options are refused; the message is the vendor's, with the identifier of the
+        error (EK0001 and others).
+    """
+    return DEVICES.open(device_id)
+
+
+def close() -> None:
+    """End the device; its profile is written now."""
+    DEVICES.close()
+
+
+def global_npu_ctx() -> NpuDeviceHandle | None:
+    """Return the handle of the default device."""
+    return DEVICES.default
+
+
+def set_npu_loop_size(loop_size: int) -> None:
+    """
+    Set how many steps of a loop run on the device at a time.
+
+    It changes nothing here: loops run turn by turn, as TensorFlow runs them.
+    """
+    say_once(f"set_npu_loop_size({loop_size}) has no effect: loops run turn by turn, one call is one iteration.")
+    DEVICES.loop_size = loop_size
+
+
+def set_device_sat_mode(mode: int) -> None:
+    """Set what overflows give (0: the largest number, 1: infinity); the CPU always gives infinity."""
+    if mode != _INF_NAN:
+        say_once(f"set_device_sat_mode({mode}) has no effect: overflows are infinite on the CPU.")
+    DEVICES.saturation_mode = mode
+
+
+def is_inf_nan_enabled() -> bool:
+    """Whether overflows are infinite: what was set, else what the CPU does."""
+    return DEVICES.saturation_mode in (None, _INF_NAN)
+
+
+@contextlib.contextmanager
+def npu_run_context(options: NpuRunContextOptions | None = None) -> Iterator[None]:
+    """Run what is inside with *options*, which are checked and have no effect."""
+    if options is not None and not isinstance(options, NpuRunContextOptions):
+        raise ValueError("options type must be NpuRunContextOptions")
+    yield
+
+
+def enable_v1() -> None:
+    """Turn to TensorFlow 1: sessions whose configuration has an ``NpuOptimizer`` are the device's."""
+    if DEVICES.opened is not None:
+        os.environ["ASCEND_DEVICE_ID"] = str(DEVICES.opened)
+    tf.compat.v1.disable_v2_behavior()
+    install()
+
+
+class SessionConfigBuilder:
+    """
+    A ``ConfigProto`` for sessions of TensorFlow 1 on the device.
+
+    Parameters
+    ----------
+    config:
+        The ``ConfigProto`` to complete; anything else is replaced by a new one.
+    """
+
+    def __init__(self, config: Any = None) -> None:
+        given = isinstance(config, tf.compat.v1.ConfigProto)
+        self._config = config if given else tf.compat.v1.ConfigProto(allow_soft_placement=True)
+        rewrite = self._config.graph_options.rewrite_options
+        rewrite.remapping = RewriterConfig.OFF
+        self._optimizer = rewrite.custom_optimizers.add(name="NpuOptimizer")
+
+    @property
+    def parameter_map(self) -> Any:
+        """The options of the session by name."""
+        return self._optimizer.parameter_map
+
+    @property
+    def session_config(self) -> Any:
+        """The ``ConfigProto``."""
+        return self._config
+
+
+@contextlib.contextmanager
+def _marked(name: str, value: attr_value_pb2.AttrValue) -> Iterator[None]:
+    with ops.get_default_graph()._attr_scope({name: value}):
+        yield
+
+
+def keep_dtype_scope() -> contextlib.AbstractContextManager[None]:
+    """Mark the nodes made inside as keeping their types."""
+    return _marked("_keep_dtype", attr_value_pb2.AttrValue(i=1))
+
+
+def npu_recompute_scope() -> contextlib.AbstractContextManager[None]:
+    """Mark the nodes made inside as recomputed."""
+    return _marked("_recompute", attr_value_pb2.AttrValue(b=True))
+
+
+def npu_optimizer_scope() -> contextlib.AbstractContextManager[None]:
+    """Mark the nodes made inside as the optimizer's."""
+    return _marked("_optimizer", attr_value_pb2.AttrValue(b=True))
+
+
+def npu_gradients_scope() -> contextlib.AbstractContextManager[None]:
+    """Mark the nodes made inside as backward ones."""
+    return _marked("_backward", attr_value_pb2.AttrValue(b=True))
+
+
+class _Operators:
+    """Stands for the vendor's library of operators, which is not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"gen_npu_ops.{name}: the vendor's own operators are not in drynpu")
+
+
+gen_npu_ops = _Operators()

@@ -1,0 +1,66 @@
+"""``npu_device.train`` and ``npu_device.ops``: loss scaling and Gelu (tf_adapters.md 2)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tensorflow as tf
+
+__all__ = ["NpuLossScaleOptimizer", "gelu"]
+
+
+def gelu(x: Any) -> Any:
+    """Return ``x * P(X <= x)`` with X of N(0, 1); the type is that of *x*."""
+    return tf.nn.gelu(x)
+
+
+class NpuLossScaleOptimizer:
+    """
+    Keras' ``LossScaleOptimizer``, which also tells whether the last step was finite.
+
+    A device in saturation mode tells of overflows by a register; on the CPU they are infinite, as Keras expects. What
+    is made is an instance of Keras' own class for such an *inner_optimizer*.
+
+    Parameters
+    ----------
+    inner_optimizer, dynamic, initial_scale, dynamic_growth_steps:
+        As for ``tf.keras.mixed_precision.LossScaleOptimizer``.
+    """
+
+    def __new__(
+        cls,
+        inner_optimizer: Any,
+        dynamic: bool = True,
+        initial_scale: float | None = None,
+        dynamic_growth_steps: int | None = None,
+    ) -> Any:
+        """Return an optimizer of Keras' own class, with one property more."""
+        # Keras chooses between two classes by the optimizer inside, so what it made is told to be a little more.
+        made = tf.keras.mixed_precision.LossScaleOptimizer(
+            inner_optimizer, dynamic, initial_scale, dynamic_growth_steps
+        )
+        made.__dict__["_last_step_finite"] = tf.Variable(False, trainable=False, name="npu_last_step_finite")
+        made.__class__ = _telling(type(made))
+        return made
+
+
+@functools.cache
+def _telling(base: Any) -> Any:
+    """Return a class of loss scale optimizers with ``last_step_finite``; *base* differs between Keras' optimizers."""
+
+    class Telling(base):  # type: ignore[misc]
+        @property
+        def last_step_finite(self) -> Any:
+            """Variable: whether no gradient of the last step was infinite or not a number."""
+            return self.__dict__["_last_step_finite"]
+
+        def apply_gradients(self, grads_and_vars: Any, *values: Any, **named: Any) -> Any:
+            """Apply gradients, unless one of them is not finite."""
+            pairs = tuple(grads_and_vars)
+            finite = [tf.reduce_all(tf.math.is_finite(grad)) for grad, _ in pairs if grad is not None]
+            self._last_step_finite.assign(tf.reduce_all(finite))
+            return super().apply_gradients(pairs, *values, **named)
+
+    Telling.__name__ = Telling.__qualname__ = NpuLossScaleOptimizer.__name__
+    return Telling

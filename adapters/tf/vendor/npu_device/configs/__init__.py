@@ -1,0 +1,9 @@
+"""``npu_device.configs``."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2 import NpuRunContextOptions as run_context_options
+
+__all__ = [
+    "run_context_options",
+]

@@ -1,0 +1,9 @@
+"""``npu_device.configs.experimental_config``."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2 import NpuExperimentalConfig
+
+__all__ = [
+    "NpuExperimentalConfig",
+]

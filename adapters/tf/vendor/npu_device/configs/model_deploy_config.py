@@ -1,0 +1,9 @@
+"""``npu_device.configs.model_deploy_config``."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2 import ModelDeployConfig
+
+__all__ = [
+    "ModelDeployConfig",
+]

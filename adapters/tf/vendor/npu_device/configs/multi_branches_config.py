@@ -1,0 +1,9 @@
+"""``npu_device.configs.multi_branches_config``."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2 import NpuMultiBranchesConfig
+
+__all__ = [
+    "NpuMultiBranchesConfig",
+]

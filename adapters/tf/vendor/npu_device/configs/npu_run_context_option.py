@@ -1,0 +1,9 @@
+"""``npu_device.configs.npu_run_context_option``."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2 import NpuRunContextOptions
+
+__all__ = [
+    "NpuRunContextOptions",
+]

@@ -1,0 +1,11 @@
+"""``npu_device.configs.option_base``."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2 import DeprecatedValue, NpuBaseConfig, OptionValue
+
+__all__ = [
+    "DeprecatedValue",
+    "NpuBaseConfig",
+    "OptionValue",
+]

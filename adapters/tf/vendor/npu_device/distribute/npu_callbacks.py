@@ -1,0 +1,9 @@
+"""``npu_device.distribute.npu_callbacks``."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2.distribution import NPUBroadcastGlobalVariablesCallback
+
+__all__ = [
+    "NPUBroadcastGlobalVariablesCallback",
+]

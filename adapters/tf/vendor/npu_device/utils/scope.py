@@ -1,0 +1,12 @@
+"""``npu_device.utils.scope``: marks on nodes of graphs."""
+
+from __future__ import annotations
+
+from drynpu_tf.device2.api import keep_dtype_scope, npu_gradients_scope, npu_optimizer_scope, npu_recompute_scope
+
+__all__ = [
+    "keep_dtype_scope",
+    "npu_gradients_scope",
+    "npu_optimizer_scope",
+    "npu_recompute_scope",
+]
