@@ -215,6 +215,7 @@ def test_products_whose_attributes_nobody_told(
 def test_lists_of_tensors_are_work_of_the_ai_cpu(plan: Plan, op: str) -> None:
     (kernel,) = plan(op, [((), "variant"), ((), "variant")], [((), "variant")]).kernels
     assert (kernel.op_type, kernel.task_type, kernel.inputs) == (op, CPU, ())
+    assert plan(op, [None, None], []).mapped is (op != "AddV2")
 
 
 def test_what_is_fused_into_a_product_adds_vector_work(plan: Plan) -> None:

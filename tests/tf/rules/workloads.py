@@ -349,7 +349,6 @@ def _keras_models() -> list[tuple[Any, Any, Any, Any]]:
         (recurrent(layers.LSTM(8)), optimizers.Adam(), (tokens, labels), sparse),
         (recurrent(layers.GRU(8)), optimizers.legacy.SGD(0.1, 0.9), (tokens, labels), sparse),
         (block, optimizers.AdamW(), (tokens, labels), sparse),
-        (keras.models.clone_model(mlp), optimizers.legacy.Adam(), (RNG.normal(size=(8, 6)), labels), sparse),
     ]
 
 

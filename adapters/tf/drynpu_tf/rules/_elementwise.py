@@ -119,6 +119,7 @@ InvGrad | | 3
 SoftplusGrad | | 6
 SoftsignGrad | | 4
 """
+_OF_LISTS: Final = frozenset({"AddN", "ZerosLike"})
 _COMPARISONS: Final = frozenset(
     ["Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "ApproximateEqual"]
 )
@@ -177,9 +178,14 @@ def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) ->
 
 
 def _handles_only(call: Call) -> bool:
-    """Whether it works on lists of tensors (gradients of loops), which no kernel knows."""
-    given = call.signature.tensors()
-    return bool(given) and not call.tensors() and call.output() is None
+    """
+    Whether it works on lists of tensors (gradients of loops), which no kernel knows.
+
+    Traces tell nothing of lists; of sums and zeros of which nothing is known they are what is left.
+    """
+    if call.tensors() or call.output() is not None:
+        return False
+    return bool(call.signature.tensors()) or call.signature.name in _OF_LISTS
 
 
 def _cast(call: Call) -> KernelPlan | None:
