@@ -287,6 +287,13 @@ def test_input_pipelines_and_the_host() -> None:
     assert not is_call("PartitionedCall")
 
 
+@pytest.mark.parametrize("outputs", [[((6,), "string")], []])
+def test_texts_are_joined_by_the_host(plan: Plan, outputs: list[Any]) -> None:
+    found = plan("ConcatV2", [((4,), "string"), ((2,), "string"), ((), I32)], outputs)
+    assert found.mapped
+    assert found.kernels == ()
+
+
 def test_an_empty_tensor_launches_nothing(plan: Plan) -> None:
     assert plan("Mul", [(0, 3), (3,)], [(0, 3)]).kernels == ()
 

@@ -7,10 +7,10 @@ Where TensorFlow did not say what a call returned, no output is listed, and byte
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu.kernels import KernelPlan, Signature, TensorDesc
 from drynpu_tf.rules._dtypes import NO_DATA
 from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
+from drynpu_tf.rules._work import Rule, kernel, nothing, plan, rule_of
 
 __all__ = ["indexing_rules"]
 
@@ -45,6 +45,8 @@ def _joined(op_type: str, *, axis: int | None = None) -> Rule:
             del given[axis]
         parts = [t for t in given if isinstance(t, TensorDesc) and t.dtype != NO_DATA]
         out = call.output()
+        if out is None and given and all(isinstance(t, TensorDesc) and t.dtype == NO_DATA for t in given):
+            return plan()
         if out is None and (not parts or len(parts) < len(given)):
             return None
         size = out.size_bytes if out is not None else sum(t.size_bytes for t in parts)
@@ -197,7 +199,17 @@ def indexing_rules() -> dict[str, Rule]:
         rules[f"Scatter{verb}"] = rules[f"ResourceScatter{verb}"] = _scatter(f"Scatter{verb}", variable=True)
     for verb in ("Add", "Sub", "Update"):
         rules[f"ScatterNd{verb}"] = rules[f"ResourceScatterNd{verb}"] = _scatter(f"ScatterNd{verb}", variable=True)
-    return rules
+    return {name: _unless_texts(rule) for name, rule in rules.items()}
+
+
+def _unless_texts(rule: Rule) -> Rule:
+    """Texts (names in a checkpoint, keys of a vocabulary) are moved by the host: nothing is launched for them."""
+
+    def read(signature: Signature) -> KernelPlan | None:
+        outputs = Call(signature).outputs
+        return nothing(signature) if outputs and all(t.dtype == NO_DATA for t in outputs) else rule(signature)
+
+    return read
 
 
 def _grad_of_slice() -> Rule:
