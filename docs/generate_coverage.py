@@ -45,7 +45,7 @@ PAGES = {
     "torch": Page(
         title="Coverage of torch_npu.profiler",
         about=(
-            "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",
+            "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",  # noqa: E501
             "does. *later*: not there yet, or taken without effect (so the note). *by design not*: the note says why.",
         ),
         sources=("core/drynpu", "adapters/torch"),
@@ -54,9 +54,10 @@ PAGES = {
         title="Coverage of npu_bridge and npu_device",
         about=(
             "The names of the TensorFlow adapters for NPUs, `npu_bridge` (TensorFlow 1) and `npu_device` (2), and of",
-            "`hccl` as far as their scripts import it. *done*: there, and does what the vendor's does, or what it comes",
-            "to in one process on a CPU (so the note). *recorded*: kept where the vendor keeps it; a simulated device has",
-            "no use for it. *later*: not there yet, or without the vendor's effect. *by design not*: the note says why.",
+            "`hccl` as far as their scripts import it. *done*: there, and does what the vendor's does, or what that",
+            "comes to in one process on a CPU (so the note). *recorded*: kept where the vendor keeps it; a simulated",
+            "device has no use for it. *later*: not there yet, or without the vendor's effect. *by design not*: the",
+            "note says why.",
         ),
         sources=("core/drynpu", "adapters/tf"),
     ),

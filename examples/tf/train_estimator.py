@@ -23,10 +23,10 @@ SIZE, CLASSES, BATCH, IMAGES = 12, 4, 16, 128
 class PrintLosses(tf.train.SessionRunHook):
     """Prints the loss of every step."""
 
-    def before_run(self, run_context):
+    def before_run(self, _context):
         return tf.train.SessionRunArgs({"loss": "loss:0", "step": tf.train.get_global_step()})
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, _context, run_values):
         print(f"loss {run_values.results['loss']:.9f}", flush=True)
 
 

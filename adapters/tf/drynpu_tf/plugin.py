@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import drynpu
-from drynpu.plugins import Facade, KernelRule, hookimpl
+from drynpu.plugins import Activation, Facade, KernelRule, hookimpl
 
-__all__ = ["drynpu_facades", "drynpu_kernel_rules"]
+__all__ = ["drynpu_activate", "drynpu_facades", "drynpu_kernel_rules"]
 
 
 @hookimpl
@@ -22,6 +22,14 @@ def drynpu_facades() -> tuple[Facade, ...]:
         Facade(module=module, framework="tensorflow", extra="tf", folder=_vendor_folder())
         for module in ("npu_bridge", "npu_device", "hccl")
     )
+
+
+@hookimpl
+def drynpu_activate(context: Activation) -> None:
+    """Serve ``tensorflow`` in its v1 face to a script that was written for TensorFlow 1."""
+    from drynpu_tf.face import serve_script
+
+    serve_script(context.script, context.environment)
 
 
 @hookimpl

@@ -48,6 +48,11 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
     type=click.Path(file_okay=False, path_type=Path),
     help="With --profile: where results go.  [default: ./profile_out]",
 )
+@click.option(
+    "--tf1/--no-tf1",
+    default=None,
+    help="Serve tensorflow in its v1 face, or not.  [default: to scripts that need it]",
+)
 @click.option("--module", "-m", "is_module", is_flag=True, help="SCRIPT is a module name, as in python -m.")
 @click.argument("script")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -64,6 +69,7 @@ def run(
     profile: bool,
     profile_steps: str | None,
     profile_output: Path | None,
+    tf1: bool | None,
     is_module: bool,
     script: str,
     arguments: tuple[str, ...],
@@ -82,6 +88,7 @@ def run(
         "DRYNPU_STRICT": "1" if strict else None,
         "DRYNPU_QUIET": "1" if quiet else None,
         "DRYNPU_REPORT_DEVICE": "1" if report_device else None,
+        "DRYNPU_TF1": None if tf1 is None else str(int(tf1)),
         PROFILE_VARIABLE: _order(profile, profile_steps, profile_output),
     }
     os.environ.update({name: value for name, value in given.items() if value is not None})

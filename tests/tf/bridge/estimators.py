@@ -1,10 +1,10 @@
-"""Trains the same model with NPUEstimator and with TensorFlow's own, in all the ways that there are, and prints what came out."""
+"""Trains the same model with NPUEstimator and with TensorFlow's own, and prints what came out."""
 
 from __future__ import annotations
 
 import json
-import os
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -65,9 +65,7 @@ def use(estimator, steps=5):
     estimator.train(batches(repeat=True), steps=steps, hooks=[hook])
     evaluated = estimator.evaluate(batches(repeat=False))
     predicted = [float(row["value"]) for row in estimator.predict(batches(repeat=False))]
-    files = sorted(
-        name for name in os.listdir(estimator.model_dir) if name.startswith("model.ckpt") and "index" in name
-    )
+    files = sorted(path.name for path in Path(estimator.model_dir).glob("model.ckpt*index"))
     return [hook.values, {name: float(value) for name, value in evaluated.items()}, predicted, files]
 
 

@@ -1,9 +1,11 @@
 """Calls the names of npu_bridge as scripts do, and prints what came of it as one JSON document."""
+# ruff: noqa: BLE001, E402, F403, F405 - a script of its time
 
 from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import numpy as np
 
@@ -82,16 +84,16 @@ exec("from npu_bridge.npu_init import *", star)
 found["star"] = sorted(name for name in star if not name.startswith("__"))
 found["profiler is the module"] = star["profiler"].__name__
 
-from npu_bridge.npu_init import *  # noqa: E402, F403
-from npu_bridge.estimator.npu.npu_config import ExperimentalConfig, GraphMemoryOptimizeConfig  # noqa: E402
+from npu_bridge.estimator.npu.npu_config import ExperimentalConfig, GraphMemoryOptimizeConfig
+from npu_bridge.npu_init import *
 
-tf1 = tf.compat.v1  # noqa: F405
+tf1 = tf.compat.v1
 tf1.disable_eager_execution()
 
 # --- sessions ---------------------------------------------------------------------------------------------------------
-before = session.Session.__init__  # noqa: F405
-decorator_tf_session()  # noqa: F405
-found["wrapped once"] = session.Session.__init__ is before  # noqa: F405
+before = session.Session.__init__
+decorator_tf_session()
+found["wrapped once"] = session.Session.__init__ is before
 
 
 def entry(config):
@@ -99,8 +101,8 @@ def entry(config):
     return [
         [optimizer.name for optimizer in rewrite.custom_optimizers],
         config.allow_soft_placement,
-        rewrite.remapping == RewriterConfig.OFF,  # noqa: F405
-        rewrite.memory_optimization == RewriterConfig.OFF,  # noqa: F405
+        rewrite.remapping == RewriterConfig.OFF,
+        rewrite.memory_optimization == RewriterConfig.OFF,
     ]
 
 
@@ -113,13 +115,13 @@ with tf1.Session(config=given) as opened:
 opened = tf1.InteractiveSession()
 found["interactive session"] = entry(opened._config)
 opened.close()
-found["npu_config_proto"] = entry(npu_config_proto(npu_config_proto("no proto")))  # noqa: F405
-found["npu_run_config_init"] = entry(npu_run_config_init().session_config)  # noqa: F405
-keras_session = set_keras_session_npu_config()  # noqa: F405
-found["keras session"] = backend.get_session() is keras_session  # noqa: F405
+found["npu_config_proto"] = entry(npu_config_proto(npu_config_proto("no proto")))
+found["npu_run_config_init"] = entry(npu_run_config_init().session_config)
+keras_session = set_keras_session_npu_config()
+found["keras session"] = backend.get_session() is keras_session
 
 # --- messages ---------------------------------------------------------------------------------------------------------
-C = NPURunConfig  # noqa: F405
+C = NPURunConfig
 os.environ["TF_CONFIG"] = json.dumps({"cluster": {"chief": ["h:1"], "ps": ["h:2"]}, "task": {"type": "ps", "index": 0}})
 servers = object.__new__(tf1.distribute.experimental.ParameterServerStrategy)
 found["cluster"] = [outcome(lambda: C()), outcome(lambda: C(distribute=servers))]
@@ -141,24 +143,24 @@ found["messages"] = [
     outcome(lambda: C(enable_exception_dump=-1)),
     outcome(lambda: C(save_checkpoints_steps=1, save_checkpoints_secs=1)),
     outcome(lambda: GraphMemoryOptimizeConfig(recompute="never")),
-    outcome(lambda: NPUEstimator(lambda features: None, config=None)),  # noqa: F405
-    outcome(lambda: NPUEstimator(lambda features: None, config=tf.estimator.RunConfig())),  # noqa: F405
-    outcome(lambda: NPUEstimator(lambda features: None, model_dir="a", config=C(model_dir="b"))),  # noqa: F405
-    outcome(lambda: NPUEstimator(lambda features: None, config=C(profiling_config="on"))),  # noqa: F405
-    outcome(lambda: NPUEstimator(lambda features: None, config=C(profiling_config=ProfilingConfig("on")))),  # noqa: F405
-    outcome(lambda: NPUEstimator(lambda features: None, config=C(profiling_config=ProfilingConfig(True, {})))),  # noqa: F405
-    outcome(lambda: ProfilingConfig(True, enable_options=["no_trace"])),  # noqa: F405
-    outcome(lambda: FixedLossScaleManager(0.5)),  # noqa: F405
-    outcome(lambda: NPUOptimizer(None, is_loss_scale=True)),  # noqa: F405
-    outcome(lambda: util.set_iteration_per_loop(None, tf.constant(1.0))),  # noqa: F405
-    outcome(lambda: npu_ops.dropout(tf.constant([1.0]), 0.0)),  # noqa: F405
-    outcome(lambda: npu_ops.dropout(tf.constant([1]), 0.5)),  # noqa: F405
-    outcome(lambda: hccl_ops.receive([1], tf.float32, 0, 1)),  # noqa: F405
-    outcome(lambda: NPUEstimatorSpec("train", loss=tf.constant(1.0), train_op=tf.no_op(), host_call=1)),  # noqa: F405
-    outcome(lambda: npu_plugin.npu_resource_init(enable_profiling=1)),  # noqa: F405
+    outcome(lambda: NPUEstimator(lambda features: None, config=None)),
+    outcome(lambda: NPUEstimator(lambda features: None, config=tf.estimator.RunConfig())),
+    outcome(lambda: NPUEstimator(lambda features: None, model_dir="a", config=C(model_dir="b"))),
+    outcome(lambda: NPUEstimator(lambda features: None, config=C(profiling_config="on"))),
+    outcome(lambda: NPUEstimator(lambda features: None, config=C(profiling_config=ProfilingConfig("on")))),
+    outcome(lambda: NPUEstimator(lambda features: None, config=C(profiling_config=ProfilingConfig(True, {})))),
+    outcome(lambda: ProfilingConfig(True, enable_options=["no_trace"])),
+    outcome(lambda: FixedLossScaleManager(0.5)),
+    outcome(lambda: NPUOptimizer(None, is_loss_scale=True)),
+    outcome(lambda: util.set_iteration_per_loop(None, tf.constant(1.0))),
+    outcome(lambda: npu_ops.dropout(tf.constant([1.0]), 0.0)),
+    outcome(lambda: npu_ops.dropout(tf.constant([1]), 0.5)),
+    outcome(lambda: hccl_ops.receive([1], tf.float32, 0, 1)),
+    outcome(lambda: NPUEstimatorSpec("train", loss=tf.constant(1.0), train_op=tf.no_op(), host_call=1)),
+    outcome(lambda: npu_plugin.npu_resource_init(enable_profiling=1)),
 ]
 os.environ["DRYNPU_STRICT"] = "1"
-found["strict job"] = outcome(lambda: NPUEstimator(lambda features: None, config=C(model_dir="m")))  # noqa: F405
+found["strict job"] = outcome(lambda: NPUEstimator(lambda features: None, config=C(model_dir="m")))
 del os.environ["DRYNPU_STRICT"]
 C(auto_tune_mode="GA", graph_memory_max_sise=1)
 C(auto_tune_mode="RL")
@@ -166,18 +168,18 @@ C(auto_tune_mode="RL")
 # --- parameter map ----------------------------------------------------------------------------------------------------
 config = C(
     iterations_per_loop=3,
-    profiling_config=ProfilingConfig(True, '{"output":"./"}'),  # noqa: F405
+    profiling_config=ProfilingConfig(True, '{"output":"./"}'),
     session_config=tf1.ConfigProto(),
     precision_mode="allow_mix_precision",
     graph_memory_max_size=1024,
     variable_memory_max_size="2048",
-    dump_config=DumpConfig(True, "/dump", "0|5", "all", dump_layer="a b"),  # noqa: F405
+    dump_config=DumpConfig(True, "/dump", "0|5", "all", dump_layer="a b"),
     stream_max_parallel_num="DNN_V100:10",
     op_debug_level=1,
     enable_scope_fusion_passes="pass",
     op_select_implmode="high_precision",
     optypelist_for_implmode="Pooling",
-    dynamic_input_config=DynamicInputConfig("x:-1", "1;2", 0),  # noqa: F405
+    dynamic_input_config=DynamicInputConfig("x:-1", "1;2", 0),
     fusion_switch_file="f.cfg",
     op_compiler_cache_mode="enable",
     op_compiler_cache_dir="c",
@@ -188,7 +190,7 @@ config = C(
     session_device_id=2,
     hccl_timeout=600,
     HCCL_algorithm="level0:fullmesh",
-    memory_config=MemoryConfig(1, 2, "MemoryPriority"),  # noqa: F405
+    memory_config=MemoryConfig(1, 2, "MemoryPriority"),
     experimental_config=ExperimentalConfig(logical_device_id="[0]", resource_config_path="r.json"),
     topo_sorting_mode=1,
     insert_op_file="aipp.cfg",
@@ -196,7 +198,7 @@ config = C(
     aicore_num="8|16",
     deterministic=1,
 )
-estimator = NPUEstimator(lambda features: None, config=config, model_dir="model")  # noqa: F405
+estimator = NPUEstimator(lambda features: None, config=config, model_dir="model")
 (optimizer,) = estimator.config.session_config.graph_options.rewrite_options.custom_optimizers
 members = {key: value.WhichOneof("value") for key, value in optimizer.parameter_map.items()}
 found["parameter map"] = {
@@ -209,9 +211,9 @@ found["parameter map"] = {
     for key, member in sorted(members.items())
 }
 found["entry"] = [optimizer.name, list(estimator.config.session_config.graph_options.rewrite_options.optimizers)]
-plain = NPUEstimator(lambda features: None, config=C(), model_dir="model2").config.session_config  # noqa: F405
+plain = NPUEstimator(lambda features: None, config=C(), model_dir="model2").config.session_config
 found["plain keys"] = sorted(plain.graph_options.rewrite_options.custom_optimizers[0].parameter_map)
-tuned = NPUEstimator(lambda features: None, config=C(aoe_mode="2", iterations_per_loop=9), model_dir="model3")  # noqa: F405
+tuned = NPUEstimator(lambda features: None, config=C(aoe_mode="2", iterations_per_loop=9), model_dir="model3")
 tuned = tuned.config.session_config.graph_options.rewrite_options.custom_optimizers[0].parameter_map
 found["tuned"] = [tuned["aoe_mode"].s.decode(), tuned["work_path"].s.decode(), tuned["iterations_per_loop"].i]
 found["attributes"] = [
@@ -220,7 +222,7 @@ found["attributes"] = [
     config._precision_mode,
     C()._hcom_parallel,
 ]
-named = os.path.basename(NPUEstimator(lambda features: None, config=C()).model_dir)  # noqa: F405
+named = Path(NPUEstimator(lambda features: None, config=C()).model_dir).name
 found["named"] = [named[:10], len(named)]
 
 
@@ -230,12 +232,12 @@ def options_of(profiling):
 
 
 found["generations"] = [
-    options_of(ProfilingConfig(enable_profiling=True)),  # noqa: F405
-    options_of(ProfilingConfig(True, ["training_trace", "task_trace"], "fp", "bp")),  # noqa: F405
-    options_of(ProfilingConfig(enable_profiling=True, enable_options=["op_trace"])),  # noqa: F405
-    options_of(ProfilingConfig(True, '{"output":"./"}', fp_point="fp")),  # noqa: F405
-    ProfilingConfig(True, "{not json", fp_point="fp")._profiling_options,  # noqa: F405
-    ProfilingConfig()._enable_profiling,  # noqa: F405
+    options_of(ProfilingConfig(enable_profiling=True)),
+    options_of(ProfilingConfig(True, ["training_trace", "task_trace"], "fp", "bp")),
+    options_of(ProfilingConfig(enable_profiling=True, enable_options=["op_trace"])),
+    options_of(ProfilingConfig(True, '{"output":"./"}', fp_point="fp")),
+    ProfilingConfig(True, "{not json", fp_point="fp")._profiling_options,
+    ProfilingConfig()._enable_profiling,
 ]
 
 # --- ranks and collectives --------------------------------------------------------------------------------------------
@@ -245,27 +247,27 @@ one_rank = [
     hccl_ops.allgather(two, 1),
     hccl_ops.broadcast([two], 0)[0],
     npu_allreduce(two),
-]  # noqa: F405
-found["ranks"] = [get_rank_size(), get_rank_id(), get_local_rank_id(), get_npu_rank_size()]  # noqa: F405
+]
+found["ranks"] = [get_rank_size(), get_rank_id(), get_local_rank_id(), get_npu_rank_size()]
 os.environ.update(RANK_SIZE="4", RANK_ID="1")
-create_group("half", 2, [1, 3])  # noqa: F405
+create_group("half", 2, [1, 3])
 found["several ranks"] = [
-    get_rank_size(),  # noqa: F405
-    get_rank_id(),  # noqa: F405
-    get_rank_id("half"),  # noqa: F405
-    get_world_rank_from_group_rank("half", 1),  # noqa: F405
-    get_group_rank_from_world_rank(3, "half"),  # noqa: F405
-    outcome(lambda: get_group_rank_from_world_rank(2, "half")),  # noqa: F405
+    get_rank_size(),
+    get_rank_id(),
+    get_rank_id("half"),
+    get_world_rank_from_group_rank("half", 1),
+    get_group_rank_from_world_rank(3, "half"),
+    outcome(lambda: get_group_rank_from_world_rank(2, "half")),
 ]
 four_ranks = [
-    hccl_ops.allreduce(two, "sum"),  # noqa: F405
-    hccl_ops.allreduce(two, "prod"),  # noqa: F405
-    hccl_ops.allgather(two, 2),  # noqa: F405
-    hccl_ops.reduce_scatter(two, "sum", 2, group="half"),  # noqa: F405
-    npu_allreduce(two),  # noqa: F405
-    npu_allreduce([two, two], reduction="sum")[1],  # noqa: F405
+    hccl_ops.allreduce(two, "sum"),
+    hccl_ops.allreduce(two, "prod"),
+    hccl_ops.allgather(two, 2),
+    hccl_ops.reduce_scatter(two, "sum", 2, group="half"),
+    npu_allreduce(two),
+    npu_allreduce([two, two], reduction="sum")[1],
 ]
-slices = npu_allreduce(tf.IndexedSlices(tf.constant([[4.0]]), tf.constant([0]), tf.constant([3, 1])))  # noqa: F405
+slices = npu_allreduce(tf.IndexedSlices(tf.constant([[4.0]]), tf.constant([0]), tf.constant([3, 1])))
 four_ranks.append(tf1.convert_to_tensor(tf.math.unsorted_segment_sum(slices.values, slices.indices, 1))[0])
 for name in ("RANK_SIZE", "RANK_ID"):
     del os.environ[name]
@@ -283,21 +285,21 @@ def descend(wrap, target=3.0, steps=3):
 
 
 def scaled(wrap_manager):
-    return lambda inner: NPULossScaleOptimizer(inner, wrap_manager())  # noqa: F405
+    return lambda inner: NPULossScaleOptimizer(inner, wrap_manager())
 
 
 found["descent"] = [
     descend(lambda inner: inner),
-    descend(NPUDistributedOptimizer),  # noqa: F405
-    descend(npu_tf_optimizer),  # noqa: F405
-    descend(npu_distributed_optimizer_wrapper),  # noqa: F405
-    descend(lambda inner: NPUOptimizer(inner, FixedLossScaleManager(1024), is_distributed=True, is_loss_scale=True)),  # noqa: F405
-    descend(scaled(lambda: FixedLossScaleManager(1024))),  # noqa: F405
-    descend(scaled(lambda: ExponentialUpdateLossScaleManager(1024, 2))),  # noqa: F405
+    descend(NPUDistributedOptimizer),
+    descend(npu_tf_optimizer),
+    descend(npu_distributed_optimizer_wrapper),
+    descend(lambda inner: NPUOptimizer(inner, FixedLossScaleManager(1024), is_distributed=True, is_loss_scale=True)),
+    descend(scaled(lambda: FixedLossScaleManager(1024))),
+    descend(scaled(lambda: ExponentialUpdateLossScaleManager(1024, 2))),
 ]
 found["overflow"] = descend(scaled(lambda: FixedLossScaleManager(1024)), target=float("inf"))
 with tf.Graph().as_default(), tf1.Session() as opened:
-    manager = ExponentialUpdateLossScaleManager(8.0, 2, 2, incr_ratio=2, decr_ratio=0.5)  # noqa: F405
+    manager = ExponentialUpdateLossScaleManager(8.0, 2, 2, incr_ratio=2, decr_ratio=0.5)
     finite = tf1.placeholder(tf.bool, [])
     update = manager.update_loss_scale(finite)
     opened.run(tf1.global_variables_initializer())
@@ -307,25 +309,25 @@ with tf.Graph().as_default(), tf1.Session() as opened:
         scales.append(float(opened.run(manager.get_loss_scale())))
     found["scales"] = scales
 
-keras_optimizer = KerasDistributeOptimizer(tf.keras.optimizers.legacy.SGD(0.125))  # noqa: F405
-newer = npu_keras_optimizer(tf.keras.optimizers.Adam(0.5))  # noqa: F405
+keras_optimizer = KerasDistributeOptimizer(tf.keras.optimizers.legacy.SGD(0.125))
+newer = npu_keras_optimizer(tf.keras.optimizers.Adam(0.5))
 found["keras optimizers"] = [
     isinstance(keras_optimizer, tf.keras.optimizers.legacy.SGD),
-    isinstance(keras_optimizer, KerasDistributeOptimizer),  # noqa: F405
+    isinstance(keras_optimizer, KerasDistributeOptimizer),
     keras_optimizer.get_config()["learning_rate"],
     isinstance(newer, tf.keras.optimizers.Adam),
     type(keras_optimizer).from_config(keras_optimizer.get_config()).get_config()["learning_rate"],
 ]
 
 # --- operators --------------------------------------------------------------------------------------------------------
-with npu_scope.keep_dtype_scope(), npu_scope.npu_stage_scope(2):  # noqa: F405
+with npu_scope.keep_dtype_scope(), npu_scope.npu_stage_scope(2):
     marked = two + 1.0
 found["marks"] = [marked.op.get_attr("_keep_dtype"), marked.op.get_attr("_stage_level")]
-queue_in = npu_ops.outfeed_enqueue_op("channel", [two])  # noqa: F405
-(queue_out,) = npu_ops.outfeed_dequeue_op("channel", [tf.float32], [[2]])  # noqa: F405
-stop = npu_ops.stop_outfeed_dequeue_op("channel")  # noqa: F405
+queue_in = npu_ops.outfeed_enqueue_op("channel", [two])
+(queue_out,) = npu_ops.outfeed_dequeue_op("channel", [tf.float32], [[2]])
+stop = npu_ops.stop_outfeed_dequeue_op("channel")
 sequence = tf.constant(np.random.RandomState(0).rand(5, 2, 3), tf.float32)
-from npu_bridge.estimator.npu.npu_dynamic_rnn import DynamicGRUV2, DynamicRNN  # noqa: E402
+from npu_bridge.estimator.npu.npu_dynamic_rnn import DynamicGRUV2, DynamicRNN
 
 lstm, gru = DynamicRNN(4, tf.float32, forget_bias=1.0), DynamicGRUV2(4, tf.float32)
 lstm_out = lstm(sequence)
@@ -334,11 +336,11 @@ gru_out = gru(sequence)
 gru_slope = tf1.gradients(gru_out[0], sequence)[0]
 cell = tf1.nn.rnn_cell.BasicLSTMCell(4)
 theirs, _ = tf1.nn.dynamic_rnn(cell, sequence, dtype=tf.float32, time_major=True)
-unrolled, _ = npu_rnn.npu_dynamic_rnn(cell, sequence, dtype=tf.float32)  # noqa: F405
+unrolled, _ = npu_rnn.npu_dynamic_rnn(cell, sequence, dtype=tf.float32)
 train_op = tf.no_op()
 kept = tf.random.stateless_uniform([1000], [1, 2])
-dropped = npu_ops.dropout(kept, 0.75, seed=1)  # noqa: F405
-opened, shutdown = init_resource()  # noqa: F405
+dropped = npu_ops.dropout(kept, 0.75, seed=1)
+opened, shutdown = init_resource()
 with opened:
     opened.run(tf1.global_variables_initializer())
     # BasicLSTMCell has the same gates in the same order.
@@ -355,16 +357,16 @@ with opened:
     found["gru"] = [len(gru_out), list(opened.run(gru_out[0]).shape), bool((opened.run(gru_slope) != 0).all())]
     found["one rank"] = [value.tolist() for value in opened.run(one_rank)]
     found["four ranks"] = [value.tolist() for value in opened.run(four_ranks)]
-    found["gelu"] = opened.run(npu_unary_ops.gelu(tf.constant([1.0]))).tolist()  # noqa: F405
+    found["gelu"] = opened.run(npu_unary_ops.gelu(tf.constant([1.0]))).tolist()
     whole, some = opened.run([kept, dropped])
     found["dropout"] = [float((some == 0).mean()), float(np.abs(some[some != 0] - whole[some != 0] / 0.75).max())]
     opened.run(queue_in)
     found["queue"] = [opened.run(queue_out).tolist(), opened.run(stop), outcome(lambda: opened.run(queue_out))[:15]]
-    looped = util.set_iteration_per_loop(opened, train_op, 10)  # noqa: F405
-    found["loop"] = [looped.name, util.set_iteration_per_loop(opened, train_op) is train_op]  # noqa: F405
+    looped = util.set_iteration_per_loop(opened, train_op, 10)
+    found["loop"] = [looped.name, util.set_iteration_per_loop(opened, train_op) is train_op]
     found["loop variables"] = [
         int(opened.run(util.create_or_get_var(name))) for name in ("iterations_per_loop", "loop_cond", "zero", "one")
-    ]  # noqa: F405
-    shutdown_resource(opened, shutdown)  # noqa: F405
-found["hooks"] = [type(each).__name__ for each in npu_hooks_append() + npu_callbacks_append([1])]  # noqa: F405
+    ]
+    shutdown_resource(opened, shutdown)
+found["hooks"] = [type(each).__name__ for each in npu_hooks_append() + npu_callbacks_append([1])]
 print("found=" + json.dumps(found))

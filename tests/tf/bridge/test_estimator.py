@@ -1,4 +1,4 @@
-"""NPUEstimator trains, evaluates and predicts what TensorFlow's Estimator does, and leaves the profile it was told to."""
+"""NPUEstimator trains, evaluates and predicts what TensorFlow's Estimator does, and leaves its profiles."""
 
 from __future__ import annotations
 

@@ -105,8 +105,10 @@ def test_the_vendors_errors(run: Any) -> None:
     assert found["nested"] == ["RuntimeError", "Not support nested call 'profiler.Profiler'."]
     assert found["both"] == [
         "InvalidArgumentError",
-        "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using "
-        "'profiler.Profiler'.",
+        (
+            "The option 'profiling_mode' or env variables 'PROFILING_MODE' cannot be set to true when using "
+            "'profiler.Profiler'."
+        ),
     ]
     metrics = "ArithmeticUtilization, L2Cache, Memory, MemoryL0, MemoryUB, PipeUtilization, ResourceConflictRatio"
     *refused, positional = found["refused"]

@@ -10,6 +10,10 @@ import pytest
 SCRIPT = Path(__file__).with_name("surface.py").read_text(encoding="utf-8")
 
 
+def names(text: str) -> list[str]:
+    return text.split()
+
+
 @pytest.fixture(scope="module")
 def run(scripts: Any) -> Any:
     return scripts(SCRIPT)
@@ -26,18 +30,18 @@ def test_every_import_of_real_scripts_works(found: dict[str, Any]) -> None:
 
 
 def test_the_star_import_has_the_vendors_names(found: dict[str, Any]) -> None:
-    expected = """NPURunConfig ProfilingConfig MemoryConfig DumpConfig DynamicInputConfig decorator_tf_session NPUEstimator
-        NPUEstimatorSpec NPUCheckpointSaverHook NPUOutputTensorHook NPUBroadcastGlobalVariablesHook SetIterationsVarHook
-        TellMeStepOrLossHook NPUDistributedOptimizer KerasDistributeOptimizer npu_distributed_optimizer_wrapper
-        NPUOptimizer npu_allreduce NPULossScaleOptimizer FixedLossScaleManager ExponentialUpdateLossScaleManager
-        NPUBroadcastGlobalVariablesCallback npu_ops npu_rnn npu_scope keras_to_npu npu_strategy util npu_plugin
+    expected = names("""NPURunConfig ProfilingConfig MemoryConfig DumpConfig DynamicInputConfig decorator_tf_session
+        NPUEstimator NPUEstimatorSpec NPUCheckpointSaverHook NPUOutputTensorHook NPUBroadcastGlobalVariablesHook
+        SetIterationsVarHook TellMeStepOrLossHook NPUDistributedOptimizer KerasDistributeOptimizer
+        npu_distributed_optimizer_wrapper NPUOptimizer npu_allreduce NPULossScaleOptimizer FixedLossScaleManager
+        ExponentialUpdateLossScaleManager NPUBroadcastGlobalVariablesCallback npu_ops npu_rnn npu_scope keras_to_npu npu_strategy util npu_plugin
         npu_unary_ops hccl_ops profiler npu_cpu_ops scoped_graph_manager config_pb2 rewriter_config_pb2 RewriterConfig
         session session_run_hook backend tf os create_group destroy_group get_rank_size get_local_rank_size get_rank_id
         get_local_rank_id get_world_rank_from_group_rank get_group_rank_from_world_rank set_split_strategy_by_idx
         set_split_strategy_by_size experimental_options npu_hooks_append npu_callbacks_append npu_config_proto
         npu_graph_options npu_optimizer_options npu_run_config_init set_keras_session_npu_config init_resource
         shutdown_resource close_session get_npu_rank_id get_npu_local_rank_id get_npu_rank_size
-        get_npu_local_rank_size NpuEmptyHook npu_keras_optimizer npu_tf_optimizer npu_clear_session""".split()
+        get_npu_local_rank_size NpuEmptyHook npu_keras_optimizer npu_tf_optimizer npu_clear_session""")
     assert set(expected) - set(found["star"]) == set()
     assert found["profiler is the module"] == "npu_bridge.profiler.profiler"
 
@@ -71,8 +75,10 @@ def test_checks_say_what_the_vendors_say(found: dict[str, Any]) -> None:
         "ValueError: recompute must be auto or manual, got 'never'",
         "ValueError: `config` must be provided with type `NPUConfigs`",
         "ValueError: `config` must be provided with type `NPUConfigs`",
-        "ValueError: model_dir are set both in NPUEstimator and NPURunConfig, but with different values. "
-        "In constructor: 'a', in NPURunConfig: 'b' ",
+        (
+            "ValueError: model_dir are set both in NPUEstimator and NPURunConfig, but with different values. In "
+            "constructor: 'a', in NPURunConfig: 'b' "
+        ),
         "AttributeError: 'str' object has no attribute '_enable_profiling'",
         "TypeError: 'str' object cannot be interpreted as an integer",
         "TypeError: Expected binary or unicode string, got {}",
@@ -81,8 +87,10 @@ def test_checks_say_what_the_vendors_say(found: dict[str, Any]) -> None:
         "ValueError: is_loss_scale is True, loss_scale_manager can not be None",
         "ValueError: The incoming 'train_op' type is 'float32', and the need type is 'Operation'",
         "ValueError: keep_prob must be a scalar tensor or a float in the range (0, 1], got 0",
-        "ValueError: x has to be a floating point tensor since it's going to be scaled. "
-        "Got a <dtype: 'int32'> tensor instead.",
+        (
+            "ValueError: x has to be a floating point tensor since it's going to be scaled. "
+            "Got a <dtype: 'int32'> tensor instead."
+        ),
         "UnimplementedError: hccl_ops.receive needs the data of another rank, and each rank runs by itself here",
         "ValueError: host_call should be tuple or list",
         "TypeError: enable_profiling must be True or False, got 1",
@@ -108,7 +116,7 @@ def test_a_keyword_that_is_not_there_is_said_once(run: Any) -> None:
 def test_a_full_configuration_becomes_the_parameter_map(found: dict[str, Any]) -> None:
     assert found["entry"] == [
         "NpuOptimizer",
-        "pruning function constfold shape arithmetic loop dependency layout GradFusionOptimizer".split(),
+        names("pruning function constfold shape arithmetic loop dependency layout GradFusionOptimizer"),
     ]
     assert found["parameter map"] == PARAMETERS
     assert found["tuned"] == ["2", "./", 1]
@@ -117,13 +125,13 @@ def test_a_full_configuration_becomes_the_parameter_map(found: dict[str, Any]) -
 
 
 def test_a_plain_configuration_writes_what_is_always_written(found: dict[str, Any]) -> None:
-    always = """enable_data_pre_proc mix_compile_mode use_off_line iterations_per_loop is_tailing_optimization
+    always = names("""enable_data_pre_proc mix_compile_mode use_off_line iterations_per_loop is_tailing_optimization
         min_group_size hcom_parallel graph_run_mode enable_exception_dump enable_small_channel deterministic
         enable_compress_weight hcom_multi_mode device_type jit_compile input_fusion_size stream_sync_timeout
         event_sync_timeout external_weight frozen_variable variable_placement enable_reduce_precision job task_index
-        enable_dump enable_dump_debug experimental_logical_device_cluster_deploy_mode""".split()
-    defaults = """buffer_optimize dynamic_graph_execute_mode graph_max_parallel_model_num export_compile_stat
-        oo_constant_folding input_batch_cpy oo_level shape_generalization_mode all_tensor_not_empty jit_compile""".split()
+        enable_dump enable_dump_debug experimental_logical_device_cluster_deploy_mode""")
+    defaults = names("""buffer_optimize dynamic_graph_execute_mode graph_max_parallel_model_num export_compile_stat
+        oo_constant_folding input_batch_cpy oo_level shape_generalization_mode all_tensor_not_empty jit_compile""")
     assert set(found["plain keys"]) == {*always, *defaults}
 
 

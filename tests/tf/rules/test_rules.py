@@ -173,7 +173,49 @@ def test_results_that_nobody_told(plan: Plan, padding: str, space: tuple[int, in
 def test_what_only_tensorflow_knows_is_not_made_up(plan: Plan) -> None:
     (kernel,) = plan("Sum", [(4, 8), ((1,), I32)], []).kernels
     assert (kernel.op_type, kernel.outputs, kernel.bytes_read, kernel.bytes_written) == ("ReduceSumD", (), 128, 0)
-    assert plan("Tile", [(4, 8), ((2,), I32)], []).mapped is False
+    assert plan("OneHot", [((3,), I32)], []).mapped is False
+
+
+@pytest.mark.parametrize(
+    ("op", "inputs", "ge", "read", "written"),
+    [
+        ("Transpose", [(4, 8), ((2,), I32)], "TransposeD", 128, 128),
+        ("Split", [((), I32), (4, 8)], "SplitD", 128, 128),
+        ("ConcatV2", [(4, 8), (2, 8), ((), I32)], "ConcatD", 192, 192),
+        ("Pack", [(8,), (8,)], "Pack", 64, 64),
+        ("StridedSlice", [(100, 8), ((2,), I32)], "StridedSliceD", 0, 0),
+        ("StridedSliceGrad", [((2,), I32)] * 4 + [(4, 8)], "StridedSliceGradD", 128, 0),
+        ("ResourceGather", [((), "resource"), ((3,), I32)], "GatherV2D", 12, 0),
+        ("Tile", [(4, 8), ((2,), I32)], "TileD", 128, 0),
+        ("Cast", [(4, 8)], "Cast", 128, 0),
+    ],
+)
+def test_bytes_that_follow_without_a_result(
+    plan: Plan, op: str, inputs: list[Any], ge: str, read: int, written: int
+) -> None:
+    """In bodies of loops a trace tells no results: what is moved whole is known, the rest is not counted."""
+    (kernel,) = plan(op, inputs, []).kernels
+    assert (kernel.op_type, kernel.outputs) == (ge, ())
+    assert (kernel.bytes_read, kernel.bytes_written) == (read, written)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "rows", "columns"), [((4, 32), (8, 32), 4, 8), ((4, 8), (4, 32), 8, 32), ((5, 4), (3, 5), 4, 3)]
+)
+def test_products_whose_attributes_nobody_told(
+    plan: Plan, a: tuple[int, int], b: tuple[int, int], rows: int, columns: int
+) -> None:
+    (kernel,) = plan("MatMul", [a, b], []).kernels
+    assert kernel.outputs[0].shape == (rows, columns)
+    assert kernel.cube_flops == 2 * rows * columns * (a[0] * a[1] // rows)
+    assert plan("MatMul", [a, b], [], transpose_a=False, transpose_b=False).mapped is False
+
+
+@pytest.mark.parametrize("op", ["AddN", "ZerosLike", "AddV2"])
+def test_lists_of_tensors_are_work_of_the_ai_cpu(plan: Plan, op: str) -> None:
+    (kernel,) = plan(op, [((), "variant"), ((), "variant")], [((), "variant")]).kernels
+    assert (kernel.op_type, kernel.task_type, kernel.inputs) == (op, CPU, ())
+    assert plan(op, [None, None], []).mapped is (op != "AddV2")
 
 
 def test_what_is_fused_into_a_product_adds_vector_work(plan: Plan) -> None:
@@ -243,6 +285,13 @@ def test_input_pipelines_and_the_host() -> None:
     assert not any(map(is_host, ["MatMul", "Const", "ReadVariableOp", "RandomUniform"]))
     assert is_call("__inference_step_7")
     assert not is_call("PartitionedCall")
+
+
+@pytest.mark.parametrize("outputs", [[((6,), "string")], []])
+def test_texts_are_joined_by_the_host(plan: Plan, outputs: list[Any]) -> None:
+    found = plan("ConcatV2", [((4,), "string"), ((2,), "string"), ((), I32)], outputs)
+    assert found.mapped
+    assert found.kernels == ()
 
 
 def test_an_empty_tensor_launches_nothing(plan: Plan) -> None:

@@ -17,6 +17,7 @@ from drynpu_tf.rules import attributes_of, dtype_name, signature, tensor_desc
         ("float32", "FLOAT", 4),
         ("float32_ref", "FLOAT", 4),
         ("float", "FLOAT", 4),
+        ("double", "DOUBLE", 8),
         ("half", "FLOAT16", 2),
         ("bfloat16", "DT_BF16", 2),
         ("int64", "INT64", 8),

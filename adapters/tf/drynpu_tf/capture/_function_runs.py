@@ -132,7 +132,8 @@ class FunctionRuns:
         inputs = {name: shapes_of(text) for name, _, text in calls}
         outputs = _outputs(nodes, traced.nodes if traced is not None else {}, inputs)
         own = [
-            _signature(name, kind, shapes_of(text), outputs.get(name, ()), nodes.get(name)) for name, kind, text in calls
+            _signature(name, kind, shapes_of(text), outputs.get(name, ()), nodes.get(name))
+            for name, kind, text in calls
         ]
         # In a loop a node may have several shapes; the engine compiles for the first.
         first = {name: call for (name, _, _), call in reversed(list(zip(calls, own, strict=True)))}

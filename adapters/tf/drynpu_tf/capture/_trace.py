@@ -59,11 +59,12 @@ class TraceCapture:
 
     def start(self) -> str | None:
         """Start recording; return why TensorFlow's tracer cannot be used, if so."""
-        self.graphs.begin()
         self.eager.listen()
         return self._begin()
 
     def _begin(self) -> str | None:
+        # Again each time: tf.summary.trace_off() ends it.
+        self.graphs.begin()
         self._marked.clear()
         self._calls = 0
         try:

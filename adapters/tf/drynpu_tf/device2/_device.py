@@ -1,4 +1,4 @@
-"""Opening a device: options are read once, here, and what runs from :meth:`NpuDeviceHandle.as_default` on is its work."""
+"""Opening a device: options are read here, once, and what runs after :meth:`NpuDeviceHandle.as_default` is its work."""
 
 from __future__ import annotations
 

@@ -61,14 +61,14 @@ class DeviceRecorder:
 
     def call(self, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
         """Call a function of TensorFlow's, as the script did; between calls is when a recording may be cut."""
-        if not self.active or getattr(self._nested, "depth", 0):
+        if not self.active or getattr(self._nested, "inside", False):
             return function(*values, **named)
-        self._nested.depth = 1
+        self._nested.inside = True
         try:
             self._capture.attend()
             return function(*values, **named)
         finally:
-            self._nested.depth = 0
+            self._nested.inside = False
             self._called()
 
     def lend(self) -> bool:

@@ -1,4 +1,4 @@
-"""The functions of ``npu_device`` and of its modules ``compat``, ``npu_device`` and ``utils.scope`` (tf_adapters.md 2)."""
+"""Functions of ``npu_device`` and of its modules ``compat``, ``npu_device`` and ``utils.scope`` (tf_adapters.md 2)."""
 
 from __future__ import annotations
 

@@ -35,6 +35,7 @@ class NpuLossScaleOptimizer:
         initial_scale: float | None = None,
         dynamic_growth_steps: int | None = None,
     ) -> Any:
+        """Return an optimizer of Keras' own class, with one property more."""
         # Keras chooses between two classes by the optimizer inside, so what it made is told to be a little more.
         made = tf.keras.mixed_precision.LossScaleOptimizer(
             inner_optimizer, dynamic, initial_scale, dynamic_growth_steps
@@ -45,7 +46,7 @@ class NpuLossScaleOptimizer:
 
 
 @functools.cache
-def _telling(base: type) -> type:
+def _telling(base: Any) -> Any:
     """Return a class of loss scale optimizers with ``last_step_finite``; *base* differs between Keras' optimizers."""
 
     class Telling(base):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -115,8 +116,15 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
             "makes that many."
         )
     if start.parsed is not None:
-        PROCESS.join(id(session), start.parsed.request, options.session_device_id or 0)
+        PROCESS.join(id(session), start.parsed.request, _device_of(options))
     return session
+
+
+def _device_of(options: NpuOptions) -> int:
+    """Return the session's own device, else that of the process."""
+    text = os.environ.get("ASCEND_DEVICE_ID", "")
+    process = int(text) if text.isdecimal() else 0
+    return process if options.session_device_id is None else options.session_device_id
 
 
 def _hand_over(own: Any, theirs: Any, options: Any) -> None:

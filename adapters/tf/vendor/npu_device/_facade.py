@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from npu_device import compat, configs, distribute, npu_device, ops, train
+
 from drynpu_tf.device2.api import (
     gen_npu_ops,
     global_options,
@@ -14,7 +16,6 @@ from drynpu_tf.device2.api import (
     set_device_sat_mode,
     set_npu_loop_size,
 )
-from npu_device import compat, configs, distribute, npu_device, ops, train
 
 __all__ = [
     "compat",

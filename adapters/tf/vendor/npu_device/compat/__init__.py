@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2.api import enable_v1
 from npu_device.compat import v1
+
+from drynpu_tf.device2.api import enable_v1
 
 __all__ = [
     "enable_v1",

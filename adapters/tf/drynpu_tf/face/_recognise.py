@@ -1,0 +1,132 @@
+"""Whether a script was written for TensorFlow 1, by its text alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+__all__ = ["only_in_v1"]
+
+_FACADE = "npu_bridge"
+_STAR = "npu_bridge.npu_init"
+"""``from npu_bridge.npu_init import *`` brings ``tf``."""
+
+# Top-level names of TensorFlow 1.15 that TensorFlow 2 does not have, as scripts use them.
+_NAMES = frozenset(
+    {
+        "AUTO_REUSE",
+        "ConfigProto",
+        "Dimension",
+        "FixedLenFeature",
+        "GPUOptions",
+        "GraphKeys",
+        "InteractiveSession",
+        "OptimizerOptions",
+        "RunMetadata",
+        "RunOptions",
+        "Session",
+        "add_to_collection",
+        "all_variables",
+        "app",
+        "assign",
+        "assign_add",
+        "assign_sub",
+        "batch_gather",
+        "container",
+        "contrib",
+        "get_collection",
+        "get_default_graph",
+        "get_default_session",
+        "get_local_variable",
+        "get_variable",
+        "get_variable_scope",
+        "gfile",
+        "global_variables",
+        "global_variables_initializer",
+        "initialize_all_variables",
+        "is_nan",
+        "layers",
+        "local_variables",
+        "local_variables_initializer",
+        "log",
+        "logging",
+        "matrix_inverse",
+        "moving_average_variables",
+        "multinomial",
+        "parse_example",
+        "parse_single_example",
+        "placeholder",
+        "placeholder_with_default",
+        "py_func",
+        "python_io",
+        "random_crop",
+        "random_normal",
+        "random_shuffle",
+        "random_uniform",
+        "read_file",
+        "report_uninitialized_variables",
+        "reset_default_graph",
+        "rsqrt",
+        "set_random_seed",
+        "sparse_placeholder",
+        "sparse_tensor_to_dense",
+        "string_to_number",
+        "tables_initializer",
+        "to_float",
+        "to_int32",
+        "to_int64",
+        "trainable_variables",
+        "truncated_normal",
+        "truncated_normal_initializer",
+        "variable_op_scope",
+        "variable_scope",
+        "variables_initializer",
+    }
+)
+
+
+def only_in_v1(source: str) -> tuple[str, ...]:
+    """
+    Return the names (``tf.Session``) by which a script shows that it was written for TensorFlow 1, sorted.
+
+    Empty for a script that does not import npu_bridge, that has no such name, or that Python cannot read. A script that
+    imports ``tensorflow.compat.v1`` needs nothing and has none.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ()
+    if not any(module.partition(".")[0] == _FACADE for module in _imported(tree)):
+        return ()
+    aliases = set(_aliases(tree))
+    found = {
+        f"{node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if node.value.id in aliases and node.attr in _NAMES
+    }
+    return tuple(sorted(found))
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module or ""
+
+
+def _aliases(tree: ast.AST) -> Iterator[str]:
+    """Names that the script gives to TensorFlow; the one that ``tensorflow.compat.v1`` has is none of them."""
+    v1 = {
+        alias.asname
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if alias.name == "tensorflow.compat.v1"
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.asname or alias.name for alias in node.names if alias.name == "tensorflow")
+        elif isinstance(node, ast.ImportFrom) and node.module == _STAR and "tf" not in v1:
+            yield from ("tf" for alias in node.names if alias.name == "*")

@@ -1,0 +1,118 @@
+"""``tensorflow`` in its v1 face: what a TensorFlow 1 script gets from ``import tensorflow``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from drynpu_tf.face._recognise import only_in_v1
+from drynpu_tf.messages import say
+
+__all__ = ["TF1_VARIABLE", "serve_script", "serve_v1"]
+
+TF1_VARIABLE = "DRYNPU_TF1"
+"""Set by ``drynpu run --tf1`` (1) and ``--no-tf1`` (0); not set, the text of the script decides."""
+
+_CONTRIB = "tensorflow.contrib"
+_SHOWN = 3
+
+# Where the names went that porting guides and model scripts take from tf.contrib.
+_MOVED: Mapping[str, str] = MappingProxyType(
+    {
+        "data": "tf.data",
+        "distribute": "tf.distribute",
+        "estimator": "tf.estimator",
+        "framework": "tf.train, tf.errors and the package tf_slim",
+        "layers": "tf.layers and the package tf_slim",
+        "losses": "tf.losses",
+        "lookup": "tf.lookup",
+        "metrics": "tf.metrics",
+        "opt": "tf.train, and tensorflow_addons for LAMB and AdamW",
+        "rnn": "tf.nn.rnn_cell",
+        "seq2seq": "the package tensorflow_addons",
+        "slim": "the package tf_slim",
+        "training": "tf.train and tf.estimator",
+    }
+)
+
+
+def serve_script(script: Path, environment: Mapping[str, str]) -> None:
+    """Serve the v1 face to a script that ``drynpu run`` starts, if it was told to or the script needs it."""
+    word = environment.get(TF1_VARIABLE, "")
+    if word == "0":
+        return
+    names = only_in_v1(_text(script)) if not word else ()
+    if not word and not names:
+        return
+    serve_v1()
+    why = f"uses {', '.join(names[:_SHOWN])}{', ...' if len(names) > _SHOWN else ''}" if names else "--tf1"
+    say(f"{script.name} gets tensorflow in its v1 face ({why}); --no-tf1 turns that off.")
+
+
+def serve_v1() -> None:
+    """
+    Let ``import tensorflow`` give TensorFlow's v1 names, without eager execution, in this process.
+
+    Submodules (``tensorflow.core``, ``tensorflow.python``) stay what they are; a name that v1 lacks is taken from v2.
+    """
+    import tensorflow as whole  # noqa: ICN001 - this is about the module
+    import tensorflow.compat.v1 as v1
+
+    if isinstance(whole, _Face):
+        return
+    v1.disable_v2_behavior()
+    sys.modules["tensorflow"] = _Face(whole, v1)
+    sys.meta_path.insert(0, _NoContrib())
+
+
+class _Face(ModuleType):
+    """The module ``tensorflow``: v1 names first, then those of the module that it stands for."""
+
+    def __init__(self, whole: ModuleType, v1: ModuleType) -> None:
+        super().__init__("tensorflow", v1.__doc__)
+        self.__dict__.update(
+            __path__=whole.__path__,
+            __file__=whole.__file__,
+            __spec__=whole.__spec__,
+            __version__=v1.__version__,
+            _whole=whole,
+            _v1=v1,
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "contrib":
+            raise AttributeError(_gone())
+        own = self.__dict__
+        try:
+            return getattr(own["_v1"], name)
+        except AttributeError:
+            return getattr(own["_whole"], name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(self.__dict__["_v1"]), *dir(self.__dict__["_whole"])})
+
+
+class _NoContrib(MetaPathFinder):
+    """Says where ``tensorflow.contrib`` went."""
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+        """Raise for ``tensorflow.contrib``; leave everything else to others."""
+        del path, target
+        if fullname == _CONTRIB:
+            raise ModuleNotFoundError(_gone(), name=fullname)
+
+
+def _gone() -> str:
+    where = "; ".join(f"tf.contrib.{name}: {place}" for name, place in _MOVED.items())
+    return f"TensorFlow 2 has no tf.contrib. Where its parts went: {where}."
+
+
+def _text(script: Path) -> str:
+    try:
+        return script.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
