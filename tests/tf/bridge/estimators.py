@@ -80,13 +80,15 @@ found["plain"] = use(
         params={"spec": tf.estimator.EstimatorSpec},
     )
 )
-profiled = ProfilingConfig(True, json.dumps({"output": "./out", "training_trace": "on", "task_time": "on"}))
+# As in the collection guide, but for the directory.
+profiling_options = '{"output":"./out","training_trace":"on","task_trace":"on","fp_point":"","bp_point":"","aic_metrics":"PipeUtilization"}'  # noqa: E501
+profiling_config = ProfilingConfig(enable_profiling=True, profiling_options=profiling_options)
+session_config = tf.ConfigProto()
+config = NPURunConfig(profiling_config=profiling_config, session_config=session_config)
 found["npu"] = use(
     NPUEstimator(
         model_fn,
-        config=NPURunConfig(
-            model_dir=new_folder(), tf_random_seed=3, save_checkpoints_steps=2, profiling_config=profiled
-        ),
+        config=config.replace(model_dir=new_folder(), tf_random_seed=3, save_checkpoints_steps=2),
         params={"spec": tf.estimator.EstimatorSpec},
     )
 )
