@@ -132,7 +132,7 @@ def test_the_guides_sample_leaves_its_results(scripts: Any) -> None:
     assert prof.stems >= _DEFAULT_FILES - {"fusion_op.csv"}
     assert len(prof.rows("step_trace")) == 3
     products = [row for row in prof.rows("op_summary") if row["Op Name"].endswith("dense/MatMul")]
-    assert [row["Input Shapes"].strip('"').split(";")[:2] for row in products][0] == ["4,8", "8,4"]
+    assert products[0]["Input Shapes"].strip('"').split(";")[:2] == ["4,8", "8,4"]
 
 
 def test_only_what_runs_on_the_device_is_recorded(own: Any) -> None:
