@@ -1,8 +1,8 @@
 """
 What oneDNN's operators stand for.
 
-With oneDNN on, TensorFlow rewrites nodes into its kernels (``_MklNativeConv2DWithBias``) when it runs a graph. On a device
-they are the operators that the script wrote.
+With oneDNN on, TensorFlow rewrites nodes into its kernels (``_MklNativeConv2DWithBias``) when it runs a graph. On a
+device they are the operators that the script wrote.
 """
 
 from __future__ import annotations
