@@ -43,10 +43,9 @@ RUN = (sys.executable, "-W", "ignore", "-m", "drynpu", "run")
 def test_a_script_for_tensorflow_1_runs_as_it_is(scripts: Any) -> None:
     run = scripts(SCRIPT, program=(*RUN, "--quiet"))
     assert "dense/MatMul" in run.prof().column("op_summary", "Op Name")
-    assert [line for line in run.said if "v1 face" in line] == [
-        "script.py gets tensorflow in its v1 face (uses tf.ConfigProto, tf.Session, tf.get_variable, ...); "
-        "--no-tf1 turns that off.",
-    ]
+    (line,) = [line for line in run.said if "v1 face" in line]
+    assert "script.py gets" in line
+    assert line.endswith("(uses tf.ConfigProto, tf.Session, tf.get_variable, ...); --no-tf1 turns that off.")
     assert run.printed("kinds") == [False, True, True]
     attribute, package, module = run.printed("contrib")
     assert (attribute[0], package[0], module[0]) == ("AttributeError", "ModuleNotFoundError", "ModuleNotFoundError")

@@ -23,3 +23,11 @@ from drynpu_tf.face import only_in_v1
 )
 def test_recognition(source: str, names: tuple[str, ...]) -> None:
     assert only_in_v1(source) == names
+
+
+def test_the_names_are_those_that_only_tensorflow_1_has() -> None:
+    tf = pytest.importorskip("tensorflow")
+    from drynpu_tf.face._recognise import _NAMES
+
+    assert [name for name in sorted(_NAMES) if hasattr(tf, name)] == []
+    assert [name for name in sorted(_NAMES) if not hasattr(tf.compat.v1, name)] == ["contrib"]

@@ -13,18 +13,75 @@ _STAR = "npu_bridge.npu_init"
 
 # Top-level names of TensorFlow 1.15 that TensorFlow 2 does not have, as scripts use them.
 _NAMES = frozenset(
-    """
-    AUTO_REUSE ConfigProto Dimension FixedLenFeature GPUOptions GraphKeys InteractiveSession OptimizerOptions
-    RunMetadata RunOptions Session add_to_collection all_variables app assign assign_add assign_sub batch_gather
-    container contrib get_collection get_default_graph get_default_session get_local_variable get_variable
-    get_variable_scope gfile global_variables global_variables_initializer initialize_all_variables is_nan
-    layers local_variables local_variables_initializer log logging matrix_inverse moving_average_variables
-    multinomial parse_example parse_single_example placeholder placeholder_with_default py_func python_io
-    random_crop random_normal random_shuffle random_uniform read_file report_uninitialized_variables
-    reset_default_graph rsqrt set_random_seed sparse_placeholder sparse_tensor_to_dense string_to_number
-    tables_initializer to_float to_int32 to_int64 trainable_variables truncated_normal
-    truncated_normal_initializer variable_op_scope variable_scope variables_initializer zeros_initializer_v1
-    """.split()
+    {
+        "AUTO_REUSE",
+        "ConfigProto",
+        "Dimension",
+        "FixedLenFeature",
+        "GPUOptions",
+        "GraphKeys",
+        "InteractiveSession",
+        "OptimizerOptions",
+        "RunMetadata",
+        "RunOptions",
+        "Session",
+        "add_to_collection",
+        "all_variables",
+        "app",
+        "assign",
+        "assign_add",
+        "assign_sub",
+        "batch_gather",
+        "container",
+        "contrib",
+        "get_collection",
+        "get_default_graph",
+        "get_default_session",
+        "get_local_variable",
+        "get_variable",
+        "get_variable_scope",
+        "gfile",
+        "global_variables",
+        "global_variables_initializer",
+        "initialize_all_variables",
+        "is_nan",
+        "layers",
+        "local_variables",
+        "local_variables_initializer",
+        "log",
+        "logging",
+        "matrix_inverse",
+        "moving_average_variables",
+        "multinomial",
+        "parse_example",
+        "parse_single_example",
+        "placeholder",
+        "placeholder_with_default",
+        "py_func",
+        "python_io",
+        "random_crop",
+        "random_normal",
+        "random_shuffle",
+        "random_uniform",
+        "read_file",
+        "report_uninitialized_variables",
+        "reset_default_graph",
+        "rsqrt",
+        "set_random_seed",
+        "sparse_placeholder",
+        "sparse_tensor_to_dense",
+        "string_to_number",
+        "tables_initializer",
+        "to_float",
+        "to_int32",
+        "to_int64",
+        "trainable_variables",
+        "truncated_normal",
+        "truncated_normal_initializer",
+        "variable_op_scope",
+        "variable_scope",
+        "variables_initializer",
+    }
 )
 
 

@@ -59,13 +59,13 @@ def serve_v1() -> None:
 
     Submodules (``tensorflow.core``, ``tensorflow.python``) stay what they are; a name that v1 lacks is taken from v2.
     """
-    import tensorflow
+    import tensorflow as whole  # noqa: ICN001 - this is about the module
     import tensorflow.compat.v1 as v1
 
-    if isinstance(tensorflow, _Face):
+    if isinstance(whole, _Face):
         return
     v1.disable_v2_behavior()
-    sys.modules["tensorflow"] = _Face(tensorflow, v1)
+    sys.modules["tensorflow"] = _Face(whole, v1)
     sys.meta_path.insert(0, _NoContrib())
 
 

@@ -33,5 +33,4 @@ def composed_rules() -> dict[str, Rule]:
         "_UnaryOpsComposition": rule_of(_unary_chain),
         "Range": _sequence("RangeD"),
         "LinSpace": _sequence("LinSpaceD"),
-        "Eye": _sequence("EyeD"),
     }

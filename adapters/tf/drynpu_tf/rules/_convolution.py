@@ -12,7 +12,7 @@ from attrs import frozen
 
 from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc
 from drynpu_tf.rules._elementwise import fused_operations
-from drynpu_tf.rules._layout import blocked, channels_first, fractal, is_image, plain
+from drynpu_tf.rules._layout import blocked, channels_first, fractal, is_image, plain, windowed
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, cube_kernel, kernel, like, output_tiles, plan, product, rule_of, trans_data
 
@@ -75,7 +75,9 @@ def _alone(call: Call) -> bool:
 
 def _forward(op_type: str, *, depthwise: bool) -> Rule:
     def read(call: Call) -> KernelPlan | None:
-        conv = _geometry(call, call.tensor(0), call.tensor(1), call.output(), depthwise=depthwise)
+        x, weight = call.tensor(0), call.tensor(1)
+        y = call.output() or _result(call, x, weight, depthwise=depthwise)
+        conv = _geometry(call, x, weight, y, depthwise=depthwise)
         if conv is None:
             return None
         # A bias (of a fused call) comes third.
@@ -95,6 +97,14 @@ def _forward(op_type: str, *, depthwise: bool) -> Rule:
         return plan(*_in(conv, conv.x, 0), *_weight_in(conv), main, *_out(conv, conv.y, 2))
 
     return rule_of(read)
+
+
+def _result(call: Call, x: TensorDesc | None, weight: TensorDesc | None, *, depthwise: bool) -> TensorDesc | None:
+    """Return what a convolution makes where TensorFlow did not say."""
+    if x is None or weight is None or not is_image(weight.shape):
+        return None
+    channels = product(weight.shape[2:]) if depthwise else weight.shape[3]
+    return windowed(call, x, weight.shape[:2], channels)
 
 
 def _input_gradient(op_type: str, *, depthwise: bool) -> Rule:

@@ -38,7 +38,7 @@ _TYPES: Final = MappingProxyType(
         23: ("uint64", "UINT64"),
     }
 )
-_GE_NAMES: Final = MappingProxyType(dict(_TYPES.values()) | {"float": "FLOAT", "half": "FLOAT16"})
+_GE_NAMES: Final = MappingProxyType(dict(_TYPES.values()) | {"float": "FLOAT", "double": "DOUBLE", "half": "FLOAT16"})
 _REFERENCES: Final = 100
 """What a reference to a type adds to its number."""
 
@@ -47,7 +47,7 @@ def ge_dtype(name: str) -> str:
     """
     Return the GE name of a type under its Python name (``float32``, ``float32_ref``), ``UNDEFINED`` for others.
 
-    TensorFlow's profiler writes ``float`` and ``half``, its Python names are ``float32`` and ``float16``.
+    TensorFlow's profiler writes ``float``, ``double`` and ``half``, which Python calls ``float32`` and so on.
     """
     return _GE_NAMES.get(name.removesuffix("_ref"), NO_DATA)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
+from drynpu.kernels import KernelPlan, TaskType, TensorDesc, broadcast_shape
+from drynpu_tf.rules._dtypes import NO_DATA, ge_dtype
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
 
@@ -118,6 +119,7 @@ InvGrad | | 3
 SoftplusGrad | | 6
 SoftsignGrad | | 4
 """
+_OF_LISTS: Final = frozenset({"AddN", "ZerosLike"})
 _COMPARISONS: Final = frozenset(
     ["Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "ApproximateEqual"]
 )
@@ -162,6 +164,8 @@ def _joined(call: Call, dtype: str | None = None) -> TensorDesc | None:
 def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call, dtype)
+        if _handles_only(call):
+            return plan(kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         # In loops TensorFlow does not tell every operand, but always the result.
         if not inputs or out is None or (len(inputs) < operands and call.output() is None):
             return None
@@ -173,10 +177,26 @@ def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) ->
     return rule_of(read)
 
 
+def _handles_only(call: Call) -> bool:
+    """
+    Whether it works on lists of tensors (gradients of loops), which no kernel knows.
+
+    Traces tell nothing of lists; of sums and zeros of which nothing is known they are what is left.
+    """
+    if call.tensors() or call.output() is not None:
+        return False
+    return bool(call.signature.tensors()) or call.signature.name in _OF_LISTS
+
+
 def _cast(call: Call) -> KernelPlan | None:
     x, out = call.tensor(0), call.output()
-    if x is None or out is None:
+    if x is None:
         return None
+    if out is None:
+        dtype = ge_dtype(call.text("DstT"))
+        if dtype == NO_DATA:  # nothing is said of the result
+            return plan(kernel(call, "Cast", [x], []))
+        out = TensorDesc(x.shape, dtype, x.format)
     # A conversion to the same type is removed by the graph engine.
     return plan() if x.dtype == out.dtype else plan(kernel(call, "Cast", [x], [out]))
 
@@ -186,10 +206,11 @@ def _sparing(op_type: str) -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         out = call.output() or call.tensor(0)
+        if _handles_only(call):
+            return plan(kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         if out is None:
             return None
-        inputs = call.tensors()
-        return plan(kernel(call, op_type, inputs, [out], cost=0, read=0))
+        return plan(kernel(call, op_type, call.tensors(), [out], cost=0, read=0))
 
     return rule_of(read)
 
@@ -199,6 +220,8 @@ def _many(op_type: str, cost_per_input: float) -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call)
+        if _handles_only(call):
+            return plan(kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         if not inputs or out is None:
             return None
         cost = cost_per_input * max(len(inputs) - 1, 1)

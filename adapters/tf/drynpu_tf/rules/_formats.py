@@ -127,18 +127,17 @@ def _placed(work: Work, layout: _Layout, takers: Mapping[Place, list[Work]]) -> 
     attrs = work.call.attrs | {"_graph": True, "_before": tuple(before), "_after": tuple(after)}
     inputs, outputs = work.signature.inputs, work.call.outputs
     if work.op_type not in _IMAGES:
-        inputs = tuple(_as_blocked(t, nchw) if i in images else t for i, t in enumerate(inputs))
-        outputs = tuple(_as_blocked(t, nchw) for t in outputs)
+        inputs = tuple(
+            _as_blocked(t, nchw=nchw) if i in images and isinstance(t, TensorDesc) else t for i, t in enumerate(inputs)
+        )
+        outputs = tuple(_as_blocked(t, nchw=nchw) for t in outputs)
     values = (outputs, work.call.node, tuple(sorted(attrs.items())))
     signature = Signature(work.op_type, inputs, values, work.signature.placement)
     return Work(work.name, work.inputs, signature, work.members)
 
 
-def _as_blocked(
-    tensor: TensorDesc | tuple[TensorDesc, ...] | None,
-    nchw: bool,
-) -> TensorDesc | tuple[TensorDesc, ...] | None:
-    return blocked(tensor, nchw=nchw) if isinstance(tensor, TensorDesc) and is_image(tensor.shape) else tensor
+def _as_blocked(tensor: TensorDesc, *, nchw: bool) -> TensorDesc:
+    return blocked(tensor, nchw=nchw) if is_image(tensor.shape) else tensor
 
 
 def _must_be_blocked(place: Place, tensor: TensorDesc, layout: _Layout) -> bool:

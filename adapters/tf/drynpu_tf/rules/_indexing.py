@@ -2,13 +2,15 @@
 Gathering, scattering, joining, cutting, padding.
 
 Gathers and slices read only what they return, scatters write only what they change (device_and_cost_model.md 3.4).
+Where TensorFlow did not say what a call returned, no output is listed, and bytes are counted as far as they follow.
 """
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu.kernels import KernelPlan, Signature, TensorDesc
+from drynpu_tf.rules._dtypes import NO_DATA
 from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
+from drynpu_tf.rules._work import Rule, kernel, nothing, plan, rule_of
 
 __all__ = ["indexing_rules"]
 
@@ -19,7 +21,7 @@ def _moved(op_type: str, positions: tuple[int, ...] = (0,)) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         inputs = [t for t in (call.tensor(i) for i in positions) if t is not None]
         made = [t for t in call.outputs if t.elements]
-        if not inputs or not call.outputs:
+        if not inputs:
             return None
         size = sum(t.size_bytes for t in made)
         return plan(kernel(call, op_type, inputs, made or list(call.outputs), cost=0, read=size))
@@ -29,22 +31,26 @@ def _moved(op_type: str, positions: tuple[int, ...] = (0,)) -> Rule:
 
 def _transpose(call: Call) -> KernelPlan | None:
     x, out = call.tensor(0), call.output()
-    if x is None or out is None:
+    if x is None:
         return None
-    return plan(kernel(call, "TransposeD", [x], [out], cost=0))
+    return plan(kernel(call, "TransposeD", [x], [out] if out is not None else [], cost=0, written=x.size_bytes))
 
 
-def _joined(op_type: str) -> Rule:
-    """``Pack`` and ``ConcatV2``: all tensors of the result's type but the axis."""
+def _joined(op_type: str, *, axis: int | None = None) -> Rule:
+    """``Pack`` and ``ConcatV2``: all inputs but the axis, which stands at *axis*."""
 
     def read(call: Call) -> KernelPlan | None:
+        given = list(call.signature.inputs)
+        if axis is not None and given:
+            del given[axis]
+        parts = [t for t in given if isinstance(t, TensorDesc) and t.dtype != NO_DATA]
         out = call.output()
-        if out is None:
+        if out is None and given and all(isinstance(t, TensorDesc) and t.dtype == NO_DATA for t in given):
+            return plan()
+        if out is None and (not parts or len(parts) < len(given)):
             return None
-        count = call.whole("N", len(call.tensors()))
-        first = 1 if call.signature.name == "Concat" else 0
-        parts = [t for t in (call.tensor(first + i) for i in range(count)) if t is not None]
-        return plan(kernel(call, op_type, parts, [out], cost=0))
+        size = out.size_bytes if out is not None else sum(t.size_bytes for t in parts)
+        return plan(kernel(call, op_type, parts, [out] if out is not None else [], cost=0, written=size))
 
     return rule_of(read)
 
@@ -54,11 +60,11 @@ def _cut(op_type: str, at: int) -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         x = call.tensor(at)
-        if x is None or not call.outputs:
+        if x is None:
             return None
         if len(call.outputs) == 1:
             return plan()
-        return plan(kernel(call, op_type, [x], list(call.outputs), cost=0))
+        return plan(kernel(call, op_type, [x], list(call.outputs), cost=0, written=x.size_bytes))
 
     return rule_of(read)
 
@@ -68,8 +74,10 @@ def _grown(op_type: str) -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         x, out = call.tensor(0), call.output()
-        if x is None or out is None:
+        if x is None:
             return None
+        if out is None:
+            return plan(kernel(call, op_type, [x], [], cost=0))
         if x.shape == out.shape:
             return plan()
         return plan(kernel(call, op_type, [x], [out], cost=0))
@@ -80,11 +88,12 @@ def _grown(op_type: str) -> Rule:
 def _gather(call: Call) -> KernelPlan | None:
     """``GatherV2(table, index, axis)``, ``ResourceGather(handle, index)``: of a variable only the rows are known."""
     table, index, out = call.tensor(0), call.tensor(1), call.output()
-    if index is None or out is None:
+    if index is None:
         return None
     inputs = ([table] if table is not None else []) + [index]
-    spec = kernel(call, "GatherV2D", inputs, [out], cost=0, read=out.size_bytes + index.size_bytes)
-    return plan(spec)
+    made = [out] if out is not None else []
+    size = sum(t.size_bytes for t in made)
+    return plan(kernel(call, "GatherV2D", inputs, made, cost=0, read=size + index.size_bytes))
 
 
 def _gather_nd(call: Call) -> KernelPlan | None:
@@ -158,8 +167,10 @@ def indexing_rules() -> dict[str, Rule]:
         "ReverseV2": _moved("ReverseV2D"),
         "ReverseSequence": _moved("ReverseSequence", (0, 1)),
         "MatrixDiagV3": _grown("MatrixDiag"),
-        "Concat": _joined("ConcatD"),
-        "ConcatV2": _joined("ConcatD"),
+        "Diag": _grown("DiagD"),
+        "DiagPart": _moved("DiagPartD"),
+        "Concat": _joined("ConcatD", axis=0),
+        "ConcatV2": _joined("ConcatD", axis=-1),
         "Pack": _joined("Pack"),
         "ParallelConcat": _joined("ParallelConcat"),
         "Split": _cut("SplitD", 1),
@@ -188,7 +199,17 @@ def indexing_rules() -> dict[str, Rule]:
         rules[f"Scatter{verb}"] = rules[f"ResourceScatter{verb}"] = _scatter(f"Scatter{verb}", variable=True)
     for verb in ("Add", "Sub", "Update"):
         rules[f"ScatterNd{verb}"] = rules[f"ResourceScatterNd{verb}"] = _scatter(f"ScatterNd{verb}", variable=True)
-    return rules
+    return {name: _unless_texts(rule) for name, rule in rules.items()}
+
+
+def _unless_texts(rule: Rule) -> Rule:
+    """Texts (names in a checkpoint, keys of a vocabulary) are moved by the host: nothing is launched for them."""
+
+    def read(signature: Signature) -> KernelPlan | None:
+        outputs = Call(signature).outputs
+        return nothing(signature) if outputs and all(t.dtype == NO_DATA for t in outputs) else rule(signature)
+
+    return read
 
 
 def _grad_of_slice() -> Rule:
@@ -196,8 +217,8 @@ def _grad_of_slice() -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         dy, out = call.tensor(4), call.output()
-        if dy is None or out is None:
+        if dy is None:
             return None
-        return plan(kernel(call, "StridedSliceGradD", [dy], [out], cost=0))
+        return plan(kernel(call, "StridedSliceGradD", [dy], [out] if out is not None else [], cost=0))
 
     return rule_of(read)

@@ -13,7 +13,7 @@ from drynpu.kernels import TensorDesc
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import ceil_div
 
-__all__ = ["blocked", "channels_first", "fractal", "is_image", "plain"]
+__all__ = ["blocked", "channels_first", "fractal", "is_image", "plain", "windowed"]
 
 
 def channels_first(call: Call) -> bool:
@@ -44,6 +44,36 @@ def fractal(weight: TensorDesc, *, depthwise: bool = False) -> TensorDesc:
     inside, outside = (1, c * n) if depthwise else (c, n)
     c0 = _block(weight.dtype)
     return TensorDesc((ceil_div(inside, c0) * kh * kw, ceil_div(outside, 16), 16, c0), weight.dtype, "FRACTAL_Z")
+
+
+def windowed(call: Call, x: TensorDesc, window: Sequence[int], channels: int) -> TensorDesc | None:
+    """
+    Return what a window of *window* rows and columns makes of an image, by the attributes of the call.
+
+    TensorFlow's rule: SAME gives ceil(size / stride), VALID as many windows as fit. ``None`` for anything else.
+    """
+    nchw = channels_first(call)
+    strides, dilations = (_spatial(call.integers(name), nchw=nchw) for name in ("strides", "dilations"))
+    padding, explicit = call.text("padding"), call.integers("explicit_paddings")
+    if not is_image(x.shape) or not strides or padding not in {"SAME", "VALID", "EXPLICIT"}:
+        return None
+    if padding == "EXPLICIT" and len(explicit) != 2 * len(x.shape):
+        return None
+    first = 2 if nchw else 1
+    space = []
+    for axis in (0, 1):
+        reach = (dilations[axis] if dilations else 1) * (window[axis] - 1) + 1
+        size, stride = x.shape[first + axis], strides[axis]
+        if padding == "EXPLICIT":
+            size += sum(explicit[2 * (first + axis) : 2 * (first + axis) + 2])
+        space.append(ceil_div(size, stride) if padding == "SAME" else max(ceil_div(size - reach + 1, stride), 0))
+    shape = (x.shape[0], channels, *space) if nchw else (x.shape[0], *space, channels)
+    return TensorDesc(shape, x.dtype)
+
+
+def _spatial(values: tuple[int, ...], *, nchw: bool) -> tuple[int, ...]:
+    """Return rows and columns of an attribute that has one number per dim of an image."""
+    return (values[2:4] if nchw else values[1:3]) if len(values) == 4 else ()
 
 
 def is_image(shape: Sequence[int]) -> bool:

@@ -15,16 +15,25 @@ from drynpu_tf.rules._work import Rule, cube_kernel, kernel, output_tiles, plan,
 __all__ = ["matmul_rules"]
 
 _V3_FROM_MULTIPLY_ADDS = 10**9
+_TURNS = ((False, False), (False, True), (True, False), (True, True))
 
 
 def _sides(call: Call, left: str, right: str) -> tuple[TensorDesc, TensorDesc, int, int, int] | None:
-    """Return (a, b, rows, inner, columns); ``None`` when the shapes do not fit."""
+    """
+    Return (a, b, rows, inner, columns); ``None`` when the shapes do not fit.
+
+    Where the attributes are not known (bodies of loops in a trace) the first way is taken in which they do.
+    """
     a, b = call.tensor(0), call.tensor(1)
     if a is None or b is None or min(len(a.shape), len(b.shape)) < 2:
         return None
-    rows, inner = a.shape[-2:][::-1] if call.flag(left) else a.shape[-2:]
-    other, columns = b.shape[-2:][::-1] if call.flag(right) else b.shape[-2:]
-    return (a, b, rows, inner, columns) if inner == other else None
+    told = bool(call.attrs.keys() & {left, right})
+    for turn_a, turn_b in [(call.flag(left), call.flag(right))] if told else _TURNS:
+        rows, inner = a.shape[-2:][::-1] if turn_a else a.shape[-2:]
+        other, columns = b.shape[-2:][::-1] if turn_b else b.shape[-2:]
+        if inner == other:
+            return a, b, rows, inner, columns
+    return None
 
 
 def _matmul(call: Call) -> KernelPlan | None:

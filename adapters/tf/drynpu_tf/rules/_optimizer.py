@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu.kernels import KernelPlan, TaskType, TensorDesc
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
 
@@ -27,6 +27,7 @@ class _Update:
     state: int
     gradient: int
     cost: float
+    task: TaskType = TaskType.AI_VECTOR_CORE
 
 
 _UPDATES: Final = {
@@ -50,8 +51,11 @@ _UPDATES: Final = {
 }
 # Those of rows have the gradient's rows and an index behind it.
 _SPARSE: Final = {
-    "SparseApplyMomentum": _Update(op_type="SparseApplyMomentumD", state=2, gradient=3, cost=4),
-    "SparseApplyKerasMomentum": _Update(op_type="SparseApplyKerasMomentumD", state=2, gradient=3, cost=4),
+    # The graph engine has none of these two: TensorFlow's own run on the AI CPU.
+    "SparseApplyMomentum": _Update(op_type="SparseApplyMomentum", state=2, gradient=3, cost=4, task=TaskType.AI_CPU),
+    "SparseApplyKerasMomentum": _Update(
+        op_type="SparseApplyKerasMomentum", state=2, gradient=3, cost=4, task=TaskType.AI_CPU
+    ),
     "SparseApplyAdagrad": _Update(op_type="SparseApplyAdagradD", state=2, gradient=3, cost=5),
     "SparseApplyAdagradV2": _Update(op_type="SparseApplyAdagradV2D", state=2, gradient=4, cost=6),
     "SparseApplyRMSProp": _Update(op_type="SparseApplyRMSPropD", state=3, gradient=7, cost=9),
@@ -93,6 +97,7 @@ def _rows(update: _Update) -> Rule:
                 update.op_type,
                 [*known, grad, index],
                 known,
+                task=update.task,
                 cost=update.cost,
                 over=grad.elements,
                 read=moved + grad.size_bytes + index.size_bytes,

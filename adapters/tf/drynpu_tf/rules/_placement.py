@@ -3,7 +3,7 @@ Operators that are no vector or cube kernels: nothing at all, work of the host, 
 
 The graph engine turns values known at compile time, variables, changes of shape and control flow into no kernel; input
 pipelines, summaries, checkpoints and texts stay with TensorFlow on the host; random numbers, lists, stacks and tensor
-arrays run on the AI CPU (device_and_cost_model.md 4.3) under TensorFlow's types.
+arrays run on the AI CPU (device_and_cost_model.md 4.3), most under TensorFlow's types.
 """
 
 from __future__ import annotations
@@ -103,6 +103,9 @@ SparseReshape SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN SparseFillEm
 SegmentMean SegmentMax SegmentMin SegmentProd Digamma Lgamma Igamma Igammac Betainc Zeta Polygamma
 Multinomial CTCLoss CTCGreedyDecoder EditDistance Roll CheckNumerics
 """
+_WITHOUT_VERSION: Final = ("Stack", "TensorArray")
+"""What the graph engine's types begin with that TensorFlow has in several versions (``StackPushV2``, ``StackPush``)."""
+_VERSION: Final = re.compile(r"V\d+$")
 _CALLS: Final = re.compile(r"__(?:inference|forward|backward)_")
 _ANY_PIPELINE: Final = re.compile(r"\w*(?:Dataset|Iterator)(?:V\d+)?$|\w*IteratorGetNext\w*$")
 _ANY_HOST: Final = re.compile(r"\w*(?:Summary|Checkpoint|HashTable|LookupTable|String|Example)\w*$")
@@ -155,8 +158,10 @@ def pattern_rule(signature: Signature) -> KernelPlan | None:
 
 def _on_ai_cpu(call: Call) -> KernelPlan:
     """One element operation per element that it makes; lists and arrays move the tensor they are given or give."""
-    spec = kernel(call, call.signature.name, call.tensors(), list(call.outputs), task=TaskType.AI_CPU)
-    return plan(spec)
+    op_type = call.signature.name
+    if op_type.startswith(_WITHOUT_VERSION):
+        op_type = _VERSION.sub("", op_type)
+    return plan(kernel(call, op_type, call.tensors(), list(call.outputs), task=TaskType.AI_CPU))
 
 
 def placement_rules() -> dict[str, Rule]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, TensorDesc
-from drynpu_tf.rules._layout import blocked, channels_first, is_image
+from drynpu_tf.rules._layout import blocked, channels_first, is_image, windowed
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, plan, product, rule_of
 
@@ -15,11 +15,21 @@ def _image(call: Call, image: TensorDesc) -> TensorDesc:
     return blocked(image, nchw=channels_first(call)) if inside else image
 
 
+def _result(call: Call, x: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc | None:
+    """Return what pooling makes where TensorFlow did not say."""
+    if not is_image(x.shape) or len(sizes) != 4:
+        return None
+    nchw = channels_first(call)
+    return windowed(call, x, sizes[2:] if nchw else sizes[1:3], x.shape[1 if nchw else 3])
+
+
 def _forward(op_type: str) -> Rule:
     def read(call: Call) -> KernelPlan | None:
-        x, y = call.tensor(0), call.output()
-        window = product(call.integers("ksize"))
-        if x is None or y is None:
+        x, sizes = call.tensor(0), call.integers("ksize")
+        if x is None:
+            return None
+        y, window = call.output() or _result(call, x, sizes), product(sizes)
+        if y is None:
             return None
         return plan(kernel(call, op_type, [_image(call, x)], [_image(call, y)], cost=window, over=y.elements))
 

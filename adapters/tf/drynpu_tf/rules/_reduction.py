@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu.kernels import KernelPlan
 from drynpu_tf.rules._signature import Call
 from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
 
@@ -25,8 +25,10 @@ def _reduction(op_type: str, cost: float = 1) -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         x, out = call.tensor(0), call.output()
-        if x is None or out is None:
+        if x is None:
             return None
+        if out is None:  # by axes that only TensorFlow knows: nothing is said of the result
+            return plan(kernel(call, op_type, [x], [], cost=cost))
         if x.elements == out.elements:
             return plan()  # reducing no axis, or axes of length 1, is a change of shape
         return plan(kernel(call, op_type, [x], [out], cost=cost, over=x.elements))
@@ -39,7 +41,7 @@ def _over_input(op_type: str, cost: float = 1) -> Rule:
         x = call.tensor(0)
         if x is None:
             return None
-        made = list(call.outputs) or [TensorDesc((), x.dtype)]
+        made = list(call.outputs)
         return plan(kernel(call, op_type, [x], made, cost=cost, over=x.elements))
 
     return rule_of(read)
