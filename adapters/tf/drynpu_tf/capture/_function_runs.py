@@ -14,6 +14,7 @@ from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._runs import Runs
 from drynpu_tf.capture._xplane import Kind, Planes
 from drynpu_tf.rules import GraphNode, compile_graph, signature, tensor_desc
@@ -97,7 +98,7 @@ class FunctionRuns:
         columns = np.column_stack([planes.text[rows], planes.op_type[rows], planes.extra[rows]])
         distinct, index = np.unique(columns, axis=0, return_inverse=True)
         calls = tuple(
-            (planes.texts[node], planes.texts[kind], planes.texts[extra] if extra >= 0 else "")
+            (planes.texts[node], written_operator(planes.texts[kind])[0], planes.texts[extra] if extra >= 0 else "")
             for node, kind, extra in distinct.tolist()
         )
         key = (function, frozenset(calls))

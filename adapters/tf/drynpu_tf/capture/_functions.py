@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc
+from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
 __all__ = ["FunctionGraphs", "FunctionNode", "NodeGraph"]
@@ -92,7 +93,9 @@ class FunctionGraphs:
 
 def _node(definition: Any) -> FunctionNode:
     data = [text for text in definition.input if not text.startswith("^")]
-    return FunctionNode(op_type=definition.op, inputs=tuple(map(_producer, data)), attributes=attributes_of(definition))
+    op_type, further = written_operator(definition.op)
+    attributes = attributes_of(definition) | dict(further)
+    return FunctionNode(op_type=op_type, inputs=tuple(map(_producer, data)), attributes=attributes)
 
 
 def _producer(text: str) -> tuple[str, int]:

@@ -40,6 +40,7 @@ def function_runs(planes: Planes) -> Runs:
     kind, number = planes.kind[rows], planes.number[rows]
     inside = _nearest(parent, kind == Kind.EXECUTOR)
     caller = _nearest(parent, kind == Kind.EAGER)
+    functions = np.flatnonzero((kind == Kind.EAGER) & (number == 1))
     called: dict[int, int] = {}
     outer: dict[int, int] = {}
     for row in np.flatnonzero(kind == Kind.FUNCTION).tolist():
@@ -51,6 +52,9 @@ def function_runs(planes: Planes) -> Runs:
     distinct, index = np.unique(number[inside[nodes]], return_inverse=True)
     of_run = np.array([_root(run, called, outer) for run in distinct.tolist()] or [-1], np.int64)
     call_of_node = of_run[index] if len(nodes) else np.empty(0, np.int64)
+    lost = np.flatnonzero((kind == Kind.NODE) & (inside < 0) & (caller < 0))
+    nodes = np.concatenate([nodes, lost])
+    call_of_node = np.concatenate([call_of_node, _around(planes.start_ns[rows], planes.end_ns[rows], functions, lost)])
     kept = call_of_node >= 0
     calls, run = np.unique(call_of_node[kept], return_inverse=True)
     order = np.lexsort((nodes[kept], run))
@@ -65,6 +69,20 @@ def _nearest(parent: I64, flag: npt.NDArray[np.bool_]) -> I64:
         if not climb.any():
             return found
         found[climb] = parent[found[climb]]
+
+
+def _around(start: I64, end: I64, calls: I64, nodes: I64) -> I64:
+    """
+    Return for nodes the last call that began before them and had not ended, -1 without one.
+
+    An executor that was still returning when the trace was stopped has left no event of its own, only those of its
+    nodes.
+    """
+    if not len(calls):
+        return np.full(len(nodes), -1, np.int64)
+    before = calls[np.maximum(np.searchsorted(start[calls], start[nodes], side="right") - 1, 0)]
+    within = (start[before] <= start[nodes]) & (end[nodes] <= end[before])
+    return np.where(within, before, -1)
 
 
 def _root(run: int, called: dict[int, int], outer: dict[int, int]) -> int:

@@ -29,6 +29,10 @@ ANCHOR = "drynpu.anchor"
 _HOST_PLANE = "/host:CPU"
 _LEVEL_WITH_SHAPES = 3
 _PS_PER_NS = 1000
+_PIPELINE = "tf_data"
+"""How the names of the threads of input pipelines begin; what they run is no device's work."""
+_SETTLING_S = 0.001
+"""What an executor needs to return after its function has: its event is written then."""
 _SPANS = frozenset({"train", "TraceContext"})
 
 
@@ -137,6 +141,7 @@ class XplaneTracer:
         """Return what was recorded since :meth:`start` in Unix ns, and the OS ids of the tracer's threads."""
         session, folder = self._session, self._folder
         self._session = self._folder = None
+        time.sleep(_SETTLING_S)
         try:
             session.export_to_tb()
             (file,) = Path(str(folder)).glob("plugins/profile/*/*.xplane.pb")
@@ -254,7 +259,8 @@ def _reader(plane: Any, texts: _Texts) -> _Reader:
 
 def _read_line(reader: _Reader, line: Any) -> I64:
     """Return rows ``(kind, text, type, extra, number, thread, start, end)``."""
-    wanted = set(reader.kinds)
+    pipeline = line.name.startswith(_PIPELINE)
+    wanted = {number for number, (kind, _, _) in reader.kinds.items() if not (pipeline and kind == Kind.NODE)}
     events = [event for event in line.events if event.metadata_id in wanted]
     metadata = _column(map(attrgetter("metadata_id"), events), len(events))
     distinct, index = np.unique(metadata, return_inverse=True)
