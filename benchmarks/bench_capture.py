@@ -25,8 +25,7 @@ import torch
 from torch import nn
 from torch_npu import profiler
 
-import drynpu.export
-import drynpu.tables
+from drynpu.export import _deliver
 from drynpu.session import _recording
 from drynpu_torch.capture import KinetoTracer, _capture, _kineto
 
@@ -41,10 +40,10 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("lower", _recording, "lower"),
     ("simulate", _recording, "simulate"),
     ("write FRAMEWORK", _recording, "write_framework"),
-    ("write PROF", _recording, "_write_prof"),
-    ("load tables", drynpu.tables, "load_profile"),
-    ("export msprof", drynpu.export, "export_msprof"),
-    ("export torch", drynpu.export, "export_torch"),
+    ("write PROF", _recording, "write_prof"),
+    ("load tables", _deliver, "load_profile"),
+    ("export msprof", _deliver, "export_msprof"),
+    ("export torch", _deliver, "export_torch"),
 )
 
 

@@ -47,7 +47,7 @@ ANCHORS = ClockAnchors(
 PID = 4321
 OPERATORS, SIGNATURES = 40, 256
 BLOCK, ROUNDS = 1 << 22, 3
-WRITERS = ("write_framework", "_write_prof")
+WRITERS = ("write_framework", "write_prof")
 GOAL_RATIO, GOAL_MB = 8, 1500
 EXPORTS = ("csv", "json", "db")
 

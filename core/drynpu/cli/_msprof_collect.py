@@ -51,9 +51,9 @@ def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
     parsed = parse(collected, application=command, chip=chip.platform_version)
     for notice in parsed.notices:
         warn(notice.message)
+    for text in limits_of(parsed.request, collected):
+        warn(text)
     if parsed.launch.mode.runs:
-        for text in limits_of(parsed.request, collected):
-            warn(text)
         _collect_application(parsed, plugins)
     else:
         written = record_system(parsed, chip, devices=Settings.from_environ(os.environ).devices)

@@ -1,22 +1,17 @@
-"""What collection flags ask for and a recording of the simulation does not have: a line each, before it starts."""
+"""What collection flags ask for and the simulation does not have: a line each, before anything starts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from drynpu.options import BlockTrace, GraphApi, Level, ProfilingRequest
-from drynpu.session import unsampled
+from drynpu.options import BlockTrace, GraphApi, ProfilingRequest
 
 __all__ = ["LIMITS", "limits_of"]
 
 LIMITS: Mapping[str, tuple[Callable[[ProfilingRequest], bool], str]] = {
-    "ascendcl": (
-        lambda request: request.level > Level.NONE and not request.switches.acl_api,
-        "calls of the ACL interface are recorded all the same",
-    ),
     "runtime-api": (
         lambda request: request.switches.runtime_api,
-        "calls of the runtime are not simulated one by one; --task-time=l2 records those that wait for the device",
+        "of the calls into the runtime those that launch and those that wait for the device are simulated, no others",
     ),
     "ge-api": (
         lambda request: request.switches.graph_api is not GraphApi.OFF,
@@ -42,12 +37,28 @@ LIMITS: Mapping[str, tuple[Callable[[ProfilingRequest], bool], str]] = {
         lambda request: bool(request.sampling.service_flow),
         "groups of memory traffic are not told apart",
     ),
+    "sys-cpu-profiling": (
+        lambda request: request.sampling.cpu_hz is not None,
+        "the device's own CPUs are not simulated, so nothing is written for them",
+    ),
+    "sys-profiling": (
+        lambda request: request.sampling.device_system_hz is not None,
+        "the device's own system is not simulated, so nothing is written for it",
+    ),
+    "sys-pid-profiling": (
+        lambda request: request.sampling.device_process_hz is not None,
+        "processes on the device are not simulated, so nothing is written",
+    ),
+    "sys-lp": (
+        lambda request: request.sampling.low_power_hz is not None,
+        "the low-power state is not simulated, so nothing is written for it",
+    ),
 }
-"""By flag: when a run with an application has less than it asks for, and what is so."""
+"""By flag: when a recording has less than it asks for, and what is so."""
 
 
 def limits_of(request: ProfilingRequest, given: Collection[str]) -> tuple[str, ...]:
     """Return a readable line for each flag in *given* (names without hyphens) that gets less than it asks for."""
-    told = [f"--{name}: {text}" for name, (is_asked, text) in LIMITS.items() if name in given and is_asked(request)]
-    sampled = (text for name, text in unsampled(request.sampling).items() if name in given)
-    return (*told, *sampled)
+    return tuple(
+        f"--{name}: {text}" for name, (is_asked, text) in LIMITS.items() if name in given and is_asked(request)
+    )

@@ -23,7 +23,7 @@ from drynpu.session._python_side import PythonFrames
 from drynpu.session._recording import Outcome, Recording, write_document, write_recording
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
-from drynpu.session._system import unsampled, write_system
+from drynpu.session._system import write_system
 from drynpu.session._target import Target
 from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
 from drynpu.session.families import UNMODELLED
@@ -68,7 +68,6 @@ __all__ = [
     "serve_control",
     "simulate",
     "transition",
-    "unsampled",
     "write_document",
     "write_recording",
     "write_system",

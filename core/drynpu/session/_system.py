@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 from attrs import evolve
 
 from drynpu.chips import Chip
 from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, Operators
-from drynpu.options import ProfilingRequest, Sampling
+from drynpu.options import ProfilingRequest
 from drynpu.raw import ClockAnchors
 from drynpu.session._host_side import HostSide
 from drynpu.session._lower import lower
@@ -21,21 +20,7 @@ from drynpu.session._simulate import simulate
 from drynpu.session._target import Target
 from drynpu.session.families import RecordContext
 
-__all__ = ["unsampled", "write_system"]
-
-_UNMODELLED = {
-    "sys-cpu-profiling": ("cpu_hz", "the device's own CPUs are not simulated, so nothing is written for them"),
-    "sys-profiling": ("device_system_hz", "the device's own system is not simulated, so nothing is written for it"),
-    "sys-pid-profiling": ("device_process_hz", "processes on the device are not simulated, so nothing is written"),
-    "sys-lp": ("low_power_hz", "the low-power state is not simulated, so nothing is written for it"),
-}
-
-
-def unsampled(sampling: Sampling) -> dict[str, str]:
-    """Return a readable line for each item of the device that is asked for and not simulated, by its flag."""
-    return {
-        flag: f"--{flag}: {text}" for flag, (item, text) in _UNMODELLED.items() if getattr(sampling, item) is not None
-    }
+__all__ = ["write_system"]
 
 
 def write_system(
@@ -71,7 +56,7 @@ def write_system(
         It cannot be written.
     """
     recording = Recording(
-        operators=_no_operators(),
+        operators=Operators.from_calls(()),
         allocations=Allocations.empty(),
         begin_ns=begin_ns,
         end_ns=end_ns,
@@ -111,22 +96,4 @@ def write_system(
                 seed=0,
             )
         )
-    path, notes = write_prof(contexts, devices)
-    return path, (*notes, *unsampled(request.sampling).values())
-
-
-def _no_operators() -> Operators:
-    none = np.empty(0, np.int64)
-    return Operators(
-        names=(),
-        name=none.astype(np.int32),
-        start_ns=none,
-        end_ns=none,
-        thread=none,
-        fwd_thread=none,
-        sequence=none,
-        scope=none.astype(np.uint8),
-        signature=none.astype(np.int32),
-        signatures=(),
-        texts=(),
-    )
+    return write_prof(contexts, devices)

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -138,19 +139,18 @@ def _in_process(path: Path, *, simplify: bool, mode: str, forms: Collection[Expo
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, [package, known]))}
     command = [sys.executable, "-m", "drynpu.export", str(path), *(["--simplify"] if simplify else [])]
     command += [f"--form={form.value}" for form in forms or ()]
+    # Problems go to a file: a pipe that nobody reads yet would fill up, and both would wait.
     with (
         _progress(path, mode) as toolkit_done,
-        subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process,
+        tempfile.TemporaryFile("w+") as problems,
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=problems, text=True) as process,
     ):
         assert process.stdout is not None
-        assert process.stderr is not None
         for _ in process.stdout:  # its one line
             toolkit_done()
-        problem = process.stderr.read()
         if process.wait():
-            raise OutputError(problem.strip() or f"parsing {path} ended with status {process.returncode}")
+            problems.seek(0)
+            raise OutputError(problems.read().strip() or f"parsing {path} ended with status {process.returncode}")
 
 
 @contextmanager

@@ -3,7 +3,7 @@ The toolkit's database: every table of a profile in one SQLite file.
 
 ``_schema`` says which tables there are, ``_tasks``, ``_host`` and ``_samples`` make their rows from the tables of a
 profile, ``_writer`` stores them in bulk and numbers their texts. ``_torch_*`` make what torch's profiler adds,
-``_communication`` is a database of its own.
+``_communication`` is a database of its own, with the rows of ``_communication_rows`` as ``_torch_analysis`` has them.
 """
 
 from __future__ import annotations

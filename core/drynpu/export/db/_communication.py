@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from drynpu._errors import OutputError
 from drynpu.export._files import make_directory, new_path
+from drynpu.export.db._communication_rows import Row, bandwidth_rows, link_rows, time_rows
 from drynpu.export.db._schema import Table
 from drynpu.export.families.communication import json_files
 from drynpu.tables import Profile
@@ -47,10 +48,6 @@ _TABLES: Mapping[str, Table] = {
         ),
     )
 }
-_NO_PACKETS = {"0": (0, 0)}
-
-Row = tuple[Any, ...]
-Entry = Mapping[str, Any]
 
 
 def export_communication_db(profile: Profile, directory: Path, rules: Collection[str]) -> Path | None:
@@ -78,15 +75,15 @@ def export_communication_db(profile: Profile, directory: Path, rules: Collection
     OutputError
         It cannot be written.
     """
-    documents = {Path(name).stem: document for name, document in json_files(profile).items()}
+    documents: Mapping[str, Any] = {Path(name).stem: document for name, document in json_files(profile).items()}
     if not documents:
         return None
     path = make_directory(directory / "analyze") / _NAME
     wanted = {name for rule in rules for name in _RULES[rule]} | _tables_in(path)
-    rows = {
-        _TIME: lambda: _times(documents["communication"]),
-        _BANDWIDTH: lambda: _bandwidths(documents["communication"]),
-        _MATRIX: lambda: _links(documents["communication_matrix"]),
+    rows: Mapping[str, Callable[[], Iterable[Row]]] = {
+        _TIME: lambda: time_rows(documents["communication"]),
+        _BANDWIDTH: lambda: bandwidth_rows(documents["communication"]),
+        _MATRIX: lambda: (row for row, _ in link_rows(documents["communication_matrix"])),
     }
     with new_path(path) as partial:
         try:
@@ -108,32 +105,3 @@ def _tables_in(path: Path) -> set[str]:
             return {name for (name,) in database.execute("SELECT name FROM sqlite_master")} & set(_TABLES)
     except sqlite3.Error:
         return set()
-
-
-def _entries(document: object) -> Iterator[tuple[str, str, Entry]]:
-    """Yield operator, group and what is said of them; the sum of all has no group."""
-    for key, entry in cast("Mapping[str, Entry]", document).items():
-        name, separator, group = key.partition("@")
-        if separator:
-            yield name, group, entry
-
-
-def _times(document: object) -> Iterator[Row]:
-    for name, group, entry in _entries(document):
-        shown = entry["Communication Time Info"]
-        yield name, group, *(value for title, value in shown.items() if not title.endswith("Ratio"))
-
-
-def _bandwidths(document: object) -> Iterator[Row]:
-    for name, group, entry in _entries(document):
-        for transport, moved in entry["Communication Bandwidth Info"].items():
-            *own, sizes = moved.values()
-            if any(own):
-                for size, (count, total) in (sizes or _NO_PACKETS).items():
-                    yield name, group, transport, *own, float(size), count, total
-
-
-def _links(document: object) -> Iterator[Row]:
-    for name, group, entry in _entries(document):
-        for ends, link in entry.items():
-            yield name, group, *ends.split("-"), *link.values()

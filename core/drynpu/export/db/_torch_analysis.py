@@ -8,24 +8,12 @@ from typing import Any, cast
 import polars as pl
 
 from drynpu.analysis import busy_part, step_trace
+from drynpu.export.db._communication_rows import Row, bandwidth_rows, link_rows, time_rows
 from drynpu.export.db._schema import ANALYSIS_TABLES
 from drynpu.tables import Profile
 
 __all__ = ["communication_rows", "step_trace_rows"]
 
-_TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
-_TIME_COLUMNS = (
-    "Start Timestamp(us)",
-    "Elapse Time(ms)",
-    "Transit Time(ms)",
-    "Wait Time(ms)",
-    "Synchronization Time(ms)",
-    "Idle Time(ms)",
-)
-_LINK_COLUMNS = ("Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)")
-_LARGE, _SIZES = "Large Packet Ratio", "Size Distribution"
-_TOTAL = "Total Op Info"
-_NO_PACKETS = {"0": [0, 0]}
 _STEP_COLUMNS = {
     "device_id": "deviceId",
     "step": "step",
@@ -40,35 +28,26 @@ _STEP_COLUMNS = {
     "preparing_us": "preparing",
 }
 
-Document = Mapping[str, Any]
+_Steps = Mapping[str, Mapping[str, Any]]
+"""Step -> ``p2p`` or ``collective`` -> operators."""
 
 
 def communication_rows(documents: Mapping[str, object]) -> Iterator[tuple[str, pl.DataFrame]]:
     """
     Yield the Comm tables from communication.json and communication_matrix.json, *documents* by file name.
 
-    Sums over operators are left out. A transport that moved nothing has no row; one without packets of its own
-    (SDMA, the sum of others) has one row with packet size 0. Times are ms (starts us), sizes 10^6 bytes, rates GB/s.
+    Sums over operators are left out. Times are ms (starts us), sizes 10^6 bytes, rates GB/s.
     """
     if "communication.json" not in documents:
         return
-    times: list[tuple[Any, ...]] = []
-    bandwidths: list[tuple[Any, ...]] = []
-    for step, kind, name, group, entry in _entries(documents["communication.json"]):
-        if name == _TOTAL:
-            continue
-        times.append((name, group, *(entry[_TIME][title] for title in _TIME_COLUMNS), step, kind))
-        for transport, moved in entry[_BANDWIDTH].items():
-            if not moved[_LINK_COLUMNS[0]]:
-                continue
-            own = (name, group, transport, *(moved[title] for title in _LINK_COLUMNS), moved[_LARGE])
-            for size, (count, total) in (moved[_SIZES] or _NO_PACKETS).items():
-                bandwidths.append((*own, float(size), count, total, step, kind))
-    links: list[tuple[Any, ...]] = []
-    for step, kind, name, group, entry in _entries(documents["communication_matrix.json"]):
-        for ends, link in entry.items():
-            moved = (link["Transport Type"], *(link[title] for title in _LINK_COLUMNS))
-            links.append((name, group, *ends.split("-"), *moved, step, kind, link.get("Op Name", "")))
+    times: list[Row] = []
+    bandwidths: list[Row] = []
+    links: list[Row] = []
+    for step, kind, operators in _kinds(documents["communication.json"]):
+        times += [(*row, step, kind) for row in time_rows(operators)]
+        bandwidths += [(*row, step, kind) for row in bandwidth_rows(operators)]
+    for step, kind, operators in _kinds(documents["communication_matrix.json"]):
+        links += [(*row, step, kind, link.get("Op Name", "")) for row, link in link_rows(operators)]
     for table, rows in (
         ("CommAnalyzerBandwidth", bandwidths),
         ("CommAnalyzerMatrix", links),
@@ -77,16 +56,13 @@ def communication_rows(documents: Mapping[str, object]) -> Iterator[tuple[str, p
         yield table, _frame(table, rows)
 
 
-def _entries(document: object) -> Iterator[tuple[str, str, str, str, Document]]:
-    """Yield step, ``p2p`` or ``collective``, operator, group and what the document says of them."""
-    for step, kinds in cast("Document", document).items():
+def _kinds(document: object) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for step, kinds in cast("_Steps", document).items():
         for kind, operators in kinds.items():
-            for key, entry in operators.items():
-                name, _, group = key.partition("@")
-                yield step, kind, name, group, entry
+            yield step, kind, operators
 
 
-def _frame(table: str, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+def _frame(table: str, rows: list[Row]) -> pl.DataFrame:
     kinds = {"TEXT": pl.String, "NUMERIC": pl.Float64}
     schema = {name: kinds[kind] for name, kind in ANALYSIS_TABLES[table].columns.items()}
     return pl.DataFrame(rows, schema=schema, orient="row")
