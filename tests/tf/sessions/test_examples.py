@@ -21,9 +21,9 @@ _DEFAULT_FILES = {
 }
 
 GUIDE = """
-from npu_bridge.npu_init import *
 import numpy as np
-import tensorflow.compat.v1 as tf
+import tensorflow as tf
+from npu_bridge.npu_init import *  # its tf has the names of TensorFlow 1
 tf.disable_v2_behavior()
 
 features = tf.placeholder(tf.float32, [None, 8])

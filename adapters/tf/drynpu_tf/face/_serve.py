@@ -12,7 +12,7 @@ from typing import Any
 from drynpu_tf.face._recognise import only_in_v1
 from drynpu_tf.messages import say
 
-__all__ = ["TF1_VARIABLE", "serve_script", "serve_v1"]
+__all__ = ["TF1_VARIABLE", "serve_script", "serve_v1", "tensorflow_1"]
 
 TF1_VARIABLE = "DRYNPU_TF1"
 """Set by ``drynpu run --tf1`` (1) and ``--no-tf1`` (0); not set, the text of the script decides."""
@@ -67,6 +67,14 @@ def serve_v1() -> None:
     v1.disable_v2_behavior()
     sys.modules["tensorflow"] = _Face(whole, v1)
     sys.meta_path.insert(0, _NoContrib())
+
+
+def tensorflow_1() -> ModuleType:
+    """Return the module with TensorFlow's v1 names: ``tensorflow`` itself where that is its face."""
+    import tensorflow as served  # noqa: ICN001 - this is about the module
+    import tensorflow.compat.v1 as v1
+
+    return served if isinstance(served, _Face) else v1
 
 
 class _Face(ModuleType):

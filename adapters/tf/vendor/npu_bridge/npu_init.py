@@ -1,10 +1,13 @@
-"""``npu_init``: what ported scripts import with a star; every session is the device's from then on."""
+"""
+``npu_init``: what ported scripts import with a star; every session is the device's from then on.
+
+``npu_bridge`` is made for TensorFlow 1, so its ``tf`` has that one's names, whatever the script's own was.
+"""
 
 from __future__ import annotations
 
 import os
 
-import tensorflow as tf
 from npu_bridge.estimator import npu_ops
 from npu_bridge.estimator.npu import (
     keras_to_npu,
@@ -95,6 +98,9 @@ from drynpu_tf.bridge.ranks import (
     set_split_strategy_by_idx,
     set_split_strategy_by_size,
 )
+from drynpu_tf.face import tensorflow_1
+
+tf = tensorflow_1()
 
 __all__ = [
     "DumpConfig",
