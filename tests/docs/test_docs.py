@@ -127,7 +127,7 @@ def test_every_environment_variable_is_in_the_documents() -> None:
         name
         for source in SOURCES
         for name in re.findall(
-            r'"((?:DRYNPU|ASCEND|TORCH_NPU|HCCL|PROF|PROFILING|PROFILER)_[A-Z_]+|RANK)"',
+            r'"((?:DRYNPU|ASCEND|TORCH_NPU|HCCL|PROF|PROFILING|PROFILER)_[A-Z_]+|(?:LOCAL_)?RANK(?:_ID|_SIZE)?)"',
             source.read_text(encoding="utf-8"),
         )
     }
