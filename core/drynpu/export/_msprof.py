@@ -157,7 +157,7 @@ def _default_directory(profile: Profile) -> Path:
 
 def _tables(profile: Profile, writer: Writer) -> dict[str, Table]:
     summary = op_summary(
-        profile.kernels,
+        profile.compact("kernels"),
         profile.communication_ops,
         level=profile.level,
         platform_version=profile.platform_version,
@@ -166,7 +166,7 @@ def _tables(profile: Profile, writer: Writer) -> dict[str, Table]:
     tables: dict[str, Table] = {
         "op_summary": with_graph_columns(profile, summary, writer).drop(STARTS),
         "api_statistic": api_statistic_table(api_statistic(profile), writer, profile.device_ids),
-        "task_time": task_time_table(profile.tasks, writer),
+        "task_time": task_time_table(profile.compact("tasks"), writer),
         "npu_mem": npu_mem_table(profile.npu_mem),
         "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
     }
@@ -182,8 +182,8 @@ def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
     """Return what the toolkit's timeline shows of a profile."""
     return Timeline(
         pid=profile.pid,
-        api=profile.api,
-        tasks=profile.tasks,
+        api=profile.compact("api"),
+        tasks=profile.compact("tasks"),
         communication_ops=profile.communication_ops,
         communication_tasks=profile.frame("communication_tasks"),
         npu_mem=profile.npu_mem,
