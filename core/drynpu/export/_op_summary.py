@@ -125,7 +125,8 @@ def _filled(cells: pl.Series) -> pl.Series:
 def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFrame:
     """Return when each row of the file ran, and its row in the tables: collectives are numbered after kernels."""
     kept = ~pl.col("task_type").is_in(_LEFT_OUT) | (
-        (pl.col("task_type") == "COMMUNICATION") & pl.col("name").cast(pl.String).str.ends_with(_KEPT_COMMUNICATION_SUFFIX)
+        (pl.col("task_type") == "COMMUNICATION")
+        & pl.col("name").cast(pl.String).str.ends_with(_KEPT_COMMUNICATION_SUFFIX)
     )
     when = [pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), pl.col("device_id", STARTS, "duration_ns")]
     ran = kernels.select(*when, kept.alias("kept")).filter("kept").drop("kept")

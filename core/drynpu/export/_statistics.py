@@ -85,8 +85,8 @@ def task_time_table(tasks: pl.DataFrame, writer: Writer) -> TextTable:
     used = tasks.select("device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "duration_ns", start)
     cells = [
         pl.col("device_id").cast(pl.String).alias("Device_id"),
-        pl.col("kernel_name").cast(pl.String).replace("", "N/A"),
-        pl.col("kernel_type").cast(pl.String).replace("", "N/A"),
+        pl.col("kernel_name").replace("", "N/A"),
+        pl.col("kernel_type").replace("", "N/A"),
         pl.col("stream_id").cast(pl.String),
         pl.col("task_id").cast(pl.String),
         duration_text(pl.col("duration_ns"), writer).alias("task_time(us)"),
