@@ -157,7 +157,7 @@ def _default_directory(profile: Profile) -> Path:
 
 def _tables(profile: Profile, writer: Writer) -> dict[str, Table]:
     summary = op_summary(
-        profile.compact("kernels"),
+        profile.kernels,
         profile.communication_ops,
         level=profile.level,
         platform_version=profile.platform_version,
@@ -166,7 +166,7 @@ def _tables(profile: Profile, writer: Writer) -> dict[str, Table]:
     tables: dict[str, Table] = {
         "op_summary": with_graph_columns(profile, summary, writer).drop(STARTS),
         "api_statistic": api_statistic_table(api_statistic(profile), writer, profile.device_ids),
-        "task_time": task_time_table(profile.compact("tasks"), writer),
+        "task_time": task_time_table(profile.tasks, writer),
         "npu_mem": npu_mem_table(profile.npu_mem),
         "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import polars as pl
-from polars.selectors import categorical
 
 from drynpu.export._numbers import Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
 from drynpu.export._text_table import TextTable
@@ -86,7 +85,7 @@ def op_summary(
 
     Kernels and collectives by device, then start; waiting times run over all rows of a device
     (``max(0, start - previous start - previous duration)``). At level0 everything that needs operator information
-    is ``N/A`` and there are no counters. Texts of *kernels* may be categories.
+    is ``N/A`` and there are no counters.
     """
     level0 = level == "level0"
     counters = [] if level0 else [name for name in kernels.columns if name not in KERNELS]
@@ -125,8 +124,7 @@ def _filled(cells: pl.Series) -> pl.Series:
 def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFrame:
     """Return when each row of the file ran, and its row in the tables: collectives are numbered after kernels."""
     kept = ~pl.col("task_type").is_in(_LEFT_OUT) | (
-        (pl.col("task_type") == "COMMUNICATION")
-        & pl.col("name").cast(pl.String).str.ends_with(_KEPT_COMMUNICATION_SUFFIX)
+        (pl.col("task_type") == "COMMUNICATION") & pl.col("name").str.ends_with(_KEPT_COMMUNICATION_SUFFIX)
     )
     when = [pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), pl.col("device_id", STARTS, "duration_ns")]
     ran = kernels.select(*when, kept.alias("kept")).filter("kept").drop("kept")
@@ -138,13 +136,12 @@ def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFra
 
 
 def _rows(table: pl.DataFrame, row: pl.Series) -> pl.DataFrame:
-    """Return rows of a table, texts as such; no copy of numbers where they stand one after the other."""
+    """Return rows of a table; no copy where they stand one after the other."""
     if row.is_empty():
         return table.clear()
     first, last = row[0], row[-1]
     follow = last - first + 1 == row.len() and row.is_sorted()
-    rows = table.slice(first, row.len()) if follow else table[row]
-    return rows.with_columns(categorical().cast(pl.String))
+    return table.slice(first, row.len()) if follow else table[row]
 
 
 def _kernel_cells(kernels: pl.DataFrame, counters: list[str], writer: Writer, *, level0: bool) -> list[pl.Expr]:

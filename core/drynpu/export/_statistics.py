@@ -80,7 +80,7 @@ def api_statistic_table(statistic: pl.DataFrame, writer: Writer, device_ids: tup
 
 
 def task_time_table(tasks: pl.DataFrame, writer: Writer) -> TextTable:
-    """Return task_time as text, by start; texts of *tasks* may be categories."""
+    """Return task_time as text, by start."""
     start = pl.col("start_ns")
     used = tasks.select("device_id", "kernel_name", "kernel_type", "stream_id", "task_id", "duration_ns", start)
     cells = [

@@ -186,7 +186,7 @@ def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> It
     writer = writer_of(profile.platform_version)
     ranges = step_ranges(profile, links)
     summary = op_summary(
-        profile.compact("kernels"),
+        profile.kernels,
         profile.communication_ops,
         level=profile.level,
         platform_version=profile.platform_version,
@@ -195,7 +195,7 @@ def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> It
     steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
     yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlaps))
-    yield "task_time.csv", task_time_table(profile.compact("tasks"), writer)
+    yield "task_time.csv", task_time_table(profile.tasks, writer)
     yield "npu_module_mem.csv", npu_module_mem_mb_table(profile.npu_module_mem)
     if profile.level != "level0":
         yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)

@@ -88,7 +88,7 @@ def _tasks(tasks: pl.DataFrame, pid: int) -> TextTable:
         (start + pl.col("duration_ns")).alias("endNs"),
         pl.col("device_id").alias("deviceId"),
         pl.col("connection_id").alias("connectionId"),
-        _ID,
+        pl.col(_ID),
         pl.lit(pid, pl.Int64).alias("globalPid"),
         _text("launch_type").alias("taskType"),
         pl.col("context_id").alias("contextId"),
