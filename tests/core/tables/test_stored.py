@@ -23,7 +23,7 @@ from drynpu.tables._stored import Gathered, Stored, Texts, coded, narrow, stored
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "bench_million.py"
 MOST_BYTES = 600
-"""For a kernel with counters, its task, its operator, two sides of the queue and four calls; 483 when it was set."""
+"""For a kernel with counters, its task, its operator, two sides of the queue and four calls; 460 when it was set."""
 
 SCHEMA = pl.Schema({"time_ns": pl.Int64, "name": pl.String, "kind": pl.String, "size": pl.Int64, "known": pl.Boolean})
 ROWS = pl.DataFrame(

@@ -87,7 +87,7 @@ class DatabaseWriter:
         """Give numbers to the texts of *rows*, column by column, as the numbers of the toolkit run."""
         shown = rows.make(0, 0) if isinstance(rows, TextTable) else rows
         seen: dict[str, dict[str, None]] = {
-            column: {} for column, kind in table.columns.items() if kind != "TEXT" and shown.schema[column] == pl.String
+            column: {} for column, kind in table.columns.items() if kind != "TEXT" and shown[column].dtype == pl.String
         }
         if len(seen) > 1:
             for part in chunks_of(rows, _CHUNK_ROWS):
