@@ -70,8 +70,11 @@ def overlap(profile: Profile) -> pl.DataFrame:
 
 def _device_overlap(profile: Profile, device: int) -> pl.DataFrame:
     own = pl.col("device_id") == device
-    compute = profile.kernels.filter(own & ~pl.col("name").str.contains(r"(AicpuKernel|AivKernel)$"))
-    others = profile.tasks.filter(own & ~pl.col("kernel_type").is_in(_NOT_EXTENDING))
+    names = pl.col("name").cast(pl.String)
+    times = ("device_id", "start_ns", "duration_ns")
+    kernels, tasks = profile.compact("kernels", "name", *times), profile.compact("tasks", "kernel_type", *times)
+    compute = kernels.filter(own & ~names.str.contains(r"(AicpuKernel|AivKernel)$"))
+    others = tasks.filter(own & ~pl.col("kernel_type").cast(pl.String).is_in(_NOT_EXTENDING))
     computing = intervals.union(_pairs(compute))
     communication = intervals.union(_pairs(profile.communication_ops.filter(own)))
     bounds = np.concatenate([computing, communication, _pairs(others)])

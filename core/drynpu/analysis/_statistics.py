@@ -42,7 +42,8 @@ def op_statistic(profile: Profile) -> pl.DataFrame:
 
     Empty at level0, where operator types are not recorded. Communication operations are not kernels.
     """
-    typed = profile.kernels.filter(pl.col("op_type") != "")
+    kernels = profile.compact("kernels", "device_id", "op_type", "task_type", "duration_ns")
+    typed = kernels.filter(pl.col("op_type") != "")
     total = pl.col("total").sum().over("device_id")
     return (
         typed.group_by("device_id", "op_type", pl.col("task_type").alias("core_type"))
@@ -52,6 +53,7 @@ def op_statistic(profile: Profile) -> pl.DataFrame:
             pl.col("duration_ns").min().alias("least"),
             pl.col("duration_ns").max().alias("most"),
         )
+        .with_columns(pl.col("op_type", "core_type").cast(pl.String))
         .sort("device_id", "total", "op_type", "core_type", descending=[False, True, False, False])
         .with_columns(
             (pl.col("total") / 1000).alias("total_us"),
@@ -69,7 +71,8 @@ def api_statistic(profile: Profile) -> pl.DataFrame:
     # Summed in whole nanoseconds: the mean of squares of long calls would lose the variance of short ones.
     duration = pl.col("end_ns") - pl.col("start_ns")
     return (
-        profile.api.with_columns(duration.alias("ns"))
+        profile.compact("api", "level", "name", "start_ns", "end_ns")
+        .select("level", "name", duration.alias("ns"))
         .group_by("level", "name")
         .agg(
             (pl.col("ns").sum() / 1000).alias("time_us"),
@@ -79,6 +82,7 @@ def api_statistic(profile: Profile) -> pl.DataFrame:
             (pl.col("ns").max() / 1000).alias("max_us"),
             (pl.col("ns").var(ddof=0) / 1e6).alias("variance"),
         )
+        .with_columns(pl.col("level", "name").cast(pl.String))
         .sort("name", "level")
         .select(pl.col(name).cast(dtype) for name, dtype in API_STATISTIC.items())
     )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO, TypeAlias, cast
 
 import orjson
 import polars as pl
 from attrs import frozen
+from polars.selectors import categorical
 
 from drynpu._errors import OutputError
 from drynpu.export._files import new_file
@@ -59,16 +60,20 @@ class Events:
 
     ``texts`` names the String columns that the template uses as JSON strings: they are quoted and escaped.
     ``followed_by`` is a second object after the first, in the rows where its condition holds.
+    ``prepare`` adds the columns that only the template needs; it gets the rows that are written next, and keeps each.
+    Texts that are categories are there as such when the template is filled in.
     """
 
     rows: pl.DataFrame
     members: Mapping[str, Value]
     texts: tuple[str, ...] = ()
     followed_by: tuple[pl.Expr, Mapping[str, Value]] | None = None
+    prepare: Callable[[pl.DataFrame], pl.DataFrame] | None = None
 
     def render(self, style: JsonStyle, offset: int, count: int) -> pl.Series:
         """Return the JSON text of *count* rows from *offset* on."""
-        chunk = self.rows.slice(offset, count)
+        chunk = self.rows.slice(offset, count).with_columns(categorical().cast(pl.String))
+        chunk = chunk if self.prepare is None else self.prepare(chunk)
         chunk = chunk.with_columns(json_strings(chunk[name]) for name in self.texts)
         parts = _object(self.members, style)
         if self.followed_by is not None:

@@ -182,8 +182,8 @@ def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
     """Return what the toolkit's timeline shows of a profile."""
     return Timeline(
         pid=profile.pid,
-        api=profile.api,
-        tasks=profile.tasks,
+        api=profile.compact("api"),
+        tasks=profile.compact("tasks"),
         communication_ops=profile.communication_ops,
         communication_tasks=profile.frame("communication_tasks"),
         npu_mem=profile.npu_mem,

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import polars as pl
 from attrs import evolve, frozen
+from polars.selectors import categorical
 
 __all__ = ["CHUNK_ROWS", "Table", "TextTable", "chunks_of"]
 
@@ -17,7 +18,7 @@ CHUNK_ROWS = 65_536
 @frozen(eq=False)
 class TextTable:
     """
-    Rows of String columns that are made when they are asked for.
+    Rows that are made when they are asked for: of String columns, or with the columns of a database.
 
     ``make(offset, count)`` returns the rows from *offset* on, *count* of them or those that are left. ``plain`` names
     columns of numbers and set words, in which nothing can need quotes in a csv file.
@@ -30,11 +31,11 @@ class TextTable:
 
     @classmethod
     def of(cls, rows: pl.DataFrame, columns: Iterable[pl.Expr], plain: Iterable[str] = ()) -> TextTable:
-        """Return the table whose cells are *columns* of *rows*; each looks at its own row only."""
+        """Return the table whose cells are *columns* of *rows*; each looks at its own row only, texts as such."""
         shown = list(columns)
 
         def make(offset: int, count: int) -> pl.DataFrame:
-            return rows.slice(offset, count).select(shown)
+            return rows.slice(offset, count).with_columns(categorical().cast(pl.String)).select(shown)
 
         return cls(tuple(make(0, 0).columns), rows.height, make, frozenset(plain))
 

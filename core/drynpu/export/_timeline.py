@@ -6,10 +6,11 @@ msprof_*.json is this timeline alone; trace_view.json has it after the host even
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 from attrs import field, frozen
+from polars.selectors import categorical
 
 from drynpu.export import _layers as layers
 from drynpu.export._communication import communication_blocks
@@ -22,6 +23,7 @@ __all__ = ["Timeline", "timeline_blocks"]
 
 Block = Events | Sequence[str]
 
+_PART_ROWS = 131_072
 _API_LAYERS = {
     "acl": "AscendCL",
     "model": "Model",
@@ -56,7 +58,11 @@ _OVERLAP_KINDS = ("Computing", "Communication", "Communication(Not Overlapped)",
 
 @frozen(kw_only=True)
 class Timeline:
-    """The frames of a profile that the timeline shows (schemas of the tables room; overlap of the analysis room)."""
+    """
+    The frames of a profile that the timeline shows (schemas of the tables room; overlap of the analysis room).
+
+    Texts may be categories.
+    """
 
     pid: int
     api: pl.DataFrame
@@ -100,9 +106,7 @@ def _cann(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: boo
     pid = constant(layers.layer_pid(data.pid, layers.CANN))
     threads = [layers.Thread(tid, f"Thread {tid}", tid) for tid in data.api["tid"].unique().sort().to_list()]
     yield layers.metadata_events(data.pid, layers.CANN, layers.HOST_SLOT, threads, style, pruned=pruned)
-    calls = _api_calls(data.api)
-    if pruned:
-        calls = calls.filter(layers.kept_at_level0(pl.col("shown")))
+    calls = _kept(data.api, _api_calls) if pruned else data.api
     args: dict[str, Value] = {
         "Thread Id": pl.col("tid"),
         "Mode": pl.col("mode"),
@@ -112,9 +116,19 @@ def _cann(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: boo
         "connection_id": pl.col("connection_id"),
     }
     texts = ("shown", "mode", "level", "shown_id", "shown_item")
-    yield Events(calls, duration_event(pl.col("shown"), pid, pl.col("tid"), args), texts)
-    starts = data.api.join(linked, on="connection_id", how="semi", maintain_order="left")
+    yield Events(calls, duration_event(pl.col("shown"), pid, pl.col("tid"), args), texts, prepare=_api_calls)
+    starts = data.api.select("connection_id", "tid", "start_ns")
+    starts = starts.join(linked, on="connection_id", how="semi", maintain_order="left")
     yield Events(starts, flow("s", pid, pl.col("tid")))
+
+
+def _kept(rows: pl.DataFrame, prepare: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+    """Return the rows that trace_view.json keeps at Level0; *prepare* gives them the column ``shown``."""
+    kept = [
+        prepare(part.with_columns(categorical().cast(pl.String))).select(layers.kept_at_level0(pl.col("shown")))
+        for part in rows.iter_slices(_PART_ROWS)
+    ]
+    return rows.filter(pl.concat(kept).to_series()) if kept else rows
 
 
 def _api_calls(api: pl.DataFrame) -> pl.DataFrame:
@@ -136,23 +150,26 @@ def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, 
     if data.tasks.is_empty():
         return
     event_apis = data.api.filter(pl.col("name").is_in(_EVENT_APIS))["connection_id"]
-    name = pl.when(pl.col("kernel_name") == "").then("kernel_type").otherwise("kernel_name")
-    tasks = data.tasks.with_columns(
-        name.alias("shown"),
-        (_is_launched(event_apis) & pl.col("connection_id").is_in(linked["connection_id"].implode())).alias("arrow"),
+    arrow = _is_launched(event_apis) & pl.col("connection_id").is_in(linked["connection_id"].implode())
+    tasks = data.tasks.with_columns(arrow.alias("arrow"))
+    if pruned:
+        tasks = _kept(tasks, _shown_tasks)
+    pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
+    members = duration_event(pl.col("shown"), pid, tid, _task_args())
+    ends = (pl.col("arrow"), flow("f", pid, tid))
+    yield Events(tasks, members, ("shown", "kernel_type", "operation"), ends, _shown_tasks)
+    for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
+        streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
+        yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)
+
+
+def _shown_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
+    return tasks.with_columns(
+        pl.when(pl.col("kernel_name") == "").then("kernel_type").otherwise("kernel_name").alias("shown"),
         pl.col("copy_kind")
         .replace_strict(list(range(len(_COPY_OPERATIONS))), list(_COPY_OPERATIONS), default="other")
         .alias("operation"),
     )
-    if pruned:
-        tasks = tasks.filter(layers.kept_at_level0(pl.col("shown")))
-    pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
-    members = duration_event(pl.col("shown"), pid, tid, _task_args())
-    arrow = (pl.col("arrow"), flow("f", pid, tid))
-    yield Events(tasks, members, ("shown", "kernel_type", "operation"), arrow)
-    for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
-        streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
-        yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)
 
 
 def _task_args() -> dict[str, Value]:

@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from drynpu.tables._stored import coded
+
 __all__ = ["I64", "Records", "empty", "frame", "gather_text", "i64", "ordinals", "texts"]
 
 I64 = npt.NDArray[np.int64]
@@ -22,10 +24,7 @@ def i64(values: npt.ArrayLike) -> I64:
 
 def texts(values: npt.ArrayLike, resolve: Callable[[int], str]) -> pl.Series:
     """Return a text column: *resolve* is asked once per distinct value."""
-    array = np.asarray(values)
-    distinct, inverse = np.unique(array, return_inverse=True)
-    words = pl.Series([resolve(int(value)) for value in distinct], dtype=pl.String)
-    return words.gather(pl.Series(inverse.reshape(-1), dtype=pl.UInt32)) if len(array) else words
+    return coded(values, resolve).series()
 
 
 def gather_text(words: Mapping[int, str], values: npt.ArrayLike) -> pl.Series:

@@ -11,12 +11,15 @@ from drynpu.tables._host import Dictionaries
 from drynpu.tables._schemas import COMMUNICATION_OPS
 from drynpu.tables._sides import HostSide
 
-__all__ = ["HCCL_DTYPES", "communication_ops", "group_texts"]
+__all__ = ["COLLECTIVE_COLUMNS", "HCCL_DTYPES", "communication_ops", "group_texts"]
 
 HCCL_DTYPES = (
     "INT8", "INT16", "INT32", "FP16", "FP32", "INT64", "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16", "INT128",
 )  # fmt: skip
 """ENUM_HCCL_DATA_TYPE (torch_npu_profiler.md 4.16)."""
+
+COLLECTIVE_COLUMNS = ("device_id", "start_ns", "duration_ns", "node", "collective", "model_id")
+"""What has to be known of the tasks of communication operators."""
 
 _RELAY, _RETRY = 1, 2
 _SUFFIX = 3
@@ -28,19 +31,18 @@ def group_texts(words: Dictionaries, values: Records) -> pl.Series:
     return texts(values, lambda value: words.hashes.get(value, str(value)) if value else "")
 
 
-def communication_ops(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
+def communication_ops(tasks: pl.DataFrame, host: HostSide) -> pl.DataFrame:
     """
-    Return one row per communication operator that put tasks on a device: from its first start to its last end.
+    Return one row per communication operator that put *tasks* on a device: from its first start to its last end.
 
     An operator is the node call around the communication calls of its tasks; calls without one are operators of
     their own. Its name is ``<item>_<end of the group>_<number in the group>_<execution>``, counted in order of
     start (Ascend/msprof, hccl_calculator); an item that ends in a number is such a name already.
     """
-    if not (joined["collective"] >= 0).any():
+    if tasks.is_empty():
         return empty(COMMUNICATION_OPS)
     ran = (
-        joined.filter(pl.col("collective") >= 0)
-        .with_columns(pl.when(pl.col("node") >= 0).then("node").otherwise("collective").alias("of"))
+        tasks.with_columns(pl.when(pl.col("node") >= 0).then("node").otherwise("collective").alias("of"))
         .group_by("device_id", "of", maintain_order=True)
         .agg(
             pl.col("start_ns").min(),
@@ -52,12 +54,12 @@ def communication_ops(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
         .sort("device_id", "start_ns", "end_ns", maintain_order=True)
     )
     call = ran["of"].to_numpy()
-    items = host.calls.table["item"][call]
-    kinds = pl.select(pl.when(items != "").then(items).otherwise(host.calls.table["name"][call])).to_series()
+    items, names = (host.calls.table.texts(name).taken(pl.Series(call)) for name in ("item", "name"))
+    kinds = pl.select(pl.when(items != "").then(items).otherwise(names)).to_series()
     return (
         ran.with_columns(
             kinds.alias("op_type"),
-            pl.Series("connection_id", host.calls.connection_id[call]),
+            pl.Series("connection_id", host.calls.connection_id(call)),
             (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
             pl.col("group", "algorithm", "dtype").fill_null(""),
         )

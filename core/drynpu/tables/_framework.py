@@ -12,8 +12,9 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.raw import FlatRecords, OpRangeField, TlvRecords, layouts, read_flat, read_tlv
-from drynpu.tables._columns import I64, empty, frame, i64, texts
+from drynpu.tables._columns import I64, Records, empty, frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
+from drynpu.tables._stored import Stored, Texts
 
 __all__ = ["FrameworkTables", "load_framework", "no_framework"]
 
@@ -90,17 +91,31 @@ def _flat(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> FlatRecords
 
 def _text(records: TlvRecords, number: int) -> pl.Series:
     """Return text field *number* of every record, ``""`` where it has none."""
-    words = pl.Series(["", *(entry.get(number, "") for entry in records.texts)], dtype=pl.String)
-    return words.gather(pl.Series(np.asarray(records.text_index, np.int64) + 1, dtype=pl.UInt32))
+    return _words(records, number).gather(_codes(records))
 
 
-def _host_ops(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
-    fixed = records.fixed
-    table = frame(
+def _words(records: TlvRecords, number: int) -> pl.Series:
+    """Return text field *number* of every distinct set of texts, after ``""`` for a record without texts."""
+    return pl.Series(["", *(entry.get(number, "") for entry in records.texts)], dtype=pl.String)
+
+
+def _codes(records: TlvRecords) -> pl.Series:
+    return pl.Series((records.text_index + 1).astype(np.min_scalar_type(len(records.texts))))
+
+
+def _host_ops(records: TlvRecords, to_unix: ToUnix) -> Stored:
+    fixed, codes = records.fixed, _codes(records)
+    texts = {
+        "name": OpRangeField.NAME,
+        "input_dtypes": OpRangeField.INPUT_DTYPES,
+        "input_shapes": OpRangeField.INPUT_SHAPES,
+        "call_stack": OpRangeField.CALL_STACK,
+        "module_hierarchy": OpRangeField.MODULE_HIERARCHY,
+    }
+    table = Stored.made(
         HOST_OPS,
         {
-            "op_id": np.arange(len(fixed)),
-            "name": _text(records, OpRangeField.NAME),
+            "op_id": 0,
             "start_ns": to_unix(i64(fixed["start"])),
             "end_ns": to_unix(i64(fixed["end"])),
             "sequence": fixed["sequence"],
@@ -109,45 +124,46 @@ def _host_ops(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
             "fwd_tid": i64(fixed["forward_tid"]),
             "scope": fixed["scope"],
             "is_async": fixed["is_async"],
-            "input_dtypes": _text(records, OpRangeField.INPUT_DTYPES),
-            "input_shapes": _text(records, OpRangeField.INPUT_SHAPES),
-            "call_stack": _text(records, OpRangeField.CALL_STACK),
-            "module_hierarchy": _text(records, OpRangeField.MODULE_HIERARCHY),
+            **{name: Texts(codes, _words(records, number)) for name, number in texts.items()},
         },
     )
     # An operator stands before those it calls, also when they start in the same nanosecond.
-    ordered = table.sort("start_ns", "end_ns", descending=[False, True], maintain_order=True)
-    return ordered.with_columns(pl.int_range(pl.len(), dtype=pl.Int64).alias("op_id"))
+    ordered = table.ordered("start_ns", "end_ns", descending=(False, True))
+    return ordered.with_columns({"op_id": pl.int_range(table.height, dtype=pl.Int64, eager=True)})
 
 
-def _queue(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
+def _queue(records: TlvRecords, to_unix: ToUnix) -> Stored:
     """Join begin (even category) and end (odd) of each side of the task queue; half pairs are dropped."""
-    fixed = records.fixed
-    category, time = i64(fixed["category"]), to_unix(i64(fixed["time"]))
-    correlation, tid, pid = i64(fixed["correlation_id"]), i64(fixed["tid"]), i64(fixed["pid"])
-    order = np.lexsort((category, time, tid, correlation, category // 2))
-    side = category[order] // 2
+    fixed, codes = records.fixed, _codes(records).to_numpy()
+    first, last = _pairs(fixed, to_unix)
+    names = _words(records, _MARK_NAME)
+    named = np.array([bool(name) for name in names.to_list()])[codes[first]]
+    columns = {
+        "correlation_id": i64(fixed["correlation_id"][first]),
+        "side": Texts(
+            pl.Series((fixed["category"][first] // 2 > 0).astype(np.uint8)), pl.Series(["enqueue", "dequeue"])
+        ),
+        "name": Texts(pl.Series(np.where(named, codes[first], codes[last])), names),
+        "start_ns": to_unix(fixed["time"][first]),
+        "end_ns": to_unix(fixed["time"][last]),
+        "pid": i64(fixed["pid"][first]),
+        "tid": i64(fixed["tid"][first]),
+    }
+    return Stored.made(QUEUE, columns).ordered("start_ns")
+
+
+def _pairs(fixed: Records, to_unix: ToUnix) -> tuple[I64, I64]:
+    """Return begin and end records of the same side, correlation id and thread that follow each other."""
+    side = (fixed["category"] // 2).astype(np.int64)
+    correlation, tid = i64(fixed["correlation_id"]), i64(fixed["tid"])
+    order = np.lexsort((fixed["category"], to_unix(i64(fixed["time"])), tid, correlation, side))
     same = np.ones(max(len(order) - 1, 0), bool)
-    for column in (side, correlation[order], tid[order]):
-        same &= column[1:] == column[:-1]
-    begins = np.flatnonzero(same & (category[order][:-1] % 2 == 0) & (category[order][1:] % 2 == 1))
-    first, last = order[begins], order[begins + 1]
-    names = _text(records, _MARK_NAME)
-    table = frame(
-        QUEUE,
-        {
-            "correlation_id": correlation[first],
-            "side": texts(side[begins], lambda value: "dequeue" if value else "enqueue"),
-            "name": pl.select(
-                pl.when(names.gather(first) != "").then(names.gather(first)).otherwise(names.gather(last))
-            ).to_series(),
-            "start_ns": time[first],
-            "end_ns": time[last],
-            "pid": pid[first],
-            "tid": tid[first],
-        },
-    )
-    return table.sort("start_ns", maintain_order=True)
+    for column in (side, correlation, tid):
+        ordered = column[order]
+        same &= ordered[1:] == ordered[:-1]
+    ends = (fixed["category"] % 2).astype(bool)[order]
+    begins = np.flatnonzero(same & ~ends[:-1] & ends[1:])
+    return order[begins], order[begins + 1]
 
 
 def _allocations(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:

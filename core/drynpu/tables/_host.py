@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from attrs import frozen
 
 from drynpu.raw import EVENT_FLAG, Level
 from drynpu.tables import intervals
-from drynpu.tables._columns import I64, Records, frame, gather_text, texts
+from drynpu.tables._columns import I64, Records, frame, gather_text
 from drynpu.tables._schemas import API, CANN_ALLOCATIONS, NO_MODEL
+from drynpu.tables._stored import Stored, Texts, coded
 
 __all__ = ["LEVELS", "Calls", "Dictionaries", "build_calls", "build_cann_allocations"]
 
@@ -47,15 +50,14 @@ class Calls:
     """
     The API table with what is needed to find the call around a time.
 
-    ``level``, ``start_ns``, ``end_ns``, ``tid`` and ``connection_id`` are int64 ``[n]`` beside the rows of ``table``.
+    ``level`` (as in the records), ``start_ns``, ``end_ns`` and ``tid`` are ``[n]`` beside the rows of ``table``.
     """
 
-    table: pl.DataFrame
-    level: I64
+    table: Stored
+    level: npt.NDArray[np.uint16]
     start_ns: I64
     end_ns: I64
-    tid: I64
-    connection_id: I64
+    tid: npt.NDArray[Any]
 
     def around(self, level: Level, time_ns: I64, tid: I64) -> I64:
         """Return the row of the innermost call of *level* on the same thread at each time, -1 if none."""
@@ -65,11 +67,19 @@ class Calls:
             return found
         return np.where(found >= 0, rows[np.maximum(found, 0)], -1)
 
+    def connection_id(self, rows: I64) -> I64:
+        """Return the connection id of calls, -1 where the row is."""
+        return np.where(rows >= 0, rows + 1, -1)
+
     def model_id(self, time_ns: I64, tid: I64) -> I64:
         """Return the model executing around each time (item of the Model API), 4294967295 outside any."""
         rows = self.around(Level.MODEL, time_ns, tid)
-        items = self.table["item"].str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
-        return np.where(rows >= 0, items[np.maximum(rows, 0)], NO_MODEL) if len(items) else np.full(len(rows), NO_MODEL)
+        items = self.table.texts("item")
+        numbers = items.words.str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
+        result = np.full(len(rows), NO_MODEL)
+        found = np.flatnonzero(rows >= 0)
+        result[found] = numbers[items.codes.gather(rows[found]).to_numpy()] if len(found) else NO_MODEL
+        return result
 
 
 def build_calls(records: Records, words: Dictionaries, to_unix: Callable[[I64], I64], pid: int) -> Calls:
@@ -81,42 +91,59 @@ def build_calls(records: Records, words: Dictionaries, to_unix: Callable[[I64], 
     """
     merged = _merge_events(records)
     start, end = to_unix(merged["begin"].astype(np.int64)), to_unix(merged["end"].astype(np.int64))
-    order = np.lexsort((-merged["level"].astype(np.int64), -end, start))
-    merged, start, end = merged[order], start[order], np.maximum(end[order], start[order])
-    level, tid = merged["level"].astype(np.int64), merged["thread_id"].astype(np.int64)
-    connection = np.arange(1, len(merged) + 1, dtype=np.int64)
-    table = frame(
-        API,
-        {
-            "connection_id": connection,
-            "level": texts(level, lambda value: LEVELS.get(value, str(value))),
-            "name": _names(merged, words),
-            "item": _items(merged, words),
-            "pid": pid,
-            "tid": tid,
-            "start_ns": start,
-            "end_ns": end,
-        },
-    )
-    return Calls(table=table, level=level, start_ns=start, end_ns=end, tid=tid, connection_id=connection)
+    order = _enclosing_first(start, end, merged["level"])
+    start, end = start[order], end[order]
+    np.maximum(end, start, out=end)
+    level, tid = merged["level"][order], merged["thread_id"][order].astype(np.int64)
+    columns = {
+        "connection_id": np.arange(1, len(order) + 1, dtype=np.int64),
+        "level": coded(level, lambda value: LEVELS.get(value, str(value))),
+        "name": _names(level, merged["type"][order], words),
+        "item": _items(level, merged["item_id"][order], words),
+        "pid": pid,
+        "tid": tid,
+        "start_ns": start,
+        "end_ns": end,
+    }
+    table = Stored.made(API, columns)
+    return Calls(table=table, level=level, start_ns=start, end_ns=end, tid=table.numbers["tid"].to_numpy())
 
 
-def _names(records: Records, words: Dictionaries) -> pl.Series:
-    keys = records["level"].astype(np.int64) << _TYPE_BITS | records["type"].astype(np.int64)
+def _enclosing_first(start: I64, end: I64, level: Records) -> I64:
+    """Return the order by start; of calls that start together, longer ones and then higher levels stand first."""
+    order = np.argsort(start, kind="stable")
+    ordered = start[order]
+    equal = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if not len(equal):
+        return order
+    # Few calls start together, so that the other keys are looked at for those only.
+    together = np.unique(np.concatenate([equal, equal + 1]))
+    rows = order[together]
+    order[together] = rows[np.lexsort((-level[rows].astype(np.int64), -end[rows], start[rows]))]
+    return order
+
+
+def _names(level: Records, kind: Records, words: Dictionaries) -> Texts:
+    keys = level.astype(np.int64) << _TYPE_BITS | kind.astype(np.int64)
 
     def name(key: int) -> str:
         level, number = key >> _TYPE_BITS, key & (2**_TYPE_BITS - 1)
         return words.types.get((level, number), f"{level}_{number}")
 
-    return texts(keys, name)
+    return coded(keys, name)
 
 
-def _items(records: Records, words: Dictionaries) -> pl.Series:
-    # The item of a Model API is the model's number, of every other level a text id.
-    model = records["level"] == Level.MODEL.value
-    items = gather_text(words.hashes, np.where(model, 0, records["item_id"]).astype(np.uint64))
-    numbers = texts(np.where(model, records["item_id"], 0).astype(np.uint64), str)
-    return pl.select(pl.when(pl.Series(model)).then(numbers).otherwise(items)).to_series()
+def _items(level: Records, item: Records, words: Dictionaries) -> Texts:
+    """Return the items: that of a Model API is the model's number, of every other level a text id."""
+    model = np.flatnonzero(level == Level.MODEL.value)
+    numbers = coded(item[model], str)
+    item[model] = 0
+    items = coded(item, lambda value: words.hashes.get(value, ""))
+    if not len(model):
+        return items
+    codes = items.codes.to_numpy().astype(np.uint32)
+    codes[model] = numbers.codes.to_numpy().astype(np.uint32) + items.words.len()
+    return Texts(pl.Series(codes), pl.concat([items.words, numbers.words]))
 
 
 def _merge_events(records: Records) -> Records:

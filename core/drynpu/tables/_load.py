@@ -16,6 +16,7 @@ from drynpu.tables._columns import I64
 from drynpu.tables._find import ProfileDirectory, locate
 from drynpu.tables._framework import FrameworkTables, load_framework, no_framework
 from drynpu.tables._profile import Profile
+from drynpu.tables._stored import stored
 from drynpu.tables._toolkit import Toolkit, load_toolkit, no_toolkit
 
 __all__ = ["load_profile"]
@@ -81,8 +82,8 @@ def _read_toolkit(found: ProfileDirectory) -> Toolkit:
 
 
 def _first_pid(framework: FrameworkTables) -> int:
-    ops = framework.tables["host_ops"]
-    return int(ops["pid"][0]) if ops.height else 0
+    ops = stored(framework.tables["host_ops"])
+    return int(ops.numbers["pid"][0]) if ops.height else 0
 
 
 def _info_file(path: Path) -> Path:

@@ -11,8 +11,9 @@ import polars as pl
 
 from drynpu.kernels import DTYPES, FORMATS
 from drynpu.raw import GeTaskType
-from drynpu.tables._columns import I64, Records, gather_text, ordinals, texts
+from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._host import Dictionaries
+from drynpu.tables._stored import Stored, Texts, coded
 
 __all__ = ["TASK_TYPES", "distinct_rows", "node_info"]
 
@@ -45,9 +46,18 @@ _TEXT_COLUMNS = (
     "output_dtypes",
     "output_formats",
 )
+_INFO = pl.Schema(
+    {
+        "node": pl.Int64,
+        **dict.fromkeys(("op_name", "op_type", "task_type"), pl.String),
+        **dict.fromkeys(("block_num", "mix_block_num"), pl.Int64),
+        "hf32": pl.Boolean,
+        **dict.fromkeys(_TEXT_COLUMNS, pl.String),
+    }
+)
 
 
-def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I64, words: Dictionaries) -> pl.DataFrame:
+def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I64, words: Dictionaries) -> Stored:
     """
     Return what is known of the operator of each node API call.
 
@@ -60,25 +70,24 @@ def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I6
 
     Returns
     -------
-    pl.DataFrame
-        One row per ``node`` that reported something; text columns are null where there was no tensor_info.
+    Stored
+        One row per ``node`` that reported something, in the order of nodes; text columns are null where there was no
+        tensor_info.
     """
-    known = basic_node >= 0
     # A call that launches several kernels of one operator reports it once; later reports add nothing.
-    first = np.unique(basic_node[known], return_index=True)[1]
-    rows = basic[known][first]
-    info = pl.DataFrame(
-        {
-            "node": basic_node[known][first],
-            "op_name": gather_text(words.hashes, rows["op_name"]),
-            "op_type": gather_text(words.hashes, rows["op_type"]),
-            "task_type": texts(rows["task_type"], lambda value: TASK_TYPES.get(value, str(value))),
-            "block_num": (rows["block_dim"] & 0xFFFF).astype(np.int64),
-            "mix_block_num": (rows["block_dim"] >> 16).astype(np.int64),
-            "hf32": (rows["op_flag"] & 1).astype(bool),
-        }
-    )
-    return info.join(_tensor_texts(tensors, tensor_node), on="node", how="left", maintain_order="left")
+    node, first = np.unique(basic_node, return_index=True)
+    node, first = node[node >= 0], first[node >= 0]
+    block = basic["block_dim"][first]
+    columns = {
+        "node": node,
+        "op_name": coded(basic["op_name"][first], lambda value: words.hashes.get(value, "")),
+        "op_type": coded(basic["op_type"][first], lambda value: words.hashes.get(value, "")),
+        "task_type": coded(basic["task_type"][first], lambda value: TASK_TYPES.get(value, str(value))),
+        "block_num": (block & 0xFFFF).astype(np.int64),
+        "mix_block_num": (block >> 16).astype(np.int64),
+        "hf32": (basic["op_flag"][first] & 1).astype(bool),
+    }
+    return Stored.made(_INFO, columns | _tensor_texts(tensors, tensor_node, node))
 
 
 def distinct_rows(records: Records, fields: Sequence[str] | None = None) -> tuple[I64, I64]:
@@ -120,8 +129,8 @@ def _distinct(values: npt.NDArray[np.uint64]) -> tuple[I64, I64]:
     return first.astype(np.int64), inverse.reshape(-1).astype(np.int64)
 
 
-def _tensor_texts(records: Records, node: I64) -> pl.DataFrame:
-    """Return the six text columns per node; the records of one node are joined in file order."""
+def _tensor_texts(records: Records, node: I64, wanted: I64) -> dict[str, Texts]:
+    """Return the six text columns of the nodes *wanted*; the records of one node are joined in file order."""
     if (node < 0).any():  # a copy of all of them only where it is needed
         records, node = records[node >= 0], node[node >= 0]
     first, code = distinct_rows(records, ("op_name", "tensor_num", "tensors"))
@@ -140,8 +149,13 @@ def _tensor_texts(records: Records, node: I64) -> pl.DataFrame:
     used, position = np.unique(chain, return_inverse=True)
     described = [_describe([records[first[part]] for part in chains[index]]) for index in used.tolist()]
     lookup = pl.DataFrame(described, schema=dict.fromkeys(_TEXT_COLUMNS, pl.String), orient="row")
-    taken = lookup[position.reshape(-1)] if len(position) else lookup
-    return taken.insert_column(0, pl.Series("node", nodes, dtype=pl.Int64))
+    place = np.searchsorted(nodes, wanted)
+    known = place < len(nodes)
+    known[known] = nodes[place[known]] == wanted[known]
+    codes = np.zeros(len(wanted), np.min_scalar_type(len(used)))
+    codes[known] = position.reshape(-1)[place[known]]
+    shared = pl.select(pl.when(pl.Series(known)).then(pl.Series(codes))).to_series()
+    return {name: Texts(shared, lookup[name]) for name in _TEXT_COLUMNS}
 
 
 def _describe(records: Sequence[np.void]) -> tuple[str, ...]:

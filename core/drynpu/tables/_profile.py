@@ -9,6 +9,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.tables._schemas import KERNELS
+from drynpu.tables._stored import Stored, stored
 from drynpu.tables.families import SCHEMAS
 
 __all__ = ["Profile"]
@@ -18,6 +19,9 @@ __all__ = ["Profile"]
 class Profile:
     """
     One recording read back from disk. Tables follow the schemas of this room; absent data gives empty tables.
+
+    The long ones (``host_ops``, ``queue``, ``api``, ``tasks``, ``kernels``) are kept in a third of their size and made
+    when they are asked for, every time anew: who needs one more than once keeps it, and who is done lets it go.
 
     Attributes
     ----------
@@ -61,14 +65,14 @@ class Profile:
     begin_ns: int
     end_ns: int
     notes: tuple[str, ...]
-    host_ops: pl.DataFrame = field(repr=False)
-    queue: pl.DataFrame = field(repr=False)
+    _host_ops: Stored = field(repr=False, converter=stored)
+    _queue: Stored = field(repr=False, converter=stored)
     allocations: pl.DataFrame = field(repr=False)
     python_calls: pl.DataFrame = field(repr=False)
     gc: pl.DataFrame = field(repr=False)
-    api: pl.DataFrame = field(repr=False)
-    tasks: pl.DataFrame = field(repr=False)
-    kernels: pl.DataFrame = field(repr=False)
+    _api: Stored = field(repr=False, converter=stored)
+    _tasks: Stored = field(repr=False, converter=stored)
+    _kernels: Stored = field(repr=False, converter=stored)
     communication_ops: pl.DataFrame = field(repr=False)
     npu_mem: pl.DataFrame = field(repr=False)
     npu_module_mem: pl.DataFrame = field(repr=False)
@@ -85,6 +89,54 @@ class Profile:
         return self.families[name] if name in self.families else pl.DataFrame(schema=SCHEMAS[name])
 
     @property
+    def host_ops(self) -> pl.DataFrame:
+        """Operators and annotations of the framework (``HOST_OPS``)."""
+        return self._host_ops.frame()
+
+    @property
+    def queue(self) -> pl.DataFrame:
+        """The task queue of the framework (``QUEUE``)."""
+        return self._queue.frame()
+
+    @property
+    def api(self) -> pl.DataFrame:
+        """Calls of the toolkit (``API``)."""
+        return self._api.frame()
+
+    @property
+    def tasks(self) -> pl.DataFrame:
+        """Everything that ran on the devices (``TASKS``)."""
+        return self._tasks.frame()
+
+    @property
+    def kernels(self) -> pl.DataFrame:
+        """Compute tasks, with their counters at the right (``KERNELS``)."""
+        return self._kernels.frame()
+
+    def compact(self, name: str, *columns: str) -> pl.DataFrame:
+        """
+        Return columns (default all) of one of the long tables with texts as ``Categorical``: 4 bytes a row, not 16.
+
+        Of the other columns the dtypes are those of the schema.
+
+        Raises
+        ------
+        KeyError
+            There is no long table *name*, or it has no such column.
+        """
+        return self._long[name].compact(*columns)
+
+    @property
+    def _long(self) -> Mapping[str, Stored]:
+        return {
+            "host_ops": self._host_ops,
+            "queue": self._queue,
+            "api": self._api,
+            "tasks": self._tasks,
+            "kernels": self._kernels,
+        }
+
+    @property
     def pmu_columns(self) -> tuple[str, ...]:
         """Counter columns at the right of ``kernels``; empty if none were collected."""
-        return tuple(name for name in self.kernels.columns if name not in KERNELS)
+        return tuple(name for name in self._kernels.schema if name not in KERNELS)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from attrs import frozen
 
 from drynpu.raw import ClockAnchors, Level
 from drynpu.tables._columns import I64, Records
 from drynpu.tables._device import Counters, DeviceTasks
 from drynpu.tables._host import Calls, Dictionaries
+from drynpu.tables._launches import Launches
 from drynpu.tables._pmu import CoreFacts
+from drynpu.tables._stored import Stored
 
 __all__ = ["DeviceSide", "DeviceWork", "HostSide"]
 
@@ -20,13 +21,14 @@ class HostSide:
     """
     Host records that speak of tasks, with the calls around them.
 
-    ``operators`` is the table of ``node_info``: its records are by far the largest, so they are not kept.
+    ``operators`` is the table of ``node_info``, ``launches`` what task_track tells: their records are by far the
+    largest, so they are not kept.
     """
 
     calls: Calls
     words: Dictionaries
-    track: Records
-    operators: pl.DataFrame
+    launches: Launches
+    operators: Stored
     copies: Records
     collectives: Records
     collective_tasks: Records

@@ -9,11 +9,13 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu.raw import Level, SqeType
-from drynpu.tables._columns import gather_text, ordinals, texts
-from drynpu.tables._communication import communication_ops
+from drynpu.tables._columns import I64
+from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
+from drynpu.tables._launches import launch_key
 from drynpu.tables._pmu import Measured, counter_columns
 from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.tables._sides import DeviceWork, HostSide
+from drynpu.tables._stored import Gathered, Stored
 
 __all__ = ["build_tasks"]
 
@@ -23,80 +25,69 @@ _DROPPED = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"]
 _NO_LAUNCH_TYPE = ["", "FFTS_PLUS", "UNKNOWN"]
 """Host types that do not tell what a task is (Ascend/msprof, task_processor.cpp)."""
 
-_KEY = ["device_id", "stream_id", "task_id", "ordinal"]
 _COUNTED = ("device_id", "counters", "block_num", "mix_block_num", "task_type", "duration_ns")
 _COUNTER_ROWS = 65_536
+_PART_ROWS = 131_072
+_COUNTED_KERNELS = pl.Schema([*KERNELS.items(), ("counters", pl.Int64())])
+"""Kernels with the row of their counters on the device, -1 if none."""
 
 
-def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[Stored, Stored, pl.DataFrame]:
     """
     Return the tables TASKS, KERNELS (with counter columns where measured) and COMMUNICATION_OPS.
 
     A device task belongs to the task_track record with its device, stream, task id and occurrence; the record
     lies inside a runtime API, that inside a node API ``launch`` whose item is the operator (cann_msprof.md 7.5).
     """
-    launched = _launches(host)
-    joined = pl.concat([_ran(work) for work in devices]) if devices else _ran_nothing()
-    # Sorted while there are few columns: the joins keep this order.
-    joined = joined.sort("device_id", "start_ns", maintain_order=True)
-    joined = _describe(joined.join(launched, on=_KEY, how="left", maintain_order="left"), host)
-    tasks = joined.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items())
-    return tasks, _kernels(joined, devices), communication_ops(joined, host)
+    ran = pl.concat([_ran(work, host) for work in devices]) if devices else _ran_nothing()
+    ran = ran.sort("device_id", "start_ns", maintain_order=True)
+    copies = _copies(host)
+    tasks, kernels, collectives = Gathered(TASKS), Gathered(_COUNTED_KERNELS), []
+    # In parts: with all that is known of them, tasks take ten times the room of their tables.
+    for part in ran.iter_slices(_PART_ROWS) if ran.height else [ran]:
+        known = _classify(_describe(part, host, copies))
+        tasks.append(known.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items()))
+        kernels.append(_kernels(known))
+        collectives.append(known.select(*COLLECTIVE_COLUMNS).filter(pl.col("collective") >= 0))
+    del ran
+    counted = kernels.table().ordered("device_id", "start_ns")
+    measured = _counter_columns(counted, devices)
+    return (
+        tasks.table(),
+        counted.without("counters").with_columns(measured),
+        communication_ops(pl.concat(collectives), host),
+    )
 
 
 def _ran_nothing() -> pl.DataFrame:
-    columns = ("device_id", "stream_id", "task_id", "ordinal", "batch_id", "sqe", "start_ns", "duration_ns")
+    columns = ("device_id", "stream_id", "task_id", "batch_id", "sqe", "start_ns", "duration_ns", "launch")
     return pl.DataFrame(schema=dict.fromkeys((*columns, "op_start_ns", "op_duration_ns", "counters"), pl.Int64))
 
 
-def _ran(work: DeviceWork) -> pl.DataFrame:
+def _ran(work: DeviceWork, host: HostSide) -> pl.DataFrame:
     side, tasks, counters = work.side, work.tasks, work.counters
     start, end = side.clock.tick_to_unix(tasks.start_tick), side.clock.tick_to_unix(tasks.end_tick)
     timed = counters.end_tick > 0
     op_start = np.where(timed, side.clock.tick_to_unix(np.where(timed, counters.start_tick, tasks.start_tick)), start)
     op_end = np.where(timed, side.clock.tick_to_unix(np.where(timed, counters.end_tick, tasks.end_tick)), end)
     rows = np.arange(len(start), dtype=np.int64)
+    device_id = np.full(len(start), side.device_id, np.int64)
+    launch = host.launches.rows(launch_key(device_id, tasks.stream_id, tasks.task_id), tasks.ordinal)
     return pl.DataFrame(
         {
-            "device_id": np.full(len(start), side.device_id, np.int64),
+            "device_id": device_id,
             "stream_id": tasks.stream_id,
             "task_id": tasks.task_id,
-            "ordinal": tasks.ordinal,
             "batch_id": tasks.batch_id,
             "sqe": tasks.sqe_type,
             "start_ns": start,
             "duration_ns": end - start,
+            "launch": launch,
             "op_start_ns": op_start,
             "op_duration_ns": op_end - op_start,
             "counters": np.where(counters.measured, rows, -1),
         }
     )
-
-
-def _launches(host: HostSide) -> pl.DataFrame:
-    """Return one row per task_track record: its key, its task type and names, and the calls around it."""
-    track, calls = host.track, host.calls
-    track = track[np.argsort(track["timestamp"], kind="stable")]
-    time = host.clock.host_to_unix(track["timestamp"].astype(np.int64))
-    tid = track["thread_id"].astype(np.int64)
-    device = (track["device_id"] & 0xFFF).astype(np.int64)
-    stream, task = track["stream_id"].astype(np.int64), track["task_id"].astype(np.int64)
-    runtime = calls.around(Level.RUNTIME, time, tid)
-    return pl.DataFrame(
-        {
-            "device_id": device,
-            "stream_id": stream,
-            "task_id": task,
-            "ordinal": ordinals(device << 32 | stream << 16 | task),
-            "host_batch": track["batch_id"].astype(np.int64),
-            "host_type": texts(track["task_type"], host.words.runtime_type),
-            "kernel": gather_text(host.words.hashes, track["kernel_name"]),
-            "runtime": runtime,
-            "node": calls.around(Level.NODE, time, tid),
-            "collective": calls.around(Level.COMMUNICATION, time, tid),
-            "model_id": calls.model_id(time, tid),
-        }
-    ).join(_copies(host), on="runtime", how="left", maintain_order="left")
 
 
 def _copies(host: HostSide) -> pl.DataFrame:
@@ -113,21 +104,38 @@ def _copies(host: HostSide) -> pl.DataFrame:
     return table.filter(pl.col("runtime") >= 0).unique("runtime", keep="first", maintain_order=True)
 
 
-def _describe(joined: pl.DataFrame, host: HostSide) -> pl.DataFrame:
-    """Add operator information, names, types and connection ids to tasks with their launches."""
+def _describe(ran: pl.DataFrame, host: HostSide, copies: pl.DataFrame) -> pl.DataFrame:
+    """Add the launch, operator information and connection ids to tasks."""
     calls = host.calls
-    rows = np.arange(len(calls.tid), dtype=np.int64)
-    node_of = {"node": rows, "item": calls.table["item"], "node_start_ns": calls.start_ns, "node_tid": calls.tid}
-    connection = {"call": rows, "connection_id": calls.connection_id}
-    missing = [pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)]
-    known = (
-        joined.with_columns(*missing)
-        .join(host.operators, on="node", how="left", maintain_order="left")
-        .join(pl.DataFrame(node_of), on="node", how="left", maintain_order="left")
-        .with_columns(pl.when(pl.col("node") >= 0).then("node").otherwise("runtime").alias("call"))
-        .join(pl.DataFrame(connection), on="call", how="left", maintain_order="left")
+    launched = host.launches.table.taken(_rows(ran["launch"].to_numpy()))
+    launched = launched.with_columns(
+        pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)
+    ).join(copies, on="runtime", how="left", maintain_order="left")
+    node, runtime = launched["node"].to_numpy(), launched["runtime"].to_numpy()
+    around = _rows(node)
+    return pl.concat(
+        [ran.drop("launch"), launched, host.operators.taken(_rows(_places(host.operators, node))).drop("node")],
+        how="horizontal",
+    ).with_columns(
+        calls.table.texts("item").taken(around).alias("item"),
+        pl.Series("node_start_ns", calls.start_ns).gather(around),
+        pl.Series("node_tid", calls.tid).gather(around).cast(pl.Int64),
+        pl.Series("connection_id", calls.connection_id(np.where(node >= 0, node, runtime))),
     )
-    return _classify(known)
+
+
+def _places(operators: Stored, node: I64) -> I64:
+    """Return the row of *operators*, which are in the order of nodes, that describes each node, -1 if none."""
+    known = operators.column("node").to_numpy()
+    if not len(known):
+        return np.full(len(node), -1, np.int64)
+    place = np.minimum(np.searchsorted(known, node), len(known) - 1)
+    return np.where(known[place] == node, place, -1)
+
+
+def _rows(rows: I64) -> pl.Series:
+    """Return rows to gather: none where there is a negative number."""
+    return pl.select(pl.when(pl.Series(rows) >= 0).then(pl.Series(rows))).to_series()
 
 
 def _classify(tasks: pl.DataFrame) -> pl.DataFrame:
@@ -164,12 +172,12 @@ def _sqe_name(kind: SqeType) -> str:
     return kind.name if kind in (SqeType.AI_CORE, SqeType.AI_CPU) else f"{kind.name}_SQE"
 
 
-def _kernels(joined: pl.DataFrame, devices: Sequence[DeviceWork]) -> pl.DataFrame:
+def _kernels(known: pl.DataFrame) -> pl.DataFrame:
     """Return compute tasks that have a name; rules of cann_msprof.md 4.2 for what op_summary leaves out."""
     kind = pl.col("task_type").fill_null("")
-    needed = {*KERNELS, *_COUNTED, "compute", "collective", "op_start_ns", "op_duration_ns"}
+    needed = {*_COUNTED_KERNELS, "compute", "collective", "op_start_ns", "op_duration_ns"}
     rows = (
-        joined.select(name for name in joined.columns if name in needed)
+        known.select(name for name in known.columns if name in needed)
         .filter(
             pl.col("compute")
             & (pl.col("name") != "")
@@ -191,37 +199,35 @@ def _kernels(joined: pl.DataFrame, devices: Sequence[DeviceWork]) -> pl.DataFram
             .alias("op_state"),
         )
     )
-    rows = rows.sort("device_id", "start_ns", maintain_order=True)
-    table = rows.select(
+    return rows.select(
         pl.col(name).cast(dtype).fill_null("") if dtype == pl.String else pl.col(name).cast(dtype)
-        for name, dtype in KERNELS.items()
+        for name, dtype in _COUNTED_KERNELS.items()
     )
-    return table.with_columns(_counter_columns(rows, devices))
 
 
-def _counter_columns(rows: pl.DataFrame, devices: Sequence[DeviceWork]) -> list[pl.Series]:
+def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str, pl.Series]:
     """Return counter columns, null where a kernel was not measured; none at all where nothing was."""
     columns: dict[str, npt.NDArray[np.generic]] = {}
     known: dict[str, npt.NDArray[np.bool_]] = {}
     for work in devices:
         if not work.side.metrics:
             continue
-        own = pl.select(row=pl.int_range(rows.height, dtype=pl.Int64)).with_columns(rows.select(_COUNTED))
+        own = pl.DataFrame([kernels.column(name) for name in _COUNTED]).with_row_index("row")
         own = own.filter((pl.col("device_id") == work.side.device_id) & (pl.col("counters") >= 0))
         # In parts: the arithmetic of a part takes several times the room of its columns.
         for part in own.iter_slices(_COUNTER_ROWS):
             place = part["row"].to_numpy()
             for name, values in counter_columns(work.side.metrics, _measured(part, work), work.side.facts).items():
                 if name not in columns:
-                    columns[name], known[name] = np.zeros(rows.height, values.dtype), np.zeros(rows.height, bool)
+                    columns[name], known[name] = np.zeros(kernels.height, values.dtype), np.zeros(kernels.height, bool)
                 columns[name][place] = values
                 known[name][place] = ~np.isnan(values) if values.dtype.kind == "f" else True
-    return [_where_known(name, columns.pop(name), known[name]) for name in known]
+    return {name: _where_known(columns.pop(name), known[name]) for name in known}
 
 
-def _where_known(name: str, values: npt.NDArray[np.generic], known: npt.NDArray[np.bool_]) -> pl.Series:
-    series = pl.Series(name, values)
-    return series if known.all() else pl.select(pl.when(pl.Series(known)).then(series).alias(name)).to_series()
+def _where_known(values: npt.NDArray[np.generic], known: npt.NDArray[np.bool_]) -> pl.Series:
+    series = pl.Series(values)
+    return series if known.all() else pl.select(pl.when(pl.Series(known)).then(series)).to_series()
 
 
 def _measured(own: pl.DataFrame, work: DeviceWork) -> Measured:

@@ -18,6 +18,7 @@ from drynpu.raw import ClockAnchors, Level, ProfReader, family
 from drynpu.tables._columns import I64, Records, empty, frame
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
 from drynpu.tables._host import Calls, Dictionaries, build_calls, build_cann_allocations
+from drynpu.tables._launches import launches
 from drynpu.tables._operators import node_info
 from drynpu.tables._pmu import CoreFacts, decodable, parse_events
 from drynpu.tables._schemas import (
@@ -32,6 +33,7 @@ from drynpu.tables._schemas import (
     TASKS,
 )
 from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
+from drynpu.tables._stored import Stored
 from drynpu.tables._tasks import build_tasks
 from drynpu.tables.families import LOADERS, LoadContext
 
@@ -93,8 +95,8 @@ def load_toolkit(path: Path) -> Toolkit:
     notes: list[str] = []
     metrics = _metrics(reader)
     devices, tables = _work(reader, _host_side(reader, words, calls, clock), metrics, notes)
-    tasks, kernels = tables["tasks"], tables["kernels"]
-    unlinked = tasks.filter(pl.col("connection_id") < 0).height
+    tasks = tables["tasks"]
+    unlinked = int((tasks.column("connection_id") < 0).sum())
     if unlinked:
         notes.append(f"{unlinked} of {tasks.height} device tasks have no host record of their launch")
     tables |= {
@@ -112,7 +114,7 @@ def load_toolkit(path: Path) -> Toolkit:
         devices=devices,
         api=calls.table,
         tasks=tasks,
-        kernels=kernels,
+        kernels=tables["kernels"],
         notes=notes,
     )
     families: dict[str, pl.DataFrame] = {}
@@ -124,22 +126,26 @@ def load_toolkit(path: Path) -> Toolkit:
 
 
 def _host_side(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> HostSide:
+    return HostSide(
+        calls=calls,
+        words=words,
+        operators=_operators(reader, words, calls, clock),
+        launches=launches(reader.read("task_track"), calls, words, clock),
+        copies=reader.read("memcpy_info"),
+        collectives=reader.read("hccl_op_info"),
+        collective_tasks=reader.read("hccl_info"),
+        clock=clock,
+    )
+
+
+def _operators(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> Stored:
     basic, tensors = reader.read("node_basic_info"), reader.read("tensor_info")
 
     def node(records: Records) -> I64:
         time = clock.host_to_unix(records["timestamp"].astype(np.int64))
         return calls.around(Level.NODE, time, records["thread_id"].astype(np.int64))
 
-    return HostSide(
-        calls=calls,
-        words=words,
-        operators=node_info(basic, node(basic), tensors, node(tensors), words),
-        track=reader.read("task_track"),
-        copies=reader.read("memcpy_info"),
-        collectives=reader.read("hccl_op_info"),
-        collective_tasks=reader.read("hccl_info"),
-        clock=clock,
-    )
+    return node_info(basic, node(basic), tensors, node(tensors), words)
 
 
 def _work(

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-import polars as pl
-
 from drynpu._errors import OutputError
 from drynpu.export._files import free_stamp, make_directory
+from drynpu.export._text_table import Table
 from drynpu.export.db._host import host_rows, run_rows
 from drynpu.export.db._samples import sample_rows
 from drynpu.export.db._tasks import task_rows
@@ -55,7 +54,7 @@ def export_msprof_db(profile: Profile, out_dir: Path | None = None, now: datetim
     return path
 
 
-def toolkit_rows(profile: Profile) -> Iterator[tuple[str, pl.DataFrame]]:
+def toolkit_rows(profile: Profile) -> Iterator[tuple[str, Table]]:
     """Yield table names with their rows; a table may come several times, and be empty."""
     for rows_of in (run_rows, host_rows, task_rows, sample_rows):
         yield from rows_of(profile)
@@ -64,8 +63,8 @@ def toolkit_rows(profile: Profile) -> Iterator[tuple[str, pl.DataFrame]]:
 def has_toolkit_data(profile: Profile) -> bool:
     """Tell whether the toolkit recorded anything."""
     recorded = (
-        profile.api,
-        profile.tasks,
+        profile.compact("api", "connection_id"),
+        profile.compact("tasks", "connection_id"),
         profile.communication_ops,
         profile.npu_mem,
         profile.npu_module_mem,

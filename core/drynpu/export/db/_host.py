@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis import OVERLAP_KINDS, overlap
+from drynpu.export._text_table import Table, TextTable
 from drynpu.export.db._enums import ENUMS, NPU_NAMES, enum_number, enum_rows
 from drynpu.export.db._schema import SCHEMA_VERSION
 from drynpu.export.db._tasks import mark_connection
@@ -24,7 +25,7 @@ _COMPONENT = "GE"
 _NO_RANGE = 4_294_967_295
 _TID_BITS = 2**32
 
-Rows = Iterator[tuple[str, pl.DataFrame]]
+Rows = Iterator[tuple[str, Table]]
 
 
 def run_rows(profile: Profile) -> Rows:
@@ -47,7 +48,7 @@ def run_rows(profile: Profile) -> Rows:
 
 def host_rows(profile: Profile) -> Rows:
     """Yield calls, memory, clock changes and overlap; tables without rows are empty frames."""
-    yield "CANN_API", _calls(profile.api)
+    yield "CANN_API", _calls(profile.compact("api"))
     yield "NPU_MEM", _memory(profile.npu_mem)
     yield (
         "NPU_MODULE_MEM",
@@ -72,15 +73,16 @@ def host_rows(profile: Profile) -> Rows:
     yield "OVERLAP_ANALYSIS", _overlap(overlap(profile))
 
 
-def _calls(api: pl.DataFrame) -> pl.DataFrame:
-    return api.select(
+def _calls(api: pl.DataFrame) -> TextTable:
+    columns = [
         pl.col("start_ns").alias("startNs"),
         pl.col("end_ns").alias("endNs"),
         enum_number(pl.col("level"), "ENUM_API_TYPE").alias("type"),
         (pl.col("pid") * _TID_BITS + pl.col("tid")).alias("globalTid"),
         pl.col("connection_id").alias("connectionId"),
         pl.col("name").replace("", _UNKNOWN),
-    )
+    ]
+    return TextTable.of(api, columns)
 
 
 def _memory(samples: pl.DataFrame) -> pl.DataFrame:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
+from polars.selectors import categorical
 
 from drynpu.export._op_summary import PLATFORMS_WITHOUT_STARS
+from drynpu.export._text_table import Table, TextTable
 from drynpu.export.db._enums import ENUMS, OTHER, enum_number
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 
@@ -25,7 +27,23 @@ _NO_NUMBER = -1
 _HOST_ONLY = 4_000_000_000
 """Connection id of marks of the host alone (torch_npu_profiler.md 4.16, MSTX_EVENTS)."""
 
-Rows = Iterator[tuple[str, pl.DataFrame]]
+_LARGEST_KEY = 2**62
+_TASK_COLUMNS = (
+    *_KEY,
+    "start_ns",
+    "duration_ns",
+    "connection_id",
+    "launch_type",
+    "model_id",
+    "copy_bytes",
+    "copy_kind",
+)
+_KERNEL_COLUMNS = (
+    *("name", "op_type", "op_state", "task_type", "block_num", "mix_block_num", "hf32"),
+    *(f"{side}_{part}" for side in ("input", "output") for part in _TENSORS),
+)
+
+Rows = Iterator[tuple[str, Table]]
 
 
 def task_rows(profile: Profile) -> Rows:
@@ -34,43 +52,51 @@ def task_rows(profile: Profile) -> Rows:
 
     ``globalTaskId`` is the number of the task in order of device and start.
     """
-    tasks = profile.tasks.sort("device_id", "start_ns", maintain_order=True).with_row_index(_ID)
-    tasks = tasks.with_columns(pl.col(_ID).cast(pl.Int64))
+    tasks = profile.compact("tasks", *_TASK_COLUMNS).sort("device_id", "start_ns", maintain_order=True)
+    tasks = tasks.with_row_index(_ID).with_columns(pl.col(_ID).cast(pl.Int64))
     yield "TASK", _tasks(tasks, profile.pid)
     yield "TASK", _tasks(_marks(profile, tasks.height), profile.pid)
-    kernels = profile.kernels.with_columns(_global_ids(profile.kernels, tasks))
-    schedules = pl.col("name").str.ends_with(_SCHEDULING_SUFFIX)
-    detailed = profile.level != _LEVEL0
-    yield "COMPUTE_TASK_INFO", _compute(kernels.filter(~schedules), detailed=detailed)
-    yield "COMMUNICATION_SCHEDULE_TASK_INFO", _schedules(kernels.filter(schedules), detailed=detailed)
+    ids = _global_ids(profile.compact("kernels", *_KEY, "start_ns"), tasks)
+    yield from _kernel_rows(profile, ids)
     yield "MEMCPY_INFO", _copies(tasks)
-    if detailed and profile.platform_version not in PLATFORMS_WITHOUT_STARS:
+    if profile.level != _LEVEL0 and profile.platform_version not in PLATFORMS_WITHOUT_STARS:
         for name in profile.pmu_columns:
-            yield "TASK_PMU_INFO", _counter(kernels, name)
+            yield "TASK_PMU_INFO", _counter(profile, name, ids)
     operations = profile.communication_ops.with_row_index("opId").with_columns(pl.col("opId").cast(pl.Int64))
     yield "COMMUNICATION_OP", _operations(operations)
     yield "COMMUNICATION_TASK_INFO", _transfers(profile.frame("communication_tasks"), operations, tasks)
+
+
+def _kernel_rows(profile: Profile, ids: pl.Series) -> Rows:
+    """Yield what is known of kernels, and of tasks that only schedule communication."""
+    detailed = profile.level != _LEVEL0
+    kernels = profile.compact("kernels", *_KERNEL_COLUMNS).with_columns(ids.alias(_ID))
+    schedules = kernels.select(pl.col("name").cast(pl.String).str.ends_with(_SCHEDULING_SUFFIX)).to_series()
+    computing = kernels if not schedules.any() else kernels.filter(~schedules)
+    yield "COMPUTE_TASK_INFO", _compute(computing, detailed=detailed)
+    yield "COMMUNICATION_SCHEDULE_TASK_INFO", _schedules(kernels.filter(schedules), detailed=detailed)
 
 
 def _text(name: str) -> pl.Expr:
     return pl.col(name).replace("", _UNKNOWN).fill_null(_UNKNOWN)
 
 
-def _tasks(tasks: pl.DataFrame, pid: int) -> pl.DataFrame:
+def _tasks(tasks: pl.DataFrame, pid: int) -> TextTable:
     start = pl.col("start_ns")
-    return tasks.select(
+    columns = [
         start.alias("startNs"),
         (start + pl.col("duration_ns")).alias("endNs"),
         pl.col("device_id").alias("deviceId"),
         pl.col("connection_id").alias("connectionId"),
-        _ID,
+        pl.col(_ID),
         pl.lit(pid, pl.Int64).alias("globalPid"),
         _text("launch_type").alias("taskType"),
         pl.col("context_id").alias("contextId"),
         pl.col("stream_id").alias("streamId"),
         pl.col("task_id").alias("taskId"),
         pl.col("model_id").alias("modelId"),
-    )
+    ]
+    return TextTable.of(tasks, columns)
 
 
 def _marks(profile: Profile, first_id: int) -> pl.DataFrame:
@@ -100,17 +126,33 @@ def _global_ids(rows: pl.DataFrame, tasks: pl.DataFrame) -> pl.Series:
 
     Ids of tasks come round again in a long run: of several tasks with the same ones it is the nearest in time.
     """
-    known = tasks.select(*_KEY, "start_ns", _ID)
-    asked = rows.select(*_KEY, "start_ns").with_row_index("row")
-    if known.select(pl.struct(_KEY).is_duplicated().any()).item():
+    wanted, own = _keys(rows.select(_KEY), tasks.select(_KEY))
+    known = tasks.select(own.alias("key"), "start_ns", _ID)
+    asked = rows.select(wanted.alias("key"), "start_ns").with_row_index("row")
+    if own.n_unique() < own.len():
         found = asked.sort("start_ns").join_asof(
-            known.sort("start_ns"), on="start_ns", by=_KEY, strategy="nearest", check_sortedness=False
+            known.sort("start_ns"), on="start_ns", by="key", strategy="nearest", check_sortedness=False
         )
         return found.sort("row")[_ID]
-    return asked.join(known.drop("start_ns"), on=_KEY, how="left", maintain_order="left")[_ID]
+    return asked.join(known.drop("start_ns"), on="key", how="left", maintain_order="left")[_ID]
 
 
-def _compute(kernels: pl.DataFrame, *, detailed: bool) -> pl.DataFrame:
+def _keys(*frames: pl.DataFrame) -> list[pl.Series]:
+    """Return one number per row that is the same where all columns are; joins by one number take far less room."""
+    keys = [pl.repeat(0, frame.height, dtype=pl.Int64, eager=True) for frame in frames]
+    most = 1
+    for name in frames[0].columns:
+        distinct = pl.concat([frame[name].unique() for frame in frames]).unique().sort()
+        if most * distinct.len() >= _LARGEST_KEY:
+            numbers = pl.concat([key.unique() for key in keys]).unique().sort()
+            keys, most = [numbers.search_sorted(key).cast(pl.Int64) for key in keys], numbers.len()
+        places = [distinct.search_sorted(frame[name]).cast(pl.Int64) for frame in frames]
+        keys = [key * distinct.len() + place for key, place in zip(keys, places, strict=True)]
+        most *= distinct.len()
+    return keys
+
+
+def _compute(kernels: pl.DataFrame, *, detailed: bool) -> TextTable:
     """Return the kernels; without operator information (level0) everything it would tell is ``N/A``."""
     unknown = pl.lit(_UNKNOWN)
     described = [
@@ -124,13 +166,18 @@ def _compute(kernels: pl.DataFrame, *, detailed: bool) -> pl.DataFrame:
     texts = {"taskType": _text("task_type"), "opType": _text("op_type")}
     texts |= dict(zip(titles, described, strict=True))
     texts |= {"opState": _text("op_state"), "hf32Eligible": hf32}
-    return kernels.filter(pl.col(_ID).is_not_null()).select(
+    columns: list[pl.Expr] = [
         _text("name").alias("name"),
-        _ID,
+        pl.col(_ID),
         *(value.alias(name) for value, name in zip(numbers, ("blockNum", "mixBlockNum"), strict=True)),
         *((value if detailed else unknown).alias(name) for name, value in texts.items()),
         *(unknown.alias(name) for name in ("attrInfo", "gridDim", "blockDim")),
-    )
+    ]
+    return TextTable.of(_identified(kernels), columns)
+
+
+def _identified(kernels: pl.DataFrame) -> pl.DataFrame:
+    return kernels.filter(pl.col(_ID).is_not_null()) if kernels[_ID].null_count() else kernels
 
 
 def _shape(name: str) -> pl.Expr:
@@ -142,11 +189,15 @@ def _shape(name: str) -> pl.Expr:
 
 def _schedules(kernels: pl.DataFrame, *, detailed: bool) -> pl.DataFrame:
     unknown = pl.lit(_UNKNOWN)
-    return kernels.filter(pl.col(_ID).is_not_null()).select(
-        _text("name").alias("name"),
-        _ID,
-        (_text("task_type") if detailed else unknown).alias("taskType"),
-        (_text("op_type") if detailed else unknown).alias("opType"),
+    return (
+        _identified(kernels)
+        .with_columns(categorical().cast(pl.String))
+        .select(
+            _text("name").alias("name"),
+            _ID,
+            (_text("task_type") if detailed else unknown).alias("taskType"),
+            (_text("op_type") if detailed else unknown).alias("opType"),
+        )
     )
 
 
@@ -159,7 +210,7 @@ def _copies(tasks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _counter(kernels: pl.DataFrame, column: str) -> pl.DataFrame:
+def _counter(profile: Profile, column: str, ids: pl.Series) -> Table:
     """
     Return the values of one counter column of op_summary; kernels that do not have it give no row.
 
@@ -168,13 +219,10 @@ def _counter(kernels: pl.DataFrame, column: str) -> pl.DataFrame:
     """
     if column in ("cube_utilization(%)", "memory_bound"):
         return pl.DataFrame()
-    name, scale = _counter_name(column, split="aiv_time(us)" in kernels.columns)
-    return (
-        kernels.filter(pl.col(_ID).is_not_null())
-        .select(_ID, pl.lit(name).alias("name"), pl.col(column).cast(pl.Float64).fill_nan(None).alias("value"))
-        .drop_nulls("value")
-        .with_columns(pl.col("value") * scale)
-    )
+    name, scale = _counter_name(column, split="aiv_time(us)" in profile.pmu_columns)
+    value = pl.col(column).cast(pl.Float64).fill_nan(None).alias("value")
+    rows = profile.compact("kernels", column).select(ids.alias(_ID), value).drop_nulls()
+    return TextTable.of(rows, [pl.col(_ID), pl.lit(name).alias("name"), pl.col("value") * scale])
 
 
 def _counter_name(column: str, *, split: bool) -> tuple[str, float]:

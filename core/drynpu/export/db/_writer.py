@@ -11,6 +11,8 @@ import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu.export._files import new_path
+from drynpu.export._text_table import Table as Rows
+from drynpu.export._text_table import TextTable, chunks_of
 from drynpu.export.db._schema import TABLES, Table
 
 __all__ = ["NO_TEXT", "DatabaseWriter", "new_database"]
@@ -42,10 +44,11 @@ class DatabaseWriter:
         """Names of the tables made so far."""
         return tuple(self._made)
 
-    def write(self, name: str, rows: pl.DataFrame, *, always: bool = False, first_string: int = 0) -> None:
+    def write(self, name: str, rows: Rows, *, always: bool = False, first_string: int = 0) -> None:
         """
         Add *rows*, whose columns are named as those of the table; *always* makes the table without rows, too.
 
+        Rows that are made when they are asked for are made twice where several columns of them are numbered texts.
         *first_string* is where the texts of these rows count from. Above 0, those of a framework, an empty text is
         ``NO_TEXT``.
         """
@@ -55,11 +58,11 @@ class DatabaseWriter:
         if name not in self._made:
             self._connection.execute(table.create())
             self._made.append(name)
-        columns = [self._stored(rows[column], kind, first_string) for column, kind in table.columns.items()]
+        self._number(rows, table, first_string)
         statement = table.insert()
-        for offset in range(0, rows.height, _CHUNK_ROWS):
-            chunk = (column.slice(offset, _CHUNK_ROWS).to_list() for column in columns)
-            self._connection.executemany(statement, zip(*chunk, strict=True))
+        for part in chunks_of(rows, _CHUNK_ROWS):
+            columns = (self._stored(part[column], kind, first_string) for column, kind in table.columns.items())
+            self._connection.executemany(statement, zip(*(column.to_list() for column in columns), strict=True))
 
     def finish(self) -> None:
         """Write STRING_IDS, where the tables have it, and the indexes of the tables that were made."""
@@ -80,14 +83,34 @@ class DatabaseWriter:
             return self._numbered(column, first_string)
         return column
 
+    def _number(self, rows: Rows, table: Table, first: int) -> None:
+        """Give numbers to the texts of *rows*, column by column, as the numbers of the toolkit run."""
+        shown = rows.make(0, 0) if isinstance(rows, TextTable) else rows
+        seen: dict[str, dict[str, None]] = {
+            column: {} for column, kind in table.columns.items() if kind != "TEXT" and shown[column].dtype == pl.String
+        }
+        if len(seen) > 1:
+            for part in chunks_of(rows, _CHUNK_ROWS):
+                for column, distinct in seen.items():
+                    distinct.update(dict.fromkeys(_distinct(part[column]).to_list()))
+        for distinct in seen.values():
+            for text in distinct:
+                self._number_of(text, first)
+
     def _numbered(self, texts: pl.Series, first: int) -> pl.Series:
-        known = self._numbers.setdefault(first, {})
-        distinct = texts.drop_nulls().unique(maintain_order=True)
-        numbers = [
-            NO_TEXT if first and not text else known.setdefault(text, first + len(known)) for text in distinct.to_list()
-        ]
+        distinct = _distinct(texts)
+        numbers = [self._number_of(text, first) for text in distinct.to_list()]
         numbered: pl.Series = texts.replace_strict(distinct, numbers, default=None, return_dtype=pl.Int64)
         return numbered
+
+    def _number_of(self, text: str, first: int) -> int:
+        known = self._numbers.setdefault(first, {})
+        return NO_TEXT if first and not text else known.setdefault(text, first + len(known))
+
+
+def _distinct(texts: pl.Series) -> pl.Series:
+    distinct: pl.Series = texts.drop_nulls().unique(maintain_order=True)
+    return distinct
 
 
 @contextmanager

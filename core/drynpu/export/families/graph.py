@@ -159,7 +159,7 @@ def per_graph_op_statistic(profile: Profile, writer: Writer) -> pl.DataFrame | N
         return None
     names = graph_names(profile)
     parts = []
-    for model in profile.kernels["model_id"].unique().sort().to_list():
+    for model in profile.compact("kernels", "model_id")["model_id"].unique().sort().to_list():
         own = evolve(profile, kernels=profile.kernels.filter(pl.col("model_id") == model))
         table = op_statistic_table(op_statistic(own), writer)
         parts.append(table.insert_column(1, pl.lit(names.get(model, _UNKNOWN)).alias("Model Name")))

@@ -10,6 +10,7 @@ from attrs import frozen
 from drynpu.raw import ClockAnchors, ProfReader
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._sides import DeviceSide
+from drynpu.tables._stored import Stored
 
 __all__ = ["LoadContext"]
 
@@ -26,7 +27,22 @@ class LoadContext:
     words: Dictionaries
     clock: ClockAnchors
     devices: Sequence[DeviceSide]
-    api: pl.DataFrame
-    tasks: pl.DataFrame
-    kernels: pl.DataFrame
+    _api: Stored
+    _tasks: Stored
+    _kernels: Stored
     notes: list[str]
+
+    @property
+    def api(self) -> pl.DataFrame:
+        """The calls of the toolkit, made anew each time it is asked for."""
+        return self._api.frame()
+
+    @property
+    def tasks(self) -> pl.DataFrame:
+        """The tasks of the devices, made anew each time it is asked for."""
+        return self._tasks.frame()
+
+    @property
+    def kernels(self) -> pl.DataFrame:
+        """The compute tasks, made anew each time it is asked for."""
+        return self._kernels.frame()

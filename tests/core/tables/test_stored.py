@@ -1,0 +1,172 @@
+"""Long tables are kept narrow, and readers see the dtypes of the schemas."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from drynpu.chips import load_chip
+from drynpu.device import Clock
+from drynpu.kernels import Allocations
+from drynpu.options import ProfilingRequest, Switches
+from drynpu.session import Recording as SessionRecording
+from drynpu.session import Target, write_recording
+from drynpu.tables import API, HOST_OPS, KERNELS, QUEUE, TASKS, load_profile
+from drynpu.tables._launches import Launches
+from drynpu.tables._stored import Gathered, Stored, Texts, coded, narrow, stored
+
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "bench_million.py"
+MOST_BYTES = 600
+"""For a kernel with counters, its task, its operator, two sides of the queue and four calls; 460 when it was set."""
+
+SCHEMA = pl.Schema({"time_ns": pl.Int64, "name": pl.String, "kind": pl.String, "size": pl.Int64, "known": pl.Boolean})
+ROWS = pl.DataFrame(
+    {
+        "time_ns": [2**60, 2**60 + 1, 2**60],
+        "name": ["b", "a", "b"],
+        "kind": ["", "x", ""],
+        "size": [7, -1, None],
+        "known": [True, False, None],
+    },
+    schema=SCHEMA,
+)
+
+
+def table() -> Stored:
+    codes = pl.Series([0, 1, 0], dtype=pl.UInt8)
+    columns: dict[str, Any] = {
+        "time_ns": ROWS["time_ns"],
+        "name": Texts(codes, pl.Series(["b", "a"])),
+        "kind": Texts(codes, pl.Series(["", "x"])),
+        "size": ROWS["size"],
+        "known": ROWS["known"],
+    }
+    return Stored.made(SCHEMA, columns)
+
+
+def test_a_kept_table_is_the_table_again() -> None:
+    kept = table()
+    assert kept.height == 3
+    assert_frame_equal(kept.frame(), ROWS)
+    assert_frame_equal(pl.DataFrame([kept.column(name) for name in SCHEMA]), ROWS)
+    # Texts that go together have their codes once, and numbers the width that they need.
+    assert dict(kept.numbers.schema) == {
+        "time_ns": pl.Int64,
+        "name": pl.UInt8,
+        "size": pl.Int8,
+        "known": pl.Boolean,
+    }
+
+
+def test_rows_are_taken_and_ordered() -> None:
+    kept = table()
+    taken = kept.taken(pl.Series([1, None], dtype=pl.UInt32))
+    assert taken.rows() == [(2**60 + 1, "a", "x", -1, False), (None,) * 5]
+    assert kept.ordered("time_ns").frame()["size"].to_list() == [7, None, -1]
+    both = kept.ordered("time_ns", "size", descending=(True, False))
+    assert both.frame()["name"].to_list() == ["a", "b", "b"]
+
+
+def test_texts_as_categories_are_the_same_texts() -> None:
+    compact = table().compact("name", "size")
+    assert compact.schema["name"] == pl.Categorical
+    assert_frame_equal(compact.cast({"name": pl.String}), ROWS.select("name", "size"))
+    assert_frame_equal(stored(ROWS).compact().cast({"name": pl.String, "kind": pl.String}), ROWS)
+
+
+def test_one_value_stands_for_all_rows() -> None:
+    kept = Stored.made(
+        pl.Schema({"pid": pl.Int64, "of": pl.String, "at": pl.Int64}), {"pid": 9, "of": "x", "at": np.arange(2)}
+    )
+    assert kept.frame().rows() == [(9, "x", 0), (9, "x", 1)]
+
+
+def test_parts_become_one_table_with_the_words_of_all() -> None:
+    gathered = Gathered(SCHEMA)
+    parts = [ROWS, ROWS.head(0), ROWS.with_columns(pl.lit("c").alias("name"), pl.lit(None, pl.String).alias("kind"))]
+    for part in parts:
+        gathered.append(part)
+    assert_frame_equal(gathered.table().frame(), pl.concat(parts))
+    assert_frame_equal(Gathered(SCHEMA).table().frame(), ROWS.head(0))
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([0, 255], pl.UInt8),
+        ([0, 256], pl.UInt16),
+        ([0, 2**32 - 1], pl.UInt32),
+        ([0, 2**32], pl.Int64),
+        ([-128, 127], pl.Int8),
+        ([-1, 128], pl.Int16),
+        ([-(2**31), 0], pl.Int32),
+        ([-1, 2**31], pl.Int64),
+        ([None, None], pl.UInt8),
+        ([], pl.UInt8),
+    ],
+)
+def test_numbers_take_the_fewest_bytes_that_hold_them(values: list[int | None], dtype: pl.DataType) -> None:
+    kept = narrow(pl.Series(values, dtype=pl.Int64))
+    assert kept.dtype == dtype
+    assert kept.cast(pl.Int64).to_list() == values
+
+
+def test_distinct_values_are_asked_for_once() -> None:
+    asked: list[int] = []
+
+    def word(value: int) -> str:
+        asked.append(value)
+        return f"<{value}>"
+
+    texts = coded(np.array([2**63 + 1, 5, 2**63 + 1], np.uint64), word)
+    assert texts.series().to_list() == [f"<{2**63 + 1}>", "<5>", f"<{2**63 + 1}>"]
+    assert sorted(asked) == [5, 2**63 + 1]
+    assert texts.codes.dtype == pl.UInt8
+
+
+def test_tasks_find_the_launch_of_the_same_occurrence() -> None:
+    kept = Stored.made(pl.Schema({"node": pl.Int64}), {"node": np.arange(4)})
+    launched = Launches(np.array([7, 9, 7, 7]), np.array([0, 0, 1, 2]), kept)
+    found = launched.rows(np.array([7, 7, 9, 9, 8, 10, 7]), np.array([2, 0, 0, 1, 0, 0, 3]))
+    assert found.tolist() == [3, 0, 1, -1, -1, -1, -1]
+    nothing = Launches(np.zeros(0, np.int64), np.zeros(0, np.int64), kept)
+    assert nothing.rows(np.array([7]), np.array([0])).tolist() == [-1]
+
+
+def test_a_session_takes_few_bytes_for_each_kernel(tmp_path: Path) -> None:
+    """Texts as such would add 560 bytes to every kernel and whole numbers of 8 bytes 240: nobody would see it here."""
+    count = 4000
+    session = runpy.run_path(str(BENCHMARK))
+    table = session["operators"](count)
+    write_recording(
+        SessionRecording(
+            operators=table,
+            allocations=Allocations.empty(),
+            begin_ns=session["BEGIN_NS"],
+            end_ns=int(table.end_ns[-1]) + 10_000,
+        ),
+        Target(directory=tmp_path, framework="torch", pid=session["PID"]),
+        request=ProfilingRequest(switches=Switches(record_shapes=True)),
+        chip=load_chip("910B2"),
+        clock=Clock.PROJECTED,
+        seed=0,
+        anchors=session["ANCHORS"],
+        plan=session["plan"],
+    )
+    profile = load_profile(tmp_path)
+    assert profile.kernels.height == count
+    assert profile.api.height == 4 * count
+    kept = sum(column.estimated_size() for table in profile._long.values() for column in table.numbers)
+    assert kept / count < MOST_BYTES
+    schemas = {"host_ops": HOST_OPS, "queue": QUEUE, "api": API, "tasks": TASKS}
+    for name, schema in schemas.items():
+        assert getattr(profile, name).schema == schema
+        texts = {column for column, dtype in schema.items() if dtype == pl.String}
+        assert set(profile._long[name].words) == texts
+    assert dict(profile.kernels.schema).items() >= dict(KERNELS).items()
