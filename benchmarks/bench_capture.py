@@ -122,7 +122,8 @@ def run_steps(step: Callable[[], None], after: Callable[[], None]) -> list[float
 
 def record(step: Callable[[], None], spent: dict[str, float], operators: list[int]) -> list[float]:
     """Return the times of the recorded steps."""
-    config = profiler._ExperimentalConfig(profiler_level=profiler.ProfilerLevel.Level1)
+    # By default the toolkit's own files, which would be removed at the end, are not written at all.
+    config = profiler._ExperimentalConfig(profiler_level=profiler.ProfilerLevel.Level1, data_simplification=False)
     with open(os.devnull, "w") as nothing, contextlib.redirect_stdout(nothing), stopwatch(spent, operators):  # noqa: PTH123
         prof = profiler.profile(
             schedule=profiler.schedule(wait=0, warmup=1, active=RECORDED, repeat=1),

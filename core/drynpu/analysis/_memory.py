@@ -66,6 +66,8 @@ def operator_memory(profile: Profile, links: Links) -> pl.DataFrame:
     allocating thread, or, on the thread that empties the task queue, after the framework operator that enqueued
     the work.
     """
+    if profile.allocations.is_empty() and profile.cann_allocations.is_empty():
+        return pl.DataFrame(schema=OPERATOR_MEMORY)
     grouped = _groups(profile.allocations.filter(pl.col("device_type") == NPU_DEVICE))
     named = grouped.with_columns(_names(profile, links, grouped))
     framework = named.with_columns(
@@ -180,6 +182,8 @@ def memory_record(profile: Profile) -> pl.DataFrame:
     Every PTA or GE row is followed by a ``PTA+GE`` row of the same time: this record plus the last one of the
     other component on the device. WORKSPACE rows stand alone.
     """
+    if profile.allocations.is_empty() and profile.cann_allocations.is_empty() and profile.npu_mem.is_empty():
+        return pl.DataFrame(schema=MEMORY_RECORD)
     app = profile.npu_mem.filter(pl.col("event") == 0).select(
         pl.lit("APP").alias("component"),
         "time_ns",

@@ -197,16 +197,13 @@ def _assign(events: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
     wanted = wanted.sort("start_ns")
     starts = wanted["start_ns"].to_numpy()
     taken = np.zeros(len(starts), bool)
-    parts: list[pl.DataFrame] = []
-    for step in ranges.rows(named=True):
-        low = np.searchsorted(starts, step["device_start_ns"], side="left")
-        high = np.searchsorted(starts, step["device_end_ns"], side="left")
-        rows = low + np.flatnonzero(~taken[low:high])
-        taken[low:high] = True
-        parts.append(
-            wanted[rows].with_columns(
-                pl.lit(step["step_id"], pl.Int64).alias("step_id"),
-                pl.lit(step["host_start_ns"], pl.Int64).alias("host_start_ns"),
-            )
-        )
-    return pl.concat(parts)
+    parts: list[I64] = []
+    low = np.searchsorted(starts, ranges["device_start_ns"].to_numpy(), side="left")
+    high = np.searchsorted(starts, ranges["device_end_ns"].to_numpy(), side="left")
+    for begin, end in zip(low.tolist(), high.tolist(), strict=True):
+        parts.append(begin + np.flatnonzero(~taken[begin:end]))
+        taken[begin:end] = True
+    step = np.repeat(np.arange(ranges.height), [len(rows) for rows in parts])
+    return wanted[np.concatenate(parts)].with_columns(
+        ranges["step_id"].cast(pl.Int64)[step], ranges["host_start_ns"].cast(pl.Int64)[step]
+    )

@@ -29,7 +29,8 @@ def deliver(
     Parameters
     ----------
     simplify:
-        Remove what the toolkit wrote once the framework's deliverables are there (torch_npu_profiler.md 3.6).
+        Leave nothing of the toolkit's once the framework's deliverables are there (torch_npu_profiler.md 3.6). They are
+        made of the raw records, not of its files, so nothing of it is written first.
     forms:
         Text, databases or both; default what the recording was asked for.
     on_toolkit:
@@ -45,7 +46,7 @@ def deliver(
     profile = load_profile(path)
     forms = requested_forms(profile) if forms is None else forms
     if profile.prof_path is not None:
-        if ExportType.TEXT in forms:
+        if ExportType.TEXT in forms and not simplify:
             export_msprof(profile)
         on_toolkit()
     export_torch(profile, forms)

@@ -52,7 +52,8 @@ def host_blocks(data: HostTrace, style: JsonStyle) -> Iterator[Block]:
     yield _queue_events(entries, "enqueue")
     yield _metadata(data, style)
     yield _forward_backward(data.host_ops)
-    yield _python_functions(data.python_calls)
+    if not data.python_calls.is_empty():
+        yield _python_functions(data.python_calls)
     yield from _collections(data, style)
 
 

@@ -173,5 +173,6 @@ def _write_block(stream: BinaryIO, block: Events | Sequence[str], style: JsonSty
             raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {block.rows.columns}")
         if offset or not first:
             stream.write(style.comma.encode())
-        stream.write(text.str.join(style.comma).item().encode())
+        # As bytes, which are there already: a Python text would be made of them and encoded again.
+        stream.write(text.str.join(style.comma).cast(pl.Binary).item())
     return block.rows.height

@@ -67,9 +67,11 @@ class CostTable:
 
     @classmethod
     def build(cls, specs: Sequence[KernelSpec], chip: Chip, tuning: Tuning | None = None) -> CostTable:
-        """Cost every kernel of *specs* once; row *i* is ``specs[i]``."""
+        """Cost every distinct kernel of *specs* once; row *i* is ``specs[i]``."""
         tuning = tuning or Tuning()
-        costs = [cost(spec, chip, tuning) for spec in specs]
+        # Calls that differ in a number, as an optimizer's do from step to step, launch the same kernels.
+        by_spec = {spec: cost(spec, chip, tuning) for spec in dict.fromkeys(specs)}
+        costs = [by_spec[spec] for spec in specs]
         columns: dict[str, npt.NDArray[Any]] = {
             field.name: np.array([getattr(c, field.name) for c in costs], _DTYPE[str(field.type)])
             for field in fields(KernelCost)

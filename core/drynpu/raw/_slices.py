@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -45,9 +46,10 @@ def find_slices(directory: Path, stem: str) -> list[Slice]:
     base = re.escape(stem.removeprefix("unaging."))
     pattern = re.compile(rf"(?:(unaging|aging)\.)?{base}(?:\.\d+)?\.slice_(\d+)")
     found = []
-    for path in directory.iterdir():
-        match = pattern.fullmatch(path.name)
-        if match and path.is_file():
+    # By name: a path object for every file in the directory takes longer than all the rest.
+    for match in filter(None, map(pattern.fullmatch, os.listdir(directory))):  # noqa: PTH208
+        path = directory / match[0]
+        if path.is_file():
             found.append(Slice(_PREFIXES.index(match[1] or "unaging"), int(match[2]), path))
     return sorted(found, key=lambda entry: (entry.rank, entry.number, entry.path.name))
 

@@ -297,3 +297,23 @@ def test_a_tensor_without_data_does_not_come_to_the_host(record: Record) -> None
             torch.ones(2, device="meta").to("cpu")
 
     record(work)
+
+
+@pytest.mark.parametrize("chunk_events", [1, 30_000])
+def test_calls_are_told_apart_by_their_values_and_equal_ones_are_one(record: Record, chunk_events: int) -> None:
+    values = [1, 1.0, True, float("nan"), -0.0, 0.0, 2**40]
+    tensors = [torch.ones(2, device="npu") for _ in range(40)]
+
+    def work() -> None:
+        for value in values:
+            torch.full((3,), value, device="npu")
+        torch.cat(tensors)  # a trace would tell of no more than 30 shapes
+
+    captured = record(work, work, work, chunk_events=chunk_events)
+    operators = captured.operators
+    rows = [row for row, text in enumerate(names(captured)) if text == "aten::full"]
+    called = [operators.signatures[operators.signature[row]].attributes[1] for row in rows]
+    assert [repr(value) for value in called] == [repr(value) for value in values] * 3
+    assert len(set(operators.signature[rows].tolist())) == len(values)
+    cat = next(signature for signature in operators.signatures if signature.name == "aten::cat")
+    assert len(cat.tensors()) == 40

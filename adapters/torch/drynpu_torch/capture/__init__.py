@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drynpu_torch.capture._capture import Capture, Captured
 from drynpu_torch.capture._flops import DEFAULT_FORMULAS, FlopFormula
+from drynpu_torch.capture._garbage import without_collections
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._marks import MarkRecorder
 from drynpu_torch.capture._threads import RecordedThreads
@@ -17,4 +18,5 @@ __all__ = [
     "KinetoTracer",
     "MarkRecorder",
     "RecordedThreads",
+    "without_collections",
 ]

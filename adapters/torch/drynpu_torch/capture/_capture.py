@@ -16,7 +16,7 @@ from drynpu.session import PythonFrames
 from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
-from drynpu_torch.capture._garbage import garbage_collections
+from drynpu_torch.capture._garbage import garbage_collections, without_collections
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, MAKING, loaders_on_host
 from drynpu_torch.capture._marks import MarkRecorder
@@ -108,7 +108,8 @@ class Capture:
             return
         begin_ns = time.time_ns()
         steps = self._steps_in_chunk
-        self._chunks.append(self.tracer.stop())
+        with without_collections():
+            self._chunks.append(self.tracer.stop())
         self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
         self._begin()
         self.marks.pause(begin_ns, time.time_ns())

@@ -1,4 +1,4 @@
-"""Collections of Python's garbage collector while a recording runs."""
+"""Python's garbage collector: its collections while a recording runs, and none while ours is being worked on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["garbage_collections"]
+__all__ = ["garbage_collections", "without_collections"]
 
 
 @contextlib.contextmanager
@@ -32,3 +32,21 @@ def garbage_collections(threshold_ms: float) -> Iterator[list[tuple[int, int]]]:
         yield found
     finally:
         gc.callbacks.remove(notice)
+
+
+@contextlib.contextmanager
+def without_collections() -> Iterator[None]:
+    """
+    Have Python make no garbage collections.
+
+    Working on a recording makes many objects and no garbage that needs a collector. They would set off collections
+    of everything, which take longer the more the script has, and longer than the work on a small recording.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

@@ -7,18 +7,20 @@ One stretch of Kineto: start, stop, and its events as columns.
 
 from __future__ import annotations
 
+import marshal
 import os
+import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from itertools import count
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count, repeat
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from attrs import define, field, frozen
-from torch._C._profiler import _EventType, _ExperimentalConfig
+from torch._C._profiler import RecordScope, _ExperimentalConfig
 from torch.autograd import (
     ProfilerActivity,
     ProfilerConfig,
@@ -37,6 +39,8 @@ E = TypeVar("E")
 V = TypeVar("V")
 
 _MEMORY_EVENT = "[memory]"
+_ADDRESS = re.compile(r'"Bytes": (-?\d+).*"Addr": (\d+)')
+_USER_SCOPE = RecordScope.USER_SCOPE.value
 
 
 @define
@@ -154,85 +158,79 @@ class KinetoTracer:
             self.results.append(result)
         return self._columns(result, end_ns)
 
-    def _columns(self, result: object, end_ns: int) -> Chunk:
-        events = result.events()  # type: ignore[attr-defined]
-        kind = type(events[0]) if events else torch._C._autograd._KinetoEvent
+    def _columns(self, result: Any, end_ns: int) -> Chunk:
+        events = result.events()
+        kind: Any = type(events[0]) if events else torch._C._autograd._KinetoEvent
         names = readable(kind.name, events, _unreadable_name)
-        python = np.fromiter(map(kind.is_python_function, events), bool, len(events))
-        is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, names), bool, len(events))
-        rows = np.flatnonzero(~is_memory & ~python)
-        ops = [events[i] for i in rows.tolist()]
-        rows = rows[self._kept(kind, ops)]
-        ops, op_names = [events[i] for i in rows.tolist()], [names[i] for i in rows.tolist()]
-
-        def column(getter: object, dtype: type = np.int64) -> npt.NDArray[np.generic]:
-            return np.fromiter(map(getter, ops), dtype, len(ops))  # type: ignore[call-overload]
-
+        start_ns = _column(kind.start_ns, events)
+        thread = _threads(kind.device_resource_id, events)
+        kept = self.threads.keep(thread, start_ns)
+        memory, python = np.zeros((2, len(events)), bool)
+        # What was not asked for is not there, so that nobody has to look for it.
+        if self.memory:
+            memory[:] = np.fromiter(map(_MEMORY_EVENT.__eq__, names), bool, len(events))
+        if self.stack or self.frames:
+            python[:] = np.fromiter(map(kind.is_python_function, events), bool, len(events))
+        rows = np.flatnonzero(kept & ~memory & ~python)
+        ops, op_names = _taken(events, rows), _taken(names, rows)
+        scope = _column(kind.scope, ops)
         call = self._calls(kind, ops, op_names)
-        call[np.fromiter(map(kind.is_user_annotation, ops), bool, len(ops))] = -1
+        call[scope == _USER_SCOPE] = -1
         stacks = map(";".join, readable(kind.stack, ops, lambda _: []) if self.stack else [()] * len(ops))
         return Chunk(
             begin_ns=self._begin_ns,
             end_ns=end_ns,
             name=self.names.index(op_names, len(ops)),
-            start_ns=column(kind.start_ns),
-            end_time_ns=column(kind.end_ns),
-            thread=column(kind.device_resource_id, np.uint64).astype(np.int64),
-            fwd_thread=column(kind.fwd_thread_id, np.uint64).astype(np.int64),
-            sequence=column(kind.sequence_nr),
-            scope=column(kind.scope).astype(np.uint8),
+            start_ns=start_ns[rows],
+            end_time_ns=_column(kind.end_ns, ops),
+            thread=thread[rows],
+            fwd_thread=_threads(kind.fwd_thread_id, ops),
+            sequence=_column(kind.sequence_nr, ops),
+            scope=scope.astype(np.uint8),
             call=call,
             stack=self.stacks.index(stacks, len(ops)),
-            **self._memory(kind, [events[i] for i in np.flatnonzero(is_memory).tolist()], result),
-            **self._frames(kind, [events[i] for i in np.flatnonzero(python).tolist()]),
+            **_memory(kind, _taken(events, np.flatnonzero(memory)), kept[memory], result),
+            **self._frames(kind, _taken(events, np.flatnonzero(kept & python))),
         )
 
-    def _kept(self, kind: object, events: list[object]) -> npt.NDArray[np.bool_]:
-        thread = np.fromiter(map(kind.device_resource_id, events), np.uint64, len(events))  # type: ignore[attr-defined]
-        start = np.fromiter(map(kind.start_ns, events), np.int64, len(events))  # type: ignore[attr-defined]
-        return self.threads.keep(thread.astype(np.int64), start)
-
-    def _frames(self, kind: object, events: list[object]) -> dict[str, npt.NDArray[np.generic]]:
-        events = [events[i] for i in np.flatnonzero(self._kept(kind, events)).tolist()]
-        n = len(events)
+    def _frames(self, kind: Any, events: list[object]) -> dict[str, npt.NDArray[np.generic]]:
         return {
-            "frame_name": self.frame_names.index(readable(kind.name, events, _unreadable_name), n),  # type: ignore[attr-defined]
-            "frame_start_ns": np.fromiter(map(kind.start_ns, events), np.int64, n),  # type: ignore[attr-defined]
-            "frame_end_ns": np.fromiter(map(kind.end_ns, events), np.int64, n),  # type: ignore[attr-defined]
-            "frame_thread": np.fromiter(map(kind.device_resource_id, events), np.uint64, n).astype(np.int64),  # type: ignore[attr-defined]
+            "frame_name": self.frame_names.index(readable(kind.name, events, _unreadable_name), len(events)),
+            "frame_start_ns": _column(kind.start_ns, events),
+            "frame_end_ns": _column(kind.end_ns, events),
+            "frame_thread": _threads(kind.device_resource_id, events),
         }
 
-    def _calls(self, kind: object, ops: list[object], names: list[str]) -> npt.NDArray[np.int64]:
-        shapes = list(map(kind.structured_input_shapes, ops))  # type: ignore[attr-defined]
-        dtypes = list(map(kind.dtypes, ops))  # type: ignore[attr-defined]
-        values = list(map(kind.concrete_inputs, ops))  # type: ignore[attr-defined]
-        keys = zip(names, map(str, shapes), map(str, dtypes), map(str, values), strict=True)
-        call = self.calls.index(keys, len(ops))
+    def _calls(self, kind: Any, ops: list[object], names: list[str]) -> npt.NDArray[np.int64]:
+        getters = (kind.structured_input_shapes, kind.dtypes, kind.concrete_inputs)
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            return zip(names, *(map(getter, ops) for getter in getters), strict=True)
+
+        # Row by row, so that what the getters make of one event is gone when the next one is asked.
+        try:
+            # Version 2: later ones write down which objects of a row are shared, and equal rows would differ.
+            call = self.calls.index(map(marshal.dumps, rows(), repeat(2)), len(ops))
+        except ValueError:  # an argument that is no plain value
+            call = self.calls.index(map(str, rows()), len(ops))
         distinct, first = np.unique(call, return_index=True)
         for identity, row in zip(distinct.tolist(), first.tolist(), strict=True):
             if identity not in self.examples:
-                self.examples[identity] = (names[row], shapes[row], dtypes[row], values[row])
+                shapes, dtypes, values = (getter(ops[row]) for getter in getters)
+                self.examples[identity] = (names[row], shapes, dtypes, values)
         return call
 
-    def _memory(self, kind: object, events: list[object], result: object) -> dict[str, npt.NDArray[np.generic]]:
-        n = len(events)
-        times = np.fromiter(map(kind.start_ns, events), np.int64, n)  # type: ignore[attr-defined]
-        sizes = np.fromiter(map(kind.nbytes, events), np.int64, n)  # type: ignore[attr-defined]
-        threads = np.fromiter(map(kind.device_resource_id, events), np.uint64, n).astype(np.int64)  # type: ignore[attr-defined]
-        order = np.lexsort((sizes, times))
-        address = np.zeros(n, np.uint64)
-        if self.memory and n:
-            tree = _addresses(result)
-            if len(tree[0]) == n:  # the getters do not tell addresses; the event tree holds the same events
-                address[order] = tree[1][np.lexsort((tree[2], tree[0]))]
-        by_time = np.argsort(times, kind="stable")
-        by_time = by_time[self.threads.keep(threads, times)[by_time]]
-        return {
-            "memory_time_ns": times[by_time],
-            "memory_thread": threads[by_time],
-            "memory_address": address[by_time],
-            "memory_bytes": sizes[by_time],
-        }
+
+def _column(getter: Callable[[object], int], events: list[object]) -> npt.NDArray[np.int64]:
+    return np.fromiter(map(getter, events), np.int64, len(events))
+
+
+def _threads(getter: Callable[[object], int], events: list[object]) -> npt.NDArray[np.int64]:
+    return np.fromiter(map(getter, events), np.uint64, len(events)).astype(np.int64)
+
+
+def _taken(values: list[V], rows: npt.NDArray[np.int64]) -> list[V]:
+    return values if len(rows) == len(values) else [values[row] for row in rows.tolist()]
 
 
 def readable(getter: Callable[[E], V], events: Sequence[E], instead: Callable[[bytes], V]) -> list[V]:
@@ -260,17 +258,37 @@ def _unreadable_name(text: bytes) -> str:
     return f"{place.decode(errors='replace')}): <unknown>" if found else "<unknown>"
 
 
-def _addresses(
-    result: object,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """Return (time ns, address, bytes) of all allocator events in Kineto's event tree."""
-    todo = list(result.experimental_event_tree())  # type: ignore[attr-defined]
-    found: list[tuple[int, int, int]] = []
-    while todo:
-        event = todo.pop()
-        todo.extend(event.children)
-        if event.tag == _EventType.Allocation:
-            fields = event.extra_fields
-            found.append((event.start_time_ns, fields.ptr, fields.alloc_size))
-    times, pointers, sizes = zip(*found, strict=True) if found else ((), (), ())
-    return np.array(times, np.int64), np.array(pointers, np.uint64), np.array(sizes, np.int64)
+def _memory(
+    kind: Any, events: list[object], kept: npt.NDArray[np.bool_], result: Any
+) -> dict[str, npt.NDArray[np.generic]]:
+    """Return by time those of the allocator's *events* that are *kept*."""
+    time_ns, size = _column(kind.start_ns, events), _column(kind.nbytes, events)
+    rows = np.argsort(time_ns, kind="stable")
+    rows = rows[kept[rows]]
+    return {
+        "memory_time_ns": time_ns[rows],
+        "memory_thread": _threads(kind.device_resource_id, events)[rows],
+        "memory_address": _addresses(result, time_ns, size)[rows],
+        "memory_bytes": size[rows],
+    }
+
+
+def _addresses(result: Any, time_ns: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+    """
+    Return the addresses of allocator events at those times and of those sizes, all 0 if they cannot be told.
+
+    The events' getters do not tell them. Kineto's own list, which has the same events in another order, does in the
+    texts that it would write into a trace.
+    """
+    address = np.zeros(len(time_ns), np.uint64)
+    activities = result.trace_activities() if len(time_ns) else []
+    if not activities:
+        return address
+    kind: Any = type(activities[0])
+    is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, map(kind.name, activities)), bool, len(activities))
+    found = _taken(activities, np.flatnonzero(is_memory))
+    numbers = np.array(_ADDRESS.findall("\n".join(map(kind.metadata_json, found))), np.str_).reshape(-1, 2)
+    if len(found) == len(numbers) == len(time_ns):
+        order = np.lexsort((numbers[:, 0].astype(np.int64), _column(kind.timestamp, found)))
+        address[np.lexsort((size, time_ns))] = numbers[order, 1].astype(np.uint64)
+    return address

@@ -20,6 +20,7 @@ import drynpu
 from drynpu import DrynpuError, OutputError
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import EXPORTS
+from drynpu_torch.capture import without_collections
 from drynpu_torch.profiler import _summary
 from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning
 
@@ -51,7 +52,7 @@ def analyse_result(
 
     if _in_daemon():
         return
-    with _progress(path, "sync") as toolkit_done:
+    with _progress(path, "sync") as toolkit_done, without_collections():
         deliver(path, simplify=simplify, forms=forms, on_toolkit=toolkit_done)
     if announce:
         _summary.announce(path)

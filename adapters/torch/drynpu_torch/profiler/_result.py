@@ -21,7 +21,7 @@ from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
 from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_document, write_recording
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads
+from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads, without_collections
 from drynpu_torch.distributed import Exchange
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._process import PROCESS
@@ -181,6 +181,7 @@ class Result:
         if self._capture is not None:
             self._capture.step()
 
+    @without_collections()
     def stop(self) -> None:
         """Stop recording and keep what was recorded."""
         if self._capture is None:
@@ -218,6 +219,7 @@ class Result:
         write_document(self.path / f"profiler_info{suffix}.json", json.dumps(document, indent=4))
         write_document(self.path / "profiler_metadata.json", json.dumps(metadata))
 
+    @without_collections()
     def write(self) -> Outcome | None:
         """Simulate, and write the raw data alone; ``None`` if nothing was recorded since the last time."""
         if self._captured is None or self._anchors is None or self._chip is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 import polars as pl
 
@@ -93,17 +94,12 @@ _TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal",
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     """Return the tables that have rows."""
-    tables = {
-        "host_cpu_usage": _cpu(context),
-        "host_memory_usage": _memory(context),
-        "host_disk_usage": _disk(context),
-        "host_network_usage": _network(context),
-        "host_cpu_times": _cpu_times(context),
-        "host_cpu_shares": _cpu_shares(context),
-        "host_memory": _read(context, "host_sys_mem").select(HOST_MEMORY.names()),
-        "host_process_memory": _each(context, "host_process_mem").select(HOST_PROCESS_MEMORY.names()),
-    }
-    return {name: table.cast(SCHEMAS[name]) for name, table in tables.items() if table.height}
+    tables = {}
+    for name, (read, family, build) in _SOURCES.items():
+        rows = read(context, family)
+        if rows.height:
+            tables[name] = build(context, rows).cast(SCHEMAS[name])
+    return {name: table for name, table in tables.items() if table.height}
 
 
 def _unix(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
@@ -111,7 +107,12 @@ def _unix(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read(context: LoadContext, family: str) -> pl.DataFrame:
-    return _unix(context, context.reader.read_text(family))
+    rows = context.reader.read_text(family)
+    return _unix(context, rows) if rows.height else rows
+
+
+def _untimed(context: LoadContext, family: str) -> pl.DataFrame:
+    return context.reader.read_text(family)
 
 
 def _each(context: LoadContext, family: str) -> pl.DataFrame:
@@ -126,14 +127,14 @@ def _each(context: LoadContext, family: str) -> pl.DataFrame:
     return _unix(context, pl.concat(parts)).sort("pid", "time_ns", maintain_order=True)
 
 
-def _cpu(context: LoadContext) -> pl.DataFrame:
+def _cpu(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     """
     Compare every thread with the snapshot before; a core has what the threads used that were on it at the end.
 
     A core above 100 % is left out: a thread had moved there.
     """
     info = context.reader.host_info
-    rows = _read(context, "host_cpu").with_columns((pl.col("utime_ticks") + pl.col("stime_ticks")).alias("used"))
+    rows = rows.with_columns((pl.col("utime_ticks") + pl.col("stime_ticks")).alias("used"))
     rows = rows.with_columns(pl.col("time_ns").rank("dense").cast(pl.Int64).alias("snapshot"))
     before = rows.select(
         "tid",
@@ -161,9 +162,8 @@ def _cpu(context: LoadContext) -> pl.DataFrame:
     return table.with_columns(pl.lit(info.cpu_nums, pl.Int64).alias("cores"))
 
 
-def _memory(context: LoadContext) -> pl.DataFrame:
+def _memory(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     total = context.reader.host_info.memory_total_kb
-    rows = _read(context, "host_mem")
     if not total:
         return rows.clear().select("time_ns", pl.lit(0.0).alias("usage"), pl.lit(0).alias("total_kb"))
     return rows.select(
@@ -173,9 +173,8 @@ def _memory(context: LoadContext) -> pl.DataFrame:
     ).slice(1)
 
 
-def _disk(context: LoadContext) -> pl.DataFrame:
+def _disk(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     """Give the intervals their times: they follow each other at the rate of the monitor."""
-    rows = context.reader.read_text("host_disk")
     try:
         rate = float(str(context.reader.sample(None).get("host_disk_freq", 0)))
     except (OutputError, RawFormatError, ValueError):
@@ -194,14 +193,13 @@ def _disk(context: LoadContext) -> pl.DataFrame:
     return _unix(context, table)
 
 
-def _network(context: LoadContext) -> pl.DataFrame:
+def _network(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     """
     Add up the cards whose speed is known; without any, all but the loopback, whose usage is then unknown.
 
     The usage is that of the mean card, measured against the last one, as the vendor does.
     """
     speeds = {card.name: card.speed * _BYTES_PER_MBIT for card in context.reader.host_info.net_cards if card.speed > 0}
-    rows = _read(context, "host_network")
     is_meant = pl.col("interface").is_in(list(speeds)) if speeds else pl.col("interface") != _LOOPBACK
     chosen = rows.filter(is_meant).with_columns(pl.col("time_ns").rank("dense").cast(pl.Int64).alias("snapshot"))
     before = chosen.select(
@@ -233,13 +231,39 @@ def _network(context: LoadContext) -> pl.DataFrame:
     )
 
 
-def _cpu_times(context: LoadContext) -> pl.DataFrame:
-    rows = _read(context, "host_sys_cpu")
+def _cpu_times(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
+    del context
     return rows.with_columns(pl.sum_horizontal(_TIMES).alias("total")).select(HOST_CPU_TIMES.names())
 
 
-def _cpu_shares(context: LoadContext) -> pl.DataFrame:
-    rows = _each(context, "host_process_cpu")
+def _cpu_shares(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
+    del context
     used = ("utime_ticks", "stime_ticks", "children_utime_ticks", "children_stime_ticks")
     share = pl.sum_horizontal(used) / pl.sum_horizontal([f"all_{name}" for name in _TIMES])
     return rows.with_columns(share.alias("share")).select(HOST_CPU_SHARES.names())
+
+
+def _system_memory(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
+    del context
+    return rows.select(HOST_MEMORY.names())
+
+
+def _process_memory(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
+    del context
+    return rows.select(HOST_PROCESS_MEMORY.names())
+
+
+_Read: TypeAlias = Callable[[LoadContext, str], pl.DataFrame]
+_Build: TypeAlias = Callable[[LoadContext, pl.DataFrame], pl.DataFrame]
+
+_SOURCES: Mapping[str, tuple[_Read, str, _Build]] = {
+    "host_cpu_usage": (_read, "host_cpu", _cpu),
+    "host_memory_usage": (_read, "host_mem", _memory),
+    "host_disk_usage": (_untimed, "host_disk", _disk),
+    "host_network_usage": (_read, "host_network", _network),
+    "host_cpu_times": (_read, "host_sys_cpu", _cpu_times),
+    "host_cpu_shares": (_each, "host_process_cpu", _cpu_shares),
+    "host_memory": (_read, "host_sys_mem", _system_memory),
+    "host_process_memory": (_each, "host_process_mem", _process_memory),
+}
+"""How the rows of each table are read, from which family, and what is made of them where there are any."""
