@@ -48,6 +48,7 @@ CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] =
 """Every group's CSV tables; a table exists only if its data exists."""
 
 TORCH_CSV_FILES: tuple[Callable[[Profile, Writer], Mapping[str, pl.DataFrame]], ...] = (
+    aicpu.torch_csv_files,
     bandwidth.torch_csv_files,
     links.torch_csv_files,
     soc_pmu.torch_csv_files,
