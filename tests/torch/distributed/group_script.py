@@ -1,0 +1,65 @@
+"""Groups as a script for the device makes and asks them, on two ranks; writes down what it was told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+import torch_npu
+from torch_npu._C._distributed_c10d import ProcessGroupHCCL
+
+torch.set_num_threads(1)
+told: dict[str, object] = {"available": dist.is_hccl_available()}
+options = torch_npu._C._distributed_c10d.ProcessGroupHCCL.Options()
+options.hccl_config = {"hccl_buffer_size": 200}
+dist.init_process_group("hccl", pg_options=options)
+rank = dist.get_rank()
+torch.npu.set_device(rank)
+asked = ProcessGroupHCCL.Options()
+asked.hccl_config = {"hccl_buffer_size": 100, "group_name": "custom_comm"}
+pair = dist.new_group([0, 1], backend="hccl", pg_options=asked)
+told["options"] = [options.hccl_config, list(options.global_ranks_in_group), list(asked.global_ranks_in_group)]
+backends = [group._get_backend(torch.device("npu")) for group in (dist.group.WORLD, pair)]
+told["names"] = [backend.get_hccl_comm_name(rank) for backend in backends]
+told["same class"] = dist.ProcessGroupHCCL is ProcessGroupHCCL
+try:
+    dist.new_group([0, 1], backend="gloo")._get_backend(torch.device("cpu")).get_hccl_comm_name(rank)
+except ValueError as error:
+    told["gloo"] = str(error)
+
+
+def train() -> None:
+    dist.all_reduce(torch.ones(1000, dtype=torch.bfloat16, device="npu"))
+    dist.all_reduce(torch.ones(3, dtype=torch.int64, device="npu"), group=pair)
+    if rank == 0:
+        dist.send(torch.ones(5, device="npu"), dst=1)
+    else:
+        dist.recv(torch.zeros(5, device="npu"), src=0)
+    parts = [torch.zeros(4, device="npu") for _ in range(2)] if rank == 0 else None
+    dist.gather(torch.ones(4, device="npu"), parts, dst=0)
+    given, taken = torch.ones(6, device="npu"), torch.zeros(6, device="npu")
+    calls = [dist.P2POp(dist.isend, given, 1 - rank), dist.P2POp(dist.irecv, taken, 1 - rank)]
+    for work in dist.batch_isend_irecv(calls):
+        work.wait()
+
+
+profiler = torch_npu.profiler
+for name, level, given in (
+    ("marked", profiler.ProfilerLevel.Level1, {}),
+    ("alone", profiler.ProfilerLevel.Level_none, {"mstx_domain_include": ["communication"]}),
+    ("excluded", profiler.ProfilerLevel.Level1, {"mstx_domain_exclude": ["communication"]}),
+):
+    config = profiler._ExperimentalConfig(
+        profiler_level=level,
+        aic_metrics=profiler.AiCMetrics.AiCoreNone,
+        mstx=True,
+        data_simplification=False,
+        export_type=["text", "db"],
+        **given,
+    )
+    with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler(name), experimental_config=config):
+        train()
+Path(f"told_{rank}.json").write_text(json.dumps(told), encoding="utf-8")
+dist.destroy_process_group()
