@@ -9,6 +9,7 @@ where the list says something about a name that the code does not bear out. ``--
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import importlib
 import importlib.util
@@ -27,9 +28,19 @@ DOCS = Path(__file__).resolve().parent
 LIST, TABLE = DOCS / "coverage-torch.yaml", DOCS / "coverage-torch.md"
 SOURCES = ("core/drynpu", "adapters/torch")
 
-SHOWN = {"done": "done", "accepted": "later", "later": "later", "not": "by design not"}
-THERE = ("done", "accepted")
+TESTS = DOCS.parent / "tests" / "torch"
+
+SHOWN = {
+    "done": "done",
+    "accepted": "later",
+    "taken": "by design not",
+    "later": "later",
+    "not": "by design not",
+}
+THERE = ("done", "accepted", "taken")
 NO_EFFECT = "taken and checked, has no effect yet"
+RUNS = re.compile(r"\b(scripts|torchrun|subprocess)\b")
+"""What a test of these needs to run a script in a process of its own."""
 
 
 @frozen(kw_only=True)
@@ -51,7 +62,13 @@ class Section:
     """``owner``, ``parameters_of``, ``instance_of`` or ``environment``."""
     where: str
     names: tuple[Name, ...]
+    shown_by: Mapping[str, tuple[str, ...]]
+    """Tests, as ``file::function`` below tests/torch, and the names that each shows."""
     arguments: Mapping[str, object] = field(factory=dict)
+
+    def tests_of(self, name: str) -> list[str]:
+        """Return the tests that show a name."""
+        return [test for test, names in self.shown_by.items() if name in names]
 
 
 def read(path: Path) -> list[Section]:
@@ -66,9 +83,16 @@ def read(path: Path) -> list[Section]:
         bad = [name for name in names if name.status not in SHOWN]
         if bad or not kind:
             raise SystemExit(f"{path}: {entry['title']}: {bad or 'no place is given'}; statuses: {', '.join(SHOWN)}")
-        arguments = entry.get("arguments", {})
+        shown_by = {test: tuple(shown.split()) for test, shown in entry.get("shown_by", {}).items()}
         sections.append(
-            Section(title=entry["title"], kind=kind, where=str(entry[kind]), names=names, arguments=arguments)
+            Section(
+                title=entry["title"],
+                kind=kind,
+                where=str(entry[kind]),
+                names=names,
+                shown_by=shown_by,
+                arguments=entry.get("arguments", {}),
+            )
         )
     return sections
 
@@ -135,7 +159,7 @@ def _strings() -> Iterator[str]:
 
 
 def problems(sections: Sequence[Section]) -> Iterator[str]:
-    """Yield one line per name that the code contradicts."""
+    """Yield one line per name that the code contradicts or no test shows."""
     for section in sections:
         find = finder(section)
         for name in section.names:
@@ -149,6 +173,40 @@ def problems(sections: Sequence[Section]) -> Iterator[str]:
                 yield f"{section.title}: {name.name} is marked {name.status}, but it is there: mark it done or accepted"
             elif name.value is not None and found != name.value:
                 yield f"{section.title}: {name.name} is {found!r} instead of {name.value!r}"
+        yield from unshown(section)
+
+
+def unshown(section: Section) -> Iterator[str]:
+    """Yield one line per name that no test shows, and per test that cannot show what it is said to."""
+    listed = {name.name for name in section.names}
+    for name in section.names:
+        if name.status in THERE and not section.tests_of(name.name):
+            yield f"{section.title}: no test shows {name.name}"
+    for test, names in section.shown_by.items():
+        file, _, function = test.partition("::")
+        path = TESTS / file
+        if not path.is_file() or function not in functions(path):
+            yield f"{section.title}: there is no test {test}"
+            continue
+        texts = [path.read_text(encoding="utf-8"), *beside(path)]
+        if not RUNS.search(texts[0]):
+            yield f"{section.title}: {file} runs no script"
+        for name in names:
+            if name not in listed:
+                yield f"{section.title}: {test} is to show {name}, which is not listed"
+            elif not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts):
+                yield f"{section.title}: {file} does not use {name}"
+
+
+def functions(path: Path) -> set[str]:
+    """Return the functions at the top level of a file."""
+    return {node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
+
+
+def beside(path: Path) -> list[str]:
+    """Return the texts of the scripts in the same folder that a test names."""
+    named = re.findall(r'"(\w+\.py)"', path.read_text(encoding="utf-8"))
+    return [file.read_text(encoding="utf-8") for name in named if (file := path.with_name(name)).is_file()]
 
 
 def render(sections: Sequence[Section]) -> str:
@@ -161,16 +219,19 @@ def render(sections: Sequence[Section]) -> str:
         "<!-- Written by docs/generate_coverage.py from docs/coverage-torch.yaml; do not edit. -->",
         "",
         "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",
-        "does. *later*: not there yet, or taken without effect (so the note). *by design not*: the note says why.",
-        "A test holds that every name that is said to be there is there, and that no other is.",
+        "does. *later*: not there yet, or taken without effect (so the note). *by design not*: absent, or taken and",
+        "checked without effect; the note says why.",
+        "A test holds that every name that is said to be there is there, and that no other is; each is shown by a test",
+        "below `tests/torch` that runs a script as a user would.",
         "",
         f"{sum(count.values())} names: {total}.",
     ]
     for section in sections:
-        lines += ["", f"## {_heading(section)}", "", "| name | status | note |", "| --- | --- | --- |"]
+        lines += ["", f"## {_heading(section)}", "", "| name | status | note | shown by |", "| --- | --- | --- | --- |"]
         for name in section.names:
             note = name.note or (NO_EFFECT if name.status == "accepted" else "")
-            lines.append(f"| `{name.name}` | {SHOWN[name.status]} | {note} |")
+            tests = ", ".join(f"`{test}`" for test in section.tests_of(name.name))
+            lines.append(f"| `{name.name}` | {SHOWN[name.status]} | {note} | {tests} |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import torch
@@ -14,9 +15,10 @@ torch.set_num_threads(1)
 told: dict[str, object] = {"available": dist.is_hccl_available()}
 options = torch_npu._C._distributed_c10d.ProcessGroupHCCL.Options()
 options.hccl_config = {"hccl_buffer_size": 200}
-dist.init_process_group("hccl", pg_options=options)
-rank = dist.get_rank()
+rank = int(os.environ["RANK"])
 torch.npu.set_device(rank)
+# Bound to its device: PyTorch splits no other group.
+dist.init_process_group("hccl", pg_options=options, device_id=torch.device("npu", rank))
 asked = ProcessGroupHCCL.Options()
 asked.hccl_config = {"hccl_buffer_size": 100, "group_name": "custom_comm"}
 pair = dist.new_group([0, 1], backend="hccl", pg_options=asked)
@@ -24,8 +26,13 @@ told["options"] = [options.hccl_config, list(options.global_ranks_in_group), lis
 backends = [group._get_backend(torch.device("npu")) for group in (dist.group.WORLD, pair)]
 told["names"] = [backend.get_hccl_comm_name(rank) for backend in backends]
 told["same class"] = dist.ProcessGroupHCCL is ProcessGroupHCCL
+part = dist.split_group(split_ranks=[[0], [1]], group_desc="part")
+summed = torch.full((2,), float(rank), device="npu")
+dist.all_reduce(summed, group=part)
+told["split"] = [dist.get_process_group_ranks(part), part.group_desc, summed.tolist()]
 try:
-    dist.new_group([0, 1], backend="gloo")._get_backend(torch.device("cpu")).get_hccl_comm_name(rank)
+    both = dist.new_group([0, 1], backend="cpu:gloo,npu:hccl")
+    both._get_backend(torch.device("cpu")).get_hccl_comm_name(rank)
 except ValueError as error:
     told["gloo"] = str(error)
 

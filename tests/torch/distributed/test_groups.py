@@ -44,7 +44,16 @@ def test_options_and_names_of_communicators(run: Any) -> None:
         told = json.loads((run.folder / f"told_{rank}.json").read_text())
         assert told.pop("options") == [{"hccl_buffer_size": 200}, [], [0, 1]]
         assert "backend gloo" in told.pop("gloo")
+        told.pop("split")
         assert told == {"available": True, "names": ["group_name_0", "group_name_1"], "same class": True}
+
+
+def test_a_group_is_split(run: Any, by_rank: Callable[..., Any]) -> None:
+    for rank, output in enumerate(by_rank(run, "marked")):
+        told = json.loads((run.folder / f"told_{rank}.json").read_text())
+        assert told["split"] == [[rank], "part", [float(rank)] * 2]
+        groups = output.document("profiler_metadata.json")["parallel_group_info"]
+        assert {"group_name": "part", "group_rank": 0, "global_ranks": [rank]} in groups.values()
 
 
 def test_profiles_know_the_groups_by_these_names(run: Any, by_rank: Callable[..., Any]) -> None:

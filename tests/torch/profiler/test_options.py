@@ -60,7 +60,7 @@ for name, options in json.loads(sys.argv[1]).items():
 """
 
 CASES: dict[str, dict[str, Any]] = {
-    "level0": {},
+    "level0": {"config": {"profiler_level": "Level0"}},
     "level1": {"config": {"profiler_level": "Level1"}},
     "level2": {"config": {"profiler_level": "Level2"}},
     "none": {"config": {"profiler_level": "Level_none"}},
