@@ -37,6 +37,35 @@ except ValueError as error:
     told["gloo"] = str(error)
 
 
+def normalise(kind: type[torch.nn.Module], x: torch.Tensor, weights: torch.Tensor) -> list[torch.Tensor]:
+    torch.manual_seed(1)
+    layer = torch.nn.Sequential(torch.nn.Conv1d(2, 4, 1), torch.nn.BatchNorm1d(4)).to(x.device)
+    if kind is torch.nn.SyncBatchNorm:
+        layer = kind.convert_sync_batchnorm(layer)
+    x = x.clone().requires_grad_()
+    y = layer(x)
+    (y * weights).sum().backward()
+    return [y, x.grad, layer[1].weight.grad, layer[1].bias.grad, layer[1].running_mean, layer[1].running_var]
+
+
+torch.manual_seed(0)
+whole, slopes = torch.randn(8, 2, 5), torch.randn(8, 4, 5)
+mine = slice(0, 3) if rank == 0 else slice(3, 8)
+
+
+def synchronise() -> list[torch.Tensor]:
+    return normalise(torch.nn.SyncBatchNorm, whole[mine].npu(), slopes[mine].npu())
+
+
+together, alone = synchronise(), normalise(torch.nn.BatchNorm1d, whole, slopes)
+for summed in together[2:4]:
+    dist.all_reduce(summed)
+pairs = zip(together, [value[mine] for value in alone[:2]] + alone[2:], strict=True)
+told["synchronised"] = [torch.allclose(one.cpu(), other, atol=1e-4) for one, other in pairs]
+empty = normalise(torch.nn.SyncBatchNorm, whole[mine][: 2 * rank].npu(), slopes[mine][: 2 * rank].npu())
+told["one has none"] = [list(empty[0].shape), bool(torch.isfinite(empty[5]).all())]
+
+
 def train() -> None:
     dist.all_reduce(torch.ones(1000, dtype=torch.bfloat16, device="npu"))
     dist.all_reduce(torch.ones(3, dtype=torch.int64, device="npu"), group=pair)
@@ -68,5 +97,7 @@ for name, level, given in (
     )
     with profiler.profile(on_trace_ready=profiler.tensorboard_trace_handler(name), experimental_config=config):
         train()
+        if name == "excluded":
+            synchronise()
 Path(f"told_{rank}.json").write_text(json.dumps(told), encoding="utf-8")
 dist.destroy_process_group()

@@ -44,7 +44,8 @@ def test_options_and_names_of_communicators(run: Any) -> None:
         told = json.loads((run.folder / f"told_{rank}.json").read_text())
         assert told.pop("options") == [{"hccl_buffer_size": 200}, [], [0, 1]]
         assert "backend gloo" in told.pop("gloo")
-        told.pop("split")
+        for other in ("split", "synchronised", "one has none"):
+            told.pop(other)
         assert told == {"available": True, "names": ["group_name_0", "group_name_1"], "same class": True}
 
 
@@ -54,6 +55,23 @@ def test_a_group_is_split(run: Any, by_rank: Callable[..., Any]) -> None:
         assert told["split"] == [[rank], "part", [float(rank)] * 2]
         groups = output.document("profiler_metadata.json")["parallel_group_info"]
         assert {"group_name": "part", "group_rank": 0, "global_ranks": [rank]} in groups.values()
+
+
+def test_batch_normalisation_is_that_of_the_whole_batch(
+    run: Any, by_rank: Callable[..., Any], operators: Callable[..., Any]
+) -> None:
+    """Output, gradient of the input; summed gradients of weight and bias; running mean and variance."""
+    for rank, output in enumerate(by_rank(run, "excluded")):
+        told = json.loads((run.folder / f"told_{rank}.json").read_text())
+        assert told["synchronised"] == [True] * 6
+        assert told["one has none"] == [[2 * rank, 4, 5], True]
+        assert [of.kind for of in operators(output)][-2:] == ["allGather", "allReduce"]
+        names = [event["name"] for event in output.operators()]
+        assert [name for name in names if name.startswith("aten::batch_norm_")] == [
+            *("aten::batch_norm_stats", "aten::batch_norm_gather_stats_with_counts", "aten::batch_norm_elemt"),
+            *("aten::batch_norm_backward_reduce", "aten::batch_norm_backward_elemt"),
+        ]
+        assert output.document("profiler_metadata.json")["drynpu"]["unmapped_operators"] == {}
 
 
 def test_profiles_know_the_groups_by_these_names(run: Any, by_rank: Callable[..., Any]) -> None:

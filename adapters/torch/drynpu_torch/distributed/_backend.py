@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from drynpu_torch.distributed._batch_norm import patch_batch_norm
 from drynpu_torch.distributed._groups import BACKEND, is_of_device
 from drynpu_torch.distributed._process_group import make_backend, name_communicators
 from drynpu_torch.distributed._sharded import patch_sharding
@@ -48,6 +49,7 @@ def install_hccl(
 
 def _create(asked: Any, options: Any) -> dist.ProcessGroup:
     patch_sharding()
+    patch_batch_norm()
     return make_backend(asked, options)  # type: ignore[return-value]
 
 
