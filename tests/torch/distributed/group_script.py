@@ -66,6 +66,14 @@ empty = normalise(torch.nn.SyncBatchNorm, whole[mine][: 2 * rank].npu(), slopes[
 told["one has none"] = [list(empty[0].shape), bool(torch.isfinite(empty[5]).all())]
 
 
+layer = torch.nn.SyncBatchNorm.convert_sync_batchnorm(torch.nn.Sequential(torch.nn.BatchNorm1d(2))).npu()
+parallel = torch.nn.parallel.DistributedDataParallel(layer, device_ids=[rank])
+parallel(whole[mine].npu()).square().sum().backward()
+gradients = [torch.zeros(2, device="npu") for _ in range(2)]
+dist.all_gather(gradients, layer[0].weight.grad)
+told["parallel"] = bool(torch.equal(*gradients) and gradients[0].abs().min() > 0)
+
+
 def train() -> None:
     dist.all_reduce(torch.ones(1000, dtype=torch.bfloat16, device="npu"))
     dist.all_reduce(torch.ones(3, dtype=torch.int64, device="npu"), group=pair)

@@ -46,7 +46,12 @@ def test_options_and_names_of_communicators(run: Any) -> None:
         assert "backend gloo" in told.pop("gloo")
         for other in ("split", "synchronised", "one has none"):
             told.pop(other)
-        assert told == {"available": True, "names": ["group_name_0", "group_name_1"], "same class": True}
+        assert told == {
+            "available": True,
+            "parallel": True,
+            "names": ["group_name_0", "group_name_1"],
+            "same class": True,
+        }
 
 
 def test_a_group_is_split(run: Any, by_rank: Callable[..., Any]) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch.nn import SyncBatchNorm
+from torch.nn.parallel import DistributedDataParallel
 
 from drynpu_torch.distributed._groups import is_of_device
 
@@ -39,9 +40,17 @@ def patch_batch_norm() -> None:
             return original(self, input)
         return _forward(self, input, group)
 
+    handle = DistributedDataParallel._passing_sync_batchnorm_handle
+
+    @functools.wraps(handle)
+    def passing(self: DistributedDataParallel, module: torch.nn.Module) -> None:
+        if not is_of_device(self.process_group):  # refused where tensors say cpu
+            handle(self, module)
+
     # The registrations end with the library.
     forward.library = library  # type: ignore[attr-defined]
     SyncBatchNorm.forward = forward  # type: ignore[method-assign]
+    DistributedDataParallel._passing_sync_batchnorm_handle = passing  # type: ignore[method-assign]
 
 
 def _forward(module: SyncBatchNorm, x: Tensor, group: Any) -> Tensor:
