@@ -21,8 +21,6 @@ from drynpu_torch.distributed._groups import is_of_device
 __all__ = ["patch_batch_norm"]
 
 Tensor = torch.Tensor
-_all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-"""The newer name; the older one warns where both are there."""
 
 
 @functools.cache
@@ -93,7 +91,9 @@ class _Synchronised(torch.autograd.Function):
         if x.numel():
             own = torch.cat([*torch.batch_norm_stats(x, eps), own.new_full((1,), x.numel() // channels)])
         told = own.new_empty(dist.get_world_size(group) * len(own))
-        _all_gather(told, own, group)
+        # The older name warns where the newer one is there.
+        gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+        gather(told, own, group)
         told = told.reshape(-1, len(own))
         means, invstds, counts = told[told[:, -1] >= 1].split([channels, channels, 1], 1)
         mean, invstd = torch.batch_norm_gather_stats_with_counts(
