@@ -10,6 +10,7 @@ framework has to be installed), ``--list FILE`` and ``--table FILE`` other files
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import importlib
 import importlib.util
@@ -27,18 +28,32 @@ from attrs import field, frozen
 
 DOCS = Path(__file__).resolve().parent
 
-SHOWN = {"done": "done", "recorded": "recorded", "accepted": "later", "later": "later", "not": "by design not"}
-THERE = ("done", "recorded", "accepted")
+SHOWN = {
+    "done": "done",
+    "recorded": "recorded",
+    "accepted": "later",
+    "taken": "by design not",
+    "later": "later",
+    "not": "by design not",
+}
+THERE = ("done", "recorded", "accepted", "taken")
 NO_EFFECT = "taken and checked, has no effect yet"
+RUNS = re.compile(r"\b(scripts|torchrun|subprocess)\b")
+"""What a test of these needs to run a script in a process of its own."""
 
 
 @frozen(kw_only=True)
 class Page:
-    """One table: what it is called, what it says of itself, and where code may read environment variables."""
+    """
+    One table: what it is called, what it says of itself, and where code may read environment variables.
+
+    With a folder of ``tests`` every name that is there has to be shown by one of them (``shown_by`` of its section).
+    """
 
     title: str
     about: tuple[str, ...]
     sources: tuple[str, ...]
+    tests: str | None = None
 
 
 PAGES = {
@@ -46,9 +61,13 @@ PAGES = {
         title="Coverage of torch_npu.profiler",
         about=(
             "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",  # noqa: E501
-            "does. *later*: not there yet, or taken without effect (so the note). *by design not*: the note says why.",
+            "does. *later*: not there yet, or taken without effect (so the note). *by design not*: absent, or taken and",
+            "checked without effect; the note says why.",
+            "A test holds that every name that is said to be there is there, and that no other is; each is shown by a test",  # noqa: E501
+            "below `tests/torch` that runs a script as a user would.",
         ),
         sources=("core/drynpu", "adapters/torch"),
+        tests="tests/torch",
     ),
     "tensorflow": Page(
         title="Coverage of npu_bridge and npu_device",
@@ -58,6 +77,7 @@ PAGES = {
             "comes to in one process on a CPU (so the note). *recorded*: kept where the vendor keeps it; a simulated",
             "device has no use for it. *later*: not there yet, or without the vendor's effect. *by design not*: the",
             "note says why.",
+            "A test holds that every name that is said to be there is there, and that no other is.",
         ),
         sources=("core/drynpu", "adapters/tf"),
     ),
@@ -83,7 +103,13 @@ class Section:
     """``owner``, ``parameters_of``, ``instance_of`` or ``environment``."""
     where: str
     names: tuple[Name, ...]
+    shown_by: Mapping[str, tuple[str, ...]]
+    """Tests, as ``file::function`` below tests/torch, and the names that each shows."""
     arguments: Mapping[str, object] = field(factory=dict)
+
+    def tests_of(self, name: str) -> list[str]:
+        """Return the tests that show a name."""
+        return [test for test, names in self.shown_by.items() if name in names]
 
 
 def read(path: Path) -> list[Section]:
@@ -98,9 +124,16 @@ def read(path: Path) -> list[Section]:
         bad = [name for name in names if name.status not in SHOWN]
         if bad or not kind:
             raise SystemExit(f"{path}: {entry['title']}: {bad or 'no place is given'}; statuses: {', '.join(SHOWN)}")
-        arguments = entry.get("arguments", {})
+        shown_by = {test: tuple(shown.split()) for test, shown in entry.get("shown_by", {}).items()}
         sections.append(
-            Section(title=entry["title"], kind=kind, where=str(entry[kind]), names=names, arguments=arguments)
+            Section(
+                title=entry["title"],
+                kind=kind,
+                where=str(entry[kind]),
+                names=names,
+                shown_by=shown_by,
+                arguments=entry.get("arguments", {}),
+            )
         )
     return sections
 
@@ -170,10 +203,10 @@ def _strings(sources: Sequence[str]) -> Iterator[str]:
             yield from re.findall(r'"([A-Z][A-Z0-9_]+)"', file.read_text(encoding="utf-8"))
 
 
-def problems(sections: Sequence[Section], sources: Sequence[str]) -> Iterator[str]:
-    """Yield one line per name that the code contradicts."""
+def problems(sections: Sequence[Section], page: Page) -> Iterator[str]:
+    """Yield one line per name that the code contradicts or, on a page with a folder of tests, no test shows."""
     for section in sections:
-        find = finder(section, sources)
+        find = finder(section, page.sources)
         for name in section.names:
             try:
                 found = find(name.name)
@@ -185,6 +218,41 @@ def problems(sections: Sequence[Section], sources: Sequence[str]) -> Iterator[st
                 yield f"{section.title}: {name.name} is marked {name.status}, but it is there: mark it done or accepted"
             elif name.value is not None and found != name.value:
                 yield f"{section.title}: {name.name} is {found!r} instead of {name.value!r}"
+        if page.tests is not None:
+            yield from unshown(section, DOCS.parent / page.tests)
+
+
+def unshown(section: Section, tests: Path) -> Iterator[str]:
+    """Yield one line per name that no test shows, and per test that cannot show what it is said to."""
+    listed = {name.name for name in section.names}
+    for name in section.names:
+        if name.status in THERE and not section.tests_of(name.name):
+            yield f"{section.title}: no test shows {name.name}"
+    for test, names in section.shown_by.items():
+        file, _, function = test.partition("::")
+        path = tests / file
+        if not path.is_file() or function not in functions(path):
+            yield f"{section.title}: there is no test {test}"
+            continue
+        texts = [path.read_text(encoding="utf-8"), *beside(path)]
+        if not RUNS.search(texts[0]):
+            yield f"{section.title}: {file} runs no script"
+        for name in names:
+            if name not in listed:
+                yield f"{section.title}: {test} is to show {name}, which is not listed"
+            elif not any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for text in texts):
+                yield f"{section.title}: {file} does not use {name}"
+
+
+def functions(path: Path) -> set[str]:
+    """Return the functions at the top level of a file."""
+    return {node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)}
+
+
+def beside(path: Path) -> list[str]:
+    """Return the texts of the scripts in the same folder that a test names."""
+    named = re.findall(r'"(\w+\.py)"', path.read_text(encoding="utf-8"))
+    return [file.read_text(encoding="utf-8") for name in named if (file := path.with_name(name)).is_file()]
 
 
 def render(sections: Sequence[Section], name: str) -> str:
@@ -197,15 +265,15 @@ def render(sections: Sequence[Section], name: str) -> str:
         f"<!-- Written by docs/generate_coverage.py from docs/coverage-{name}.yaml; do not edit. -->",
         "",
         *PAGES[name].about,
-        "A test holds that every name that is said to be there is there, and that no other is.",
         "",
         f"{sum(count.values())} names: {total}.",
     ]
     for section in sections:
-        lines += ["", f"## {_heading(section)}", "", "| name | status | note |", "| --- | --- | --- |"]
+        lines += ["", f"## {_heading(section)}", "", "| name | status | note | shown by |", "| --- | --- | --- | --- |"]
         for name in section.names:
             note = name.note or (NO_EFFECT if name.status == "accepted" else "")
-            lines.append(f"| `{name.name}` | {SHOWN[name.status]} | {note} |")
+            tests = ", ".join(f"`{test}`" for test in section.tests_of(name.name))
+            lines.append(f"| `{name.name}` | {SHOWN[name.status]} | {note} | {tests} |")
     return "\n".join(lines) + "\n"
 
 
@@ -216,7 +284,7 @@ def _heading(section: Section) -> str:
 def work_through(name: str, names: Path, table: Path, *, only_check: bool) -> Iterator[str]:
     """Check one list and write its page, or compare with it; yield one line per problem."""
     sections = read(names)
-    found = list(problems(sections, PAGES[name].sources))
+    found = list(problems(sections, PAGES[name]))
     yield from found
     page = render(sections, name)
     if not only_check and not found:

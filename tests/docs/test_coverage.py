@@ -42,7 +42,8 @@ def test_a_done_name_that_is_not_there_is_found(tmp_path: Path) -> None:
         "schedule": "later",
         "no_such_name_yet": "later",
     }
-    section = {"title": "Names", "owner": "torch_npu.profiler", "names": names}
+    shown_by = {"profiler/test_states.py::test_block_with_a_schedule": "profile no_such_name"}
+    section = {"title": "Names", "owner": "torch_npu.profiler", "names": names, "shown_by": shown_by}
     level = {"title": "Level", "owner": "torch_npu.profiler.ProfilerLevel", "names": {}}
     level["names"] = {"Level0": {"status": "done", "value": "level0"}}
     parameters = {"title": "schedule", "parameters_of": "torch_npu.profiler.schedule", "names": {"steps": "done"}}
@@ -54,11 +55,36 @@ def test_a_done_name_that_is_not_there_is_found(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == [
         "Names: no_such_name is marked done, but it is not there",
         "Names: schedule is marked later, but it is there: mark it done or accepted",
+        "Names: profiler/test_states.py does not use no_such_name",
         "Level: Level0 is 'Level0' instead of 'level0'",
+        "Level: no test shows Level0",
         "schedule: steps is marked done, but it is not there",
+        "schedule: no test shows steps",
         "Variables: DRYNPU_NO_SUCH_THING is marked done, but it is not there",
+        "Variables: no test shows DRYNPU_NO_SUCH_THING",
     ]
     assert not (tmp_path / "table.md").exists()
+
+
+def test_a_test_that_cannot_show_a_name_is_found(tmp_path: Path) -> None:
+    shown_by = {
+        "profiler/test_states.py::test_that_was_removed": "profile",
+        "profiler/test_no_such_file.py::test_files": "profile",
+        "device/test_mstx.py::test_both_spellings_mark_an_instant": "profile schedule",
+    }
+    names = {"profile": "done"}
+    listed = tmp_path / "list.yaml"
+    section = {"title": "Names", "owner": "torch_npu.profiler", "names": names, "shown_by": shown_by}
+    listed.write_text(yaml.safe_dump([section], sort_keys=False))
+    done = generate("--list", listed, "--table", tmp_path / "table.md")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "Names: there is no test profiler/test_states.py::test_that_was_removed",
+        "Names: there is no test profiler/test_no_such_file.py::test_files",
+        "Names: device/test_mstx.py runs no script",
+        "Names: device/test_mstx.py does not use profile",
+        "Names: device/test_mstx.py::test_both_spellings_mark_an_instant is to show schedule, which is not listed",
+    ]
 
 
 def test_an_old_table_is_found(tmp_path: Path) -> None:
@@ -74,11 +100,11 @@ def test_a_name_that_is_only_kept_is_not_shown_as_missing(tmp_path: Path) -> Non
     section = {"title": "Names", "owner": "os", "names": {"getcwd": "recorded", "no_such_name": "recorded"}}
     listed, table = tmp_path / "list.yaml", tmp_path / "table.md"
     listed.write_text(yaml.safe_dump([section]))
-    done = generate("--list", listed, "--table", table)
+    done = generate("--page", "tensorflow", "--list", listed, "--table", table)
     assert done.stderr == "Names: no_such_name is marked recorded, but it is not there\n"
     section["names"] = {"getcwd": "recorded"}
     listed.write_text(yaml.safe_dump([section]))
-    assert generate("--list", listed, "--table", table).returncode == 0
+    assert generate("--page", "tensorflow", "--list", listed, "--table", table).returncode == 0
     assert "| `getcwd` | recorded |  |" in table.read_text()
 
 

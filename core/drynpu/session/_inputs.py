@@ -100,6 +100,9 @@ class Collective:
         Whether later work of that stream waits for it.
     event:
         A number under which a later ``WAIT_EVENT`` or ``SYNCHRONIZE_EVENT`` mark waits for it; None: none.
+    mark:
+        Message of a range around it while user marks are recorded, in the domain ``communication``; ``{stream_id}``
+        stands for the stream it runs on. Empty for none.
     """
 
     kind: str
@@ -118,6 +121,7 @@ class Collective:
     blocking: bool = True
     event: int | None = None
     end_ns: int | None = None
+    mark: str = ""
 
 
 class Meeting(Protocol):

@@ -272,6 +272,50 @@ def test_a_marker_waits_for_a_collective_that_blocks_its_stream(tmp_path: Path) 
     assert profile.frame("tx_marks")["device_start_ns"][0] >= ended
 
 
+def test_collectives_with_a_mark_are_ranges_among_those_of_the_user(tmp_path: Path) -> None:
+    groups = (("world", 610, "first {stream_id}"), ("pair", 640, ""), ("world", 660, "second {stream_id}"))
+    collectives = tuple(
+        Collective(
+            kind="allReduce", start_ns=at(begin), end_ns=at(begin + 5), thread=PID, group=group, ranks=(0, 1), rank=0,
+            size_bytes=2**24, dtype="FLOAT", count=2**22, mark=text,
+        )
+        for group, begin, text in groups
+    )  # fmt: skip
+    own = [mark("before", 10), mark("on the way", 615, 700, TxKind.START_END, stream=2), mark("after", 5000)]
+    profile = record(tmp_path, own, collectives=collectives)
+    table = profile.frame("tx_marks")
+    ops = profile.communication_ops.sort("start_ns")
+    streams = profile.frame("communication_tasks").filter(pl.col("plane_id") == 0)
+    (world,) = streams.filter(pl.col("connection_id") == ops["connection_id"][0])["stream_id"].unique().to_list()
+    ranges = table.filter(pl.col("domain") == "communication")
+    assert ranges["message"].to_list() == [f"first {world}", f"second {world}"]
+    assert ranges["stream_id"].to_list() == [world, world]
+    assert ranges["device_start_ns"].to_list() == [ops["start_ns"][0], ops["start_ns"][2]]
+    assert (ranges["device_end_ns"] - ranges["device_start_ns"]).to_list() == [
+        ops["duration_ns"][0],
+        ops["duration_ns"][2],
+    ]
+    assert (ranges["end_ns"] > ranges["start_ns"]).all()
+    assert table["message"].to_list() == ["before", "on the way", *ranges["message"], "after"]
+    assert table["mark_id"].drop_nulls().is_sorted()
+    tasks = streams.filter(pl.col("stream_id") == world)["task_id"].max()
+    assert isinstance(tasks, int)
+    assert ranges["task_id"].min() == tasks + 1, "numbered after the tasks of the stream"
+
+
+def test_domains_choose_collectives_too(tmp_path: Path) -> None:
+    collective = Collective(
+        kind="allReduce", start_ns=at(610), thread=PID, group="world", ranks=(0, 1), rank=0, size_bytes=2**24,
+        dtype="FLOAT", count=2**22, mark="around",
+    )  # fmt: skip
+    filters = Filters(tx_domains_exclude=("communication",))
+    profile = record(tmp_path / "without", [mark("own", 10)], collectives=(collective,), filters=filters)
+    assert profile.frame("tx_marks")["message"].to_list() == ["own"]
+    filters = Filters(tx_domains_include=("communication",))
+    profile = record(tmp_path / "alone", [mark("own", 10)], collectives=(collective,), filters=filters)
+    assert profile.frame("tx_marks")["message"].to_list() == ["around"]
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.text(max_size=700))
 def test_segments_put_together_are_the_message(message: str) -> None:

@@ -13,11 +13,16 @@ import pytest
 from drynpu.kernels import METRIC_COLUMNS
 from drynpu.options.profiling_options import ChipFamily
 
+GROUPS = (
+    *("PipeUtilization", "ArithmeticUtilization", "Memory", "MemoryL0", "MemoryUB", "ResourceConflictRatio"),
+    *("L2Cache", "MemoryAccess"),
+)
 SCRIPT = """
+import sys
 import torch, torch_npu
 from torch_npu.profiler import AiCMetrics, ProfilerLevel, _ExperimentalConfig, profile, tensorboard_trace_handler
 
-for group in ("ArithmeticUtilization", "MemoryAccess"):
+for group in sys.argv[1:]:
     config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1, aic_metrics=getattr(AiCMetrics, group))
     a, b = torch.randn(256, 512, device="npu"), torch.randn(512, 128, device="npu")
     with profile(experimental_config=config, on_trace_ready=tensorboard_trace_handler(group)):
@@ -26,11 +31,11 @@ for group in ("ArithmeticUtilization", "MemoryAccess"):
 """
 
 
-def run(folder: Path, chip: str) -> subprocess.CompletedProcess[str]:
+def run(folder: Path, chip: str, *groups: str) -> subprocess.CompletedProcess[str]:
     (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DRYNPU_", "ASCEND_"))}
     return subprocess.run(
-        [sys.executable, "script.py"],
+        [sys.executable, "script.py", *groups],
         cwd=folder,
         env={**kept, "DRYNPU_CHIP": chip, "TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"},
         capture_output=True,
@@ -49,14 +54,21 @@ def kernels(folder: Path, group: str) -> list[dict[str, str]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("groups")
-    assert "aic_metrics" not in run(path, "Ascend910B2").stdout
+    assert "aic_metrics" not in run(path, "Ascend910B2", *GROUPS, "AiCoreNone").stdout
     return path
 
 
-@pytest.mark.parametrize("group", ["ArithmeticUtilization", "MemoryAccess"])
+@pytest.mark.parametrize("group", GROUPS)
 def test_columns_of_the_group(folder: Path, group: str) -> None:
     expected = METRIC_COLUMNS[group, ChipFamily.ASCEND_A2_A3]
-    assert tuple(kernels(folder, group)[0])[-len(expected) :] == expected
+    rows = kernels(folder, group)
+    assert tuple(rows[0])[-len(expected) :] == expected
+    counted = [column for column in expected if any(row[column] not in ("N/A", "0", "0.0", "0.000") for row in rows)]
+    assert len(counted) > 2, "more than times and cycles"
+
+
+def test_no_columns_without_a_group(folder: Path) -> None:
+    assert list(kernels(folder, "AiCoreNone")[0])[-1] == "Context ID"
 
 
 def test_numbers_are_about_the_work(folder: Path) -> None:
@@ -70,7 +82,7 @@ def test_numbers_are_about_the_work(folder: Path) -> None:
 
 
 def test_a_chip_without_the_group_says_so_and_has_the_default(tmp_path: Path) -> None:
-    said = run(tmp_path, "Ascend910A").stdout
+    said = run(tmp_path, "Ascend910A", "ArithmeticUtilization", "MemoryAccess").stdout
     assert "aic_metrics: Ascend910 has no counters for 'MemoryAccess'; available: ArithmeticUtilization" in said
     assert "This recording will have those of PipeUtilization instead." in said
     assert "'ArithmeticUtilization';" not in said

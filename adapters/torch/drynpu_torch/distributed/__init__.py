@@ -12,6 +12,7 @@ from drynpu_torch.distributed._backend import install_hccl
 from drynpu_torch.distributed._exchange import Exchange
 from drynpu_torch.distributed._groups import parallel_group_info
 from drynpu_torch.distributed._issued import Communication, Issued
+from drynpu_torch.distributed._process_group import ProcessGroupHCCL
 from drynpu_torch.distributed._recorder import CommunicationRecorder, batch_of_device
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "CommunicationRecorder",
     "Exchange",
     "Issued",
+    "ProcessGroupHCCL",
     "batch_of_device",
     "install_hccl",
     "parallel_group_info",

@@ -11,7 +11,9 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from drynpu_torch.distributed._batch_norm import patch_batch_norm
 from drynpu_torch.distributed._groups import BACKEND, is_of_device
+from drynpu_torch.distributed._process_group import make_backend, name_communicators
 from drynpu_torch.distributed._sharded import patch_sharding
 
 __all__ = ["install_hccl"]
@@ -36,7 +38,8 @@ def install_hccl(
     """
     if not dist.is_available() or not dist.is_gloo_available():
         return
-    dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"])
+    dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"], extended_api=True)
+    name_communicators()
     dist.is_hccl_available = lambda: True  # type: ignore[attr-defined]
     _patch_config()
     _patch_splits()
@@ -44,9 +47,10 @@ def install_hccl(
     _patch_data_parallel(index_of, made_for)
 
 
-def _create(store: dist.Store, rank: int, size: int, timeout: timedelta) -> dist.ProcessGroup:
+def _create(asked: Any, options: Any) -> dist.ProcessGroup:
     patch_sharding()
-    return dist.ProcessGroupGloo(store, rank, size, timeout=timeout)  # type: ignore[return-value]
+    patch_batch_norm()
+    return make_backend(asked, options)  # type: ignore[return-value]
 
 
 def _patch_config() -> None:

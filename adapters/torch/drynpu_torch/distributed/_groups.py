@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch.distributed as dist
 from attrs import frozen
 
-__all__ = ["BACKEND", "Group", "group_of", "is_of_device", "parallel_group_info"]
+__all__ = ["BACKEND", "Group", "communicator_name", "group_of", "is_of_device", "parallel_group_info"]
 
 BACKEND = "hccl"
 _UNNAMED = ("", "undefined", "default_pg")
@@ -26,6 +26,11 @@ class Group:
     rank: int
 
 
+def communicator_name(number: str) -> str:
+    """Return the name of the communicator of PyTorch's group *number*, as in genuine profiles."""
+    return f"group_name_{number}"
+
+
 def is_of_device(group: dist.ProcessGroup) -> bool:
     """Tell whether the collectives of a process group are those of a device."""
     devices = dist.get_backend_config(group).split(",")
@@ -37,7 +42,7 @@ def group_of(group: dist.ProcessGroup) -> Group | None:
     if not is_of_device(group):
         return None
     ranks = tuple(dist.get_process_group_ranks(group))
-    return Group(f"group_name_{group.group_name}", ranks, ranks[dist.get_rank(group)])
+    return Group(communicator_name(group.group_name), ranks, ranks[dist.get_rank(group)])
 
 
 def parallel_group_info() -> dict[str, dict[str, object]]:

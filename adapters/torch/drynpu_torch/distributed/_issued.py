@@ -6,6 +6,7 @@ from attrs import evolve, field, frozen
 
 from drynpu.session import Collective
 from drynpu_torch.distributed._groups import Group
+from drynpu_torch.distributed._mark_messages import mark_message
 from drynpu_torch.distributed._requests import POINT_TO_POINT, Asked
 
 __all__ = ["Communication", "Issued", "one_batch"]
@@ -37,9 +38,8 @@ class Issued:
     event: int | None
     messages: tuple[tuple[int, int, int], ...] = ()
 
-    @property
-    def collective(self) -> Collective:
-        """The call as the session takes it."""
+    def collective(self, marked: bool) -> Collective:
+        """Return the call as the session takes it, ``marked`` with the range that torch_npu puts around it."""
         of = self.asked
         return Collective(
             kind=of.kind,
@@ -55,6 +55,7 @@ class Issued:
             peer=None if of.peer is None else self.group.ranks[of.peer],
             blocking=self.event is None,
             event=self.event,
+            mark=mark_message(of, self.group) if marked else "",
         )
 
 
@@ -66,10 +67,9 @@ class Communication:
     number: int | None = None
     """Number of the recording as announced to the other ranks; None if it was not."""
 
-    @property
-    def collectives(self) -> tuple[Collective, ...]:
-        """The calls as the session takes them, in the same order."""
-        return tuple(of.collective for of in self.issued)
+    def collectives(self, marked: bool) -> tuple[Collective, ...]:
+        """Return the calls as the session takes them, in the same order; ``marked`` where marks are recorded."""
+        return tuple(of.collective(marked) for of in self.issued)
 
 
 def one_batch(parts: list[Issued]) -> Issued:

@@ -100,7 +100,7 @@ def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
     # Of the host, what needs the system's tracers; the rest is measured.
     asked += [f"host_sys={system}" for system in values.host_sys or () if system in (HostSystem.OSRT, HostSystem.NUMA)]
     if asked:
-        message = f"drynpu does not record these yet, their files will be missing: {', '.join(asked)}"
+        message = f"drynpu does not record these, their files will be missing: {', '.join(asked)}"
         notices.append(Notice(Severity.WARNING, asked[0], message, NoticeCode.UNSUPPORTED))
     return tuple(notices)
 

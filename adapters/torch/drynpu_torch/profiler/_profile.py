@@ -12,32 +12,20 @@ from typing import Any
 
 import torch
 
-from drynpu.options import Action
 from drynpu.options.experimental_config import normalise_handler, normalise_profile
-from drynpu.session import Duty, Irregularity, transition
 from drynpu_torch import device
 from drynpu_torch.profiler import _exports
+from drynpu_torch.profiler._actions import ProfActionController
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import never_raises, print_warning, show
 from drynpu_torch.profiler._metadata import usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._schedule import schedule as schedule_class
 from drynpu_torch.profiler._summary import summarise_at_exit
-from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
+from drynpu_torch.profiler._values import ProfilerAction
 
 __all__ = ["_KinetoProfile", "profile", "tensorboard_trace_handler"]
 
-_MESSAGES = {
-    Irregularity.WARMUP_THEN_NONE: "Incorrect schedule: WARMUP followed by NONE",
-    Irregularity.RECORD_THEN_NONE: "Incorrect schedule: RECORD followed by NONE",
-    Irregularity.RECORD_THEN_WARMUP: "Incorrect schedule: RECORD followed by WARMUP",
-    Irregularity.STOPPED_IN_WARMUP: "Incorrect schedule: Stop profiler while current state is WARMUP which will "
-    "result in empty parsed data.",
-    Irregularity.STOPPED_IN_RECORD: "Incorrect schedule: Stop profiler while current state is RECORD which may "
-    "result in incomplete parsed data.",
-    Irregularity.STOPPED_IN_SAVE: "Stop profiler while current state is RECORD_AND_SAVE, perhaps the scheduling "
-    "cycle has not yet completed.",
-}
 _STARTED = "Profiler is already started, start takes no effect!"
 _NOT_STARTED = "Profiler is not started, stop takes no effect!"
 _LOOK_AHEAD = 10_000
@@ -161,7 +149,8 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
     """
     Record a training loop, by a schedule or from start to stop.
 
-    Parameters, warnings and the actions between steps are those of torch_npu_profiler.md 1.5 and 2.
+    Parameters, warnings and the actions between steps are those of torch_npu_profiler.md 1.5 and 2. An
+    ``execution_trace_observer`` observes while this records, as the one of PyTorch's own profiler does.
     """
 
     def __init__(
@@ -215,8 +204,16 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self.start()
         return self
 
+    @never_raises
     def __exit__(self, *_: object) -> None:
         self.stop()
+        if self.execution_trace_observer is not None:
+            self.execution_trace_observer.cleanup()
+
+    @property
+    def action_controller(self) -> ProfActionController:
+        """What is done between the actions of two steps. Made anew: a profiler that is dropped stops at once."""
+        return ProfActionController(self)
 
     @never_raises
     def start(self) -> None:
@@ -227,7 +224,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self.stopped, self._started_by = False, os.getpid()
         if self.on_trace_ready is None:
             self.prof_if.raw_only = True
-        self._transit(Action.NONE, NEUTRAL_ACTIONS[self.current_action])
+        self.action_controller.transit_action(ProfilerAction.NONE, self.current_action)
         self._open_step()
 
     @never_raises
@@ -238,7 +235,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             return
         self.stopped, self._started_by = True, 0
         self._close_step()
-        self._transit(NEUTRAL_ACTIONS[self.current_action], None)
+        self.action_controller.transit_action(self.current_action, None)
         if self.prof_if.enabled and not self._recorded:
             self._say_nothing_recorded()
 
@@ -257,7 +254,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self.current_action = following = self.schedule(self.step_num)
         if following is ProfilerAction.NONE:
             self._idle_until = self._next_active_step()
-        self._transit(NEUTRAL_ACTIONS[previous], NEUTRAL_ACTIONS[following])
+        self.action_controller.transit_action(previous, following)
         self._open_step()
 
     @never_raises
@@ -317,32 +314,6 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             range_id, self._marker_range = self._marker_range, 0
             device.npu.mstx.range_end(range_id)
             marker.__exit__(None, None, None)
-
-    def _transit(self, previous: Action, following: Action | None) -> None:
-        if not self.prof_if.enabled:
-            return
-        plan = transition(previous, following)
-        if plan.irregularity is not None:
-            print_warning(_MESSAGES[plan.irregularity])
-        if not plan.duties and self.prof_if.recording:
-            self.prof_if.step_trace()
-        for duty in plan.duties:
-            self._carry_out(duty)
-
-    def _carry_out(self, duty: Duty) -> None:
-        if duty is Duty.READY:
-            self._recorded = True
-            if self.on_trace_ready is not None:
-                self.on_trace_ready(self)
-            return
-        {
-            Duty.INIT: self.prof_if.init_trace,
-            Duty.WARMUP: self.prof_if.warmup_trace,
-            Duty.START: self.prof_if.start_trace,
-            Duty.STOP: self.prof_if.stop_trace,
-            Duty.FINALIZE: self.prof_if.finalize_trace,
-            Duty.DELETE: self.prof_if.delete_trace,
-        }[duty]()
 
     def _say_nothing_recorded(self) -> None:
         if not isinstance(self.schedule, schedule_class):

@@ -262,7 +262,7 @@ class Result:
             end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
             live_before_bytes=self._live_bytes,
             host_samples=self._host_samples,
-            collectives=captured.communication.collectives,
+            collectives=captured.communication.collectives(marked=self._user_marks is not None),
             meeting=exchange,
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,

@@ -20,13 +20,13 @@ from drynpu_torch.device import npu as npu  # noqa: E402
 install()
 alias_modules("torch_npu.npu")
 
-from torch_npu import contrib, profiler  # noqa: E402 - they find the device in place
+from torch_npu import _C, contrib, profiler  # noqa: E402 - they find the device in place
 
 profiler._NonIntrusiveProfile.init()
 
 __version__ = f"{torch.__version__.partition('+')[0]}+drynpu"
 
-__all__ = ["contrib", "get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]
+__all__ = ["_C", "contrib", "get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]
 
 _NOT_PROVIDED = frozenset(
     [

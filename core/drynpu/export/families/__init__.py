@@ -84,6 +84,7 @@ CSV_FILES: tuple[_CsvFiles, ...] = (
 """Every group's CSV tables; a table exists only if its data exists."""
 
 TORCH_CSV_FILES: tuple[_CsvFiles, ...] = (
+    _files(("aicpu_kernels",), aicpu.torch_csv_files),
     _files(_BANDWIDTH, bandwidth.torch_csv_files),
     _files(_LINKS, links.torch_csv_files),
     _files(("soc_pmu_tasks",), soc_pmu.torch_csv_files),

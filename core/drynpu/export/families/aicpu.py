@@ -9,7 +9,7 @@ import polars as pl
 from drynpu.export._numbers import Writer, decimal_text, floats_text, us_text
 from drynpu.tables import Profile
 
-__all__ = ["csv_files"]
+__all__ = ["csv_files", "torch_csv_files"]
 
 _UNKNOWN = "N/A"
 _TIMES = {
@@ -25,6 +25,12 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """Return aicpu, dp and aicpu_mi; the Python writer makes them on every chip."""
     del writer
     return {"aicpu": _kernels(profile), "dp": _queue(profile), "aicpu_mi": _waits(profile)}
+
+
+def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
+    """Return what torch_npu.profiler copies: ``aicpu`` under another name (torch_npu_profiler.md 4.11)."""
+    del writer
+    return {"data_preprocess.csv": _kernels(profile)}
 
 
 def _device_id() -> pl.Expr:

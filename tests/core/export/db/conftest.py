@@ -259,6 +259,16 @@ class TorchFiles:
     def analysis(self, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self._read.rows(self.files["analysis.db"], query)]
 
+    @staticmethod
+    def nanoseconds(us: str | float) -> int:
+        """Return printed microseconds as exact nanoseconds."""
+        whole, _, rest = str(us).partition(".")
+        return int(whole) * 1000 + int(rest.ljust(3, "0")[:3])
+
+    def of_category(self, category: str) -> list[dict[str, Any]]:
+        """Return the X events of a category of the trace."""
+        return [event for event in self.trace if event["ph"] == "X" and event.get("cat") == category]
+
     def cells(self, name: str) -> list[dict[str, str]]:
         with self.files[name].open(encoding="utf-8", newline="") as stream:
             return [{key: value.rstrip("\t") for key, value in row.items()} for row in csv.DictReader(stream)]

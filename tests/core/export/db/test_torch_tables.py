@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -25,15 +25,6 @@ def text(column: str) -> str:
     return f"(SELECT value FROM STRING_IDS WHERE id = {column})"
 
 
-def nanoseconds(us: str | float) -> int:
-    whole, _, rest = str(us).partition(".")
-    return int(whole) * 1000 + int(rest.ljust(3, "0")[:3])
-
-
-def of_category(trace: Iterable[Event], category: str) -> list[Event]:
-    return [event for event in trace if event["ph"] == "X" and event.get("cat") == category]
-
-
 def test_files(torch_made: Any) -> None:
     assert {"trace_view.json", "kernel_details.csv", "ascend_pytorch_profiler.db", "analysis.db"} <= set(
         torch_made.files
@@ -48,7 +39,12 @@ def test_kernels(torch_made: Any) -> None:
         "JOIN TASK t USING (globalTaskId) ORDER BY t.startNs"
     )
     shown = [
-        (row["Name"], nanoseconds(row["Start Time(us)"]), nanoseconds(row["Duration(us)"]), *stream_task(row))
+        (
+            row["Name"],
+            torch_made.nanoseconds(row["Start Time(us)"]),
+            torch_made.nanoseconds(row["Duration(us)"]),
+            *stream_task(row),
+        )
         for row in torch_made.cells("kernel_details.csv")
         if row["Accelerator Core"] != "COMMUNICATION"
     ]
@@ -64,18 +60,17 @@ def test_calls(torch_made: Any) -> None:
     stored = torch_made.rows(
         f"SELECT {text('name')}, startNs, endNs, globalTid, type FROM PYTORCH_API ORDER BY rowid",
     )
-    trace = torch_made.trace
     kinds = {"python_function": 50003, "enqueue": 50002, "dequeue": 50002, "cpu_op": 50001}
     shown = [
         (
             event["name"],
-            str(nanoseconds(event["ts"])),
-            str(nanoseconds(event["ts"]) + nanoseconds(event["dur"])),
+            str(torch_made.nanoseconds(event["ts"])),
+            str(torch_made.nanoseconds(event["ts"]) + torch_made.nanoseconds(event["dur"])),
             (event["pid"] << 32) + event["tid"],
             kind,
         )
         for category, kind in kinds.items()
-        for event in of_category(trace, category)
+        for event in torch_made.of_category(category)
     ]
     assert stored == shown
     assert [row[0] for row in stored[:2]] == ["nn.Module: Net_0", "train.py(9): <module>"]
@@ -92,7 +87,7 @@ def test_arguments_of_operators(torch_made: Any) -> None:
         f"SELECT sequenceNumber, fwdThreadId, {text('inputDtypes')}, {text('inputShapes')}, callchainId "
         "FROM PYTORCH_API WHERE type = 50001 ORDER BY rowid"
     )
-    args = [event["args"] for event in of_category(torch_made.trace, "cpu_op")]
+    args = [event["args"] for event in torch_made.of_category("cpu_op")]
     assert [row[:4] for row in stored] == [
         (one["Sequence number"], one["Fwd thread id"], one.get("Input type"), one.get("Input Dims")) for one in args
     ]
@@ -110,7 +105,7 @@ def test_call_chains(torch_made: Any) -> None:
         assert depth == len(chains[chain])
         chains[chain].append(frame)
     called = torch_made.rows("SELECT callchainId FROM PYTORCH_API WHERE callchainId IS NOT NULL ORDER BY rowid")
-    stacks = [event["args"].get("Call stack") for event in of_category(torch_made.trace, "cpu_op")]
+    stacks = [event["args"].get("Call stack") for event in torch_made.of_category("cpu_op")]
     assert [SEPARATOR.join(chains[chain]) for (chain,) in called] == [stack for stack in stacks if stack]
     assert len(chains) == 3
 
@@ -120,11 +115,10 @@ def test_connections_of_the_queue(torch_made: Any) -> None:
         "SELECT c.connectionId FROM PYTORCH_API p JOIN CONNECTION_IDS c ON c.id = p.connectionId WHERE type = 50002 "
         "ORDER BY p.rowid"
     )
-    trace = torch_made.trace
     shown = [
         (event["args"]["correlation_id"] + FIRST_CONNECTION,)
         for side in ("enqueue", "dequeue")
-        for event in of_category(trace, side)
+        for event in torch_made.of_category(side)
     ]
     assert stored == shown
     assert len(stored) == 2 * (8 + 3), "operators and collectives"
@@ -142,17 +136,17 @@ def test_operators_lead_to_their_kernels(torch_made: Any) -> None:
         event["pid"] for event in trace if event["ph"] == "M" and event["args"].get("name") == "Ascend Hardware"
     )
     ends = {
-        event["id"]: nanoseconds(event["ts"])
+        event["id"]: torch_made.nanoseconds(event["ts"])
         for event in trace
         if (event["ph"], event.get("cat"), event["pid"]) == ("f", "async_npu", hardware)
     }
     kernels = {
-        nanoseconds(row["Start Time(us)"])
+        torch_made.nanoseconds(row["Start Time(us)"])
         for row in torch_made.cells("kernel_details.csv")
         if row["Accelerator Core"] != "COMMUNICATION"
     }
     arrows = [
-        (str(nanoseconds(event["ts"])), ends[event["id"]])
+        (str(torch_made.nanoseconds(event["ts"])), ends[event["id"]])
         for event in trace
         if (event["ph"], event.get("cat")) == ("s", "async_npu") and ends.get(event["id"]) in kernels
     ]
@@ -216,7 +210,7 @@ def test_operator_memory(torch_made: Any) -> None:
         (
             row["Name"].removeprefix("cann::"),
             round(float(row["Size(KB)"]) * 1024),
-            *(nanoseconds(row[title]) if row[title] else None for title in times),
+            *(torch_made.nanoseconds(row[title]) if row[title] else None for title in times),
             *(round(float(row[title]) * 2**20) if row[title] else None for title in totals),
             int(row["Stream Ptr"]) if row["Stream Ptr"] else None,
             int(row["Device Type"].removeprefix("NPU:")),
@@ -238,7 +232,7 @@ def test_memory_over_time(torch_made: Any) -> None:
     shown = [
         (
             row["Component"],
-            nanoseconds(row["Timestamp(us)"]),
+            torch_made.nanoseconds(row["Timestamp(us)"]),
             *(round(float(row[title]) * 2**20) if row[title] else 0 for title in totals),
             int(row["Device Type"].removeprefix("NPU:")),
         )
@@ -254,8 +248,8 @@ def test_memory_over_time(torch_made: Any) -> None:
 
 def test_collections(torch_made: Any) -> None:
     assert torch_made.rows("SELECT * FROM GC_RECORD") == [(BEGIN_NS + 800_000, BEGIN_NS + 802_500, PID << 32)]
-    (shown,) = of_category(torch_made.trace, "GC")
-    assert nanoseconds(shown["ts"]) == BEGIN_NS + 800_000
+    (shown,) = torch_made.of_category("GC")
+    assert torch_made.nanoseconds(shown["ts"]) == BEGIN_NS + 800_000
 
 
 def test_marks_that_operators_set(record: Record, torch_files: Files) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,27 +19,14 @@ Files = Callable[[Profile], Any]
 Event = dict[str, Any]
 
 
-def text(column: str) -> str:
-    return f"(SELECT value FROM STRING_IDS WHERE id = {column})"
-
-
-def nanoseconds(us: str | float) -> int:
-    whole, _, rest = str(us).partition(".")
-    return int(whole) * 1000 + int(rest.ljust(3, "0")[:3])
-
-
-def of_category(trace: Iterable[Event], category: str) -> list[Event]:
-    return [event for event in trace if event["ph"] == "X" and event.get("cat") == category]
-
-
 def test_steps(torch_made: Any) -> None:
     stored = torch_made.rows("SELECT id, startNs, endNs FROM STEP_TIME")
-    steps = [event for event in of_category(torch_made.trace, "cpu_op") if event["name"].startswith("ProfilerStep#")]
+    steps = [event for event in torch_made.of_category("cpu_op") if event["name"].startswith("ProfilerStep#")]
     shown = [
         (
             int(event["name"].partition("#")[2]),
-            nanoseconds(event["ts"]),
-            nanoseconds(event["ts"]) + nanoseconds(event["dur"]),
+            torch_made.nanoseconds(event["ts"]),
+            torch_made.nanoseconds(event["ts"]) + torch_made.nanoseconds(event["dur"]),
         )
         for event in steps
     ]
