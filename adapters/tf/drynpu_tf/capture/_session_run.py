@@ -14,11 +14,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS, Take, takes_at
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
 
 __all__ = ["CapturedRun", "RunKey", "SessionCapture"]
@@ -54,21 +55,31 @@ class _Variant:
 
 @frozen(eq=False)
 class CapturedRun:
-    """The nodes that a run executed, by start, and which of them the graph engine would have made one operator."""
+    """
+    The nodes that a run executed, by start, and which of them the graph engine would have made one operator.
+
+    ``takes`` are the times it took data from the device's queue.
+    """
 
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
+    takes: tuple[Take, ...] = ()
 
 
 @define(eq=False)
 class _Graph:
-    """An executed graph and the shapes it ran with so far."""
+    """
+    An executed graph and the shapes it ran with so far.
+
+    ``sources`` has the number of every node that takes data from the device's queue, and the iterator behind it.
+    """
 
     nodes: tuple[_Node, ...]
     names: tuple[str, ...]
     index: dict[str, int]
     scope: npt.NDArray[np.uint8]
     watched: tuple[str, ...]
+    sources: Mapping[int, str]
     variants: dict[tuple[tuple[bytes, ...], ...], _Variant] = field(factory=dict)
 
 
@@ -78,10 +89,12 @@ class SessionCapture:
     The runs of one session.
 
     A run is made with the options of :meth:`prepare`, and what the runtime tells of it goes to :meth:`take`. ``split``
-    says whether the chip has cube and vector cores apart; the graph engine fuses more for others.
+    says whether the chip has cube and vector cores apart; the graph engine fuses more for others. ``sinks_data`` says
+    whether graphs take their data from a queue on the device (``enable_data_pre_proc``).
     """
 
     split: bool = True
+    sinks_data: bool = False
     _graphs: dict[RunKey, _Graph] = field(factory=dict)
 
     def wants_graph(self, key: RunKey) -> bool:
@@ -112,7 +125,7 @@ class SessionCapture:
         """
         graph = self._graphs.get(key)
         if graph is None:
-            graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static)
+            graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static, self.sinks_data)
         # A node in a loop is there once per turn.
         executed = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
         variant = self._variant(graph, {node.node_name: node for node in executed})
@@ -126,7 +139,7 @@ class SessionCapture:
             if node.node_name in graph.index
         ]
         operators = _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
-        return CapturedRun(operators, variant.fusions)
+        return CapturedRun(operators, variant.fusions, _takes(graph, operators))
 
     def _variant(self, graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
         watched = tuple([_spelled(stats[name]) if name in stats else () for name in graph.watched])
@@ -162,16 +175,35 @@ def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) ->
     )
 
 
-def _read_graph(partitions: Iterable[Any], static: Any) -> _Graph:
+def _takes(graph: _Graph, operators: Operators) -> tuple[Take, ...]:
+    rows = [row for node in graph.sources for row in np.flatnonzero(operators.name == node).tolist()]
+    sources = [graph.sources[int(operators.name[row])] for row in rows]
+    return takes_at(rows, sources, [int(operators.end_ns[row]) for row in rows])
+
+
+def _read_graph(partitions: Iterable[Any], static: Any, sinks_data: bool) -> _Graph:
     nodes = tuple(_node(node) for graph in partitions for node in graph.node)
     names = tuple(node.name for node in nodes)
+    sources = _sources(nodes) if sinks_data else {}
+    nodes = tuple(evolve(node, op_type=GET_NEXT) if number in sources else node for number, node in enumerate(nodes))
     return _Graph(
         nodes=nodes,
         names=names,
         index={name: number for number, name in enumerate(names)},
         scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
         watched=tuple(name for name in names if not _shape_is_known(name, static)),
+        sources=sources,
     )
+
+
+def _sources(nodes: Sequence[_Node]) -> dict[int, str]:
+    """Return the nodes, by number, that take their data from a queue, and the iterators that fill it."""
+    iterators = {node.name for node in nodes if node.op_type in ITERATORS}
+    return {
+        number: node.inputs[0][0]
+        for number, node in enumerate(nodes)
+        if node.op_type == ITERATOR_GET_NEXT and node.inputs and node.inputs[0][0] in iterators
+    }
 
 
 def _node(definition: Any) -> _Node:

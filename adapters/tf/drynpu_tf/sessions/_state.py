@@ -63,6 +63,7 @@ class DeviceSession:
         if options is not None:
             own_options.CopyFrom(options)
         self.capture.split = recorder.split_cores
+        self.capture.sinks_data = self.options.enable_data_pre_proc
         self.capture.prepare(own_options, key)
         begin_ns = time.time_ns()
         result = call(own_options, own_metadata)
@@ -71,7 +72,9 @@ class DeviceSession:
             captured = self.capture.take(key, own_metadata, self.graph)
             name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
         thread = threading.get_native_id()
-        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=thread, fusions=captured.fusions)
+        step = Step(
+            graph=name, start_ns=begin_ns, end_ns=end_ns, thread=thread, fusions=captured.fusions, takes=captured.takes
+        )
         recorder.add(captured.operators, step)
         if metadata is not None:
             _hand_over(own_metadata, metadata, options)
