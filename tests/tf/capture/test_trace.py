@@ -61,7 +61,7 @@ def test_input_pipelines_are_no_runs(parts):
     """The Sigmoid of the data set runs on the host."""
     tables = [call["operators"] for call in fits(parts)]
     assert [len(of_type(table, "Sigmoid")) for table in tables] == [0, 0, 0]
-    assert [len(of_type(table, "IteratorGetNext")) for table in tables] == [1, 1, 1]
+    assert [len(of_type(table, "GetNext")) for table in tables] == [1, 1, 1]
 
 
 def test_fusions_name_their_nodes(parts):

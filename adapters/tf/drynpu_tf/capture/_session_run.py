@@ -3,7 +3,7 @@ Route A: every node that a session run executed, by RunOptions and RunMetadata (
 
 The graph that TensorFlow executes is asked for once per distinct run (fetches, feeds, graph), because it does not
 change between runs; times come with every run. Shapes are read again when a node whose shape the graph leaves open
-had another one.
+had another one, in another run or in another turn of a loop.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS, Take, takes_at
+from drynpu_tf.capture._turns import occurrence, spelled, stats_of_turns
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
 
 __all__ = ["CapturedRun", "RunKey", "SessionCapture"]
@@ -81,6 +82,7 @@ class _Graph:
     watched: tuple[str, ...]
     sources: Mapping[int, str]
     variants: dict[tuple[tuple[bytes, ...], ...], _Variant] = field(factory=dict)
+    loops: dict[tuple[int, ...], tuple[Signature, ...]] = field(factory=dict)
 
 
 @define(eq=False)
@@ -128,7 +130,7 @@ class SessionCapture:
             graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static, self.sinks_data)
         # A node in a loop is there once per turn.
         executed = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
-        variant = self._variant(graph, {node.node_name: node for node in executed})
+        variants = [self._variant(graph, stats) for stats in stats_of_turns(executed, frozenset(graph.watched))]
         rows = [
             (
                 graph.index[node.node_name],
@@ -138,11 +140,11 @@ class SessionCapture:
             for node in executed
             if node.node_name in graph.index
         ]
-        operators = _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
-        return CapturedRun(operators, variant.fusions, _takes(graph, operators))
+        operators = _operators(graph, variants, np.array(rows, np.int64).reshape(-1, 3))
+        return CapturedRun(operators, variants[-1].fusions, _takes(graph, operators))
 
     def _variant(self, graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
-        watched = tuple([_spelled(stats[name]) if name in stats else () for name in graph.watched])
+        watched = tuple([spelled(stats[name]) if name in stats else () for name in graph.watched])
         variant = graph.variants.get(watched)
         if variant is None:
             calls = _signatures(graph.nodes, _shapes(stats))
@@ -155,11 +157,15 @@ class SessionCapture:
         return variant
 
 
-def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) -> Operators:
-    """Return a table of rows ``(node, start, end)``."""
+def _operators(graph: _Graph, variants: Sequence[_Variant], rows: npt.NDArray[np.int64]) -> Operators:
+    """Return a table of rows ``(node, start, end)``; a node has the signature of the turn it ran in."""
     start, end = rows[:, 1], rows[:, 2]
     order = np.lexsort((-end, start))
     node = rows[order, 0].astype(np.int32)
+    signatures, place = _signatures_of_turns(graph, variants)
+    signature = node
+    if len(place) > 1:
+        signature = node + place[np.minimum(occurrence(node), len(place) - 1)]
     thread = np.full(len(node), threading.get_native_id(), np.int64)
     return Operators(
         names=graph.names,
@@ -170,9 +176,24 @@ def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) ->
         fwd_thread=np.zeros(len(node), np.int64),
         sequence=np.full(len(node), -1, np.int64),
         scope=graph.scope[node],
-        signature=node,
-        signatures=variant.signatures,
+        signature=signature,
+        signatures=signatures,
     )
+
+
+def _signatures_of_turns(
+    graph: _Graph, variants: Sequence[_Variant]
+) -> tuple[tuple[Signature, ...], npt.NDArray[np.int32]]:
+    """Return the signatures of all turns, those with the same shapes once, and where each turn's begin."""
+    distinct = {id(variant): variant for variant in variants}
+    number = {key: place for place, key in enumerate(distinct)}
+    place = np.array([number[id(variant)] * len(graph.nodes) for variant in variants], np.int32)
+    if len(distinct) == 1:
+        return variants[0].signatures, place[:1]
+    key = tuple(distinct)
+    if key not in graph.loops:
+        graph.loops[key] = tuple(each for variant in distinct.values() for each in variant.signatures)
+    return graph.loops[key], place
 
 
 def _takes(graph: _Graph, operators: Operators) -> tuple[Take, ...]:
@@ -231,11 +252,6 @@ def _shape_is_known(name: str, static: Any) -> bool:
     except (KeyError, ValueError):  # a node of the runtime's own
         return False
     return all(output.shape.is_fully_defined() for output in outputs)
-
-
-def _spelled(node: Any) -> tuple[bytes, ...]:
-    """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""
-    return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
 
 
 def _shapes(stats: Mapping[str, Any]) -> _Shapes:
