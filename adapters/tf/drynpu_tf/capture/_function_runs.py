@@ -12,11 +12,12 @@ from attrs import define, field, frozen
 from drynpu.device import innermost, nest
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
+from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._runs import Runs
-from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, Take, takes_at
+from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, Take
 from drynpu_tf.capture._xplane import Kind, Planes
 from drynpu_tf.rules import GraphNode, compile_graph, signature, tensor_desc
 
@@ -80,7 +81,7 @@ class FunctionRuns:
     def tables(self, planes: Planes, runs: Runs, threads: dict[int, int], default_thread: int) -> list[FunctionRun]:
         """Return the runs of a trace in time order, each with its operators by start."""
         bounds, data_bounds = (np.searchsorted(of, np.arange(len(runs.call) + 1)) for of in (runs.run, runs.data_run))
-        steps = _steps(planes, runs.call)
+        steps, buffered = _steps(planes, runs.call), buffered_elements(planes)
         found = []
         for number, call in enumerate(runs.call.tolist()):
             rows = runs.node[bounds[number] : bounds[number + 1]]
@@ -97,7 +98,7 @@ class FunctionRuns:
                     step=int(steps[number]),
                     operators=operators,
                     fusions=variant.fusions,
-                    takes=_takes(operators, variant.sources, planes.end_ns[data]),
+                    takes=_takes(operators, variant.sources, planes.end_ns[data], buffered[data]),
                 )
             )
         return found
@@ -165,13 +166,19 @@ class FunctionRuns:
         return _Variant(tuple(name for name, _, _ in calls), sources, tuple(found), compiled.fusions)
 
 
-def _takes(operators: Operators, sources: Mapping[int, str], ends_ns: I64) -> tuple[Take, ...]:
-    """Return when data was taken; *ends_ns* are the times it was there, in the order in which it was asked for."""
+def _takes(operators: Operators, sources: Mapping[int, str], ends_ns: I64, buffered: I64) -> tuple[Take, ...]:
+    """
+    Return when data was taken.
+
+    *ends_ns* are the times it was there and *buffered* what had been ready, in the order in which it was asked for.
+    """
     rows = np.flatnonzero(np.isin(operators.name, list(sources))).tolist() if sources else []
+    pairs = zip(ends_ns.tolist(), buffered.tolist(), strict=True)
+    seen = [(end, None if count == UNKNOWN else count) for end, count in pairs][: len(rows)]
     # Of data that was still under way when the trace was cut nothing is known.
-    ends: list[int | None] = [int(end) for end in ends_ns.tolist()][: len(rows)]
-    ends += [None] * (len(rows) - len(ends))
-    return takes_at(rows, [sources[int(operators.name[row])] for row in rows], ends)
+    seen += [(None, None)] * (len(rows) - len(seen))
+    names = [sources[int(operators.name[row])] for row in rows]
+    return tuple(Take(row, name, *known) for row, name, known in zip(rows, names, seen, strict=True))
 
 
 def _steps(planes: Planes, calls: I64) -> I64:

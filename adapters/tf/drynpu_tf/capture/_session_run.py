@@ -19,7 +19,7 @@ from attrs import define, evolve, field, frozen
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
-from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS, Take, takes_at
+from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS, Take
 from drynpu_tf.capture._turns import occurrence, spelled, stats_of_turns
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
 
@@ -197,9 +197,8 @@ def _signatures_of_turns(
 
 
 def _takes(graph: _Graph, operators: Operators) -> tuple[Take, ...]:
-    rows = [row for node in graph.sources for row in np.flatnonzero(operators.name == node).tolist()]
-    sources = [graph.sources[int(operators.name[row])] for row in rows]
-    return takes_at(rows, sources, [int(operators.end_ns[row]) for row in rows])
+    rows = np.flatnonzero(np.isin(operators.name, list(graph.sources))).tolist() if graph.sources else []
+    return tuple(Take(row, graph.sources[int(operators.name[row])], int(operators.end_ns[row])) for row in rows)
 
 
 def _read_graph(partitions: Iterable[Any], static: Any, sinks_data: bool) -> _Graph:

@@ -9,11 +9,9 @@ dataset (``Iterator``, ``IteratorV2``); a one-shot iterator stays on the host an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attrs import frozen
 
-__all__ = ["GET_NEXT", "ITERATORS", "ITERATOR_GET_NEXT", "Take", "takes_at"]
+__all__ = ["GET_NEXT", "ITERATORS", "ITERATOR_GET_NEXT", "Take"]
 
 ITERATOR_GET_NEXT = "IteratorGetNext"
 GET_NEXT = "GetNext"
@@ -35,13 +33,11 @@ class Take:
         The iterator's name.
     end_ns:
         When the data was there, Unix ns; ``None`` if nobody saw it.
+    buffered:
+        Elements that were ready when it asked; ``None`` if nobody counted them.
     """
 
     row: int
     source: str
     end_ns: int | None
-
-
-def takes_at(rows: Sequence[int], sources: Sequence[str], ends_ns: Sequence[int | None]) -> tuple[Take, ...]:
-    """Return takes from their columns, in the order of *rows*."""
-    return tuple(Take(row, source, end) for row, source, end in sorted(zip(rows, sources, ends_ns, strict=True)))
+    buffered: int | None = None

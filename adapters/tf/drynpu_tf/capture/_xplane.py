@@ -46,6 +46,9 @@ class Kind:
     SPAN = 4
     ANCHOR = 5
     DATA = 6
+    PREFETCH = 7
+    PRODUCE = 8
+    CONSUME = 9
 
 
 _KINDS = {
@@ -53,6 +56,9 @@ _KINDS = {
     "FunctionRun": Kind.FUNCTION,
     "EagerExecute": Kind.EAGER,
     "IteratorGetNextOp::DoCompute": Kind.DATA,
+    "Iterator::Root::Prefetch": Kind.PREFETCH,
+    "PrefetchProduce": Kind.PRODUCE,
+    "PrefetchConsume": Kind.CONSUME,
     ANCHOR: Kind.ANCHOR,
 }
 
@@ -64,8 +70,8 @@ class Planes:
 
     ``text`` indexes ``texts``: the node of a NODE, the operator of an EAGER, the name of a SPAN. ``extra`` indexes
     ``texts`` for the shapes of a NODE's inputs (-1 unknown). ``number`` is the run of an EXECUTOR or FUNCTION, the run
-    that a DATA takes data for, whether an EAGER is a function, the step of a SPAN, the number of an ANCHOR. ``thread``
-    is the tracer's own number.
+    that a DATA takes data for, the element of a PRODUCE or CONSUME, whether an EAGER is a function, the step of a SPAN,
+    the number of an ANCHOR. ``thread`` is the tracer's own number.
     """
 
     kind: npt.NDArray[np.int8]
@@ -283,6 +289,8 @@ def _read_line(reader: _Reader, line: Any) -> I64:
         (Kind.EXECUTOR, "id"),
         (Kind.FUNCTION, "id"),
         (Kind.DATA, "id"),
+        (Kind.PRODUCE, "element_id"),
+        (Kind.CONSUME, "element_id"),
         (Kind.EAGER, "is_func"),
         (Kind.SPAN, "step_num"),
         (Kind.ANCHOR, "number"),

@@ -170,6 +170,7 @@ def _events(takes: Sequence[Take], rows: I64, start: I64) -> list[DatasetEvent]:
             time_ns=int(start[place[take.row]]),
             action=_ACTION,
             source=take.source,
+            buffered=take.buffered,
             duration_ns=0 if take.end_ns is None else max(take.end_ns - int(start[place[take.row]]), 1),
         )
         for take in takes
