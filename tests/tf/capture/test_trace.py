@@ -69,7 +69,7 @@ def test_each_step_takes_its_batch_from_the_buffer(parts):
         ((row, source, end, buffered),) = call["takes"]
         taking = call["operators"][row]
         assert (taking["type"], source) == ("GetNext", "iterator")
-        assert [shape for shape, _ in taking["outputs"]][0][1:] == [8, 8, 3]
+        assert taking["outputs"][0][0][1:] == [8, 8, 3]
         # A thread of its own gets the data, after the node has asked for it.
         assert taking["start"] < end <= call["end"]
         users = [each for each in call["operators"] if each["type"] == "Conv2D"]
