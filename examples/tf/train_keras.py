@@ -24,6 +24,7 @@ def open_npu(output):
         "output": output,
         "training_trace": "on",
         "task_time": "on",
+        "aicpu": "on",
         "fp_point": "",
         "bp_point": "",
         "aic_metrics": "PipeUtilization",

@@ -66,7 +66,7 @@ def export_msprof(
     Returns
     -------
     list[Path]
-        The files written; empty if the profile has no device or API data.
+        The files written; empty if the profile has no device or API data (README.txt is there all the same).
 
     Raises
     ------
@@ -82,7 +82,7 @@ def export_msprof(
     written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports)
     if json_tables:
         written += _json_tables(directory, now, tables)
-    return _with_readme(directory, written) + export_documents(profile, directory.parent)
+    return _with_readme(directory, written, profile) + export_documents(profile, directory.parent)
 
 
 def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, Table]) -> list[Path]:
@@ -191,11 +191,11 @@ def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
     )
 
 
-def _with_readme(directory: Path, written: Sequence[Path]) -> list[Path]:
-    if not written:
-        return []
+def _with_readme(directory: Path, written: Sequence[Path], profile: Profile) -> list[Path]:
+    """Write README.txt; in a PROF directory as the toolkit does, also where there is nothing to describe."""
     readme = directory / "README.txt"
-    text = readme_text(_STAMPED.sub(r".\2", path.name) for path in written)
-    with new_file(readme) as stream:
-        stream.write(text.encode())
-    return [*written, readme]
+    if written or (profile.prof_path is not None and not readme.exists()):
+        text = readme_text(_STAMPED.sub(r".\2", path.name) for path in written)
+        with new_file(readme) as stream:
+            stream.write(text.encode())
+    return [*written, readme] if written else []

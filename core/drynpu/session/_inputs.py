@@ -180,11 +180,12 @@ class DatasetEvent:
     """
     One event of the data preprocessing queue: what happened (``action``), where, and how much was buffered.
 
-    ``duration_ns`` is how long taking the data lasted, where that is known: the get-next of an iteration.
+    ``buffered`` is the number of elements, ``None`` where nobody counted them. ``duration_ns`` is how long taking the
+    data lasted, where that is known: the get-next of an iteration.
     """
 
     time_ns: int
     action: str
     source: str
-    buffered: int
+    buffered: int | None = None
     duration_ns: int = 0

@@ -308,3 +308,13 @@ def test_host_data_alone(record: Record) -> None:
     with pytest.raises(OutputError, match="holds no PROF directory"):
         export_msprof(host_only)
     assert export_msprof(host_only, profile.path / "elsewhere") == []
+
+
+def test_a_prof_directory_without_data_gets_a_readme(record: Record) -> None:
+    profile = record()
+    tables = ("api", "tasks", "kernels", "npu_mem", "npu_module_mem", "communication_ops", "frequencies")
+    emptied = {name: getattr(profile, name).clear() for name in tables}
+    nothing = attrs.evolve(profile, families={}, **emptied)
+    directory = profile.path / "nothing"
+    assert export_msprof(nothing, directory) == []
+    assert [path.name for path in directory.iterdir()] == ["README.txt"]

@@ -106,11 +106,19 @@ def with_host_call(loss, step):
 found["npu spec"] = use(
     NPUEstimator(
         model_fn,
-        config=NPURunConfig(model_dir=new_folder(), tf_random_seed=3, save_checkpoints_steps=2, iterations_per_loop=2),
+        config=NPURunConfig(model_dir=new_folder(), tf_random_seed=3, save_checkpoints_steps=2),
         params={"spec": NPUEstimatorSpec, "more": with_host_call},
     )
 )
 found["host call"], found["outputs"] = handed, outputs
+looped = NPUEstimator(
+    model_fn,
+    config=NPURunConfig(model_dir=new_folder(), tf_random_seed=3, iterations_per_loop=2),
+    params={"spec": NPUEstimatorSpec},
+)
+losses = Losses()
+looped.train(batches(repeat=True), steps=4, hooks=[losses])
+found["loop"] = [losses.values, int(looped.get_variable_value("global_step"))]
 
 wrong = NPUEstimator(lambda features, labels, mode: 1, config=NPURunConfig(model_dir=new_folder()))
 for verb in (wrong.train, wrong.evaluate):

@@ -185,10 +185,10 @@ def test_operators_compute_what_the_devices_do(found: dict[str, Any]) -> None:
     assert found["queue"] == [[1.0, 2.0], None, "OutOfRangeError"]
 
 
-def test_loops_of_steps_are_set_up_and_said_to_be_single_steps(run: Any, found: dict[str, Any]) -> None:
+def test_loops_of_steps_are_set_up(run: Any, found: dict[str, Any]) -> None:
     assert found["loop"] == ["IterationOp", True]
     assert found["loop variables"] == [9, 0, 0, 1]
-    assert any(line.startswith("iterations_per_loop=10: one sess.run is one training step here") for line in run.said)
+    assert not [line for line in run.said if "iterations_per_loop" in line]
     assert found["hooks"] == ["NPUBroadcastGlobalVariablesHook", "int", "NPUBroadcastGlobalVariablesCallback"]
 
 

@@ -73,3 +73,21 @@ def test_nodes_whose_executor_left_no_event_go_by_time() -> None:
 
 def test_without_calls_there_are_no_runs() -> None:
     assert starts(planes((Kind.NODE, 0, WORKER, 1, 2))) == []
+
+
+def test_data_is_taken_for_the_run_that_asked_for_it() -> None:
+    table = planes(
+        (Kind.EAGER, 1, MAIN, 0, 100),
+        (Kind.FUNCTION, 7, MAIN, 1, 99),
+        (Kind.EXECUTOR, 7, WORKER, 10, 90),
+        (Kind.NODE, 0, WORKER, 11, 12),
+        (Kind.FUNCTION, 8, WORKER, 13, 40),
+        (Kind.EXECUTOR, 8, WORKER, 15, 30),
+        (Kind.NODE, 0, WORKER, 16, 17),
+        (Kind.DATA, 8, OTHER, 18, 28),
+        (Kind.DATA, 7, OTHER, 14, 60),
+        (Kind.DATA, 9, OTHER, 15, 16),
+    )
+    runs = function_runs(table)
+    assert table.start_ns[runs.data].tolist() == [14, 18]
+    assert runs.data_run.tolist() == [0, 0]

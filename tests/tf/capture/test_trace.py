@@ -61,7 +61,20 @@ def test_input_pipelines_are_no_runs(parts):
     """The Sigmoid of the data set runs on the host."""
     tables = [call["operators"] for call in fits(parts)]
     assert [len(of_type(table, "Sigmoid")) for table in tables] == [0, 0, 0]
-    assert [len(of_type(table, "IteratorGetNext")) for table in tables] == [1, 1, 1]
+    assert [len(of_type(table, "GetNext")) for table in tables] == [1, 1, 1]
+
+
+def test_each_step_takes_its_batch_from_the_buffer(parts):
+    for call in fits(parts):
+        ((row, source, end, buffered),) = call["takes"]
+        taking = call["operators"][row]
+        assert (taking["type"], source) == ("GetNext", "iterator")
+        assert taking["outputs"][0][0][1:] == [8, 8, 3]
+        # A thread of its own gets the data, after the node has asked for it.
+        assert taking["start"] < end <= call["end"]
+        users = [each for each in call["operators"] if each["type"] == "Conv2D"]
+        assert end <= users[0]["start"]
+        assert 0 <= buffered <= 2
 
 
 def test_fusions_name_their_nodes(parts):

@@ -64,6 +64,7 @@ def stretch(found):
                 "thread": run.thread,
                 "step": run.step,
                 "operators": table(run.operators),
+                "takes": [[take.row, take.source, take.end_ns, take.buffered] for take in run.takes],
                 "fusions": [{"name": made.name, "nodes": list(made.original_ops)} for made in run.fusions],
             }
             for run in found.functions
@@ -84,6 +85,7 @@ model = tf.keras.Sequential(
 model.compile("sgd", "mse")
 images, targets = np.ones((40, 8, 8, 3), "float32"), np.zeros((40, 2), "float32")
 data = tf.data.Dataset.from_tensor_slices((images, targets)).map(lambda a, b: (tf.nn.sigmoid(a), b)).batch(16)
+data = data.prefetch(2)
 
 capture = TraceCapture()
 refused = capture.start()

@@ -83,7 +83,8 @@ print("written=%d" % len(glob.glob("out/PROF_*/mindstudio_profiler_output/op_sum
 def runs(scripts: Any, example: Any) -> tuple[Any, Any]:
     """Return the example on the NPU, and without it."""
     script = example / "train_keras.py"
-    return scripts(script, "--steps", "4"), scripts(script, "--steps", "4", "--plain")
+    on_npu = scripts(script, "--steps", "4", environment={"DRYNPU_CHIP": "Ascend910A"})
+    return on_npu, scripts(script, "--steps", "4", "--plain")
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +100,19 @@ def test_losses_are_those_of_plain_tensorflow(runs: tuple[Any, Any]) -> None:
 
 
 def test_the_example_leaves_every_default_file(runs: tuple[Any, Any]) -> None:
-    assert runs[0].prof("tf2_out").stems == _DEFAULT_FILES
+    assert runs[0].prof("tf2_out").stems == {*_DEFAULT_FILES, "aicpu.csv", "aicpu_mi.csv", "dp.csv"}
     assert "Every operator that launches a kernel is mapped." in runs[0].stdout
+
+
+def test_every_step_of_fit_takes_a_batch_from_the_queue(runs: tuple[Any, Any]) -> None:
+    prof = runs[0].prof("tf2_out")
+    assert prof.column("dp", "Source") == ["iterator"] * 8
+    taking = [row for row in prof.rows("op_summary") if row["OP Type"] == "GetNext"]
+    assert {(row["Task Type"], row["Output Shapes"].strip('"')) for row in taking} == {("AI_CPU", "32,16,16,1;32")}
+    takes = [event for event in prof.trace("step_trace") if event["name"] == "GetNext"]
+    assert len(taking) == len(takes) == len(prof.rows("aicpu_mi")) == 8
+    # The first batch is made when it is asked for.
+    assert max(event["dur"] for event in takes) > 0
 
 
 def test_every_step_is_an_iteration_with_its_passes(runs: tuple[Any, Any]) -> None:

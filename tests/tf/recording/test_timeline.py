@@ -8,6 +8,7 @@ import pytest
 from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType
 from drynpu.session import FusionOp
+from drynpu_tf.capture import Take
 from drynpu_tf.recording._plans import node_plans
 from drynpu_tf.recording._timeline import Part, Step, join
 
@@ -112,3 +113,39 @@ def test_kernels_of_nodes_are_launched_by_the_graph_engine(node: str, in_graph: 
     assert found.in_graph is in_graph
     assert found.synchronizes is not in_graph
     assert found.kernels[0].name == ("dense/Foo_Unmapped" if in_graph else "k")
+
+
+def test_what_follows_waits_for_the_data() -> None:
+    nodes = (Signature("GetNext", ()), Signature("A", ()))
+    takes = (Take(row=0, source="IteratorV2", end_ns=40),)
+    timeline = join([Part(table(nodes, (0, 10, 12), (1, 15, 16), (1, 60, 61)), step(5, 70, takes=takes))], plan)
+    assert timeline.operators.start_ns.tolist() == [10, 40, 60]
+    assert timeline.operators.end_ns.tolist() == [11, 60, 61]
+    (event,) = timeline.dataset
+    assert (event.time_ns, event.duration_ns, event.source, event.buffered) == (10, 30, "IteratorV2", None)
+
+
+def test_data_that_nobody_saw_arrive_has_no_length() -> None:
+    nodes = (Signature("GetNext", ()), Signature("A", ()))
+    takes = (Take(row=0, source="iterator", end_ns=None),)
+    timeline = join([Part(table(nodes, (0, 10, 12), (1, 15, 16)), step(5, 30, takes=takes))], plan)
+    assert timeline.operators.start_ns.tolist() == [10, 15]
+    assert [(event.time_ns, event.duration_ns) for event in timeline.dataset] == [(10, 0)]
+
+
+def test_turns_of_a_loop_follow_each_other_and_return_once() -> None:
+    nodes = (Signature("GetNext", ()), Signature("A", ()))
+    turns = [
+        Part(
+            table(nodes, (0, at + 10, at + 11), (1, at + 20, at + 22)),
+            step(at, at + 50, takes=(Take(row=0, source="i", end_ns=at + 15),), turn=turn, turns=2),
+        )
+        for turn, at in ((1, 100), (2, 200))
+    ]
+    timeline = join(turns, plan)
+    (graph,) = timeline.graphs
+    # The second turn was 88 ns later on the host: what happened there in between did not beside an NPU.
+    assert [(each.start_ns, each.end_ns) for each in graph.iterations] == [(100, 122), (122, 162)]
+    assert timeline.operators.start_ns.tolist() == [110, 120, 122, 132]
+    assert [(event.time_ns, event.duration_ns) for event in timeline.dataset] == [(110, 5), (122, 5)]
+    assert [mark.time_ns for mark in timeline.marks] == [162]

@@ -93,7 +93,7 @@ class NPUCheckpointSaverHook(basic_session_run_hooks.CheckpointSaverHook):
 
 
 class SetIterationsVarHook(session_run_hook.SessionRunHook):
-    """Sets the variables of a loop of several steps; here a run remains one step."""
+    """Sets the variables of a loop of several steps in a run."""
 
     def __init__(self, iterations_per_loop: int | None = None) -> None:
         super().__init__()

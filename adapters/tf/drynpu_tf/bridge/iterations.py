@@ -1,7 +1,8 @@
 """
-``iterations_per_loop``: several training steps in one ``sess.run``, which only a device can make (tf_adapters.md 1.3).
+``iterations_per_loop``: several training steps in one ``sess.run`` (tf_adapters.md 1.3).
 
-Here one ``sess.run`` is one step. The variables and the operator that a device looks for are made all the same.
+A device repeats a graph that holds ``IterationOp``, as often as variables of the session say. Both are made here as the
+vendor makes them; the session repeats the run.
 """
 
 from __future__ import annotations
@@ -15,28 +16,19 @@ from tensorflow.python.framework import ops
 
 from drynpu_tf.bridge.checks import check_positive_integer
 from drynpu_tf.messages import say_once
+from drynpu_tf.sessions import set_turns
 
 __all__ = [
     "IterationPerLoop",
     "IterationVariables",
     "create_or_get_var",
     "register_func",
-    "say_one_step_per_run",
     "set_graph_exec_config",
     "set_iteration_per_loop",
 ]
 
 _SCOPE = "npu_runconfig"
 _EXECUTE_MODES = ("lazy_recompile", "dynamic_execute")
-
-
-def say_one_step_per_run(iterations_per_loop: int) -> None:
-    """Say what a value above 1 means here."""
-    if iterations_per_loop > 1:
-        say_once(
-            f"iterations_per_loop={iterations_per_loop}: one sess.run is one training step here, where a device makes "
-            f"{iterations_per_loop}; a script that divides its number of runs by it trains that much less"
-        )
 
 
 def register_func(var_name: str) -> None:
@@ -92,6 +84,11 @@ class IterationVariables:
         """Set them for a loop of that many steps; the first is the number of repetitions."""
         for name, value in zip(self.NAMES, (iterations_per_loop - 1, 0, 0, 1), strict=True):
             self._variables[name].load(value, session=session)
+        if not set_turns(session, iterations_per_loop) and iterations_per_loop > 1:
+            say_once(
+                f"iterations_per_loop={iterations_per_loop}: this session is not on an NPU; a run makes one training "
+                "step."
+            )
 
 
 def _iteration_op(train_op: Any) -> tf.Operation:
@@ -117,7 +114,6 @@ def set_iteration_per_loop(sess: Any, train_op: Any, iterations_per_loop: int = 
     check_positive_integer(iterations_per_loop, "iterations_per_loop")
     if iterations_per_loop == 1:
         return train_op
-    say_one_step_per_run(iterations_per_loop)
     IterationVariables().load(sess, iterations_per_loop)
     return _iteration_op(train_op)
 
@@ -134,7 +130,6 @@ class IterationPerLoop:
     def load_iteration_per_loop_var(self, sess: Any, iterations_per_loop: int = 1) -> None:
         """Set the variables."""
         check_positive_integer(iterations_per_loop, "iterations_per_loop")
-        say_one_step_per_run(iterations_per_loop)
         self._variables.load(sess, iterations_per_loop)
 
 

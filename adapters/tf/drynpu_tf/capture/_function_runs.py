@@ -12,10 +12,12 @@ from attrs import define, field, frozen
 from drynpu.device import innermost, nest
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
+from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._runs import Runs
+from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, Take
 from drynpu_tf.capture._xplane import Kind, Planes
 from drynpu_tf.rules import GraphNode, compile_graph, signature, tensor_desc
 
@@ -36,7 +38,8 @@ class FunctionRun:
     """
     One run of a function that the script called.
 
-    ``step`` is the number of the Keras or Trace step around it, -1 without one; times are Unix ns.
+    ``step`` is the number of the Keras or Trace step around it, -1 without one; times are Unix ns. ``takes`` are the
+    times it took data from the device's queue.
     """
 
     function: str
@@ -46,13 +49,19 @@ class FunctionRun:
     step: int
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
+    takes: tuple[Take, ...] = ()
 
 
 @frozen(eq=False)
 class _Variant:
-    """What the graph engine makes of a function with one set of shapes, in the order of its calls."""
+    """
+    What the graph engine makes of a function with one set of shapes, in the order of its calls.
+
+    ``sources`` has the number of every call that takes data, and where the iterator comes from.
+    """
 
     names: tuple[str, ...]
+    sources: Mapping[int, str]
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
 
@@ -71,14 +80,15 @@ class FunctionRuns:
 
     def tables(self, planes: Planes, runs: Runs, threads: dict[int, int], default_thread: int) -> list[FunctionRun]:
         """Return the runs of a trace in time order, each with its operators by start."""
-        bounds = np.searchsorted(runs.run, np.arange(len(runs.call) + 1))
-        steps = _steps(planes, runs.call)
+        bounds, data_bounds = (np.searchsorted(of, np.arange(len(runs.call) + 1)) for of in (runs.run, runs.data_run))
+        steps, buffered = _steps(planes, runs.call), buffered_elements(planes)
         found = []
         for number, call in enumerate(runs.call.tolist()):
             rows = runs.node[bounds[number] : bounds[number + 1]]
             thread = threads.get(int(planes.thread[call]), default_thread)
             function = planes.texts[planes.text[call]]
-            operators, fusions = self._operators(planes, rows, function, thread)
+            operators, variant = self._operators(planes, rows, function, thread)
+            data = runs.data[data_bounds[number] : data_bounds[number + 1]]
             found.append(
                 FunctionRun(
                     function=function,
@@ -87,14 +97,13 @@ class FunctionRuns:
                     thread=thread,
                     step=int(steps[number]),
                     operators=operators,
-                    fusions=fusions,
+                    fusions=variant.fusions,
+                    takes=_takes(operators, variant.sources, planes.end_ns[data], buffered[data]),
                 )
             )
         return found
 
-    def _operators(
-        self, planes: Planes, rows: I64, function: str, thread: int
-    ) -> tuple[Operators, tuple[FusionOp, ...]]:
+    def _operators(self, planes: Planes, rows: I64, function: str, thread: int) -> tuple[Operators, _Variant]:
         columns = np.column_stack([planes.text[rows], planes.op_type[rows], planes.extra[rows]])
         distinct, index = np.unique(columns, axis=0, return_inverse=True)
         calls = tuple(
@@ -124,7 +133,7 @@ class FunctionRuns:
             signature=position,
             signatures=variant.signatures,
         )
-        return operators, variant.fusions
+        return operators, variant
 
     def _variant(self, function: str, calls: Sequence[_Call]) -> _Variant:
         graph = self.graphs.find(function, frozenset((name, kind) for name, kind, _ in calls))
@@ -149,7 +158,27 @@ class FunctionRuns:
             compiled.signatures[call[0]] if call[0] in compiled.signatures and own_call is first[call[0]] else own_call
             for call, own_call in zip(calls, own, strict=True)
         )
-        return _Variant(tuple(name for name, _, _ in calls), tuple(found), compiled.fusions)
+        sources = {
+            number: nodes[name].inputs[0][0] if name in nodes and nodes[name].inputs else name
+            for number, (name, kind, _) in enumerate(calls)
+            if kind == ITERATOR_GET_NEXT
+        }
+        return _Variant(tuple(name for name, _, _ in calls), sources, tuple(found), compiled.fusions)
+
+
+def _takes(operators: Operators, sources: Mapping[int, str], ends_ns: I64, buffered: I64) -> tuple[Take, ...]:
+    """
+    Return when data was taken.
+
+    *ends_ns* are the times it was there and *buffered* what had been ready, in the order in which it was asked for.
+    """
+    rows = np.flatnonzero(np.isin(operators.name, list(sources))).tolist() if sources else []
+    pairs = zip(ends_ns.tolist(), buffered.tolist(), strict=True)
+    seen = [(end, None if count == UNKNOWN else count) for end, count in pairs][: len(rows)]
+    # Of data that was still under way when the trace was cut nothing is known.
+    seen += [(None, None)] * (len(rows) - len(seen))
+    names = [sources[int(operators.name[row])] for row in rows]
+    return tuple(Take(row, name, *known) for row, name, known in zip(rows, names, seen, strict=True))
 
 
 def _steps(planes: Planes, calls: I64) -> I64:
@@ -221,6 +250,7 @@ def _signature(
         return signature(kind, outputs, outputs, {}, node=name, placement=Placement.HOST)
     if kind == _FETCH:
         return signature(kind, inputs, (), {}, node=name, placement=Placement.HOST)
+    kind = GET_NEXT if kind == ITERATOR_GET_NEXT else kind
     return signature(kind, inputs, outputs, node.attributes if node is not None else {}, node=name)
 
 

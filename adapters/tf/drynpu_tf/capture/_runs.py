@@ -20,12 +20,16 @@ class Runs:
     Runs of functions that a script called, and the nodes they executed.
 
     ``call`` has for every run the row (of the planes) of the eager call that made it, in time order; ``node`` and
-    ``run`` have for every node its row and the position of its run in ``call``, ordered by run and start.
+    ``run`` have for every node its row and the position of its run in ``call``, ordered by run and start. ``data`` and
+    ``data_run`` have the same for the times that a run took data from an iterator: a thread of its own gets it, so that
+    the node's own row says only when it was asked for.
     """
 
     call: I64
     node: I64
     run: I64
+    data: I64
+    data_run: I64
 
 
 def function_runs(planes: Planes) -> Runs:
@@ -58,7 +62,20 @@ def function_runs(planes: Planes) -> Runs:
     kept = call_of_node >= 0
     calls, run = np.unique(call_of_node[kept], return_inverse=True)
     order = np.lexsort((nodes[kept], run))
-    return Runs(call=rows[calls], node=rows[nodes[kept][order]], run=run[order].astype(np.int64))
+    data, data_run = _data(planes, {number: place for place, number in enumerate(calls.tolist())}, called, outer)
+    return Runs(
+        call=rows[calls], node=rows[nodes[kept][order]], run=run[order].astype(np.int64), data=data, data_run=data_run
+    )
+
+
+def _data(planes: Planes, place: dict[int, int], called: dict[int, int], outer: dict[int, int]) -> tuple[I64, I64]:
+    """Return the rows of taken data by run and start, and whose they are; *place* is the run of a call."""
+    data = planes.rows(Kind.DATA)
+    runs = [place.get(_root(run, called, outer), -1) for run in planes.number[data].tolist()]
+    run = np.array(runs, np.int64)
+    order = np.lexsort((data, run))
+    order = order[run[order] >= 0]
+    return data[order], run[order]
 
 
 def _nearest(parent: I64, flag: npt.NDArray[np.bool_]) -> I64:

@@ -3,7 +3,7 @@ Route A: every node that a session run executed, by RunOptions and RunMetadata (
 
 The graph that TensorFlow executes is asked for once per distinct run (fetches, feeds, graph), because it does not
 change between runs; times come with every run. Shapes are read again when a node whose shape the graph leaves open
-had another one.
+had another one, in another run or in another turn of a loop.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS, Take
+from drynpu_tf.capture._turns import occurrence, spelled, stats_of_turns
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
 
 __all__ = ["CapturedRun", "RunKey", "SessionCapture"]
@@ -54,22 +56,33 @@ class _Variant:
 
 @frozen(eq=False)
 class CapturedRun:
-    """The nodes that a run executed, by start, and which of them the graph engine would have made one operator."""
+    """
+    The nodes that a run executed, by start, and which of them the graph engine would have made one operator.
+
+    ``takes`` are the times it took data from the device's queue.
+    """
 
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
+    takes: tuple[Take, ...] = ()
 
 
 @define(eq=False)
 class _Graph:
-    """An executed graph and the shapes it ran with so far."""
+    """
+    An executed graph and the shapes it ran with so far.
+
+    ``sources`` has the number of every node that takes data from the device's queue, and the iterator behind it.
+    """
 
     nodes: tuple[_Node, ...]
     names: tuple[str, ...]
     index: dict[str, int]
     scope: npt.NDArray[np.uint8]
     watched: tuple[str, ...]
+    sources: Mapping[int, str]
     variants: dict[tuple[tuple[bytes, ...], ...], _Variant] = field(factory=dict)
+    loops: dict[tuple[int, ...], tuple[Signature, ...]] = field(factory=dict)
 
 
 @define(eq=False)
@@ -78,10 +91,12 @@ class SessionCapture:
     The runs of one session.
 
     A run is made with the options of :meth:`prepare`, and what the runtime tells of it goes to :meth:`take`. ``split``
-    says whether the chip has cube and vector cores apart; the graph engine fuses more for others.
+    says whether the chip has cube and vector cores apart; the graph engine fuses more for others. ``sinks_data`` says
+    whether graphs take their data from a queue on the device (``enable_data_pre_proc``).
     """
 
     split: bool = True
+    sinks_data: bool = False
     _graphs: dict[RunKey, _Graph] = field(factory=dict)
 
     def wants_graph(self, key: RunKey) -> bool:
@@ -112,10 +127,10 @@ class SessionCapture:
         """
         graph = self._graphs.get(key)
         if graph is None:
-            graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static)
+            graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static, self.sinks_data)
         # A node in a loop is there once per turn.
         executed = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
-        variant = self._variant(graph, {node.node_name: node for node in executed})
+        variants = [self._variant(graph, stats) for stats in stats_of_turns(executed, frozenset(graph.watched))]
         rows = [
             (
                 graph.index[node.node_name],
@@ -125,11 +140,11 @@ class SessionCapture:
             for node in executed
             if node.node_name in graph.index
         ]
-        operators = _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
-        return CapturedRun(operators, variant.fusions)
+        operators = _operators(graph, variants, np.array(rows, np.int64).reshape(-1, 3))
+        return CapturedRun(operators, variants[-1].fusions, _takes(graph, operators))
 
     def _variant(self, graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
-        watched = tuple([_spelled(stats[name]) if name in stats else () for name in graph.watched])
+        watched = tuple([spelled(stats[name]) if name in stats else () for name in graph.watched])
         variant = graph.variants.get(watched)
         if variant is None:
             calls = _signatures(graph.nodes, _shapes(stats))
@@ -142,11 +157,15 @@ class SessionCapture:
         return variant
 
 
-def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) -> Operators:
-    """Return a table of rows ``(node, start, end)``."""
+def _operators(graph: _Graph, variants: Sequence[_Variant], rows: npt.NDArray[np.int64]) -> Operators:
+    """Return a table of rows ``(node, start, end)``; a node has the signature of the turn it ran in."""
     start, end = rows[:, 1], rows[:, 2]
     order = np.lexsort((-end, start))
     node = rows[order, 0].astype(np.int32)
+    signatures, place = _signatures_of_turns(graph, variants)
+    signature = node
+    if len(place) > 1:
+        signature = node + place[np.minimum(occurrence(node), len(place) - 1)]
     thread = np.full(len(node), threading.get_native_id(), np.int64)
     return Operators(
         names=graph.names,
@@ -157,21 +176,54 @@ def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) ->
         fwd_thread=np.zeros(len(node), np.int64),
         sequence=np.full(len(node), -1, np.int64),
         scope=graph.scope[node],
-        signature=node,
-        signatures=variant.signatures,
+        signature=signature,
+        signatures=signatures,
     )
 
 
-def _read_graph(partitions: Iterable[Any], static: Any) -> _Graph:
+def _signatures_of_turns(
+    graph: _Graph, variants: Sequence[_Variant]
+) -> tuple[tuple[Signature, ...], npt.NDArray[np.int32]]:
+    """Return the signatures of all turns, those with the same shapes once, and where each turn's begin."""
+    distinct = {id(variant): variant for variant in variants}
+    number = {key: place for place, key in enumerate(distinct)}
+    place = np.array([number[id(variant)] * len(graph.nodes) for variant in variants], np.int32)
+    if len(distinct) == 1:
+        return variants[0].signatures, place[:1]
+    key = tuple(distinct)
+    if key not in graph.loops:
+        graph.loops[key] = tuple(each for variant in distinct.values() for each in variant.signatures)
+    return graph.loops[key], place
+
+
+def _takes(graph: _Graph, operators: Operators) -> tuple[Take, ...]:
+    rows = np.flatnonzero(np.isin(operators.name, list(graph.sources))).tolist() if graph.sources else []
+    return tuple(Take(row, graph.sources[int(operators.name[row])], int(operators.end_ns[row])) for row in rows)
+
+
+def _read_graph(partitions: Iterable[Any], static: Any, sinks_data: bool) -> _Graph:
     nodes = tuple(_node(node) for graph in partitions for node in graph.node)
     names = tuple(node.name for node in nodes)
+    sources = _sources(nodes) if sinks_data else {}
+    nodes = tuple(evolve(node, op_type=GET_NEXT) if number in sources else node for number, node in enumerate(nodes))
     return _Graph(
         nodes=nodes,
         names=names,
         index={name: number for number, name in enumerate(names)},
         scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
         watched=tuple(name for name in names if not _shape_is_known(name, static)),
+        sources=sources,
     )
+
+
+def _sources(nodes: Sequence[_Node]) -> dict[int, str]:
+    """Return the nodes, by number, that take their data from a queue, and the iterators that fill it."""
+    iterators = {node.name for node in nodes if node.op_type in ITERATORS}
+    return {
+        number: node.inputs[0][0]
+        for number, node in enumerate(nodes)
+        if node.op_type == ITERATOR_GET_NEXT and node.inputs and node.inputs[0][0] in iterators
+    }
 
 
 def _node(definition: Any) -> _Node:
@@ -199,11 +251,6 @@ def _shape_is_known(name: str, static: Any) -> bool:
     except (KeyError, ValueError):  # a node of the runtime's own
         return False
     return all(output.shape.is_fully_defined() for output in outputs)
-
-
-def _spelled(node: Any) -> tuple[bytes, ...]:
-    """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""
-    return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
 
 
 def _shapes(stats: Mapping[str, Any]) -> _Shapes:

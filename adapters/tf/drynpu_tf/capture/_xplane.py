@@ -45,12 +45,20 @@ class Kind:
     EAGER = 3
     SPAN = 4
     ANCHOR = 5
+    DATA = 6
+    PREFETCH = 7
+    PRODUCE = 8
+    CONSUME = 9
 
 
 _KINDS = {
     "ExecutorState::Process": Kind.EXECUTOR,
     "FunctionRun": Kind.FUNCTION,
     "EagerExecute": Kind.EAGER,
+    "IteratorGetNextOp::DoCompute": Kind.DATA,
+    "Iterator::Root::Prefetch": Kind.PREFETCH,
+    "PrefetchProduce": Kind.PRODUCE,
+    "PrefetchConsume": Kind.CONSUME,
     ANCHOR: Kind.ANCHOR,
 }
 
@@ -61,8 +69,9 @@ class Planes:
     Events of one stretch, sorted by ``(start_ns, -end_ns)``; columns have shape ``[n]``.
 
     ``text`` indexes ``texts``: the node of a NODE, the operator of an EAGER, the name of a SPAN. ``extra`` indexes
-    ``texts`` for the shapes of a NODE's inputs (-1 unknown). ``number`` is the run of an EXECUTOR or FUNCTION, whether
-    an EAGER is a function, the step of a SPAN, the number of an ANCHOR. ``thread`` is the tracer's own number.
+    ``texts`` for the shapes of a NODE's inputs (-1 unknown). ``number`` is the run of an EXECUTOR or FUNCTION, the run
+    that a DATA takes data for, the element of a PRODUCE or CONSUME, whether an EAGER is a function, the step of a SPAN,
+    the number of an ANCHOR. ``thread`` is the tracer's own number.
     """
 
     kind: npt.NDArray[np.int8]
@@ -279,6 +288,9 @@ def _read_line(reader: _Reader, line: Any) -> I64:
     for of, name in (
         (Kind.EXECUTOR, "id"),
         (Kind.FUNCTION, "id"),
+        (Kind.DATA, "id"),
+        (Kind.PRODUCE, "element_id"),
+        (Kind.CONSUME, "element_id"),
         (Kind.EAGER, "is_func"),
         (Kind.SPAN, "step_num"),
         (Kind.ANCHOR, "number"),

@@ -125,6 +125,7 @@ class DeviceRecorder:
                 end_ns=run.end_ns,
                 thread=run.thread,
                 fusions=run.fusions,
+                takes=run.takes,
             )
             recorder.add(run.operators, step)
         if found.eager is not None and len(found.eager):

@@ -34,6 +34,8 @@ class NpuOptions:
         The options as given; ``None`` where there are none.
     iterations_per_loop:
         Training steps that one run makes on a device.
+    enable_data_pre_proc:
+        Whether a graph takes its data from a queue on the device, which the host fills from the iterator.
     session_device_id:
         The device of this session; ``None``: that of the process.
     parameters:
@@ -45,6 +47,7 @@ class NpuOptions:
     profiling_mode: bool | None = None
     profiling_options: bytes | None = None
     iterations_per_loop: int = 1
+    enable_data_pre_proc: bool = False
     session_device_id: int | None = None
     parameters: Mapping[str, object] = field(default={}, converter=_frozen_map)
 
@@ -81,6 +84,7 @@ def _read(parameters: Any) -> NpuOptions:
         profiling_mode=read("profiling_mode", "b", None),
         profiling_options=read("profiling_options", "s", None) or None,
         iterations_per_loop=int(read("iterations_per_loop", "i", 1)),
+        enable_data_pre_proc=read("enable_data_pre_proc", "b", False),
         session_device_id=read("session_device_id", "i", None),
         parameters=given,
     )

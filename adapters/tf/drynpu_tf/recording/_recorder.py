@@ -105,6 +105,7 @@ class Recorder:
             end_ns=max(end_ns, begin_ns + 1, _last_ns(timeline)),
             marks=timeline.marks,
             graphs=timeline.graphs,
+            dataset=timeline.dataset,
             host_samples=samples,
         )
         self.outcome = write_recording(

@@ -17,12 +17,16 @@ from attrs import evolve, frozen
 
 from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, Operators, Signature
-from drynpu.session import FusionOp, GraphRun, HostMark, Iteration
+from drynpu.session import DatasetEvent, FusionOp, GraphRun, HostMark, Iteration
+from drynpu_tf.capture import Take
 
 __all__ = ["Part", "Step", "Timeline", "join"]
 
 I64 = npt.NDArray[np.int64]
 T = TypeVar("T")
+
+_ACTION = "Last queue dequeue"
+"""What dp records say of an element that left the device's queue (msprof parse_dp_data.py)."""
 
 
 @frozen(kw_only=True)
@@ -30,7 +34,9 @@ class Step:
     """
     One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns).
 
-    ``fusions`` are the operators that the graph engine makes of several; the first run of a graph tells them.
+    ``fusions`` are the operators that the graph engine makes of several; the first run of a graph tells them. ``takes``
+    are the times it took data from the device's queue. A run of a training loop is a step for each of its ``turns``,
+    of which this is number ``turn``.
     """
 
     graph: str
@@ -38,6 +44,9 @@ class Step:
     end_ns: int
     thread: int
     fusions: tuple[FusionOp, ...] = ()
+    takes: tuple[Take, ...] = ()
+    turn: int = 1
+    turns: int = 1
 
 
 @frozen(eq=False)
@@ -50,11 +59,12 @@ class Part:
 
 @frozen(eq=False)
 class Timeline:
-    """All operators, the graphs with their iterations, and where the host waited for the device."""
+    """All operators, the graphs with their iterations, where the host waited for the device, and for which data."""
 
     operators: Operators
     graphs: tuple[GraphRun, ...]
     marks: tuple[HostMark, ...]
+    dataset: tuple[DatasetEvent, ...] = ()
 
 
 def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Timeline:
@@ -64,20 +74,26 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
     iterations: dict[str, list[Iteration]] = {}
     fusions: dict[str, tuple[FusionOp, ...]] = {}
     marks: list[HostMark] = []
+    dataset: list[DatasetEvent] = []
     free_ns = 0
     graphs = [(part.operators, part.step) for part in parts if part.step is not None]
     for operators, step in sorted(graphs, key=lambda pair: pair[1].start_ns):
         rows = np.flatnonzero(launches.of(operators))
         if not len(rows):
             continue
-        own = _placed(operators, rows, step, free_ns)
-        begin_ns, free_ns = max(step.start_ns, free_ns), max(step.end_ns, int(own.end_ns[-1]))
+        if step.turn > 1:
+            operators, step = _closed_up(operators, step, int(operators.start_ns[rows[0]]) - free_ns)
+        own, taken = _placed(operators, rows, step, free_ns)
+        dataset += taken
+        returns = step.turn == step.turns
+        begin_ns, free_ns = max(step.start_ns, free_ns), max(step.end_ns if returns else 0, int(own.end_ns[-1]))
         placed.append(own)
         fusions.setdefault(step.graph, step.fusions)
         of_graph = iterations.setdefault(step.graph, [])
         of_graph.append(Iteration(index=len(of_graph) + 1, start_ns=begin_ns, end_ns=free_ns))
-        # A run returns when the device has finished the graph.
-        marks.append(HostMark(free_ns, step.thread, Mark.WAIT_STREAM))
+        if returns:
+            # A run returns when the device has finished the graph.
+            marks.append(HostMark(free_ns, step.thread, Mark.WAIT_STREAM))
     return Timeline(
         operators=concatenate(placed),
         graphs=tuple(
@@ -91,7 +107,16 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
             for number, (name, of_graph) in enumerate(iterations.items(), start=1)
         ),
         marks=tuple(marks),
+        dataset=tuple(dataset),
     )
+
+
+def _closed_up(operators: Operators, step: Step, gap_ns: int) -> tuple[Operators, Step]:
+    """Return a further turn of a loop *gap_ns* earlier: a device makes it without a call from the host."""
+    gap_ns = max(gap_ns, 0)
+    moved = evolve(operators, start_ns=operators.start_ns - gap_ns, end_ns=operators.end_ns - gap_ns)
+    takes = tuple(take if take.end_ns is None else evolve(take, end_ns=take.end_ns - gap_ns) for take in step.takes)
+    return moved, evolve(step, start_ns=step.start_ns - gap_ns, end_ns=step.end_ns - gap_ns, takes=takes)
 
 
 class _Launches:
@@ -111,11 +136,49 @@ class _Launches:
         return np.asarray(known[operators.signature], bool)
 
 
-def _placed(operators: Operators, rows: I64, step: Step, free_ns: int) -> Operators:
-    """Return *rows* one after another, from *free_ns* on at the earliest."""
+def _placed(operators: Operators, rows: I64, step: Step, free_ns: int) -> tuple[Operators, list[DatasetEvent]]:
+    """
+    Return *rows* one after another, from *free_ns* on at the earliest, and the data that they took.
+
+    What comes after taking data waits for it. The wait is no part of the operator: operators last as long as an NPU
+    needs to launch them, what lies between them as long as it was measured.
+    """
     turn = np.arange(len(rows))
-    start = np.maximum.accumulate(np.maximum(operators.start_ns[rows], free_ns) - turn) + turn
+    ready = _ready(rows, step.takes)
+    waits = ready > 0
+    start = np.maximum(operators.start_ns[rows], free_ns)
+    start[1:] = np.maximum(start[1:], np.maximum.accumulate(ready)[:-1])
+    start = np.maximum.accumulate(start - turn) + turn
     end = np.append(start[1:], max(int(operators.end_ns[rows[-1]]), int(start[-1]) + 1))
+    end[waits] = start[waits] + 1
+    placed = _moved(operators, rows, step, start, end)
+    return placed, _events(step.takes, rows, start)
+
+
+def _ready(rows: I64, takes: Sequence[Take]) -> I64:
+    """Return when the data was there for each of *rows* that took some, 0 for others."""
+    ready = np.zeros(len(rows), np.int64)
+    for take in takes:
+        ready[rows == take.row] = take.end_ns or 0
+    return ready
+
+
+def _events(takes: Sequence[Take], rows: I64, start: I64) -> list[DatasetEvent]:
+    place = {row: number for number, row in enumerate(rows.tolist())}
+    return [
+        DatasetEvent(
+            time_ns=int(start[place[take.row]]),
+            action=_ACTION,
+            source=take.source,
+            buffered=take.buffered,
+            duration_ns=0 if take.end_ns is None else max(take.end_ns - int(start[place[take.row]]), 1),
+        )
+        for take in takes
+        if take.row in place
+    ]
+
+
+def _moved(operators: Operators, rows: I64, step: Step, start: I64, end: I64) -> Operators:
     return evolve(
         operators,
         name=operators.name[rows],

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drynpu_tf.sessions._install import install
+from drynpu_tf.sessions._install import install, set_turns
 
-__all__ = ["install"]
+__all__ = ["install", "set_turns"]

@@ -15,7 +15,7 @@ from drynpu_tf.sessions._callables import record_callable, record_options_callab
 from drynpu_tf.sessions._keys import run_key
 from drynpu_tf.sessions._state import DeviceSession, device_session
 
-__all__ = ["install"]
+__all__ = ["install", "set_turns"]
 
 _STATE = "_drynpu_session"
 _MARK = "_drynpu_wrapped"
@@ -43,6 +43,17 @@ def install() -> None:
 def _state(session: Any) -> DeviceSession | None:
     state: DeviceSession | None = getattr(session, _STATE, None)
     return state
+
+
+def set_turns(session: Any, turns: int) -> bool:
+    """Have training loops of *session* (or of what a monitored one wraps) make that many steps in a run; say if so."""
+    while session is not None:
+        state = _state(session)
+        if state is not None:
+            state.turns = turns
+            return True
+        session = getattr(session, "_sess", None)
+    return False
 
 
 def _init(original: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from drynpu_tf.capture import RunKey
 
-__all__ = ["names_key", "run_key"]
+__all__ = ["fetched_names", "names_key", "run_key"]
 
 
 def run_key(fetches: Any, feed_dict: Any) -> RunKey:
@@ -19,6 +19,13 @@ def run_key(fetches: Any, feed_dict: Any) -> RunKey:
 def names_key(fetches: Iterable[str], targets: Iterable[str], feeds: Iterable[str]) -> RunKey:
     """Return the key of a callable that is made of names."""
     return ("callable", tuple(fetches), tuple(targets), tuple(feeds))
+
+
+def fetched_names(key: RunKey) -> tuple[str, ...]:
+    """Return what a run with a key of this module fetches, and the targets that it runs, by name."""
+    kind, fetched, *rest = key
+    targets = rest[0] if kind == "callable" else ()
+    return tuple(name for part in (fetched, targets) if isinstance(part, tuple) for name in part)
 
 
 def _flat(fetches: Any) -> list[str]:

@@ -16,6 +16,8 @@ from drynpu_tf.capture import RunKey, SessionCapture
 from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS, Recorder, Step
+from drynpu_tf.sessions._keys import fetched_names
+from drynpu_tf.sessions._loops import loops_on_device
 
 __all__ = ["DeviceSession", "device_session"]
 
@@ -31,17 +33,23 @@ _BOTH = (
 
 @define(eq=False)
 class DeviceSession:
-    """One session on the device: its graph, and the runs it has made; each is recorded if something is recording."""
+    """
+    One session on the device: its graph, and the runs it has made; each is recorded if something is recording.
+
+    ``turns`` is how often a device repeats a run of a training loop: the steps that one run makes.
+    """
 
     graph: Any
     options: NpuOptions
+    turns: int = 1
     capture: SessionCapture = field(factory=SessionCapture)
     _names: dict[RunKey, str] = field(factory=dict)
+    _loops: dict[RunKey, bool] = field(factory=dict)
     _lock: threading.Lock = field(factory=threading.Lock)
 
     def run(self, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]) -> T:
         """
-        Make one run and record it.
+        Make one run and record it; a training loop is run once for every turn, and returns what its last turn does.
 
         Parameters
         ----------
@@ -53,6 +61,21 @@ class DeviceSession:
         call:
             Makes the run with the options and metadata that it is given.
         """
+        turns = self.turns if self.turns > 1 and self._is_loop(key) else 1
+        for turn in range(1, turns):
+            self._run(key, options, None, call, turn=(turn, turns))
+        return self._run(key, options, metadata, call, turn=(turns, turns))
+
+    def _is_loop(self, key: RunKey) -> bool:
+        versioned = (self.graph.version, *key)
+        if versioned not in self._loops:
+            sinks_data = self.options.enable_data_pre_proc
+            self._loops[versioned] = loops_on_device(self.graph, fetched_names(key), sinks_data=sinks_data)
+        return self._loops[versioned]
+
+    def _run(
+        self, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T], *, turn: tuple[int, int]
+    ) -> T:
         from tensorflow.core.protobuf import config_pb2
 
         key = (self.graph.version, *key)
@@ -63,6 +86,7 @@ class DeviceSession:
         if options is not None:
             own_options.CopyFrom(options)
         self.capture.split = recorder.split_cores
+        self.capture.sinks_data = self.options.enable_data_pre_proc
         self.capture.prepare(own_options, key)
         begin_ns = time.time_ns()
         result = call(own_options, own_metadata)
@@ -71,7 +95,16 @@ class DeviceSession:
             captured = self.capture.take(key, own_metadata, self.graph)
             name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
         thread = threading.get_native_id()
-        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=thread, fusions=captured.fusions)
+        step = Step(
+            graph=name,
+            start_ns=begin_ns,
+            end_ns=end_ns,
+            thread=thread,
+            fusions=captured.fusions,
+            takes=captured.takes,
+            turn=turn[0],
+            turns=turn[1],
+        )
         recorder.add(captured.operators, step)
         if metadata is not None:
             _hand_over(own_metadata, metadata, options)
@@ -110,11 +143,6 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
         say_once("PROFILING_MODE=dynamic: there is no command to attach here, so nothing is recorded.")
     notices = start.notices if start.parsed is None else (*start.notices, *start.parsed.notices)
     say_notices(notices)
-    if options.iterations_per_loop > 1:
-        say_once(
-            f"iterations_per_loop is {options.iterations_per_loop}: a run makes one training step here, where an NPU "
-            "makes that many."
-        )
     if start.parsed is not None:
         PROCESS.join(id(session), start.parsed.request, _device_of(options))
     return session

@@ -57,7 +57,7 @@ def _queue(profile: Profile) -> pl.DataFrame:
         time.alias("Timestamp(us)"),
         pl.col("action").alias("Action"),
         pl.col("source").alias("Source"),
-        pl.col("buffered").cast(pl.String).alias("Cached Buffer Size"),
+        pl.col("buffered").cast(pl.String).fill_null(_UNKNOWN).alias("Cached Buffer Size"),
     )
 
 
@@ -67,5 +67,5 @@ def _waits(profile: Profile) -> pl.DataFrame:
         pl.col("name").alias("Node Name"),
         pl.col("start_us").cast(pl.String).alias("Start Time(us)"),
         pl.col("end_us").cast(pl.String).alias("End Time(us)"),
-        pl.col("queue_size").cast(pl.String).alias("Queue Size"),
+        pl.col("queue_size").cast(pl.String).fill_null(_UNKNOWN).alias("Queue Size"),
     )

@@ -13,6 +13,7 @@ from drynpu.raw.layouts._aicpu import (
     AICPU_MODEL,
     AICPU_NODE,
     AICPU_QUEUE,
+    UNKNOWN_SIZE,
 )
 from drynpu.raw.layouts._device_tasks import (
     AI_CORE_SAMPLE,
@@ -146,4 +147,5 @@ __all__ = [
     "TS_TRACK_STEP",
     "TS_TRACK_TASK_TYPE",
     "TX_MESSAGE_BYTES",
+    "UNKNOWN_SIZE",
 ]

@@ -9,7 +9,11 @@ __all__ = [
     "AICPU_MODEL",
     "AICPU_NODE",
     "AICPU_QUEUE",
+    "UNKNOWN_SIZE",
 ]
+
+UNKNOWN_SIZE = 2**32 - 1
+"""Our own size of a queue whose elements nobody counted: the toolkit's mark of what is not there (MODEL_ID_NONE)."""
 
 AICPU_NODE = behind_header(
     256,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import TaskType
 from drynpu.options import Level
 from drynpu.raw import family
+from drynpu.raw.layouts import UNKNOWN_SIZE
 from drynpu.session._host_records import task_numbers
+from drynpu.session._inputs import DatasetEvent
 from drynpu.session.families._asked import asked
 from drynpu.session.families._context import FamilyRecords, RecordContext
 
@@ -92,11 +95,15 @@ def _queue_events(context: RecordContext) -> Records:
     time = context.simulation.warp(np.array([event.time_ns for event in events], np.int64))
     rows["timestamp"] = context.anchors.unix_to_tick(time)
     rows["index"] = np.arange(len(events))
-    rows["size"] = [event.buffered for event in events]
+    rows["size"] = _sizes(events)
     # Longer texts are cut: the record has no more room.
     rows["action"] = [event.action.encode() for event in events]
     rows["source"] = [event.source.encode() for event in events]
     return rows
+
+
+def _sizes(events: Sequence[DatasetEvent]) -> npt.NDArray[np.uint64]:
+    return np.array([UNKNOWN_SIZE if event.buffered is None else event.buffered for event in events], np.uint64)
 
 
 def _queue_waits(context: RecordContext) -> Records:
@@ -105,7 +112,7 @@ def _queue_waits(context: RecordContext) -> Records:
     begin = context.simulation.warp(np.array([event.time_ns for event in waits], np.int64)) + context.to_raw_ns
     end = begin + np.array([event.duration_ns for event in waits], np.int64)
     rows["node_tag"] = _GET_NEXT_DEQUEUE_WAIT
-    rows["queue_size"] = [event.buffered for event in waits]
+    rows["queue_size"] = _sizes(waits)
     rows["start_us"], rows["end_us"] = begin // 1000, end // 1000
     rows["timestamp"] = context.anchors.unix_to_tick(begin - context.to_raw_ns)
     return rows

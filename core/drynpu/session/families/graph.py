@@ -29,6 +29,8 @@ Records = npt.NDArray[Any]
 
 _BACKWARD_SCOPE = 1
 """torch's RecordScope::BACKWARD_FUNCTION, as in ``Operators.scope``."""
+_GET_NEXT = "GetNext"
+"""The graph engine's type of the operator that takes data from the queue (its AutoFindFpOpIndex looks behind it)."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -162,7 +164,7 @@ def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools,
 
     A name, of the graph or else of the request, picks the kernels of the operators called so, and of what they call;
     one that nothing is called gives no point. Without names every computing kernel is forward unless an operator
-    around it is a backward one.
+    around it is a backward one. Taking the data is not yet forward: the engine begins with who takes it from there.
     """
     lowered = context.simulation.lowered
     operators, filters = context.recording.operators, context.request.filters
@@ -170,7 +172,8 @@ def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools,
     backward_op = backward_op | inherit(lowered.depth, lowered.parent, backward_op)
     op = lowered.dispatch_op[lowered.launch_dispatch]
     computes = np.array([kind is not TaskType.MEMCPY for kind in context.simulation.task_types] or [False])
-    computes = computes[lowered.launch_kernel]
+    takes_data = np.array([kernel.op_type == _GET_NEXT for kernel in lowered.kernels] or [False])
+    computes = (computes & ~takes_data)[lowered.launch_kernel]
     sides = []
     for side, own, asked in (
         (~backward_op[op], "forward_op", filters.first_forward_op),

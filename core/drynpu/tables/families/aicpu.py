@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.raw import decode_stream_task
+from drynpu.raw.layouts import UNKNOWN_SIZE
 from drynpu.tables import intervals
 from drynpu.tables._columns import I64, Records, empty, frame, texts
 from drynpu.tables._sides import DeviceSide
@@ -37,7 +38,7 @@ DATA_QUEUE = pl.Schema(
         "time_ns": pl.Int64,
         "action": pl.String,
         "source": pl.String,
-        "buffered": pl.Int64,
+        "buffered": pl.Int64,  # elements, null if nobody counted them
     }
 )
 """Events of the data preparation queue."""
@@ -48,7 +49,7 @@ QUEUE_WAITS = pl.Schema(
         "name": pl.String,
         "start_us": pl.Int64,  # of the monotonic clock, as recorded
         "end_us": pl.Int64,
-        "queue_size": pl.Int64,
+        "queue_size": pl.Int64,  # elements, null if nobody counted them
     }
 )
 """Waits for the data queue."""
@@ -114,9 +115,14 @@ def _events(side: DeviceSide, records: Records) -> pl.DataFrame:
         "time_ns": side.clock.tick_to_unix(records["timestamp"]),
         "action": _words(records["action"]),
         "source": _words(records["source"]),
-        "buffered": records["size"],
+        "buffered": _sizes(records["size"]),
     }
     return frame(DATA_QUEUE, columns)
+
+
+def _sizes(cells: Records) -> pl.Series:
+    unknown = cells == UNKNOWN_SIZE
+    return pl.Series(np.where(unknown, 0, cells).astype(np.int64)).set(pl.Series(unknown), None)
 
 
 def _words(cells: Records) -> pl.Series:
@@ -131,6 +137,6 @@ def _waits(side: DeviceSide, records: Records) -> pl.DataFrame:
         "name": texts(records["node_tag"], lambda tag: _QUEUE_NODES.get(tag, "")),
         "start_us": records["start_us"],
         "end_us": records["end_us"],
-        "queue_size": records["queue_size"],
+        "queue_size": _sizes(records["queue_size"]),
     }
     return frame(QUEUE_WAITS, columns)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import KernelSpec, TaskType
 from drynpu.raw import ProfReader
+from drynpu.session import DatasetEvent
 from drynpu.tables import Profile
 
 Record = Callable[..., Profile]
@@ -91,6 +92,16 @@ def test_waits_for_the_data_queue(record: Record, exported: Exported) -> None:
     assert profile.prof_path is not None
     offset = ProfReader(profile.prof_path).anchors(0).offset_ns
     assert abs(int(row[2]) * 1000 + offset - wait["start_ns"]) <= 1000
+
+
+def test_a_buffer_that_nobody_counted_has_no_size(record: Record, exported: Exported) -> None:
+    at = 1_736_408_883_002_000_000
+    uncounted = DatasetEvent(time_ns=at, action="Last queue dequeue", source="IteratorV2", duration_ns=20_000)
+    profile = record(name="tables", chip="Ascend910A", recording={"dataset": (uncounted,)})
+    assert profile.frame("data_queue")["buffered"].to_list() == [None]
+    files = exported(chip="Ascend910A", recording={"dataset": (uncounted,)})
+    assert [row[2:] for row in table(files["dp.csv"])[1]] == [["Last queue deque", "IteratorV2", "N/A"]]
+    assert [row[4] for row in table(files["aicpu_mi.csv"])[1]] == ["N/A"]
 
 
 def test_without_the_switch_nothing_is_recorded(record: Record) -> None:

@@ -10,6 +10,7 @@ import pytest
 from attrs import evolve
 
 from drynpu.device import Clock
+from drynpu.kernels import Operators
 from drynpu.options import Filters, Level
 from drynpu.raw import ProfReader
 from drynpu.session import Collective, GraphRun
@@ -224,3 +225,18 @@ def test_fused_operators_and_planned_memory_come_back(record: Record) -> None:
     assert memory.filter(pl.col("name") == "Relu")["last_node"].to_list() == [4294967295]
     assert memory.filter(pl.col("name") == "")["size_bytes"].to_list() == [4096 + 1536]
     assert record(task_memory=False, name="plain").frame("static_memory").is_empty()
+
+
+def test_forward_begins_behind_the_operator_that_takes_the_data(
+    record: Record, graph_operators: Callable[[], Operators]
+) -> None:
+    operators = graph_operators()
+    taking = evolve(
+        operators,
+        signatures=tuple(
+            evolve(each, name="GetNext") if each.name == "fp32_vars/first" else each for each in operators.signatures
+        ),
+    )
+    profile = record(recording={"operators": taking})
+    starts = profile.kernels.filter(pl.col("op_type") == "Conv2D")["start_ns"]
+    assert profile.frame("iterations")["forward_ns"].to_list() == starts.to_list()
