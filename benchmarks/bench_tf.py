@@ -141,7 +141,8 @@ def function_steps(model: str) -> Steps:
     def step(inputs: Any, labels: Any) -> Any:
         with tf.GradientTape() as tape:
             loss = made.compiled_loss(labels, made(inputs, training=True))
-        optimizer.apply_gradients(zip(tape.gradient(loss, made.trainable_variables), made.trainable_variables))
+        weights = made.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
         return loss
 
     def steps(number: int) -> None:

@@ -15,8 +15,8 @@ from drynpu.session import FusionOp
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
-from drynpu_tf.capture._runs import Runs
 from drynpu_tf.capture._planes import Kind, Planes
+from drynpu_tf.capture._runs import Runs
 from drynpu_tf.rules import GraphNode, compile_graph, signature, tensor_desc
 
 __all__ = ["FunctionRun", "FunctionRuns", "shapes_of"]
@@ -60,7 +60,7 @@ class _Variant:
 
 @frozen(eq=False)
 class _Calls:
-    """The calls in a stretch: ``number`` has one for each node of its runs, ``distinct`` what each number stands for."""
+    """The calls in a stretch: ``number`` has one for each node of its runs, ``distinct`` what the numbers stand for."""
 
     number: I64
     distinct: tuple[_Call, ...]

@@ -2,54 +2,40 @@
 Route A: every node that a session run executed, by RunOptions and RunMetadata (tf_adapters.md 6).
 
 The graph that TensorFlow executes is asked for once per distinct run (fetches, feeds, graph), because it does not
-change between runs; times come with every run. Shapes are read again when a node whose shape the graph leaves open
-had another one.
+change between runs; times come with every run. Runs are kept as TensorFlow serialised them, and read together when
+there are many: a step does not wait for that. Shapes are read again when a node whose shape the graph leaves open had
+another one.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
-from drynpu.kernels import Operators, Placement, Signature, TensorDesc
+from drynpu import CaptureError
+from drynpu.kernels import Operators
 from drynpu.session import FusionOp
-from drynpu_tf.capture._nodes import is_backward
-from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
+from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
+from drynpu_tf.capture._step_stats import NodeTimes
 
-__all__ = ["CapturedRun", "RunKey", "SessionCapture"]
+__all__ = ["CapturedRun", "RunContent", "RunKey", "SessionCapture"]
 
 RunKey: TypeAlias = tuple[object, ...]
 """What makes two runs the same to the runtime: the version of the graph, fetches, feeds."""
 
-_Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
-"""Node and slot -> number of the dtype and dims."""
 
-_FEED, _FETCH = "_Arg", "_Retval"
-_FUNCTION, _BACKWARD_FUNCTION = 0, 1
-"""Values of ``Operators.scope``."""
+@define(eq=False)
+class RunContent:
+    """Stands for a ``RunMetadata`` that is filled in by a run, and keeps the bytes."""
 
+    content: bytes = b""
 
-@frozen
-class _Node:
-    """A node as the runtime executes it: inputs as ``(producer, slot)``."""
-
-    name: str
-    op_type: str
-    inputs: tuple[tuple[str, int], ...]
-    attributes: Mapping[str, object]
-
-
-@frozen(eq=False)
-class _Variant:
-    """What the graph engine makes of a graph with one set of shapes; signatures in the order of nodes."""
-
-    signatures: tuple[Signature, ...]
-    fusions: tuple[FusionOp, ...]
+    def ParseFromString(self, content: bytes) -> None:  # noqa: N802 - the method that a session calls
+        """Take over what the runtime tells."""
+        self.content = content
 
 
 @frozen(eq=False)
@@ -61,179 +47,95 @@ class CapturedRun:
 
 
 @define(eq=False)
-class _Graph:
-    """An executed graph and the shapes it ran with so far."""
-
-    nodes: tuple[_Node, ...]
-    names: tuple[str, ...]
-    index: dict[str, int]
-    scope: npt.NDArray[np.uint8]
-    watched: tuple[str, ...]
-    variants: dict[tuple[tuple[bytes, ...], ...], _Variant] = field(factory=dict)
-
-
-@define(eq=False)
 class SessionCapture:
     """
     The runs of one session.
 
-    A run is made with the options of :meth:`prepare`, and what the runtime tells of it goes to :meth:`take`. ``split``
-    says whether the chip has cube and vector cores apart; the graph engine fuses more for others.
+    A run is made with the options of :meth:`prepare`, what the runtime tells of it goes through :meth:`take`, and
+    :meth:`read` says what many of them executed. ``split`` says whether the chip has cube and vector cores apart; the
+    graph engine fuses more for others.
     """
 
     split: bool = True
-    _graphs: dict[RunKey, _Graph] = field(factory=dict)
+    _graphs: dict[RunKey, SessionGraph] = field(factory=dict)
+    _options: dict[bool, Any] = field(factory=dict)
 
     def wants_graph(self, key: RunKey) -> bool:
         """Whether the executed graph of such a run is still to be asked for."""
         return key not in self._graphs
 
-    def prepare(self, options: Any, key: RunKey) -> None:
+    def prepare(self, options: Any, key: RunKey) -> Any:
         """
-        Set in a ``RunOptions`` what the capture needs; whatever else is set stays.
+        Return the ``RunOptions`` that the capture needs; whatever is set in *options* (``None``: nothing) stays.
 
         The software trace is enough. Higher levels hold the process's one profiler as well: two runs at the same time
         would fail, and so would TensorBoard's profiler.
         """
-        options.trace_level = max(options.trace_level, type(options).SOFTWARE_TRACE)
-        if self.wants_graph(key):
-            options.output_partition_graphs = True
+        from tensorflow.core.protobuf import config_pb2
 
-    def take(self, key: RunKey, metadata: Any, static: Any = None) -> CapturedRun:
+        wants_graph = self.wants_graph(key)
+        own = self._options.get(wants_graph) if options is None else None
+        if own is None:
+            own = config_pb2.RunOptions()
+            if options is not None:
+                own.CopyFrom(options)
+            own.trace_level = max(own.trace_level, own.SOFTWARE_TRACE)
+            own.output_partition_graphs |= wants_graph
+            if options is None:
+                self._options[wants_graph] = own
+        return own
+
+    def take(self, key: RunKey, content: bytes, static: Any = None) -> bytes:
         """
-        Return a run that has ended.
+        Return what is to be kept of a run that has ended.
 
         Parameters
         ----------
-        metadata:
-            Its ``RunMetadata``, with step stats and, the first time, partition graphs.
+        content:
+            Its ``RunMetadata`` serialised, with step stats and, the first time, partition graphs.
         static:
             The session's ``tf.Graph``; says which shapes cannot change.
         """
-        graph = self._graphs.get(key)
-        if graph is None:
-            graph = self._graphs[key] = _read_graph(metadata.partition_graphs, static)
-        # A node in a loop is there once per turn.
-        executed = [node for device in metadata.step_stats.dev_stats for node in device.node_stats]
-        variant = self._variant(graph, {node.node_name: node for node in executed})
-        rows = [
-            (
-                graph.index[node.node_name],
-                node.all_start_nanos + node.op_start_rel_nanos,
-                node.all_start_nanos + node.op_end_rel_nanos,
-            )
-            for node in executed
-            if node.node_name in graph.index
-        ]
-        operators = _operators(graph, variant, np.array(rows, np.int64).reshape(-1, 3))
-        return CapturedRun(operators, variant.fusions)
+        if not self.wants_graph(key):
+            return content
+        from tensorflow.core.protobuf import config_pb2
 
-    def _variant(self, graph: _Graph, stats: Mapping[str, Any]) -> _Variant:
-        watched = tuple([_spelled(stats[name]) if name in stats else () for name in graph.watched])
-        variant = graph.variants.get(watched)
-        if variant is None:
-            calls = _signatures(graph.nodes, _shapes(stats))
-            compiled = compile_graph(
-                [GraphNode(node.name, node.inputs, call) for node, call in zip(graph.nodes, calls, strict=True)],
-                split=self.split,
-            )
-            signatures = tuple(compiled.signatures[name] for name in graph.names)
-            variant = graph.variants[watched] = _Variant(signatures, compiled.fusions)
-        return variant
+        metadata = config_pb2.RunMetadata.FromString(content)
+        self._graphs[key] = SessionGraph.read(metadata.partition_graphs, static)
+        return config_pb2.RunMetadata(step_stats=metadata.step_stats).SerializeToString()
+
+    def read(self, key: RunKey, contents: Sequence[bytes], threads: Sequence[int]) -> Iterator[CapturedRun]:
+        """
+        Read what was kept of runs with one key, in their order; *threads* made them.
+
+        Raises
+        ------
+        CaptureError
+            TensorFlow left something that cannot be read.
+        """
+        graph = self._graphs[key]
+        try:
+            times = NodeTimes.read(contents, graph.table, graph.watched)
+        except ValueError as error:
+            raise CaptureError(f"TensorFlow's step stats cannot be read: {error}") from error
+        bounds = np.searchsorted(times.run, np.arange(len(contents) + 1)).tolist()
+        for number, content in enumerate(contents):
+            variant = graph.variant(times.shapes[number], content, split=self.split)
+            rows = slice(bounds[number], bounds[number + 1])
+            yield CapturedRun(_operators(graph, variant, times, rows, threads[number]), variant.fusions)
 
 
-def _operators(graph: _Graph, variant: _Variant, rows: npt.NDArray[np.int64]) -> Operators:
-    """Return a table of rows ``(node, start, end)``."""
-    start, end = rows[:, 1], rows[:, 2]
-    order = np.lexsort((-end, start))
-    node = rows[order, 0].astype(np.int32)
-    thread = np.full(len(node), threading.get_native_id(), np.int64)
+def _operators(graph: SessionGraph, variant: GraphVariant, times: NodeTimes, rows: slice, thread: int) -> Operators:
+    node = times.node[rows].astype(np.int32)
     return Operators(
         names=graph.names,
         name=node,
-        start_ns=start[order],
-        end_ns=np.maximum(end, start)[order],
-        thread=thread,
+        start_ns=times.start_ns[rows],
+        end_ns=times.end_ns[rows],
+        thread=np.full(len(node), thread, np.int64),
         fwd_thread=np.zeros(len(node), np.int64),
         sequence=np.full(len(node), -1, np.int64),
         scope=graph.scope[node],
         signature=node,
         signatures=variant.signatures,
     )
-
-
-def _read_graph(partitions: Iterable[Any], static: Any) -> _Graph:
-    nodes = tuple(_node(node) for graph in partitions for node in graph.node)
-    names = tuple(node.name for node in nodes)
-    return _Graph(
-        nodes=nodes,
-        names=names,
-        index={name: number for number, name in enumerate(names)},
-        scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
-        watched=tuple(name for name in names if not _shape_is_known(name, static)),
-    )
-
-
-def _node(definition: Any) -> _Node:
-    data = [text for text in definition.input if not text.startswith("^")]
-    return _Node(
-        name=definition.name,
-        op_type=definition.op,
-        inputs=tuple(map(_producer, data)),
-        attributes=attributes_of(definition),
-    )
-
-
-def _producer(text: str) -> tuple[str, int]:
-    """Return node and slot of an input as GraphDef spells it: ``name`` is slot 0 of it, else ``name:slot``."""
-    name, colon, slot = text.rpartition(":")
-    return (name, int(slot)) if colon else (text, 0)
-
-
-def _shape_is_known(name: str, static: Any) -> bool:
-    """Whether the script's graph says which shapes the node's outputs have."""
-    if static is None:
-        return False
-    try:
-        outputs = static.get_operation_by_name(name).outputs
-    except (KeyError, ValueError):  # a node of the runtime's own
-        return False
-    return all(output.shape.is_fully_defined() for output in outputs)
-
-
-def _spelled(node: Any) -> tuple[bytes, ...]:
-    """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""
-    return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
-
-
-def _shapes(stats: Mapping[str, Any]) -> _Shapes:
-    return {
-        (name, output.slot): (
-            output.tensor_description.dtype,
-            tuple(dim.size for dim in output.tensor_description.shape.dim),
-        )
-        for name, node in stats.items()
-        for output in node.output
-    }
-
-
-def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...]:
-    tensors: dict[tuple[str, int], TensorDesc] = {
-        place: tensor_desc(dims, dtype_name(number)) for place, (number, dims) in shapes.items() if number
-    }
-    outputs: dict[str, list[TensorDesc]] = {}
-    for (name, _), tensor in sorted(tensors.items()):
-        outputs.setdefault(name, []).append(tensor)
-    return tuple(
-        _signature(node, tuple(tensors.get(place) for place in node.inputs), tuple(outputs.get(node.name, ())))
-        for node in nodes
-    )
-
-
-def _signature(node: _Node, inputs: tuple[TensorDesc | None, ...], outputs: tuple[TensorDesc, ...]) -> Signature:
-    """Return a node's call; what is fed is copied to the device, what is fetched comes back from there."""
-    if node.op_type == _FEED:
-        return signature(node.op_type, outputs, outputs, {}, node=node.name, placement=Placement.TO_DEVICE)
-    if node.op_type == _FETCH:
-        return signature(node.op_type, inputs, (), {}, node=node.name, placement=Placement.TO_HOST)
-    return signature(node.op_type, inputs, outputs, node.attributes, node=node.name)

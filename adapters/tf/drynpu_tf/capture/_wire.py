@@ -28,6 +28,8 @@ _WINDOW = 1 << 18
 _ONE = np.uint64(1)
 _STOPS = np.uint64(0x8080808080808080)
 _SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
+_MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
+"""The lowest bytes of a word, by how many."""
 _FOLDS = (
     (np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), _ONE),
     (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
@@ -99,6 +101,11 @@ class Wire:
         # The eight bytes from every position on, as a little-endian number.
         words = np.ndarray((len(content) + len(_PADDING) - 8,), np.dtype("<u8"), octets, strides=(1,))
         return cls(content, octets, words)
+
+    def word(self, at: I64, length: I64) -> U64:
+        """Return up to eight bytes *at* a place as one number, the first byte its lowest; *length* may be any."""
+        size = np.clip(length, 0, 8)
+        return self._words[np.where(size > 0, at, 0)] & _MASKS[size]
 
     def fields(self, begin: I64, end: I64) -> Fields:
         """Return all fields of the messages that lie from *begin* to *end*; for messages with few."""

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 from attrs import define, field
 
 from drynpu.options.profiling_options import ProfilingMode
-from drynpu_tf.capture import RunKey, SessionCapture
+from drynpu_tf.capture import RunContent, RunKey, SessionCapture
 from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS, Recorder, Step
+from drynpu_tf.sessions._pending import PendingRun, PendingRuns
 
 __all__ = ["DeviceSession", "device_session"]
 
@@ -37,14 +38,17 @@ class DeviceSession:
     options: NpuOptions
     capture: SessionCapture = field(factory=SessionCapture)
     _names: dict[RunKey, str] = field(factory=dict)
+    _pending: PendingRuns | None = None
     _lock: threading.Lock = field(factory=threading.Lock)
 
-    def run(self, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]) -> T:
+    def run(self, recorder: Recorder, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]) -> T:
         """
         Make one run and record it.
 
         Parameters
         ----------
+        recorder:
+            As :meth:`recorder` returned it.
         key:
             What identifies the run (its fetches and feeds); the version of the graph is added here.
         options, metadata:
@@ -53,31 +57,33 @@ class DeviceSession:
         call:
             Makes the run with the options and metadata that it is given.
         """
-        from tensorflow.core.protobuf import config_pb2
-
         key = (self.graph.version, *key)
-        recorder = self._recorder()
-        if recorder is None:
-            return call(options, metadata)
-        own_options, own_metadata = config_pb2.RunOptions(), config_pb2.RunMetadata()
-        if options is not None:
-            own_options.CopyFrom(options)
         self.capture.split = recorder.split_cores
-        self.capture.prepare(own_options, key)
+        own_options, own_metadata = self.capture.prepare(options, key), RunContent()
         begin_ns = time.time_ns()
         result = call(own_options, own_metadata)
         end_ns = time.time_ns()
         with self._lock:
-            captured = self.capture.take(key, own_metadata, self.graph)
+            content = self.capture.take(key, own_metadata.content, self.graph)
             name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
-        thread = threading.get_native_id()
-        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=thread, fusions=captured.fusions)
-        recorder.add(captured.operators, step)
+            if self._pending is None or self._pending.recorder is not recorder:
+                self._pending = PendingRuns.of(recorder, self.capture)
+            pending = self._pending
+        step = Step(graph=name, start_ns=begin_ns, end_ns=end_ns, thread=threading.get_native_id())
+        pending.add(PendingRun(key, content, step))
         if metadata is not None:
-            _hand_over(own_metadata, metadata, options)
+            _hand_over(own_metadata.content, metadata, options)
         return result
 
-    def _recorder(self) -> Recorder | None:
+    def recorder(self) -> Recorder | None:
+        """
+        Return what records the session now, ``None`` if nothing does.
+
+        Raises
+        ------
+        InvalidArgumentError
+            With the vendor's message: local profiling is wanted of a session that is profiled by its options.
+        """
         own = PROCESS.recorder(id(self))
         if not PROCESS.armed:
             return own
@@ -127,9 +133,9 @@ def _device_of(options: NpuOptions) -> int:
     return process if options.session_device_id is None else options.session_device_id
 
 
-def _hand_over(own: Any, theirs: Any, options: Any) -> None:
+def _hand_over(content: bytes, theirs: Any, options: Any) -> None:
     """Give the caller's RunMetadata what its own options ask for."""
-    theirs.CopyFrom(own)
+    theirs.ParseFromString(content)
     if options is None or not options.output_partition_graphs:
         theirs.ClearField("partition_graphs")
     if options is None or options.trace_level == type(options).NO_TRACE:

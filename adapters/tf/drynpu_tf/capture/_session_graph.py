@@ -1,0 +1,162 @@
+"""Graphs that sessions execute, and the calls that their nodes make with one set of shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from drynpu.kernels import Placement, Signature, TensorDesc
+from drynpu.session import FusionOp
+from drynpu_tf.capture._name_table import NameTable
+from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
+
+__all__ = ["GraphVariant", "SessionGraph"]
+
+_Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
+"""Node and slot -> number of the dtype and dims."""
+
+_FEED, _FETCH = "_Arg", "_Retval"
+_FUNCTION, _BACKWARD_FUNCTION = 0, 1
+"""Values of ``Operators.scope``."""
+
+
+@frozen
+class _Node:
+    """A node as the runtime executes it: inputs as ``(producer, slot)``."""
+
+    name: str
+    op_type: str
+    inputs: tuple[tuple[str, int], ...]
+    attributes: Mapping[str, object]
+
+
+@frozen(eq=False)
+class GraphVariant:
+    """What the graph engine makes of a graph with one set of shapes; signatures in the order of nodes."""
+
+    signatures: tuple[Signature, ...]
+    fusions: tuple[FusionOp, ...]
+
+
+@define(eq=False)
+class SessionGraph:
+    """
+    An executed graph and the shapes it ran with so far.
+
+    ``scope`` and ``watched`` have an entry for every node: whether it computes gradients, and whether the script's
+    graph leaves its shape open.
+    """
+
+    nodes: tuple[_Node, ...]
+    names: tuple[str, ...]
+    table: NameTable
+    scope: npt.NDArray[np.uint8]
+    watched: npt.NDArray[np.bool_]
+    _variants: dict[bytes, GraphVariant] = field(factory=dict)
+
+    @classmethod
+    def read(cls, partitions: Iterable[Any], static: Any) -> SessionGraph:
+        """
+        Read the partition graphs of a run.
+
+        *static* is the session's ``tf.Graph``; says which shapes cannot change.
+        """
+        # A name that two devices have is one node: stats do not tell them apart.
+        nodes = tuple({node.name: _node(node) for graph in partitions for node in graph.node}.values())
+        names = tuple(node.name for node in nodes)
+        return cls(
+            nodes=nodes,
+            names=names,
+            table=NameTable.of(names),
+            scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
+            watched=np.array([not _shape_is_known(name, static) for name in names], bool),
+        )
+
+    def variant(self, shapes: bytes, content: bytes, *, split: bool) -> GraphVariant:
+        """
+        Return the calls of a run.
+
+        *shapes* tells it from runs with others, *content* is its serialised ``RunMetadata``.
+        """
+        variant = self._variants.get(shapes)
+        if variant is None:
+            variant = self._variants[shapes] = self._made(content, split=split)
+        return variant
+
+    def _made(self, content: bytes, *, split: bool) -> GraphVariant:
+        from tensorflow.core.protobuf import config_pb2
+
+        metadata = config_pb2.RunMetadata.FromString(content)
+        calls = _signatures(self.nodes, _shapes(metadata.step_stats))
+        compiled = compile_graph(
+            [GraphNode(node.name, node.inputs, call) for node, call in zip(self.nodes, calls, strict=True)],
+            split=split,
+        )
+        return GraphVariant(tuple(compiled.signatures[name] for name in self.names), compiled.fusions)
+
+
+def _node(definition: Any) -> _Node:
+    data = [text for text in definition.input if not text.startswith("^")]
+    return _Node(
+        name=definition.name,
+        op_type=definition.op,
+        inputs=tuple(map(_producer, data)),
+        attributes=attributes_of(definition),
+    )
+
+
+def _producer(text: str) -> tuple[str, int]:
+    """Return node and slot of an input as GraphDef spells it: ``name`` is slot 0 of it, else ``name:slot``."""
+    name, colon, slot = text.rpartition(":")
+    return (name, int(slot)) if colon else (text, 0)
+
+
+def _shape_is_known(name: str, static: Any) -> bool:
+    """Whether the script's graph says which shapes the node's outputs have."""
+    if static is None:
+        return False
+    try:
+        outputs = static.get_operation_by_name(name).outputs
+    except (KeyError, ValueError):  # a node of the runtime's own
+        return False
+    return all(output.shape.is_fully_defined() for output in outputs)
+
+
+def _shapes(stats: Any) -> _Shapes:
+    """Return what nodes left; a node in a loop is there once per turn, and the last turn that left an output counts."""
+    return {
+        (node.node_name, output.slot): (
+            output.tensor_description.dtype,
+            tuple(dim.size for dim in output.tensor_description.shape.dim),
+        )
+        for device in stats.dev_stats
+        for node in device.node_stats
+        for output in node.output
+    }
+
+
+def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...]:
+    tensors: dict[tuple[str, int], TensorDesc] = {
+        place: tensor_desc(dims, dtype_name(number)) for place, (number, dims) in shapes.items() if number
+    }
+    outputs: dict[str, list[TensorDesc]] = {}
+    for (name, _), tensor in sorted(tensors.items()):
+        outputs.setdefault(name, []).append(tensor)
+    return tuple(
+        _signature(node, tuple(tensors.get(place) for place in node.inputs), tuple(outputs.get(node.name, ())))
+        for node in nodes
+    )
+
+
+def _signature(node: _Node, inputs: tuple[TensorDesc | None, ...], outputs: tuple[TensorDesc, ...]) -> Signature:
+    """Return a node's call; what is fed is copied to the device, what is fetched comes back from there."""
+    if node.op_type == _FEED:
+        return signature(node.op_type, outputs, outputs, {}, node=node.name, placement=Placement.TO_DEVICE)
+    if node.op_type == _FETCH:
+        return signature(node.op_type, inputs, (), {}, node=node.name, placement=Placement.TO_HOST)
+    return signature(node.op_type, inputs, outputs, node.attributes, node=node.name)
