@@ -1,18 +1,14 @@
-"""Runs of sessions that are read together are what protobuf reads of each."""
+"""Runs of sessions that are read later are what the runtime told of each."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import tensorflow.compat.v1 as tf
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from tensorflow.core.protobuf import config_pb2
 
 from drynpu import CaptureError
 from drynpu_tf.capture import RunContent, SessionCapture
-from drynpu_tf.capture._name_table import NameTable
-from drynpu_tf.capture._wire import Wire
 
 KEY = ("train",)
 
@@ -36,7 +32,7 @@ def runs():
                 feeds = {features: np.ones((batch, 8)), turns: number}
                 session.run([loss, positive], feeds, capture.prepare(None, KEY), content)
                 kept.append(capture.take(KEY, content.content, graph))
-    return capture, kept, list(capture.read(KEY, kept, [7, 8, 9, 7]))
+    return capture, kept, [capture.read(KEY, *run) for run in zip(kept, (7, 8, 9, 7), strict=True)]
 
 
 def expected(content, names):
@@ -86,20 +82,4 @@ def test_the_graph_is_asked_for_once_and_not_kept(runs):
 def test_what_cannot_be_read_is_told(runs):
     capture, kept, _ = runs
     with pytest.raises(CaptureError, match="step stats cannot be read"):
-        list(capture.read(KEY, [kept[0][:-3]], [1]))
-
-
-@given(st.lists(st.text(max_size=40), max_size=12, unique=True), st.lists(st.text(max_size=40), max_size=8))
-@settings(max_examples=60, deadline=None)
-def test_names_are_found_and_others_are_not(names, others):
-    table = NameTable.of(names)
-    asked = [*names, *others, *(name + "x" for name in names)]
-    spelled = [name.encode() for name in asked]
-    end = np.cumsum([0, *map(len, spelled)], dtype=np.int64)
-    found = table.find(Wire.of(b"".join(spelled)), end[:-1], end[1:])
-    assert found.tolist() == [names.index(name) if name in names else -1 for name in asked]
-
-
-def test_a_name_that_is_there_twice_is_an_error():
-    with pytest.raises(ValueError, match="not distinct"):
-        NameTable.of(("a", "b", "a"))
+        capture.read(KEY, kept[0][:-3], 1)

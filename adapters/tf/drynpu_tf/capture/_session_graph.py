@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,6 @@ from attrs import define, field, frozen
 
 from drynpu.kernels import Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
-from drynpu_tf.capture._name_table import NameTable
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
 
@@ -19,6 +19,8 @@ __all__ = ["GraphVariant", "SessionGraph"]
 
 _Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
 """Node and slot -> number of the dtype and dims."""
+_Spelled: TypeAlias = frozenset[tuple[tuple[str, int], bytes]]
+"""Node and slot with the shape as it is written: all that is needed to tell it from others."""
 
 _FEED, _FETCH = "_Arg", "_Retval"
 _FUNCTION, _BACKWARD_FUNCTION = 0, 1
@@ -48,16 +50,16 @@ class SessionGraph:
     """
     An executed graph and the shapes it ran with so far.
 
-    ``scope`` and ``watched`` have an entry for every node: whether it computes gradients, and whether the script's
-    graph leaves its shape open.
+    ``scope`` says of every node whether it computes gradients; ``watched`` are those whose shapes the script's graph
+    leaves open.
     """
 
     nodes: tuple[_Node, ...]
     names: tuple[str, ...]
-    table: NameTable
+    index: dict[str, int]
     scope: npt.NDArray[np.uint8]
-    watched: npt.NDArray[np.bool_]
-    _variants: dict[bytes, GraphVariant] = field(factory=dict)
+    watched: frozenset[str]
+    _variants: dict[_Spelled, GraphVariant] = field(factory=dict)
 
     @classmethod
     def read(cls, partitions: Iterable[Any], static: Any) -> SessionGraph:
@@ -72,27 +74,27 @@ class SessionGraph:
         return cls(
             nodes=nodes,
             names=names,
-            table=NameTable.of(names),
+            index={name: number for number, name in enumerate(names)},
             scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
-            watched=np.array([not _shape_is_known(name, static) for name in names], bool),
+            watched=frozenset(name for name in names if not _shape_is_known(name, static)),
         )
 
-    def variant(self, shapes: bytes, content: bytes, *, split: bool) -> GraphVariant:
-        """
-        Return the calls of a run.
-
-        *shapes* tells it from runs with others, *content* is its serialised ``RunMetadata``.
-        """
-        variant = self._variants.get(shapes)
+    def variant(self, names: Sequence[str], stats: Sequence[Any], *, split: bool) -> GraphVariant:
+        """Return the calls of a run whose nodes, by *names*, left these ``NodeExecStats``."""
+        # A dictionary, as in a loop the last turn that left an output counts.
+        shapes = {
+            (node.node_name, output.slot): output.tensor_description.shape.SerializeToString()
+            for node in compress(stats, map(self.watched.__contains__, names))
+            for output in node.output
+        }
+        spelled = frozenset(shapes.items())
+        variant = self._variants.get(spelled)
         if variant is None:
-            variant = self._variants[shapes] = self._made(content, split=split)
+            variant = self._variants[spelled] = self._made(stats, split=split)
         return variant
 
-    def _made(self, content: bytes, *, split: bool) -> GraphVariant:
-        from tensorflow.core.protobuf import config_pb2
-
-        metadata = config_pb2.RunMetadata.FromString(content)
-        calls = _signatures(self.nodes, _shapes(metadata.step_stats))
+    def _made(self, stats: Sequence[Any], *, split: bool) -> GraphVariant:
+        calls = _signatures(self.nodes, _shapes(stats))
         compiled = compile_graph(
             [GraphNode(node.name, node.inputs, call) for node, call in zip(self.nodes, calls, strict=True)],
             split=split,
@@ -127,15 +129,14 @@ def _shape_is_known(name: str, static: Any) -> bool:
     return all(output.shape.is_fully_defined() for output in outputs)
 
 
-def _shapes(stats: Any) -> _Shapes:
+def _shapes(stats: Sequence[Any]) -> _Shapes:
     """Return what nodes left; a node in a loop is there once per turn, and the last turn that left an output counts."""
     return {
         (node.node_name, output.slot): (
             output.tensor_description.dtype,
             tuple(dim.size for dim in output.tensor_description.shape.dim),
         )
-        for device in stats.dev_stats
-        for node in device.node_stats
+        for node in stats
         for output in node.output
     }
 

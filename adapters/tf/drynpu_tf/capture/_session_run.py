@@ -2,29 +2,33 @@
 Route A: every node that a session run executed, by RunOptions and RunMetadata (tf_adapters.md 6).
 
 The graph that TensorFlow executes is asked for once per distinct run (fetches, feeds, graph), because it does not
-change between runs; times come with every run. Runs are kept as TensorFlow serialised them, and read together when
-there are many: a step does not wait for that. Shapes are read again when a node whose shape the graph leaves open had
+change between runs; times come with every run. Runs are kept as TensorFlow serialised them and read later: a step does
+not wait for that. Shapes are read again when a node whose shape the graph leaves open had
 another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu import CaptureError
 from drynpu.kernels import Operators
 from drynpu.session import FusionOp
 from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
-from drynpu_tf.capture._step_stats import NodeTimes
 
 __all__ = ["CapturedRun", "RunContent", "RunKey", "SessionCapture"]
 
 RunKey: TypeAlias = tuple[object, ...]
 """What makes two runs the same to the runtime: the version of the graph, fetches, feeds."""
+
+_node_name = attrgetter("node_name")
+_node_times = attrgetter("all_start_nanos", "op_start_rel_nanos", "op_end_rel_nanos")
 
 
 @define(eq=False)
@@ -104,34 +108,50 @@ class SessionCapture:
         self._graphs[key] = SessionGraph.read(metadata.partition_graphs, static)
         return config_pb2.RunMetadata(step_stats=metadata.step_stats).SerializeToString()
 
-    def read(self, key: RunKey, contents: Sequence[bytes], threads: Sequence[int]) -> Iterator[CapturedRun]:
+    def read(self, key: RunKey, content: bytes, thread: int) -> CapturedRun:
         """
-        Read what was kept of runs with one key, in their order; *threads* made them.
+        Read what was kept of a run, which *thread* made.
 
         Raises
         ------
         CaptureError
             TensorFlow left something that cannot be read.
         """
-        graph = self._graphs[key]
+        from google.protobuf.message import DecodeError
+        from tensorflow.core.protobuf import config_pb2
+
         try:
-            times = NodeTimes.read(contents, graph.table, graph.watched)
-        except ValueError as error:
+            stats = config_pb2.RunMetadata.FromString(content).step_stats
+        except DecodeError as error:
             raise CaptureError(f"TensorFlow's step stats cannot be read: {error}") from error
-        bounds = np.searchsorted(times.run, np.arange(len(contents) + 1)).tolist()
-        for number, content in enumerate(contents):
-            variant = graph.variant(times.shapes[number], content, split=self.split)
-            rows = slice(bounds[number], bounds[number + 1])
-            yield CapturedRun(_operators(graph, variant, times, rows, threads[number]), variant.fusions)
+        graph = self._graphs[key]
+        # A node in a loop is there once per turn.
+        nodes = list(chain.from_iterable(device.node_stats for device in stats.dev_stats))
+        names = list(map(_node_name, nodes))
+        variant = graph.variant(names, nodes, split=self.split)
+        # The loops over nodes run in C.
+        node = np.fromiter(map(graph.index.get, names, repeat(-1)), np.int32, len(nodes))
+        times = np.fromiter(chain.from_iterable(map(_node_times, nodes)), np.int64, 3 * len(nodes))
+        return CapturedRun(_operators(graph, variant, node, times.reshape(-1, 3), thread), variant.fusions)
 
 
-def _operators(graph: SessionGraph, variant: GraphVariant, times: NodeTimes, rows: slice, thread: int) -> Operators:
-    node = times.node[rows].astype(np.int32)
+def _operators(
+    graph: SessionGraph,
+    variant: GraphVariant,
+    node: npt.NDArray[np.int32],
+    times: npt.NDArray[np.int64],
+    thread: int,
+) -> Operators:
+    """Return the table of rows *node*, -1 for what is none, and *times*: start, and from there begin and end."""
+    start, end = times[:, 0] + times[:, 1], times[:, 0] + times[:, 2]
+    known = np.flatnonzero(node >= 0)
+    order = known[np.lexsort((-end[known], start[known]))]
+    node = node[order]
     return Operators(
         names=graph.names,
         name=node,
-        start_ns=times.start_ns[rows],
-        end_ns=times.end_ns[rows],
+        start_ns=start[order],
+        end_ns=np.maximum(end, start)[order],
         thread=np.full(len(node), thread, np.int64),
         fwd_thread=np.zeros(len(node), np.int64),
         sequence=np.full(len(node), -1, np.int64),

@@ -60,16 +60,10 @@ class PendingRuns:
         """Read all runs, and give them to the recording."""
         with self._lock:
             runs, self._runs, self._bytes = self._runs, [], 0
-            by_key: dict[RunKey, list[PendingRun]] = {}
             for run in runs:
-                by_key.setdefault(run.key, []).append(run)
-            for key, own in by_key.items():
                 try:
-                    self._read(key, own)
+                    captured = self._capture.read(run.key, run.content, run.step.thread)
                 except CaptureError as error:
                     say(f"a part of the recording is lost: {error}")
-
-    def _read(self, key: RunKey, runs: list[PendingRun]) -> None:
-        contents, threads = [run.content for run in runs], [run.step.thread for run in runs]
-        for run, captured in zip(runs, self._capture.read(key, contents, threads), strict=True):
-            self.recorder.add(captured.operators, evolve(run.step, fusions=captured.fusions))
+                    return
+                self.recorder.add(captured.operators, evolve(run.step, fusions=captured.fusions))
