@@ -60,11 +60,11 @@ PAGES = {
     "torch": Page(
         title="Coverage of torch_npu.profiler",
         about=(
-            "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the vendor's",  # noqa: E501
-            "does. *later*: not there yet, or taken without effect (so the note). *by design not*: absent, or taken and",
-            "checked without effect; the note says why.",
-            "A test holds that every name that is said to be there is there, and that no other is; each is shown by a test",  # noqa: E501
-            "below `tests/torch` that runs a script as a user would.",
+            "The names of `torch_npu.profiler` 2.13 and of what belongs to it. *done*: there, and does what the",
+            "vendor's does. *later*: not there yet, or taken without effect (so the note). *by design not*: absent, or",
+            "taken and checked without effect; the note says why. A test holds that every name that is said to be",
+            "there is there, and that no other is; each is shown by a test below `tests/torch` that runs a script as",
+            "a user would.",
         ),
         sources=("core/drynpu", "adapters/torch"),
         tests="tests/torch",

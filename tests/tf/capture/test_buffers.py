@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
-from drynpu_tf.capture._xplane import Kind, Planes
+from drynpu_tf.capture._planes import Kind, Planes
 
 _GETTER, _FILLER = 1, 100
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import function_runs
-from drynpu_tf.capture._xplane import Kind, Planes
 
 MAIN, WORKER, OTHER = 1, 2, 3
 

@@ -63,11 +63,10 @@ turn(tf.ones((8, 8)))
 raise KeyError("the script fails")
 """
 
+# Says nothing of profiling: the environment does.
 CLOSED = """
 import npu_device as npu
 import tensorflow as tf
-npu.global_options().profiling_config.enable_profiling = True
-npu.global_options().profiling_config.profiling_options = '{"output":"./out","task_time":"on"}'
 handle = npu.open()
 tf.nn.relu(tf.ones((3, 3)))
 with handle.scope():
@@ -171,16 +170,18 @@ def test_an_exception_leaves_what_was_recorded(own: Any) -> None:
     assert "op_summary.csv" in own.prof().stems
 
 
-def test_a_scope_records_what_is_inside_and_close_writes(scripts: Any) -> None:
-    run = scripts(CLOSED, environment={"DRYNPU_QUIET": "1"})
-    assert run.printed("written") == 1
-    types = set(run.prof().column("op_summary", "OP Type"))
+@pytest.fixture(scope="module")
+def closed(scripts: Any) -> Any:
+    options = '{"output":"./out","task_time":"on"}'
+    environment = {"DRYNPU_QUIET": "1", "PROFILING_MODE": "true", "PROFILING_OPTIONS": options}
+    return scripts(CLOSED, environment=environment)
+
+
+def test_a_scope_records_what_is_inside(closed: Any) -> None:
+    types = set(closed.prof().column("op_summary", "OP Type"))
     assert "SoftmaxV2" in types
     assert "Relu" not in types
 
 
-def test_the_environment_profiles_a_script_that_says_nothing(scripts: Any) -> None:
-    silent = "\n".join(line for line in CLOSED.splitlines() if "profiling_config" not in line)
-    options = '{"output":"./out","task_time":"on"}'
-    environment = {"DRYNPU_QUIET": "1", "PROFILING_MODE": "true", "PROFILING_OPTIONS": options}
-    assert scripts(silent, environment=environment).printed("written") == 1
+def test_the_environment_profiles_a_script_that_says_nothing_and_close_writes(closed: Any) -> None:
+    assert closed.printed("written") == 1

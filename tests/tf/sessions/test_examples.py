@@ -89,31 +89,29 @@ def test_the_guides_sample_runs_around_a_model(scripts: Any) -> None:
     ]
 
 
-def test_the_environment_profiles_a_script_that_says_nothing(scripts: Any) -> None:
+def test_the_environment_profiles_sessions_that_say_nothing_and_their_own_word_counts_for_more(scripts: Any) -> None:
     environment = {"DRYNPU_QUIET": "1", "PROFILING_MODE": "true", "PROFILING_OPTIONS": _OPTIONS}
-    run = scripts(GUIDE.replace("SETTINGS", ""), environment=environment)
+    off = """
+custom_op.parameter_map["profiling_mode"].b = False
+tf.Session(config=config).run(tf.global_variables_initializer())
+custom_op.parameter_map.pop("profiling_mode")
+"""
+    run = scripts(GUIDE.replace("SETTINGS", off), environment=environment)
+    # Three steps and the initialisers of the second session; the first one is not profiled.
     prof = run.prof()
+    assert prof.column("op_summary", "Op Name").count("MatMul") == 3
+    assert set(prof.column("op_summary", "Model ID")) == {"1", "2"}
     assert "step_trace.csv" not in prof.stems
     assert {"op_summary.csv", "l2_cache.csv", "aicpu.csv"} <= prof.stems
     assert "runtime" in set(prof.column("api_statistic", "Level"))
 
 
-def test_the_scripts_own_word_counts_for_more_than_the_environments(scripts: Any) -> None:
-    environment = {"PROFILING_MODE": "true", "PROFILING_OPTIONS": _OPTIONS}
-    off = 'custom_op.parameter_map["profiling_mode"].b = False'
-    assert scripts(GUIDE.replace("SETTINGS", off), environment=environment).profs() == []
-
-
-def test_an_exception_leaves_what_was_recorded(scripts: Any) -> None:
-    script = GUIDE.replace("SETTINGS", _SAMPLE.replace('"out"', '"./out"')) + "    raise KeyError('the script fails')\n"
+def test_without_options_and_after_an_exception_the_enabled_but_empty_set_is_left(scripts: Any) -> None:
+    mode = 'custom_op.parameter_map["profiling_mode"].b = True'
+    script = GUIDE.replace("SETTINGS", mode) + "    raise KeyError('the script fails')\n"
     run = scripts(script, status=1, environment={"DRYNPU_QUIET": "1"})
     assert "KeyError: 'the script fails'" in run.stderr
-    assert len(run.prof().rows("step_trace")) == 4
-
-
-def test_no_options_mean_the_enabled_but_empty_set(scripts: Any) -> None:
-    mode = 'custom_op.parameter_map["profiling_mode"].b = True'
-    run = scripts(GUIDE.replace("SETTINGS", mode), environment={"DRYNPU_QUIET": "1"})
     prof = run.prof(".")
     assert prof.stems >= _DEFAULT_FILES
     assert prof.sample["ai_core_metrics"] == "PipeUtilizationExct"
+    assert len(prof.rows("step_trace")) == 4

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.device import nest
-from drynpu_tf.capture._xplane import Kind, Planes
+from drynpu_tf.capture._planes import Kind, Planes
 
 __all__ = ["UNKNOWN", "buffered_elements"]
 

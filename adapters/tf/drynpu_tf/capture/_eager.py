@@ -19,7 +19,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from drynpu.kernels import Operators, Signature, TensorDesc
-from drynpu_tf.capture._xplane import Kind, Planes
+from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.rules import dtype_name, signature, tensor_desc
 
 __all__ = ["EagerOperators"]
@@ -71,10 +71,10 @@ class EagerOperators:
         graph: Any = None,
     ) -> None:
         del op_name
-        if graph is not None:  # a node that is being made, not an operator that ran
-            return
-        # A function's name comes as bytes.
+        # Names of functions come as bytes; functions are recorded node by node, by the trace.
         kind = op_type.decode() if isinstance(op_type, bytes) else op_type
+        if graph is not None or _is_function(kind):  # with a graph: a node that is being made, not one that ran
+            return
         call = (kind, tuple(map(_tensor, inputs)), _plain(attrs or ()), tuple(map(_tensor, outputs)))
         self._events.append((self._numbers[call], time.time_ns(), threading.get_native_id()))
 
@@ -91,9 +91,7 @@ class EagerOperators:
         start, end = _since_last(ended, thread)
         if planes is not None:
             start, end = _traced(planes, threads, names, name_of_call[call], thread, start, end)
-        # Functions are recorded node by node.
-        kept = np.flatnonzero(~np.array([_is_function(kind) for kind in names])[name_of_call[call]])
-        order = kept[np.lexsort((-end[kept], start[kept]))]
+        order = np.lexsort((-end, start))
         return Operators(
             names=names,
             name=name_of_call[call[order]],

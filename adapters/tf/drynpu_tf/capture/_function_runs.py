@@ -16,9 +16,9 @@ from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
+from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import Runs
 from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, Take
-from drynpu_tf.capture._xplane import Kind, Planes
 from drynpu_tf.rules import GraphNode, compile_graph, signature, tensor_desc
 
 __all__ = ["FunctionRun", "FunctionRuns", "shapes_of"]
@@ -61,9 +61,31 @@ class _Variant:
     """
 
     names: tuple[str, ...]
+    scope: npt.NDArray[np.uint8]
     sources: Mapping[int, str]
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
+
+
+@frozen(eq=False)
+class _Calls:
+    """The calls in a stretch: ``number`` has one for each node of its runs, ``distinct`` what the numbers stand for."""
+
+    number: I64
+    distinct: tuple[_Call, ...]
+
+    @classmethod
+    def of(cls, planes: Planes, rows: I64) -> _Calls:
+        base = len(planes.texts) + 1
+        columns = (planes.text[rows], planes.op_type[rows], planes.extra[rows])
+        text, kind, extra = (column.astype(np.int64) + 1 for column in columns)
+        found, number = np.unique((text * base + kind) * base + extra, return_inverse=True)
+        texts = ("", *planes.texts)
+        distinct = (
+            (texts[code // base**2], written_operator(texts[code // base % base])[0], texts[code % base])
+            for code in found.tolist()
+        )
+        return cls(number, tuple(distinct))
 
 
 @define
@@ -82,12 +104,19 @@ class FunctionRuns:
         """Return the runs of a trace in time order, each with its operators by start."""
         bounds, data_bounds = (np.searchsorted(of, np.arange(len(runs.call) + 1)) for of in (runs.run, runs.data_run))
         steps, buffered = _steps(planes, runs.call), buffered_elements(planes)
+        calls = _Calls.of(planes, runs.node)
+        known: dict[tuple[int, bytes], tuple[_Variant, npt.NDArray[np.int32]]] = {}
         found = []
         for number, call in enumerate(runs.call.tolist()):
-            rows = runs.node[bounds[number] : bounds[number + 1]]
+            nodes = slice(int(bounds[number]), int(bounds[number + 1]))
             thread = threads.get(int(planes.thread[call]), default_thread)
             function = planes.texts[planes.text[call]]
-            operators, variant = self._operators(planes, rows, function, thread)
+            distinct = np.unique(calls.number[nodes])
+            key = (int(planes.text[call]), distinct.tobytes())
+            if key not in known:
+                known[key] = self._placed(function, calls, distinct)
+            variant, place = known[key]
+            operators = _operators(planes, runs.node[nodes], place[calls.number[nodes]], variant, thread)
             data = runs.data[data_bounds[number] : data_bounds[number + 1]]
             found.append(
                 FunctionRun(
@@ -103,37 +132,17 @@ class FunctionRuns:
             )
         return found
 
-    def _operators(self, planes: Planes, rows: I64, function: str, thread: int) -> tuple[Operators, _Variant]:
-        columns = np.column_stack([planes.text[rows], planes.op_type[rows], planes.extra[rows]])
-        distinct, index = np.unique(columns, axis=0, return_inverse=True)
-        calls = tuple(
-            (planes.texts[node], written_operator(planes.texts[kind])[0], planes.texts[extra] if extra >= 0 else "")
-            for node, kind, extra in distinct.tolist()
-        )
-        key = (function, frozenset(calls))
+    def _placed(self, function: str, calls: _Calls, numbers: I64) -> tuple[_Variant, npt.NDArray[np.int32]]:
+        """Return the variant that makes the calls with those *numbers*, and where in it each number is."""
+        own = [calls.distinct[number] for number in numbers.tolist()]
+        # Numbers differ from stretch to stretch, names do not.
+        key = (function, frozenset(own))
         if key not in self._variants:
             self._variants[key] = self._variant(function, sorted(key[1]))
-        variant = self._variants[key]
-        # The order of texts differs from trace to trace, that of names does not.
-        place = {call: position for position, call in enumerate(sorted(key[1]))}
-        position = np.array([place[call] for call in calls], np.int32)[index.reshape(-1)]
-        backward = np.array([is_backward(name) for name in variant.names] or [False])
-        start, end = planes.start_ns[rows], planes.end_ns[rows]
-        order = np.lexsort((-end, start))
-        position = position[order]
-        operators = Operators(
-            names=variant.names,
-            name=position,
-            start_ns=start[order],
-            end_ns=end[order],
-            thread=np.full(len(rows), thread, np.int64),
-            fwd_thread=np.zeros(len(rows), np.int64),
-            sequence=np.full(len(rows), -1, np.int64),
-            scope=np.where(backward[position], _BACKWARD_FUNCTION, _FUNCTION).astype(np.uint8),
-            signature=position,
-            signatures=variant.signatures,
-        )
-        return operators, variant
+        position = {call: number for number, call in enumerate(sorted(key[1]))}
+        place = np.full(len(calls.distinct), -1, np.int32)
+        place[numbers] = [position[call] for call in own]
+        return self._variants[key], place
 
     def _variant(self, function: str, calls: Sequence[_Call]) -> _Variant:
         graph = self.graphs.find(function, frozenset((name, kind) for name, kind, _ in calls))
@@ -158,12 +167,38 @@ class FunctionRuns:
             compiled.signatures[call[0]] if call[0] in compiled.signatures and own_call is first[call[0]] else own_call
             for call, own_call in zip(calls, own, strict=True)
         )
+        backward = np.array([is_backward(name) for name, _, _ in calls], bool)
         sources = {
             number: nodes[name].inputs[0][0] if name in nodes and nodes[name].inputs else name
             for number, (name, kind, _) in enumerate(calls)
             if kind == ITERATOR_GET_NEXT
         }
-        return _Variant(tuple(name for name, _, _ in calls), sources, tuple(found), compiled.fusions)
+        return _Variant(
+            names=tuple(name for name, _, _ in calls),
+            scope=np.where(backward, _BACKWARD_FUNCTION, _FUNCTION).astype(np.uint8),
+            sources=sources,
+            signatures=tuple(found),
+            fusions=compiled.fusions,
+        )
+
+
+def _operators(planes: Planes, rows: I64, position: npt.NDArray[np.int32], variant: _Variant, thread: int) -> Operators:
+    """Return the table of one run, whose nodes are at *rows* and make the calls at *position* of the variant."""
+    start, end = planes.start_ns[rows], planes.end_ns[rows]
+    order = np.lexsort((-end, start))
+    position = position[order]
+    return Operators(
+        names=variant.names,
+        name=position,
+        start_ns=start[order],
+        end_ns=end[order],
+        thread=np.full(len(rows), thread, np.int64),
+        fwd_thread=np.zeros(len(rows), np.int64),
+        sequence=np.full(len(rows), -1, np.int64),
+        scope=variant.scope[position],
+        signature=position,
+        signatures=variant.signatures,
+    )
 
 
 def _takes(operators: Operators, sources: Mapping[int, str], ends_ns: I64, buffered: I64) -> tuple[Take, ...]:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.device import nest
-from drynpu_tf.capture._xplane import Kind, Planes
+from drynpu_tf.capture._planes import Kind, Planes
 
 __all__ = ["Runs", "function_runs"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 
 from attrs import define, field, frozen
 
@@ -22,7 +23,8 @@ from drynpu_tf.capture._xplane import XplaneTracer
 __all__ = ["Stretch", "TraceCapture"]
 
 _EVENTS_IN_STRETCH = 200_000
-_FIRST_STRETCH_CALLS = 16
+_FIRST_STRETCH_NS = 1_000_000_000
+"""Until the first cut nobody knows how many events a call leaves; the tracer takes a few million a second at most."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -97,8 +99,11 @@ class TraceCapture:
     def called(self) -> Stretch | None:
         """Count a call of a function that has returned; return a stretch when it is time to cut."""
         self._calls += 1
-        due = self._calls * self._events_per_call >= _EVENTS_IN_STRETCH
-        if not self.traced or not (due if self._events_per_call else self._calls >= _FIRST_STRETCH_CALLS):
+        if self._events_per_call:
+            due = self._calls * self._events_per_call >= _EVENTS_IN_STRETCH
+        else:
+            due = time.time_ns() - self._tracer.begin_ns >= _FIRST_STRETCH_NS
+        if not self.traced or not due:
             return None
         found = self._take()
         self._begin()

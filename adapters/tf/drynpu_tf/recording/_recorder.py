@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from attrs import define, field
@@ -45,6 +46,7 @@ class Recorder:
     _anchors: ClockAnchors
     _sampler: HostSampler
     _parts: list[Part] = field(factory=list)
+    _sources: list[Callable[[], None]] = field(factory=list)
     outcome: Outcome | None = None
 
     @classmethod
@@ -81,6 +83,10 @@ class Recorder:
         """Take over captured operators: those of one run of a graph, or (no *step*) launched one by one."""
         self._parts.append(Part(operators, step))
 
+    def before_close(self, source: Callable[[], None]) -> None:
+        """Have *source* called when the recording ends: it adds what it still holds."""
+        self._sources.append(source)
+
     def close(self, prof_number: int = 0) -> Path | None:
         """
         Write the PROF directory with its results and return it; ``None``, and nothing is left, if nothing was added.
@@ -91,6 +97,9 @@ class Recorder:
             A file cannot be written.
         """
         samples = self._sampler.stop()
+        for source in self._sources:
+            source()
+        self._sources.clear()
         if not self._parts:
             return None
         end_ns = time.time_ns()

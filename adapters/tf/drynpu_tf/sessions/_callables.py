@@ -42,7 +42,11 @@ class _Recorded:
 
     def __call__(self, *values: Any, **keywords: Any) -> Any:
         metadata = keywords.pop("run_metadata", None)
+        recorder = self._state.recorder()
+        if recorder is None and self._state.turns == 1:
+            return self._of(self._options.run_options)(*values, run_metadata=metadata, **keywords)
         return self._state.run(
+            recorder,
             self._key,
             self._options.run_options,
             metadata,

@@ -74,9 +74,11 @@ def _run(original: Any) -> Any:
     @functools.wraps(original)
     def run(self: Any, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         state = _state(self)
-        if state is None:
+        recorder = None if state is None else state.recorder()
+        if state is None or (recorder is None and state.turns == 1):
             return original(self, fetches, feed_dict, options, run_metadata)
         return state.run(
+            recorder,
             run_key(fetches, feed_dict),
             options,
             run_metadata,

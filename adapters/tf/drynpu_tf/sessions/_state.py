@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 from attrs import define, field
 
 from drynpu.options.profiling_options import ProfilingMode
-from drynpu_tf.capture import RunKey, SessionCapture
+from drynpu_tf.capture import RunContent, RunKey, SessionCapture
 from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS, Recorder, Step
 from drynpu_tf.sessions._keys import fetched_names
 from drynpu_tf.sessions._loops import loops_on_device
+from drynpu_tf.sessions._pending import PendingRun, PendingRuns
 
 __all__ = ["DeviceSession", "device_session"]
 
@@ -42,17 +43,26 @@ class DeviceSession:
     graph: Any
     options: NpuOptions
     turns: int = 1
-    capture: SessionCapture = field(factory=SessionCapture)
+    capture: SessionCapture = field()
     _names: dict[RunKey, str] = field(factory=dict)
     _loops: dict[RunKey, bool] = field(factory=dict)
+    _pending: PendingRuns | None = None
     _lock: threading.Lock = field(factory=threading.Lock)
 
-    def run(self, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]) -> T:
+    @capture.default
+    def _default_capture(self) -> SessionCapture:
+        return SessionCapture(sinks_data=self.options.enable_data_pre_proc)
+
+    def run(
+        self, recorder: Recorder | None, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]
+    ) -> T:
         """
         Make one run and record it; a training loop is run once for every turn, and returns what its last turn does.
 
         Parameters
         ----------
+        recorder:
+            As :meth:`recorder` returned it.
         key:
             What identifies the run (its fetches and feeds); the version of the graph is added here.
         options, metadata:
@@ -61,56 +71,63 @@ class DeviceSession:
         call:
             Makes the run with the options and metadata that it is given.
         """
+        key = (self.graph.version, *key)
         turns = self.turns if self.turns > 1 and self._is_loop(key) else 1
         for turn in range(1, turns):
-            self._run(key, options, None, call, turn=(turn, turns))
-        return self._run(key, options, metadata, call, turn=(turns, turns))
+            self._run(recorder, key, options, None, call, turn=(turn, turns))
+        return self._run(recorder, key, options, metadata, call, turn=(turns, turns))
 
     def _is_loop(self, key: RunKey) -> bool:
-        versioned = (self.graph.version, *key)
-        if versioned not in self._loops:
+        if key not in self._loops:
             sinks_data = self.options.enable_data_pre_proc
-            self._loops[versioned] = loops_on_device(self.graph, fetched_names(key), sinks_data=sinks_data)
-        return self._loops[versioned]
+            self._loops[key] = loops_on_device(self.graph, fetched_names(key[1:]), sinks_data=sinks_data)
+        return self._loops[key]
 
     def _run(
-        self, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T], *, turn: tuple[int, int]
+        self,
+        recorder: Recorder | None,
+        key: RunKey,
+        options: Any,
+        metadata: Any,
+        call: Callable[[Any, Any], T],
+        *,
+        turn: tuple[int, int],
     ) -> T:
-        from tensorflow.core.protobuf import config_pb2
-
-        key = (self.graph.version, *key)
-        recorder = self._recorder()
         if recorder is None:
             return call(options, metadata)
-        own_options, own_metadata = config_pb2.RunOptions(), config_pb2.RunMetadata()
-        if options is not None:
-            own_options.CopyFrom(options)
         self.capture.split = recorder.split_cores
-        self.capture.sinks_data = self.options.enable_data_pre_proc
-        self.capture.prepare(own_options, key)
+        own_options, own_metadata = self.capture.prepare(options, key), RunContent()
         begin_ns = time.time_ns()
         result = call(own_options, own_metadata)
         end_ns = time.time_ns()
         with self._lock:
-            captured = self.capture.take(key, own_metadata, self.graph)
+            content = self.capture.take(key, own_metadata.content, self.graph)
             name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
-        thread = threading.get_native_id()
+            if self._pending is None or self._pending.recorder is not recorder:
+                self._pending = PendingRuns.of(recorder, self.capture)
+            pending = self._pending
         step = Step(
             graph=name,
             start_ns=begin_ns,
             end_ns=end_ns,
-            thread=thread,
-            fusions=captured.fusions,
-            takes=captured.takes,
+            thread=threading.get_native_id(),
             turn=turn[0],
             turns=turn[1],
         )
-        recorder.add(captured.operators, step)
+        pending.add(PendingRun(key, content, step))
         if metadata is not None:
-            _hand_over(own_metadata, metadata, options)
+            _hand_over(own_metadata.content, metadata, options)
         return result
 
-    def _recorder(self) -> Recorder | None:
+    def recorder(self) -> Recorder | None:
+        """
+        Return what records the session now, ``None`` if nothing does.
+
+        Raises
+        ------
+        InvalidArgumentError
+            With the vendor's message: local profiling is wanted of a session that is profiled by its options.
+        """
         own = PROCESS.recorder(id(self))
         if not PROCESS.armed:
             return own
@@ -155,9 +172,9 @@ def _device_of(options: NpuOptions) -> int:
     return process if options.session_device_id is None else options.session_device_id
 
 
-def _hand_over(own: Any, theirs: Any, options: Any) -> None:
+def _hand_over(content: bytes, theirs: Any, options: Any) -> None:
     """Give the caller's RunMetadata what its own options ask for."""
-    theirs.CopyFrom(own)
+    theirs.ParseFromString(content)
     if options is None or not options.output_partition_graphs:
         theirs.ClearField("partition_graphs")
     if options is None or options.trace_level == type(options).NO_TRACE:

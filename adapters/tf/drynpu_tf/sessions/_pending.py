@@ -1,0 +1,69 @@
+"""Runs that were made and are still to be read."""
+
+from __future__ import annotations
+
+import threading
+
+from attrs import define, evolve, field, frozen
+
+from drynpu import CaptureError
+from drynpu_tf.capture import RunKey, SessionCapture
+from drynpu_tf.messages import say
+from drynpu_tf.recording import Recorder, Step
+
+__all__ = ["PendingRun", "PendingRuns"]
+
+_MOST_BYTES = 32_000_000
+"""Some 200 bytes a node: what is read together when a recording is long."""
+
+
+@frozen(eq=False)
+class PendingRun:
+    """One run: what the runtime told of it, and the step that it was."""
+
+    key: RunKey
+    content: bytes
+    step: Step
+
+
+@define(eq=False)
+class PendingRuns:
+    """
+    The runs of one session that one recording will have.
+
+    They are read when there are many, and when the recording is written. Reading does not fail: what cannot be read is
+    told in one line, a profiler does not end a training.
+    """
+
+    recorder: Recorder
+    _capture: SessionCapture
+    _lock: threading.RLock = field(factory=threading.RLock)
+    _runs: list[PendingRun] = field(factory=list)
+    _bytes: int = 0
+
+    @classmethod
+    def of(cls, recorder: Recorder, capture: SessionCapture) -> PendingRuns:
+        """Begin with none; the recording takes over what is there when it ends."""
+        made = cls(recorder, capture)
+        recorder.before_close(made.hand_over)
+        return made
+
+    def add(self, run: PendingRun) -> None:
+        """Take over a run that has ended."""
+        with self._lock:
+            self._runs.append(run)
+            self._bytes += len(run.content)
+            if self._bytes >= _MOST_BYTES:
+                self.hand_over()
+
+    def hand_over(self) -> None:
+        """Read all runs, and give them to the recording."""
+        with self._lock:
+            runs, self._runs, self._bytes = self._runs, [], 0
+            for run in runs:
+                try:
+                    captured = self._capture.read(run.key, run.content, run.step.thread)
+                except CaptureError as error:
+                    say(f"a part of the recording is lost: {error}")
+                    return
+                self.recorder.add(captured.operators, evolve(run.step, fusions=captured.fusions, takes=captured.takes))
