@@ -103,7 +103,8 @@ def link_operators(profile: Profile) -> Links:
 
 def _device_work(profile: Profile) -> pl.DataFrame:
     """Return everything a host-to-device flow can end at, with start and thread of the launching API."""
-    calls = profile.api.select("connection_id", pl.col("start_ns").alias("api_ns"), pl.col("tid").alias("api_tid"))
+    calls = profile.compact("api", "connection_id", "start_ns", "tid")
+    calls = calls.rename({"start_ns": "api_ns", "tid": "api_tid"})
     common = ["device_id", "start_ns", "duration_ns", "connection_id"]
     ids = ["stream_id", "task_id", "context_id"]
     kernels = profile.kernels.select(pl.lit("kernel").alias("kind"), *common, *ids, "task_type")

@@ -55,7 +55,9 @@ def query_profile(profile: Profile) -> pl.DataFrame:
 
 def _models(profile: Profile, device: int) -> list[tuple[str, str, str]]:
     """Return model, number of iterations and longest iterations of a device."""
-    launched = profile.kernels.filter(pl.col("device_id") == device)["model_id"].unique()
+    launched = (
+        profile.compact("kernels", "device_id", "model_id").filter(pl.col("device_id") == device)["model_id"].unique()
+    )
     ranked = (
         iteration_trace(profile)
         .filter(

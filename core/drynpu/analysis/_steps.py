@@ -110,4 +110,4 @@ def steps_at(start_ns: pl.Series, ranges: pl.DataFrame) -> pl.Series:
 
 def kernel_steps(profile: Profile, ranges: pl.DataFrame) -> pl.Series:
     """Return the Step Id of every row of ``profile.kernels``, null where none (an empty cell)."""
-    return steps_at(profile.kernels["start_ns"], ranges)
+    return steps_at(profile.compact("kernels", "start_ns")["start_ns"], ranges)

@@ -82,6 +82,7 @@ def summarise(profile: Profile) -> Summary:
     overlaps = overlap(profile)
     ranges = step_ranges(profile, link_operators(profile))
     memory = profile.allocations.filter(pl.col("device_type") == _NPU_DEVICE)
+    kernels = profile.kernels
     return Summary(
         path=profile.path,
         chip=_told(profile, "chip"),
@@ -89,10 +90,10 @@ def summarise(profile: Profile) -> Summary:
         level=profile.level,
         device_ids=profile.device_ids,
         steps=step_trace(profile, ranges, overlaps),
-        kernels=_kernel_shares(profile.kernels),
-        kernel_count=profile.kernels.height,
-        kernel_us=int(profile.kernels["duration_ns"].sum()) / 1000,
-        unmapped=_unmapped(profile.kernels),
+        kernels=_kernel_shares(kernels),
+        kernel_count=kernels.height,
+        kernel_us=int(kernels["duration_ns"].sum()) / 1000,
+        unmapped=_unmapped(kernels),
         busy=_busy(overlaps),
         peak_allocated_bytes=_peak(memory, "total_allocated_bytes"),
         peak_reserved_bytes=_peak(memory, "total_reserved_bytes"),
