@@ -4,9 +4,10 @@ What recording costs under TensorFlow, beside TensorFlow's own profiler on the s
 ``python benchmarks/bench_tf.py [rounds]``. An MLP and a small convolution net train by ``sess.run``, by a
 ``tf.function`` and by Keras ``fit``. Every state has a process of its own; they take turns, one at work at a time. A
 ratio is the median over the rounds of what was measured in the same round, so that a busy minute of the machine meets
-all of them. Absolute values, medians of the rounds, are printed for scale. One thread computes, and a step is the
-processor time of a stretch of steps divided by their number: what is read in between is in it. From the end of a
-recording to its files it is the time that passes, split by stage for ours.
+all of them; beside it stands the ratio of the least values, which other programs disturb less. Absolute values are
+medians of the rounds, for scale. One thread computes, and a step is the processor time of a stretch of steps divided by
+their number: what is read in between is in it. From the end of a recording to its files it is the time that passes,
+split by stage for ours.
 
 ``tf.profiler`` records with its defaults (operators without shapes) and at level 3 (with shapes); it leaves one trace.
 Ours simulates a device and leaves raw records and tables. Remapping is off in all states, as porting guides have it, so
@@ -289,9 +290,10 @@ class Worker:
         self._process.communicate()
 
 
-def ratio(times: list[float], bases: list[float]) -> float:
-    """Return the median ratio of what was measured in the same round."""
-    return statistics.median(time / base for time, base in zip(times, bases, strict=True))
+def ratios(times: list[float], bases: list[float]) -> str:
+    """Return the median ratio of what was measured in the same round, and the ratio of the least values."""
+    median = statistics.median(time / base for time, base in zip(times, bases, strict=True))
+    return f"{median:8.2f} x {min(times) / min(bases):6.2f} x"
 
 
 def report(title: str, found: dict[str, list[Result]]) -> None:
@@ -299,8 +301,8 @@ def report(title: str, found: dict[str, list[Result]]) -> None:
 
     def line(label: str, unit: str, state: str, key: str, *bases: str) -> None:
         values = [result[key] for result in found[state]]
-        ratios = "".join(f"{ratio(values, [result[key] for result in found[base]]):8.2f} x" for base in bases)
-        print(f"  {label:44} {statistics.median(values):9.2f} {unit:2} ({min(values):.2f}-{max(values):.2f}){ratios}")
+        compared = "".join(ratios(values, [result[key] for result in found[base]]) for base in bases)
+        print(f"  {label:44} {statistics.median(values):9.2f} {unit:2} ({min(values):.2f}-{max(values):.2f}){compared}")
 
     print(title)
     for state in STATES:

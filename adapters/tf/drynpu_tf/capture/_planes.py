@@ -18,6 +18,7 @@ from drynpu_tf.capture._wire import Wire
 __all__ = ["ANCHOR", "Kind", "Planes", "read_planes"]
 
 I64 = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
 ANCHOR = "drynpu.anchor"
 _HOST_PLANE = "/host:CPU"
@@ -168,13 +169,13 @@ class _Stats:
             columns["member"][stat], columns["value"][stat], columns["end"][stat] = member, value, stop
         return cls(wire, meaning, event, fields.column(_STAT_METADATA, len(begin)), **columns)
 
-    def numbers(self, column: I64, name: str, rows: I64) -> None:
+    def numbers(self, column: I64, name: str, rows: Mask) -> None:
         """Put the numbers called *name* into the *rows* (a mask) of a column."""
         found = self._called(name, rows)
         found = found[(self.member[found] == _STAT_UINT64) | (self.member[found] == _STAT_INT64)]
         column[self.event[found]] = self.value[found]
 
-    def texts(self, column: I64, name: str, rows: I64) -> None:
+    def texts(self, column: I64, name: str, rows: Mask) -> None:
         """Put the texts called *name* into the *rows* (a mask) of a column, by their numbers."""
         found = self._called(name, rows)
         references = found[self.member[found] == _STAT_REFERENCE]
@@ -186,7 +187,7 @@ class _Stats:
             text = self.wire.content[int(self.value[row]) : int(self.end[row])].decode(errors="replace")
             column[self.event[row]] = self.meaning.texts.of(text)
 
-    def _called(self, name: str, rows: npt.NDArray[np.bool_]) -> I64:
+    def _called(self, name: str, rows: Mask) -> I64:
         # Backwards: of two stats with one name the first one counts, which is written last.
         return np.flatnonzero((self.metadata == self.meaning.stats.get(name, -1)) & rows[self.event])[::-1]
 

@@ -23,8 +23,10 @@ from drynpu_tf.capture._xplane import XplaneTracer
 __all__ = ["Stretch", "TraceCapture"]
 
 _EVENTS_IN_STRETCH = 200_000
-_FIRST_STRETCH_NS = 1_000_000_000
-"""Until the first cut nobody knows how many events a call leaves; the tracer takes a few million a second at most."""
+_FIRST_STRETCH_CPU_NS = 1_000_000_000
+"""
+Until the first cut nobody knows how many events a call leaves: processor time bounds them, a few million a second.
+"""
 
 
 @frozen(eq=False, kw_only=True)
@@ -53,6 +55,7 @@ class TraceCapture:
     _runs: FunctionRuns = field()
     _marked: set[int] = field(factory=set)
     _calls: int = 0
+    _began_cpu_ns: int = 0
     _events_per_call: float = 0.0
 
     @_runs.default
@@ -69,6 +72,7 @@ class TraceCapture:
         self.graphs.begin()
         self._marked.clear()
         self._calls = 0
+        self._began_cpu_ns = time.process_time_ns()
         try:
             self._tracer.start()
         except CaptureError as error:
@@ -102,7 +106,7 @@ class TraceCapture:
         if self._events_per_call:
             due = self._calls * self._events_per_call >= _EVENTS_IN_STRETCH
         else:
-            due = time.time_ns() - self._tracer.begin_ns >= _FIRST_STRETCH_NS
+            due = time.process_time_ns() - self._began_cpu_ns >= _FIRST_STRETCH_CPU_NS
         if not self.traced or not due:
             return None
         found = self._take()
