@@ -268,13 +268,21 @@ def render(sections: Sequence[Section], name: str) -> str:
         "",
         f"{sum(count.values())} names: {total}.",
     ]
+    columns = ["name", "status", "note", *(["shown by"] if PAGES[name].tests is not None else [])]
     for section in sections:
-        lines += ["", f"## {_heading(section)}", "", "| name | status | note | shown by |", "| --- | --- | --- | --- |"]
-        for name in section.names:
-            note = name.note or (NO_EFFECT if name.status == "accepted" else "")
-            tests = ", ".join(f"`{test}`" for test in section.tests_of(name.name))
-            lines.append(f"| `{name.name}` | {SHOWN[name.status]} | {note} | {tests} |")
+        lines += ["", f"## {_heading(section)}", "", _row(columns), _row(["---"] * len(columns))]
+        lines += [_row(_cells(entry, section)[: len(columns)]) for entry in section.names]
     return "\n".join(lines) + "\n"
+
+
+def _cells(entry: Name, section: Section) -> list[str]:
+    note = entry.note or (NO_EFFECT if entry.status == "accepted" else "")
+    tests = ", ".join(f"`{test}`" for test in section.tests_of(entry.name))
+    return [f"`{entry.name}`", SHOWN[entry.status], note, tests]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _heading(section: Section) -> str:
