@@ -15,7 +15,7 @@ def test_summary(tmp_path: Path) -> None:
     output = tmp_path / "ASCEND_PROFILER_OUTPUT"
     output.mkdir()
     (output / "trace_view.json").write_text("[]")
-    odd = {"name": "aten::odd_Unmapped", "op_type": "Odd", "task_type": "AI_VECTOR_CORE", "duration_ns": 1000}
+    odd = {"name": "aclnnOdd_Odd_Unmapped", "op_type": "Odd", "task_type": "AI_VECTOR_CORE", "duration_ns": 1000}
     profile = make_profile(
         path=tmp_path,
         metadata={"drynpu": {"chip": "Ascend910B2", "clock": "projected"}},
@@ -37,7 +37,7 @@ def test_summary(tmp_path: Path) -> None:
         ("MatMul", "AI_CORE", 1, 6.0, 0.75),
         ("Odd", "AI_VECTOR_CORE", 2, 2.0, 0.25),
     ]
-    assert summary.unmapped == {"aten::odd": 2}
+    assert summary.unmapped == {"Odd": 2}
     assert summary.unmapped_count == 2
     (busy,) = summary.busy
     assert (busy.device_id, busy.span_us) == (0, 10.0)
