@@ -50,9 +50,11 @@ _PLAIN = frozenset(
         *("Device_id", "Model ID", "Task ID", "Stream ID", "Block Num", "Mix Block Num", "HF32 Eligible", "Context ID"),
         *("Task Start Time(us)", "Task Duration(us)", "Task Wait Time(us)"),
         *("Start Time(us)", "Duration(us)", "Wait Time(us)", "Step Id"),
+        *("OP State", "Task Type", "Accelerator Core"),
+        *(f"{side} {part}" for side in ("Input", "Output") for part in ("Data Types", "Formats")),
     }
 )
-"""Columns whose cells are numbers or words of this module, under their names in either file."""
+"""Columns whose cells are numbers or words of the tables, under their names in either file."""
 _DETAILS = ("Block Num", "Mix Block Num", "HF32 Eligible", *_TENSORS, "Context ID")
 
 _TORCH_NAMES = {
