@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
+
 from drynpu_mindspore.profiler import Analysis, Generation, RunRequest, Surface, build_surface
 
 Event = tuple[Any, ...]
@@ -173,4 +174,4 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     monkeypatch.chdir(tmp_path)
     for name in ("RANK_ID", "DEVICE_ID", "PROFILING_MODE", "MS_PROFILER_OPTIONS", "MSMONITOR_USE_DAEMON"):
         monkeypatch.delenv(name, raising=False)
-    yield
+    return
