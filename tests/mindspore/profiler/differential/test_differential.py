@@ -230,17 +230,6 @@ OLD: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(
     ),
     ANYTHING,
 )
-    (
-        "profile_communication",
-        "op_time",
-        "profile_framework",
-        "host_stack",
-        "timeline_limit",
-        "aicore_metrics",
-        "unheard_of",
-    ),
-    ANYTHING,
-)
 CONFIGS = st.one_of(
     st.fixed_dictionaries({}, optional=CONFIG).map(lambda values: {"_ExperimentalConfig": values}),
     st.sampled_from([None, 3, "x"]),
