@@ -126,6 +126,9 @@ class _Steps:
     def close_step(self) -> None:
         self.events.append(["close_step"])
 
+    def prepare(self) -> None:
+        """The vendor's interface has no word for it."""
+
     def trace_ready(self) -> None:
         """The vendor's interface has no word for it."""
 
