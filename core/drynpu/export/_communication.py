@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from drynpu.export import _layers as layers
-from drynpu.export._events import duration_event, flow
+from drynpu.export._events import duration_event, flow, launched_by
 from drynpu.export._json import Events, JsonStyle, Value
 from drynpu.export._numbers import floats_text
 
-__all__ = ["collective_threads", "communication_blocks"]
+__all__ = ["collective_threads", "communication_blocks", "operation_threads"]
 
 _NO_MODEL = 4294967295
 
@@ -60,6 +60,14 @@ def collective_threads(operations: pl.DataFrame, tasks: pl.DataFrame) -> pl.Data
     )
 
 
+def operation_threads(operations: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    """Return the thread (``tid``) of each operation by ``device_id``, ``connection_id`` and ``start_ns``."""
+    key = ["device_id", "connection_id", "start_ns"]
+    groups = collective_threads(operations, tasks).select("device_id", "group", "tid")
+    placed = operations.select(*key, "group").join(groups, on=["device_id", "group"], how="left", maintain_order="left")
+    return placed.select(*key, "tid").unique(key, keep="first")
+
+
 def _all_threads(groups: pl.DataFrame) -> pl.DataFrame:
     """Return group, plane (-1: the group itself) and thread, in order of threads."""
     whole = groups.select("group", pl.lit(-1, pl.Int64).alias("plane"), "tid")
@@ -80,9 +88,9 @@ def _operations(pid: int, operations: pl.DataFrame) -> Events:
         "retry": _yes_or_no("retry"),
     }
     rows = operations.with_columns(pl.col("dtype", "algorithm").replace("", "N/A"))
-    members = duration_event(pl.col("name"), process, thread, args)
+    members = duration_event(pl.col("name"), process, thread, args | launched_by(operations))
     arrow = (pl.col("arrow"), flow("f", process, thread))
-    return Events(rows, members, ("name", "dtype", "algorithm"), arrow)
+    return Events(rows, members, ("name", "dtype", "algorithm", *launched_by(operations)), arrow)
 
 
 def _tasks(pid: int, tasks: pl.DataFrame) -> Events:

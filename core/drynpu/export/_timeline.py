@@ -13,7 +13,7 @@ from attrs import field, frozen
 
 from drynpu.export import _layers as layers
 from drynpu.export._communication import communication_blocks
-from drynpu.export._events import duration_event, flow
+from drynpu.export._events import duration_event, flow, launched_by
 from drynpu.export._json import Events, JsonStyle, Present, Value, constant
 from drynpu.export._numbers import Writer, float_text, us_text
 from drynpu.tables.families import SCHEMAS
@@ -147,9 +147,10 @@ def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, 
     if pruned:
         tasks = tasks.filter(layers.kept_at_level0(pl.col("shown")))
     pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
-    members = duration_event(pl.col("shown"), pid, tid, _task_args())
+    told = launched_by(tasks)
+    members = duration_event(pl.col("shown"), pid, tid, _task_args() | told)
     arrow = (pl.col("arrow"), flow("f", pid, tid))
-    yield Events(tasks, members, ("shown", "kernel_type", "operation"), arrow)
+    yield Events(tasks, members, ("shown", "kernel_type", "operation", *told), arrow)
     for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
         streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
         yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)

@@ -31,7 +31,7 @@ _COUNTER_KEYS = (("start_cnt", 0), ("start_monotonic", 0), ("freq", 100))
 
 def load_profile(path: Path) -> Profile:
     """
-    Read one profile: a ``*_ascend_pt`` or ``*_ascend_ms`` directory, a ``PROF_*`` directory, or a parent that holds exactly one.
+    Read one profile: a ``*_ascend_pt``, ``*_ascend_ms`` or ``PROF_*`` directory, or a parent that holds exactly one.
 
     Parts may be missing, cut or empty; what was tolerated is in ``Profile.notes``.
 
@@ -53,7 +53,9 @@ def load_profile(path: Path) -> Profile:
     if found.framework_path is None:
         framework = no_framework()
     else:
-        framework = load_framework(found.framework_path, _framework_clock(found.framework_path, info, toolkit.clock, notes))
+        framework = load_framework(
+            found.framework_path, _framework_clock(found.framework_path, info, toolkit.clock, notes)
+        )
     notes.extend(framework.notes)
     facts = dict(toolkit.facts)
     facts["pid"] = facts["pid"] or _first_pid(framework)

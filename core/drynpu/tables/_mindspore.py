@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from drynpu.raw import (
@@ -22,7 +23,7 @@ from drynpu.raw import (
     layouts,
     read_tlv,
 )
-from drynpu.tables._columns import I64, Records, empty, frame, i64
+from drynpu.tables._columns import I64, empty, frame, i64
 from drynpu.tables._minddata import load_minddata
 from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
 from drynpu.tables.families.mindspore import SCHEMAS
@@ -42,7 +43,9 @@ def has_mindspore(directory: Path) -> bool:
     return any(directory.glob("mindspore.*"))
 
 
-def load_mindspore(directory: Path, to_unix: ToUnix, notes: list[str]) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
+def load_mindspore(
+    directory: Path, to_unix: ToUnix, notes: list[str]
+) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
     """
     Read the files of *directory*; what is absent has no table.
 
@@ -87,7 +90,7 @@ def _text(records: TlvRecords, number: int) -> pl.Series:
     return words.gather(pl.Series(np.asarray(records.text_index, np.int64) + 1, dtype=pl.UInt32))
 
 
-def _words(words: tuple[str, ...], index: Records) -> pl.Series:
+def _words(words: tuple[str, ...], index: npt.NDArray[np.uint16]) -> pl.Series:
     """Return the word behind each index; the first one, as the vendor's reader, where there is none."""
     known = np.where(index < len(words), index, 0).astype(np.uint32)
     return pl.Series(words, dtype=pl.String).gather(pl.Series(known))
@@ -118,9 +121,9 @@ def _events(records: TlvRecords, to_unix: ToUnix, notes: list[str]) -> pl.DataFr
             "pid": i64(fixed["pid"]),
             "tid": i64(fixed["tid"]),
             "step": i64(fixed["step"]),
-            "flow_id": pl.Series(i64(flow)).to_frame("id").select(
-                pl.when(pl.Series(flow != np.uint64(MS_ABSENT))).then("id")
-            )["id"],
+            "flow_id": pl.Series(i64(flow))
+            .to_frame("id")
+            .select(pl.when(pl.Series(flow != np.uint64(MS_ABSENT))).then("id"))["id"],
             "is_flow": shown["name"] == _FLOW,
             "is_stack": fixed["is_stack"],
             "custom_info": _text(records, MsOpRangeField.CUSTOM_INFO),

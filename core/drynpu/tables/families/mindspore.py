@@ -59,16 +59,16 @@ MEMORY_TOTALS = pl.Schema(
 """cpu_ms_memory_record: what the framework held after each event of the allocator."""
 
 PIPELINE_OPS = pl.Schema(
-    {
-        "op_id": pl.Int64,
-        "op_type": pl.String,  # BatchOp
-        "num_workers": pl.Int64,
-        "children": pl.List(pl.Int64),  # null: none told
-        "queue_sizes": pl.List(pl.Int64),  # null: no output queue
-        "queue_length": pl.Int64,
-        "sample_interval": pl.Int64,  # ms
-        "cpu_pct": pl.List(pl.Float64),  # user and system time per sample; null: not told
-    }
+    [
+        ("op_id", pl.Int64),
+        ("op_type", pl.String),  # BatchOp
+        ("num_workers", pl.Int64),
+        ("children", pl.List(pl.Int64)),  # null: none told
+        ("queue_sizes", pl.List(pl.Int64)),  # null: no output queue
+        ("queue_length", pl.Int64),
+        ("sample_interval", pl.Int64),  # ms
+        ("cpu_pct", pl.List(pl.Float64)),  # user and system time per sample; null: not told
+    ]
 )
 """pipeline_profiling and minddata_cpu_utilization: one row per operator of the data pipeline."""
 
