@@ -17,9 +17,19 @@ _NO_MODEL = 4294967295
 
 
 def communication_blocks(
-    pid: int, operations: pl.DataFrame, tasks: pl.DataFrame, linked: pl.DataFrame, style: JsonStyle
+    pid: int,
+    operations: pl.DataFrame,
+    tasks: pl.DataFrame,
+    linked: pl.DataFrame,
+    style: JsonStyle,
+    *,
+    layer: layers.Layer = layers.COMMUNICATION,
 ) -> Iterator[Events | Sequence[str]]:
-    """Yield threads, tasks and operators; *linked* are the connection ids of operators with an arrow to them."""
+    """
+    Yield threads, tasks and operators; *linked* are the connection ids of operators with an arrow to them.
+
+    *layer* may have another name than this toolkit's, and nothing else.
+    """
     if operations.is_empty():
         return
     groups = collective_threads(operations, tasks)
@@ -28,7 +38,7 @@ def communication_blocks(
             layers.Thread(tid, f"Plane {plane}" if plane >= 0 else _title(group), tid)
             for group, plane, tid in _all_threads(rows).iter_rows()
         ]
-        yield layers.metadata_events(pid, layers.COMMUNICATION, int(str(device_id)), threads, style)
+        yield layers.metadata_events(pid, layer, int(str(device_id)), threads, style)
     place = groups.select("device_id", "group", "tid")
     if not tasks.is_empty():
         yield _tasks(pid, tasks.join(place, on=["device_id", "group"], how="left", maintain_order="left"))

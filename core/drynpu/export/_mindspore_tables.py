@@ -183,10 +183,10 @@ def mindspore_operator_memory(profile: Profile) -> pl.DataFrame:
         {
             "Name": rows["name"],
             "Size(KB)": floats_text(rows["size_bytes"] / _KIB),
-            "Allocation Time(us)": floats_text(rows["time_ns"] / 1000),
-            "Release Time(us)": _known(rows["time_ns_released"] / 1000),
+            "Allocation Time(us)": _float_us(rows["time_ns"]),
+            "Release Time(us)": _float_us(rows["time_ns_released"]),
             "Active Release Time(us)": pl.Series([_UNKNOWN] * rows.height, dtype=pl.String),
-            "Duration(us)": _known((rows["time_ns_released"] - rows["time_ns"]) / 1000),
+            "Duration(us)": _float_us(rows["time_ns_released"] - rows["time_ns"]),
             "Active Duration(us)": pl.Series([_UNKNOWN] * rows.height, dtype=pl.String),
             **_totals(rows, "Allocation", ""),
             **_totals(rows, "Release", "_released"),
@@ -203,6 +203,19 @@ def _totals(rows: pl.DataFrame, side: str, suffix: str) -> dict[str, pl.Series]:
         f"{side} Total Reserved(MB)": _known(rows[f"reserved_bytes{suffix}"] / _MIB),
         f"{side} Total Active(MB)": used,
     }
+
+
+def _float_us(ns: pl.Series) -> pl.Series:
+    """Return us as the nearest float prints; whole us and the rest apart, since ns of our days fit no float."""
+    whole, rest = ns // 1000, ns % 1000
+    return _known(whole.cast(pl.Float64) + _quotient(rest.cast(pl.Float64), 1000))
+
+
+def _quotient(values: pl.Series, divisor: int) -> pl.Series:
+    """Divide exactly: polars divides by a constant through its reciprocal, which shows in the last digit."""
+    quotient = pl.Series(values.name, values.fill_null(0.0).to_numpy() / divisor)
+    known: pl.Series = pl.select(pl.when(values.is_not_null()).then(quotient)).to_series()
+    return known
 
 
 def _known(values: pl.Series) -> pl.Series:
@@ -249,9 +262,9 @@ def mindspore_memory_record(profile: Profile, tables: Mapping[str, pl.DataFrame 
         {
             "Component": rows["component"],
             "Timestamp(us)": rows["time"],
-            "Total Allocated(MB)": floats_text(rows["allocated_kb"] / _RECORD_MB),
-            "Total Reserved(MB)": floats_text(rows["reserved_kb"] / _RECORD_MB),
-            "Total Active(MB)": floats_text(rows["active_kb"] / _RECORD_MB),
+            "Total Allocated(MB)": floats_text(_quotient(rows["allocated_kb"], _RECORD_MB)),
+            "Total Reserved(MB)": floats_text(_quotient(rows["reserved_kb"], _RECORD_MB)),
+            "Total Active(MB)": floats_text(_quotient(rows["active_kb"], _RECORD_MB)),
             "Device Type": rows["device"],
         }
     )

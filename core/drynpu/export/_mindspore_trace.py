@@ -26,6 +26,8 @@ _SORT = {_MINDSPORE: 1, _HOST_OPS: 2, _SCOPES: 12}
 _NAMES = {_MINDSPORE: "MindSpore", _HOST_OPS: "CPU OP", _SCOPES: "Scope Layer"}
 _STACK = "python_function"
 _MARK_CALLS = "Mstx"
+_HCCL = evolve(layers.COMMUNICATION, name="HCCL")
+"""As the toolkits that MindSpore 2.7 came out with call it, and as MindSpore looks for it."""
 _KEY = ["device_id", "connection_id", "start_ns"]
 
 
@@ -119,17 +121,22 @@ def _metadata(pid: int, tids: pl.Series, style: JsonStyle) -> list[str]:
 
 def _toolkit(profile: Profile, launches: pl.DataFrame, overlaps: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
     """Yield what msprof_*.json has; work that a launch is known for says so."""
-    named = launches.select(*_KEY, pl.col("launch").alias("mindspore_op")).unique(_KEY, keep="last")
     timeline = timeline_of(profile, overlaps)
     told = evolve(
         timeline,
-        tasks=timeline.tasks.join(named, on=_KEY, how="left", maintain_order="left"),
-        communication_ops=timeline.communication_ops.join(named, on=_KEY, how="left", maintain_order="left"),
+        tasks=_told(timeline.tasks, launches.filter(~pl.col("is_communication"))),
+        communication_ops=_told(timeline.communication_ops, launches.filter("is_communication")),
+        communication_layer=_HCCL,
     )
     writer = writer_of(profile.platform_version)
     yield from timeline_blocks(told, style, writer)
     for layer in LAYERS:
         yield from layer(profile, style, writer)
+
+
+def _told(work: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+    named = launches.select(*_KEY, pl.col("launch").alias("mindspore_op")).unique(_KEY, keep="last")
+    return work.join(named, on=_KEY, how="left", maintain_order="left")
 
 
 def _arrows(rows: pl.DataFrame, name: str, category: str, identity: Value) -> Events:

@@ -66,6 +66,7 @@ class Timeline:
     overlap: pl.DataFrame
     communication_tasks: pl.DataFrame = field(factory=lambda: pl.DataFrame(schema=SCHEMAS["communication_tasks"]))
     """Of level1 and above."""
+    communication_layer: layers.Layer = layers.COMMUNICATION
 
 
 def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned: bool = False) -> Iterator[Block]:
@@ -73,7 +74,9 @@ def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned:
     linked = _linked(data)
     yield from _cann(data, linked, style, pruned=pruned)
     yield from _ascend_hardware(data, linked, style, pruned=pruned)
-    yield from communication_blocks(data.pid, data.communication_ops, data.communication_tasks, linked, style)
+    yield from communication_blocks(
+        data.pid, data.communication_ops, data.communication_tasks, linked, style, layer=data.communication_layer
+    )
     yield from _npu_mem(data, style)
     yield from _overlap(data, style, writer)
 
