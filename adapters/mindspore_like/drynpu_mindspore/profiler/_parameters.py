@@ -175,9 +175,7 @@ def _checked(name: str, value: Any, voice: Voice, default_schedule: Callable[[],
     if isinstance(value, expected):
         return value
     default = fields_dict(Parameters)[name].default
-    voice.warning(
-        f"For Profiler, the type of {name} should be {expected}, but got {type(value)}, reset to {default}."
-    )
+    voice.warning(f"For Profiler, the type of {name} should be {expected}, but got {type(value)}, reset to {default}.")
     return default
 
 

@@ -54,7 +54,9 @@ class Schedule:
             value: Any = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 given = type(value).__name__
-                self._voice.warning(f"Parameter '{name}' should be of type int, but got {given}. reset to int {default}.")
+                self._voice.warning(
+                    f"Parameter '{name}' should be of type int, but got {given}. reset to int {default}."
+                )
                 setattr(self, name, default)
         if self.warmup == 0:
             self._voice.warning(NO_WARMUP)

@@ -1,0 +1,9 @@
+"""From what was captured to a run directory ``*_ascend_ms``, and from run directories to their deliverables."""
+
+from __future__ import annotations
+
+from drynpu_mindspore.recording._backend import RecordingBackend
+from drynpu_mindspore.recording._capture import CapturedLike, CaptureLike
+from drynpu_mindspore.recording._pipeline import PipelineFiles
+
+__all__ = ["CaptureLike", "CapturedLike", "PipelineFiles", "RecordingBackend"]
