@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -98,8 +98,8 @@ class Backend(Protocol):
         """Write what describes the recording (``profiler_info_<rank>.json`` and raw data)."""
         ...
 
-    def write_metadata(self, metadata: Mapping[str, str], indent: int | None) -> None:
-        """Write ``profiler_metadata.json``; called only with something to write, before or after `finalize`."""
+    def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
+        """Write ``profiler_metadata.json``: texts and JSON documents by key, at least one; around `finalize`."""
         ...
 
     def trace_ready(self) -> None:
