@@ -83,22 +83,23 @@ def operators(steps: int) -> Operators:
     return evolve(table, names=tuple(NAMES.get(name, name) for name in table.names))
 
 
-def collectives(steps: int) -> tuple[Collective, ...]:
-    """Return one allReduce and one message per step."""
+def collectives(steps: int, rank: int) -> tuple[Collective, ...]:
+    """Return one allReduce and one message from rank 0 to rank 1 per step."""
     found = []
     for step in range(max(steps, 1)):
         at = BEGIN_NS + 1_000_000 + step * STEP_NS
         common: dict[str, Any] = {
             "thread": PID,
             "ranks": ALL,
-            "rank": 0,
+            "rank": rank,
             "dtype": "FLOAT",
             "count": 1 << 18,
             "size_bytes": 1 << 20,
             "group": "hccl_world_group",
         }
         found.append(Collective(kind="allReduce", start_ns=at + 800_000, wait_ns=5_000, **common))
-        found.append(Collective(kind="send", start_ns=at + 1_000_000, peer=1, **common))
+        kind = "receive" if rank else "send"
+        found.append(Collective(kind=kind, start_ns=at + 1_000_000, peer=1 - rank, **common))
     return tuple(found)
 
 
@@ -166,7 +167,7 @@ def record(
             allocations=allocations(),
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 2_000_000 + max(steps, 1) * STEP_NS,
-            collectives=collectives(steps) if communication else (),
+            collectives=collectives(steps, rank) if communication else (),
             tx_marks=marks,
         ),
         Target(
