@@ -109,8 +109,8 @@ def allocations() -> Allocations:
         (BEGIN_NS + 1_105_000, PID, 4096, 65_536),
         (BEGIN_NS + 1_230_000, PID, 1 << 20, 2_048),
         (BEGIN_NS + 1_240_000, PID, 1 << 22, -512),
-        (BEGIN_NS + 1_650_000, PID, 4096, -65_536),
-        (BEGIN_NS + 1_660_000, PID, 4096, 1_024),
+        (BEGIN_NS + 1_590_000, PID, 4096, -65_536),
+        (BEGIN_NS + 1_600_000, PID, 4096, 1_024),
     ]
     return Allocations.from_rows(rows)
 
