@@ -91,7 +91,7 @@ class Backend(Protocol):
         ...
 
     def stop(self) -> None:
-        """Record no longer; operators that are under way have been waited for."""
+        """Record no longer; operators under way have been waited for. A step that is still open ends here."""
         ...
 
     def finalize(self) -> None:
@@ -119,7 +119,7 @@ class Backend(Protocol):
         ...
 
     def close_step(self) -> None:
-        """End the range that `open_step` began; comes before a ``stop`` of the same call."""
+        """End the range that `open_step` began; comes before the ``stop`` that the same step leads to."""
         ...
 
     def analyse(self, how: Analysis) -> None:

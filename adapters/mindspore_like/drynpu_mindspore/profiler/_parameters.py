@@ -134,35 +134,40 @@ def normalise(given: Mapping[str, Any], voice: Voice, default_schedule: Callable
         Makes ``Schedule(wait=0, active=1)``; that the log hears of it is part of the surface.
     """
     _warn_of_deprecated(given, voice)
-    values = {name: value for name, value in given.items() if name in fields_dict(Parameters) and value is not None}
-    schedule = values.get("schedule")
-    is_set = isinstance(schedule, Schedule)
-    standard = Parameters(schedule=schedule if isinstance(schedule, Schedule) else default_schedule())
     checked: dict[str, Any] = {}
-    for name, value in ((name, values[name]) for name in fields_dict(Parameters) if name in values):
-        checked[name] = _checked(name, value, voice, default_schedule)
-    parameters = evolve(standard, **checked)
-    return _reconcile(parameters, voice, is_set_schedule=is_set)
+    if given.get("schedule") is None:
+        checked["schedule"] = default_schedule()
+    for name in fields_dict(Parameters):
+        value = given.get(name)
+        if name == "schedule" and value is not None:
+            checked[name] = _schedule(value, voice, default_schedule)
+        elif value is not None:
+            checked[name] = _checked(name, value, voice)
+    parameters = Parameters(**checked)
+    return _reconcile(parameters, voice, is_set_schedule=isinstance(given.get("schedule"), Schedule))
 
 
 def _warn_of_deprecated(given: Mapping[str, Any], voice: Voice) -> None:
-    for name, text in _DEPRECATED.items():
-        if name in given:
-            voice.warn(text)
-    for name, text in _DEPRECATED_WHEN_TRUE.items():
-        if given.get(name) is True:
-            voice.warn(text)
+    for name, value in given.items():
+        if name in _DEPRECATED:
+            voice.warn(_DEPRECATED[name])
+        elif name in _DEPRECATED_WHEN_TRUE and value is True:
+            voice.warn(_DEPRECATED_WHEN_TRUE[name])
 
 
-def _checked(name: str, value: Any, voice: Voice, default_schedule: Callable[[], Schedule]) -> Any:
+def _schedule(value: Any, voice: Voice, default_schedule: Callable[[], Schedule]) -> Schedule:
+    """Return the schedule to show; the vendor's makes the default one twice for a bad value, which the log shows."""
+    if isinstance(value, Schedule):
+        return value
+    default_schedule()
+    voice.warning(f"For Profiler, schedule value is Invalid, reset to {DEFAULT_SCHEDULE_TEXT}")
+    return default_schedule()
+
+
+def _checked(name: str, value: Any, voice: Voice) -> Any:
     """Return *value*, or what replaces it."""
     if name == "on_trace_ready":
         return _handler(value, voice)
-    if name == "schedule":
-        if isinstance(value, Schedule):
-            return value
-        voice.warning(f"For Profiler, schedule value is Invalid, reset to {DEFAULT_SCHEDULE_TEXT}")
-        return default_schedule()
     if name == "activities":
         return _activities(value, voice)
     if name == "export_type":
@@ -207,6 +212,8 @@ def _export_types(value: Any, voice: Voice) -> tuple[ExportType, ...]:
 
 
 def _host_systems(value: Any, voice: Voice) -> tuple[HostSystem, ...]:
+    if not value:
+        return ()
     if isinstance(value, list) and all(isinstance(each, HostSystem) for each in value):
         return tuple(dict.fromkeys(value))
     voice.warning("For Profiler, 'host_sys' value is Invalid, reset to [].")
@@ -214,6 +221,8 @@ def _host_systems(value: Any, voice: Voice) -> tuple[HostSystem, ...]:
 
 
 def _domains(name: str, value: Any, voice: Voice) -> tuple[str, ...]:
+    if not value:
+        return ()
     if not isinstance(value, list):
         voice.warning(f"For Profiler, {name} value is Invalid, reset to [].")
         return ()

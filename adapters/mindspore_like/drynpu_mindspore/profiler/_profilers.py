@@ -174,8 +174,6 @@ class Profiler(Profiling):
         """Stop, and write the deliverables; not for a profiler with a schedule, whose handler does that."""
         session = self._session
         if self._has_started:
-            if self._has_schedule:
-                self._close_step()
             session.stop()
             self._has_started = False
         if self._has_schedule:
