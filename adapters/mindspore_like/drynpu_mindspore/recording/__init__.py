@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from drynpu_mindspore.recording._backend import RecordingBackend
 from drynpu_mindspore.recording._capture import CapturedLike, CaptureLike
-from drynpu_mindspore.recording._pipeline import PipelineFiles
 
-__all__ = ["CaptureLike", "CapturedLike", "PipelineFiles", "RecordingBackend"]
+__all__ = ["CaptureLike", "CapturedLike", "RecordingBackend"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import define, field
 
-from drynpu_mindspore.profiler._backend import Analysis, RunRequest
+from drynpu_mindspore.profiler import Analysis, RunRequest
 from drynpu_mindspore.recording._analyse import analyse, analyse_beside, analyse_offline
 from drynpu_mindspore.recording._capture import CaptureLike
 from drynpu_mindspore.recording._run import Run
@@ -22,19 +23,19 @@ class RecordingBackend:
 
     Attributes
     ----------
-    make_capture:
-        Makes the capture of one start and stop.
+    capture:
+        The capture of this process.
     finished:
         Run directories that were written, in order.
     """
 
-    make_capture: Callable[[RunRequest], CaptureLike]
+    capture: CaptureLike
     finished: list[Path] = field(factory=list)
     _run: Run | None = None
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""
-        self._run = Run.open(request, self.make_capture)
+        self._run = Run.open(request, self.capture)
         return self._run.path
 
     def start(self) -> None:
@@ -52,7 +53,7 @@ class RecordingBackend:
         """Write what describes the recording."""
         self._opened().finalize()
 
-    def write_metadata(self, metadata: Mapping[str, str], indent: int | None) -> None:
+    def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
         """Write ``profiler_metadata.json``."""
         self._opened().write_metadata(dict(metadata), indent)
 

@@ -1,10 +1,11 @@
-"""What the recording needs of the room that captures."""
+"""What the recording needs of the room that captures: :class:`drynpu_mindspore.capture.Capture` has it."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from drynpu.kernels import Operators
+from drynpu_mindspore.capture import DatasetPipeline
 
 __all__ = ["CaptureLike", "CapturedLike"]
 
@@ -18,16 +19,25 @@ class CapturedLike(Protocol):
         ...
 
     @property
-    def dataset(self) -> object | None:
-        """The data pipeline (``recording.PipelineFiles``), ``None`` where none was recorded."""
+    def dataset(self) -> DatasetPipeline | None:
+        """The data pipeline, ``None`` where none was recorded."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be told, one readable line each."""
         ...
 
 
 class CaptureLike(Protocol):
-    """One capture of this process; started once and stopped once."""
+    """The capture of this process; started and stopped in turn."""
 
-    def start(self) -> None:
-        """Capture from now on."""
+    def prepare(self) -> None:
+        """Take note that something will be captured: graphs are compiled before that."""
+        ...
+
+    def start(self, *, data_process: bool = False) -> None:
+        """Capture from now on, with the data pipeline if asked for."""
         ...
 
     def stop(self) -> CapturedLike:

@@ -13,7 +13,7 @@ from typing import Any
 
 from drynpu import OutputError, __version__
 from drynpu.session import write_document
-from drynpu_mindspore.profiler._backend import RunRequest
+from drynpu_mindspore.profiler import RunRequest
 
 __all__ = ["FRAMEWORK", "clear_raw", "make_run_directory", "write_info", "write_metadata"]
 

@@ -19,9 +19,7 @@ from drynpu.options import (
     Switches,
 )
 from drynpu.options.profiling_options import metric_groups, resolve_family
-from drynpu_mindspore.profiler._backend import RunRequest
-from drynpu_mindspore.profiler._parameters import Parameters
-from drynpu_mindspore.profiler._values import ProfilerActivity, ProfilerLevel
+from drynpu_mindspore.profiler import Parameters, ProfilerActivity, ProfilerLevel, RunRequest
 
 __all__ = ["profiling_request"]
 

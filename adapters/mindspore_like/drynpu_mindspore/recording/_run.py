@@ -27,7 +27,8 @@ from drynpu.session import (
     Target,
     write_recording,
 )
-from drynpu_mindspore.profiler._backend import RunRequest
+from drynpu_mindspore.capture import DatasetPipeline
+from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import CaptureLike
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
 from drynpu_mindspore.recording._marks import Marks
@@ -61,18 +62,19 @@ class Run:
     _request: ProfilingRequest
     _settings: Settings
     _chip: Chip
-    _make_capture: Callable[[RunRequest], CaptureLike]
-    _capture: CaptureLike | None = None
+    _capture: CaptureLike
+    _running: bool = False
     _anchors: ClockAnchors | None = None
     _sampler: HostSampler | None = None
     _samples: HostSamples | None = None
     _parts: list[Operators] = field(factory=list)
-    _dataset: object | None = None
+    _dataset: DatasetPipeline | None = None
+    _notes: tuple[str, ...] = ()
     _metadata: dict[str, Any] = field(factory=dict)
     _indent: int | None = None
 
     @classmethod
-    def open(cls, run: RunRequest, make_capture: Callable[[RunRequest], CaptureLike]) -> Run:
+    def open(cls, run: RunRequest, capture: CaptureLike) -> Run:
         """
         Make the run directory.
 
@@ -86,6 +88,7 @@ class Run:
         settings = Settings.from_environ(os.environ)
         chip = load_chip(settings.chip, extra_files=build_manager().chip_files())
         given = run.parameters
+        capture.prepare()
         return cls(
             run=run,
             path=make_run_directory(run),
@@ -93,37 +96,38 @@ class Run:
             request=profiling_request(run, chip),
             settings=settings,
             chip=chip,
-            make_capture=make_capture,
+            capture=capture,
         )
 
     @property
     def recording(self) -> bool:
         """Whether something is being captured right now."""
-        return self._capture is not None
+        return self._running
 
     def start(self) -> None:
         """Capture from now on."""
-        if self._capture is not None:
+        if self._running:
             return
         if self._anchors is None:
             self._anchors = evolve(ClockAnchors.now(self._chip.hwts_hz), host_hz=_HOST_HZ)
-        capture = self._make_capture(self.run)
-        capture.start()
-        self._capture = capture
+        self._capture.start(data_process=self.run.parameters.data_process)
+        self._running = True
         if self._sampler is None:
             self._sampler = HostSampler(self._request.sampling)
             self._sampler.start()
 
     def stop(self) -> None:
         """Capture no longer, and write the raw data. Raises `OutputError`."""
-        if self._capture is None:
+        if not self._running:
             return
-        capture, self._capture = self._capture, None
-        captured = capture.stop()
+        self._running = False
+        captured = self._capture.stop()
+        self.marks.close_step()
         if self._sampler is not None:
             self._samples, self._sampler = self._sampler.stop(), None
         self._parts.append(captured.operators)
-        self._dataset = captured.dataset or self._dataset
+        self._dataset = self._dataset if captured.dataset is None else captured.dataset
+        self._notes += captured.notes
         self._write()
 
     def finalize(self) -> None:
@@ -169,6 +173,7 @@ class Run:
             anchors=self._anchors,
             plan=_in_graph(plan) if whole_graph else plan,
         )
+        self.outcome = evolve(self.outcome, notes=tuple(dict.fromkeys((*self._notes, *self.outcome.notes))))
         write_pipeline(self.path / FRAMEWORK, self._dataset, self.run.rank_id)
         self._write_metadata()
         if self.run.device_target == _ASCEND:
