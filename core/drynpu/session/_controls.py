@@ -13,7 +13,7 @@ import psutil
 
 from drynpu.chips import Chip
 from drynpu.options import ProfilingRequest
-from drynpu.raw import CpuInfo, HostInfo, NetCard
+from drynpu.raw import ClockAnchors, CpuInfo, HostInfo, NetCard
 from drynpu.session._counters import sample_metrics
 from drynpu.session._target import Target
 
@@ -24,8 +24,9 @@ _DRIVER_VERSION = 0x072211
 _MILLISECONDS = 1000
 
 
-def host_info(target: Target, chip: Chip) -> HostInfo:
-    """Describe this machine; the CPU frequency stays empty, because raw host times are nanoseconds."""
+def host_info(target: Target, chip: Chip, anchors: ClockAnchors) -> HostInfo:
+    """Describe this machine; the CPU frequency stays empty where raw host times are nanoseconds and no counts."""
+    frequency = f"{anchors.host_hz / 1e6:.6f}" if anchors.host_hz else ""
     up_time = time.time() - psutil.boot_time()
     idle = getattr(psutil.cpu_times(), "idle", 0.0)
     return HostInfo(
@@ -43,7 +44,14 @@ def host_info(target: Target, chip: Chip) -> HostInfo:
         rank_id=target.rank_id,
         drv_version=_DRIVER_VERSION,
         net_cards=_net_cards(),
-        cpus=(CpuInfo(name=platform.processor(), logical_cpu_count=os.cpu_count() or 0, type=platform.machine()),),
+        cpus=(
+            CpuInfo(
+                name=platform.processor(),
+                frequency=frequency,
+                logical_cpu_count=os.cpu_count() or 0,
+                type=platform.machine(),
+            ),
+        ),
     )
 
 

@@ -16,7 +16,6 @@ __all__ = ["csv_files", "layers", "trace_files"]
 
 Block = Events | Sequence[str]
 
-_APPLICATION = 6
 _UNKNOWN = "N/A"
 
 
@@ -69,7 +68,7 @@ def trace_files(profile: Profile, style: JsonStyle, writer: Writer) -> Mapping[s
 
 
 def _application(profile: Profile, marks: pl.DataFrame, style: JsonStyle, writer: Writer) -> Iterator[Block]:
-    layer = shown.Layer(profile.pid_name, _APPLICATION, "CPU")
+    layer = shown.Layer(profile.pid_name, shown.APPLICATION_INDEX, "CPU")
     threads = [shown.Thread(tid, f"Thread {tid}", tid) for tid in marks["tid"].unique().sort().to_list()]
     yield shown.metadata_events(profile.pid, layer, shown.HOST_SLOT, threads, style)
     pid, tid = constant(shown.layer_pid(profile.pid, layer)), pl.col("tid")
