@@ -75,9 +75,7 @@ class TestV24:
         profiler = bench.surface.Profiler(schedule=schedule, on_trace_ready=lambda: seen.append("called"))
         profiler.step()
         assert seen == ["called"]
-        profiler = bench.surface.Profiler(
-            schedule=schedule, on_trace_ready=bench.surface.tensor_board_trace_handler
-        )
+        profiler = bench.surface.Profiler(schedule=schedule, on_trace_ready=bench.surface.tensor_board_trace_handler)
         profiler.step()
         assert "analyse" in bench.calls()
 
@@ -132,8 +130,7 @@ class TestV22:
         bench = bench_of(Generation.V22)
         bench.surface.session.configure({"l2_cache": "yes", "aicore_metrics": 9})
         assert [text for _, text in bench.texts() if "Profiler'" in text] == [
-            "For 'Profiler', the parameter l2_cache must be bool, but got type <class 'str'>, "
-            "it will be set to False.",
+            "For 'Profiler', the parameter l2_cache must be bool, but got type <class 'str'>, it will be set to False.",
             "For 'Profiler', the parameter aicore_metrics must be in [-1, 0, 1, 2, 3, 4, 5], but got 9, "
             "it will be set to 0.",
         ]
@@ -182,10 +179,14 @@ def test_analyse_takes_the_arguments_of_its_release(bench_of: Benches) -> None:
         for generation in Generation
     }
     assert arguments[Generation.V22] == ["self"]
-    assert arguments[Generation.V24] == arguments[Generation.V27] == [
-        "self",
-        "offline_path",
-        "pretty",
-        "step_list",
-        "mode",
-    ]
+    assert (
+        arguments[Generation.V24]
+        == arguments[Generation.V27]
+        == [
+            "self",
+            "offline_path",
+            "pretty",
+            "step_list",
+            "mode",
+        ]
+    )

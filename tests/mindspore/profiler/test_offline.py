@@ -56,8 +56,7 @@ def test_a_missing_path_is_said(bench: Any, tmp_path: Path) -> None:
     assert bench.texts() == [
         (
             "error",
-            "Call to offline_analyse failed. Exception: [Errno 2] No such file or directory: "
-            f"'{tmp_path / 'none'}'",
+            f"Call to offline_analyse failed. Exception: [Errno 2] No such file or directory: '{tmp_path / 'none'}'",
         )
     ]
 

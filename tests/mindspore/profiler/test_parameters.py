@@ -200,8 +200,7 @@ def test_a_bad_schedule_becomes_the_default_one(bench: Any) -> None:
     settled = Settled(bench, schedule=3)
     assert settled.parameters.schedule.to_dict()["active"] == 1
     assert settled.logged == [
-        "For Profiler, schedule value is Invalid, reset to "
-        "Schedule(wait=0, active=1, warmup=0, repeat=0, skip_first=0)"
+        "For Profiler, schedule value is Invalid, reset to Schedule(wait=0, active=1, warmup=0, repeat=0, skip_first=0)"
     ]
     assert not bench.surface.session.is_set_schedule
 

@@ -16,7 +16,9 @@ DEPRECATED = (
 SAVE = ["stop", "finalize", "trace_ready", "handler", "clear"]
 DROP = ["stop", "finalize", "clear"]
 IN_WARMUP = "Incorrect schedule: Stop profiler while current state is WARMUP which will result in empty parsed data."
-IN_RECORD = "Incorrect schedule: Stop profiler while current state is RECORD which may result in incomplete parsed data."
+IN_RECORD = (
+    "Incorrect schedule: Stop profiler while current state is RECORD which may result in incomplete parsed data."
+)
 IN_SAVE = "Stop profiler while current state is RECORD_AND_SAVE, perhaps the scheduling cycle has not yet completed."
 AFTER_WARMUP = "Incorrect schedule: WARMUP followed by NONE"
 NONE_AFTER_RECORD = "Incorrect schedule: RECORD followed by NONE"
@@ -95,9 +97,7 @@ def test_starting_twice_and_stopping_twice_are_said(bench: Any) -> None:
     profiler = bench.surface.Profiler()
     bench.take()
     profiler.start()
-    assert bench.take() == [
-        ("warning", "The profiler has already started. Do not turn on again in the open state.")
-    ]
+    assert bench.take() == [("warning", "The profiler has already started. Do not turn on again in the open state.")]
     profiler.stop()
     bench.take()
     profiler.stop()

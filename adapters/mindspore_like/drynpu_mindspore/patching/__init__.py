@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from drynpu_mindspore.patching._import import VERSION_SERVED, serve_mindspore
-from drynpu_mindspore.patching._install import install
 
-__all__ = ["VERSION_SERVED", "install", "serve_mindspore"]
+__all__ = ["VERSION_SERVED", "serve_mindspore"]

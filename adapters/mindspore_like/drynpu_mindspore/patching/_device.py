@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -65,6 +65,7 @@ class SimulatedDevice:
         @functools.wraps(genuine)
         def set_context(**kwargs: Any) -> None:
             genuine(**self._for_the_cpu(kwargs))
+            self._remember(kwargs)
 
         return set_context
 
@@ -104,34 +105,36 @@ class SimulatedDevice:
 
         return get_context
 
-    def _for_the_cpu(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Take note of what the script sets, and return what the CPU build is to be told."""
+    def _for_the_cpu(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the CPU build is to be told of what the script sets."""
         told = dict(given)
-        target = given.get("device_target")
-        if target in _NAMES_OF_ASCEND:
-            self.target, told["device_target"] = ASCEND, _CPU
-        elif isinstance(target, str):
-            self.target = target
-        if isinstance(given.get("device_id"), int):
-            self.device_id = given["device_id"]
-        if self.is_ascend:
-            self.kept.update({name: told.pop(name) for name in _ONLY_ON_ASCEND & told.keys()})
-            self._take_jit_level(told)
+        target = given.get("device_target", self.target)
+        if target not in _NAMES_OF_ASCEND:
+            return told
+        if "device_target" in told:
+            told["device_target"] = _CPU
+        for name in _ONLY_ON_ASCEND & told.keys():
+            del told[name]
+        # Running a graph as a whole is what the CPU build does not offer.
+        if told.get("jit_level") == _WHOLE_GRAPH:
+            told["jit_level"] = _KERNEL_BY_KERNEL
+        config = told.get("jit_config")
+        if isinstance(config, dict) and config.get("jit_level") == _WHOLE_GRAPH:
+            told["jit_config"] = {**config, "jit_level": _KERNEL_BY_KERNEL}
         return told
 
-    def _take_jit_level(self, told: dict[str, Any]) -> None:
-        """Note the level; a whole graph (O2) is what the CPU build does not offer."""
-        config = told.get("jit_config")
-        level = told.get("jit_level", config.get("jit_level") if isinstance(config, dict) else None)
-        if not isinstance(level, str):
-            return
-        self.jit_level = level
-        if level != _WHOLE_GRAPH:
-            return
-        if "jit_level" in told:
-            told["jit_level"] = _KERNEL_BY_KERNEL
-        if isinstance(config, dict) and "jit_level" in config:
-            told["jit_config"] = {**config, "jit_level": _KERNEL_BY_KERNEL}
+    def _remember(self, given: Mapping[str, Any]) -> None:
+        """Take note of what the script has set, now that MindSpore has accepted it."""
+        target = given.get("device_target")
+        if isinstance(target, str):
+            self.target = ASCEND if target in _NAMES_OF_ASCEND else target
+        self.device_id = given.get("device_id", self.device_id)
+        config = given.get("jit_config")
+        self.jit_level = given.get(
+            "jit_level", config.get("jit_level", self.jit_level) if isinstance(config, dict) else self.jit_level
+        )
+        if self.is_ascend:
+            self.kept.update({name: given[name] for name in _ONLY_ON_ASCEND & given.keys()})
 
 
 def _is_mindspores_own(module: str) -> bool:

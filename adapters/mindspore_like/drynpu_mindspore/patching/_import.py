@@ -11,21 +11,31 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from drynpu_mindspore.patching._install import install
-from drynpu_mindspore.profiler import OPTIONS_VARIABLE
-
 __all__ = ["VERSION_SERVED", "serve_mindspore"]
 
 VERSION_SERVED = "2.7"
 """The release of MindSpore whose surface the patches were written for."""
 
 _PACKAGE = "mindspore"
+# Every script passes here, most without MindSpore: nothing that takes time is imported before it is.
+_API, _OPTIONS = "DRYNPU_MINDSPORE_API", "MS_PROFILER_OPTIONS"
 
 
 def serve_mindspore() -> None:
-    """Have ``mindspore`` patched when it is imported; now, if it has been."""
+    """
+    Have ``mindspore`` patched when it is imported; now, if it has been.
+
+    Raises
+    ------
+    OptionError
+        ``DRYNPU_MINDSPORE_API`` is no release: said before MindSpore is loaded, which does not survive a failed import.
+    """
+    if os.environ.get(_API):
+        from drynpu_mindspore.profiler import generation_of
+
+        generation_of(os.environ[_API])
     if _PACKAGE in sys.modules:
-        install(sys.modules[_PACKAGE])
+        _install(sys.modules[_PACKAGE])
         return
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
@@ -75,10 +85,16 @@ class _Patching(Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self._genuine
         module.__loader__ = self._genuine
-        options = os.environ.pop(OPTIONS_VARIABLE, None)
+        options = os.environ.pop(_OPTIONS, None)
         try:
             self._genuine.exec_module(module)
         finally:
             if options is not None:
-                os.environ[OPTIONS_VARIABLE] = options
-        install(module)
+                os.environ[_OPTIONS] = options
+        _install(module)
+
+
+def _install(package: ModuleType) -> None:
+    from drynpu_mindspore.patching._install import install
+
+    install(package)
