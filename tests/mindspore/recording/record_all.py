@@ -78,7 +78,7 @@ def main() -> None:
     network = nn.WithLossCell(Net(), nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
     step = nn.TrainOneStepCell(network, nn.Momentum(network.trainable_params(), 0.1, 0.9))
     step.set_train()
-    x, y = Tensor(np.random.rand(16, 64).astype(np.float32)), Tensor(np.zeros(16, np.int32))
+    x, y = Tensor(np.linspace(0, 1, 16 * 64, dtype=np.float32).reshape(16, 64)), Tensor(np.zeros(16, np.int32))
 
     def scheduled(surface: Any, folder: str, **given: Any) -> None:
         prof = surface.profile(
@@ -126,9 +126,7 @@ def main() -> None:
     prof.stop()
 
     surface = build_surface(Host(), backend)
-    prof = surface.profile(
-        activities=BOTH, data_process=True, on_trace_ready=surface.tensorboard_trace_handler("data")
-    )
+    prof = surface.profile(activities=BOTH, data_process=True, on_trace_ready=surface.tensorboard_trace_handler("data"))
     prof.start()
     source = mindspore.dataset.GeneratorDataset([(np.ones(64, np.float32), np.int32(0))] * 64, ["x", "y"])
     for row in source.map(lambda value: value + 1, ["x"]).batch(16).create_tuple_iterator():
