@@ -36,6 +36,12 @@ def test_directories_are_named_and_guarded_as_the_vendor_s(recorded: Any) -> Non
         assert path.stat().st_mode & 0o777 == 0o750
         assert {entry.stat().st_mode & 0o777 for entry in path.rglob("*") if entry.is_file()} == {0o640}
         assert {entry.stat().st_mode & 0o777 for entry in path.rglob("*") if entry.is_dir()} == {0o750}
+        (log,) = (path / "logs").iterdir()
+        assert re.fullmatch(r"profiler_\d{14}_\d+\.log", log.name)
+        line = r"\[\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d\] \[INFO\] \[_backend.py:\d+\] "
+        lines = log.read_text().splitlines()
+        assert all(re.match(line, text) for text in lines)
+        assert sum(text.endswith("] started") for text in lines) == (2 if path.parent.name == "twice" else 1)
     (host,) = runs(recorded, "host")
     assert host.name.startswith("worker_")
 

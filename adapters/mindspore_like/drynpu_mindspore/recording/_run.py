@@ -100,6 +100,11 @@ class Run:
         )
 
     @property
+    def chip_name(self) -> str:
+        """The simulated chip."""
+        return self._chip.name
+
+    @property
     def recording(self) -> bool:
         """Whether something is being captured right now."""
         return self._running
