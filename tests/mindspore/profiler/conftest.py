@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from attrs import define, field
+
 from drynpu_mindspore.profiler import Analysis, Generation, RunRequest, Surface, build_surface
 
 Event = tuple[Any, ...]
@@ -74,6 +75,9 @@ class RecordingBackend:
         self.events.append((name, *facts))
         if name in self.fails:
             raise ValueError(f"no {name} today")
+
+    def prepare(self) -> None:
+        """Constructing a profiler is no event."""
 
     def init(self, request: RunRequest) -> Path:
         self.requests.append(request)
@@ -173,4 +177,4 @@ def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     monkeypatch.chdir(tmp_path)
     for name in ("RANK_ID", "DEVICE_ID", "PROFILING_MODE", "MS_PROFILER_OPTIONS", "MSMONITOR_USE_DAEMON"):
         monkeypatch.delenv(name, raising=False)
-    yield
+    return

@@ -48,7 +48,7 @@ def _steps(value: Any, before: tuple[int, ...] | None, voice: Voice) -> tuple[in
         problem = f"the parameter step_list must be a list, but got type {type(value)}"
     elif not all(isinstance(each, int) for each in value):
         problem = "the elements of the parameter step_list must be integers"
-    elif value and sorted(value) != list(range(min(value), max(value) + 1)):
+    elif value and max(value) - min(value) + 1 != len(value):
         problem = "the elements of the parameter step_list must be continuous integers"
     if problem:
         voice.error(f"For profiler, {problem}, step_list reset to None.")

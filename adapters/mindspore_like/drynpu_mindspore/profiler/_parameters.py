@@ -193,7 +193,7 @@ def _handler(value: Any, voice: Voice) -> Handler | None:
 
 def _activities(value: Any, voice: Voice) -> tuple[ProfilerActivity, ...]:
     if isinstance(value, list) and all(isinstance(each, ProfilerActivity) for each in value):
-        return tuple(value)
+        return tuple(dict.fromkeys(value))
     voice.warning(f"For Profiler, activities value is Invalid, reset to {list(_BOTH)}.")
     return _BOTH
 

@@ -34,6 +34,10 @@ class RecordingBackend:
     finished: list[Path] = field(factory=list)
     _run: Run | None = None
 
+    def prepare(self) -> None:
+        """Have graphs collected from now on: the profiler that was constructed may start after they are compiled."""
+        self.capture.prepare()
+
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""
         run = Run.open(request, self.capture)

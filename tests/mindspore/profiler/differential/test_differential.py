@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 from attrs import define
-from drynpu_mindspore import profiler as room
-from drynpu_mindspore.profiler import build_surface
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from drynpu_mindspore import profiler as room
+from drynpu_mindspore.profiler import build_surface
 
 HERE = Path(__file__).parent
 QUICKLY = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -125,6 +126,9 @@ class _Steps:
     def close_step(self) -> None:
         self.events.append(["close_step"])
 
+    def prepare(self) -> None:
+        """The vendor's interface has no word for it."""
+
     def trace_ready(self) -> None:
         """The vendor's interface has no word for it."""
 
@@ -203,9 +207,8 @@ CONFIG: dict[str, st.SearchStrategy[Any]] = {
 }
 PLAIN: dict[str, st.SearchStrategy[Any]] = {
     "activities": one_or_many("ProfilerActivity"),
-    **{
-        name: FLAGS
-        for name in (
+    **dict.fromkeys(
+        (
             "with_stack",
             "profile_memory",
             "data_process",
@@ -214,12 +217,12 @@ PLAIN: dict[str, st.SearchStrategy[Any]] = {
             "pcie",
             "sync_enable",
             "record_shapes",
-        )
-    },
+        ),
+        FLAGS,
+    ),
 }
-OLD: dict[str, st.SearchStrategy[Any]] = {
-    name: ANYTHING
-    for name in (
+OLD: dict[str, st.SearchStrategy[Any]] = dict.fromkeys(
+    (
         "profile_communication",
         "op_time",
         "profile_framework",
@@ -227,8 +230,9 @@ OLD: dict[str, st.SearchStrategy[Any]] = {
         "timeline_limit",
         "aicore_metrics",
         "unheard_of",
-    )
-}
+    ),
+    ANYTHING,
+)
 CONFIGS = st.one_of(
     st.fixed_dictionaries({}, optional=CONFIG).map(lambda values: {"_ExperimentalConfig": values}),
     st.sampled_from([None, 3, "x"]),
@@ -252,7 +256,7 @@ def plainly(answer: list[Any]) -> list[Any]:
     """Leave out the order of what the vendor keeps in sets."""
     for event in answer:
         if event[0] == "parameters":
-            for name in ("activities", "host_sys"):
+            for name in ("activities", "host_sys", "export_type"):
                 event[1][name] = sorted(event[1][name])
             event[1].pop("start_profile")
     return answer
