@@ -61,6 +61,11 @@ class GraphStore:
     _calls: dict[bytes, tuple[ForwardCall, ...]] = field(factory=dict)
     _quiet: threading.Event = field(factory=threading.Event)
 
+    @property
+    def folder(self) -> str | None:
+        """Where graphs are saved; ``None`` before :meth:`begin` and after :meth:`close`."""
+        return None if self._path is None else str(self._path)
+
     def begin(self) -> None:
         """
         Have graphs saved from now on.
