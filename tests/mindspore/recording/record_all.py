@@ -73,7 +73,7 @@ def config(**changed: Any) -> Any:
 
 def main() -> None:
     backend = RecordingBackend(Capture())
-    backend.capture.prepare()
+    backend.prepare()
     context.set_context(mode=context.GRAPH_MODE)
     network = nn.WithLossCell(Net(), nn.SoftmaxCrossEntropyWithLogits(sparse=True, reduction="mean"))
     step = nn.TrainOneStepCell(network, nn.Momentum(network.trainable_params(), 0.1, 0.9))

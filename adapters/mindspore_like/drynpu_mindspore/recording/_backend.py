@@ -36,7 +36,7 @@ class RecordingBackend:
 
     def prepare(self) -> None:
         """Have graphs collected from now on: the profiler that was constructed may start after they are compiled."""
-        self.capture.prepare()
+        self.capture.graphs.begin()
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""

@@ -88,7 +88,7 @@ class Run:
         settings = Settings.from_environ(os.environ)
         chip = load_chip(settings.chip, extra_files=build_manager().chip_files())
         given = run.parameters
-        capture.prepare()
+        capture.graphs.begin()
         return cls(
             run=run,
             path=make_run_directory(run),
@@ -115,7 +115,8 @@ class Run:
             return
         if self._anchors is None:
             self._anchors = evolve(ClockAnchors.now(self._chip.hwts_hz), host_hz=_HOST_HZ)
-        self._capture.start(data_process=self.run.parameters.data_process)
+        self._capture.data_process = self.run.parameters.data_process
+        self._capture.start()
         self._running = True
         if self._sampler is None:
             self._sampler = HostSampler(self._request.sampling)
