@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -104,3 +105,16 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
         (about / "entry_points.txt").write_text(_ENTRY_POINT, encoding="utf-8")
         path = os.pathsep.join((str(folder), str(ROOT / "core"), str(ROOT / "adapters" / "mindspore_like"), path))
     return Scripts(functools.partial(tmp_path_factory.mktemp, "run"), path)
+
+
+@pytest.fixture(scope="session")
+def workloads(scripts: Scripts) -> Callable[[str], dict[str, Any]]:
+    """Return what was captured of the networks of ``workloads.py``, by name; each mode runs once."""
+
+    @functools.cache
+    def captured(mode: str) -> dict[str, Any]:
+        run = scripts(Path(__file__).with_name("workloads.py"), mode, "captured.pickle")
+        found: dict[str, Any] = pickle.loads((run.folder / "captured.pickle").read_bytes())
+        return found
+
+    return captured

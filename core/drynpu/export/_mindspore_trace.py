@@ -130,8 +130,9 @@ def _toolkit(profile: Profile, launches: pl.DataFrame, overlaps: pl.DataFrame, s
     )
     writer = writer_of(profile.platform_version)
     yield from timeline_blocks(told, style, writer)
+    marked = evolve(profile, families={**profile.families, "tx_marks": _called_marks(profile)})
     for layer in LAYERS:
-        yield from layer(profile, style, writer)
+        yield from layer(marked, style, writer)
 
 
 def _told(work: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
@@ -169,23 +170,45 @@ def _self_arrows(events: pl.DataFrame) -> Events:
     return _arrows(pairs, "mindspore_to_self", "async_mindspore", ('"', pl.col("flow_id").cast(pl.String), '"'))
 
 
+def _called_marks(profile: Profile) -> pl.DataFrame:
+    """Return the user's marks with the call that set each, the first of a call: ``mindspore_op``, ``call_ns``."""
+    events = profile.frame("framework_events").filter(pl.col("name").str.contains(_MARK_CALLS, literal=True))
+    calls = events.select(
+        "tid",
+        "start_ns",
+        pl.col("start_ns").alias("call_ns"),
+        pl.col("end_ns").alias("call_end_ns"),
+        pl.col("name").alias("mindspore_op"),
+    )
+    found = (
+        profile.frame("tx_marks")
+        .with_row_index("row")
+        .sort("start_ns", maintain_order=True)
+        .join_asof(calls.sort("start_ns"), on="start_ns", by="tid", strategy="backward", check_sortedness=False)
+        .sort("row")
+    )
+    within = (pl.col("start_ns") <= pl.col("call_end_ns")).fill_null(False)
+    first = pl.int_range(pl.len()).over("tid", "call_ns", within) == 0
+    told = within & first
+    return found.with_columns(
+        pl.when(told).then(pl.col(name)).alias(name) for name in ("call_ns", "mindspore_op")
+    ).drop("row", "call_end_ns")
+
+
 def _mark_arrows(profile: Profile) -> Events:
-    """Return the arrows from calls that set a user mark to the mark, each call to its first."""
-    events = profile.frame("framework_events")
-    calls = events.filter(pl.col("name").str.contains(_MARK_CALLS, literal=True)).select(
-        pl.lit(_MINDSPORE, pl.Int64).alias("pid"), "tid", "start_ns", "end_ns", pl.col("start_ns").alias("call_ns")
-    )
+    """Return the arrows from calls that set a user mark to the mark."""
     application = layers.layer_pid(profile.pid, layers.Layer(profile.pid_name, layers.APPLICATION_INDEX, "CPU"))
-    marks = profile.frame("tx_marks").select(
-        "tid", "start_ns", pl.lit(application).alias("pid_to"), pl.col("start_ns").alias("start_ns_to")
-    )
-    found = marks.sort("start_ns").join_asof(
-        calls.sort("start_ns"), on="start_ns", by="tid", strategy="backward", check_sortedness=False
-    )
     rows = (
-        found.filter(pl.col("start_ns_to") <= pl.col("end_ns"))
-        .unique(["tid", "call_ns"], keep="first", maintain_order=True)
-        .with_columns(pl.col("call_ns").alias("start_ns"), pl.col("tid").alias("tid_to"))
+        _called_marks(profile)
+        .filter(pl.col("call_ns").is_not_null())
+        .select(
+            pl.lit(_MINDSPORE).alias("pid"),
+            "tid",
+            pl.col("call_ns").alias("start_ns"),
+            pl.lit(application).alias("pid_to"),
+            pl.col("tid").alias("tid_to"),
+            pl.col("start_ns").alias("start_ns_to"),
+        )
     )
     return _arrows(rows, "mindspore_to_mstx", "MsTx", ('"', us_text(pl.col("start_ns_to")), '"'))
 

@@ -220,11 +220,10 @@ def _write_memory(directory: Path, simulation: Simulation, operators: Operators,
     name = np.where(owner >= 0, operators.name[owner], -1).astype(np.int64) if len(operators) else owner
     texts = [{int(MsMemoryField.OWNER): text} for text in operators.names]
     write_tlv(directory / f"{options.prefix}.memory_usage", _RECORD, fixed, name, texts)
-    if len(time_ns):
-        columns = (time_ns, m.allocated_bytes, m.reserved_bytes, m.allocated_bytes)
-        totals = pl.DataFrame({str(number): column for number, column in enumerate(columns)})
-        path = directory / f"cpu_ms_memory_record_{options.rank}.txt"
-        write_document(path, _MEMORY_HEADER + totals.write_csv(include_header=False))
+    columns = (time_ns, m.allocated_bytes, m.reserved_bytes, m.allocated_bytes)
+    totals = pl.DataFrame({str(number): column for number, column in enumerate(columns)})
+    path = directory / f"cpu_ms_memory_record_{options.rank}.txt"
+    write_document(path, _MEMORY_HEADER + totals.write_csv(include_header=False))
 
 
 def _open_at(operators: Operators, time_ns: I64, thread: I64) -> I64:

@@ -29,15 +29,13 @@ from drynpu.session._lower import lower
 from drynpu.session._python_side import PythonFrames, write_collections, write_frames
 from drynpu.session._sampler import HostSamples
 from drynpu.session._simulate import Simulation, simulate
-from drynpu.session._target import Target
+from drynpu.session._target import MINDSPORE, Target
 from drynpu.session._warp import Warp
 from drynpu.session.families import BUILDERS, FamilyRecords, RecordContext
 
 __all__ = ["Outcome", "Recording", "write_recording"]
 
 _STEP_PREFIX = "ProfilerStep#"
-_MINDSPORE = "mindspore"
-"""The framework whose files have layouts of their own."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -146,7 +144,7 @@ def write_recording(
             rank=max(target.rank_id, 0),
             device_data=target.device_data,
         )
-        write = write_mindspore if target.framework == _MINDSPORE else write_framework
+        write = write_mindspore if target.framework == MINDSPORE else write_framework
         write(target.directory / "FRAMEWORK", simulation, recording.operators, options)
         _write_python(recording, simulation, target, -anchors.offset_ns)
     prof_path: Path | None = None

@@ -41,12 +41,19 @@ class Capture:
     """
     Records what MindSpore computes on the CPU, as often as wanted.
 
-    Keep one per process, and call :meth:`prepare` before the first graph is compiled: it collects the graphs, without
-    which shapes are known of some launches only and data types of none. MindSpore has one CPU profiler per process; a
-    script's own use of it disturbs this one.
+    MindSpore has one CPU profiler per process; a script's own use of it disturbs this one.
+
+    Parameters
+    ----------
+    graphs:
+        Keep one store per process, hand it to every capture, and call its ``begin`` before the first graph is compiled:
+        without graphs shapes are known of some launches only and data types of none.
+    data_process:
+        Profile the data pipelines that are made while it records, too.
     """
 
-    _graphs: GraphStore = field(factory=GraphStore)
+    graphs: GraphStore = field(factory=GraphStore)
+    data_process: bool = False
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _dataset: Any = field(default=None)
     _thread: int = 0
@@ -56,18 +63,9 @@ class Capture:
         """Whether a recording runs."""
         return self._folder is not None
 
-    def prepare(self) -> None:
-        """Have graphs saved from now on; :meth:`start` does it as well."""
-        self._graphs.begin()
-
-    def start(self, *, data_process: bool = False) -> None:
+    def start(self) -> None:
         """
         Begin to record; launches from here on are in what :meth:`stop` returns.
-
-        Parameters
-        ----------
-        data_process:
-            Profile the data pipelines that are made from now on, too.
 
         Raises
         ------
@@ -76,19 +74,20 @@ class Capture:
         """
         if self.running:
             raise CaptureError("a capture of MindSpore is running already; stop it before another start")
-        self._settle()
-        self._graphs.begin()
-        self._graphs.busy()
+        _settle()
+        self.graphs.begin()
+        self.graphs.busy()
         self._thread = threading.get_native_id()
-        self._folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
-        if data_process:
+        folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
+        if self.data_process:
             self._dataset = _dataset_profiler()
             self._dataset.init()
             self._dataset.start()
         profiler = _cpu_profiler()
-        profiler.init(self._folder.name)
+        profiler.init(folder.name)
         profiler.step_profiling_enable(True)
         profiler.enable_op_time()
+        self._folder = folder
 
     def stop(self) -> Captured:
         """
@@ -101,7 +100,7 @@ class Capture:
         """
         if self._folder is None:
             raise CaptureError("no capture of MindSpore is running; start it before stop")
-        self._settle()
+        notes = _settle()
         folder, dataset = self._folder, self._dataset
         self._folder = self._dataset = None
         with folder:
@@ -110,24 +109,32 @@ class Capture:
             if dataset is not None:
                 dataset.stop()
                 dataset.save(folder.name)
-            forward = self._graphs.collect()
-            self._graphs.idle()
-            operators = describe(read_launches(path), self._graphs, self._thread, forward)
+            forward = self.graphs.collect()
+            self.graphs.idle()
+            operators = describe(read_launches(path), self.graphs, self._thread, forward)
             pipeline = read_pipeline(path) if dataset is not None else None
-        return Captured(operators=operators, dataset=pipeline, notes=tuple(_notes(operators)))
+        return Captured(operators=operators, dataset=pipeline, notes=(*notes, *_notes(operators)))
 
     def close(self) -> None:
         """Stop recording, if it does, and have no more graphs saved; what is known of them stays."""
         if self.running:
             self.stop()
-        self._graphs.close()
+        self.graphs.close()
 
-    @staticmethod
-    def _settle() -> None:
-        """Wait for what PyNative has queued, so that it falls on the right side of start and stop."""
-        from mindspore.common.api import _pynative_executor
 
+def _settle() -> list[str]:
+    """
+    Wait for what PyNative has queued, so that it falls on the right side of start and stop.
+
+    An operator of the script's that failed meanwhile says so here; that must not end the recording, so it is a note.
+    """
+    from mindspore.common.api import _pynative_executor
+
+    try:
         _pynative_executor.sync()
+    except (RuntimeError, TypeError, ValueError) as error:
+        return [f"MindSpore reported an operator that failed: {error}"]
+    return []
 
 
 def _cpu_profiler() -> Any:

@@ -54,11 +54,17 @@ class GraphStore:
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _path: Path | None = field(default=None)
     _begun_s: float = 0.0
+    _own_passes: bool = False
     _seen: set[Path] = field(factory=set)
     _named: defaultdict[str, list[GraphNode]] = field(factory=lambda: defaultdict(list))
     _single: dict[tuple[str, Shapes], GraphNode] = field(factory=dict)
     _calls: dict[bytes, tuple[ForwardCall, ...]] = field(factory=dict)
     _quiet: threading.Event = field(factory=threading.Event)
+
+    @property
+    def folder(self) -> str | None:
+        """Where graphs are saved; ``None`` before :meth:`begin` and after :meth:`close`."""
+        return None if self._path is None else str(self._path)
 
     def begin(self) -> None:
         """
@@ -79,6 +85,7 @@ class GraphStore:
         wanted = [_KERNELS.rstrip("_")]
         if context.get_param(parameters.mode) != _GRAPH_MODE:
             wanted += [_SINGLE, _FORWARD.rstrip("_")]
+        self._own_passes = _PASSES not in os.environ
         os.environ.setdefault(_PASSES, ",".join(wanted))
         self._folder = tempfile.TemporaryDirectory(prefix="drynpu-graphs-")
         self._path = Path(self._folder.name)
@@ -93,13 +100,15 @@ class GraphStore:
             context, parameters = _context()
             context.set_param(parameters.save_graphs, 0)
             context.set_param(parameters.save_graphs_path, ".")
+            if self._own_passes:
+                os.environ.pop(_PASSES, None)
             self.collect()
             self._folder.cleanup()
         self._folder = self._path = None
 
     def idle(self) -> None:
         """Until :meth:`busy`, what PyNative writes in every step is thrown away, so that it cannot fill the disk."""
-        if self._folder is None:
+        if self._folder is None or _FORWARD.rstrip("_") not in os.environ.get(_PASSES, ""):
             return
         self._quiet = threading.Event()
         threading.Thread(target=_sweep, args=(Path(self._folder.name), self._quiet), daemon=True).start()
@@ -148,7 +157,7 @@ class GraphStore:
         return fitting[0] if len(fitting) == 1 else ()
 
     def _forward(self, text: str) -> tuple[ForwardCall, ...]:
-        """Read a forward graph; those of steps differ mostly in the numbers of nodes and the values of small tensors."""
+        """Read a forward graph; those of steps differ mostly in the numbering of nodes and in values of tensors."""
         key = same_graph(text)
         if key not in self._calls:
             self._calls[key] = read_forward(text)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from attrs import frozen
 
@@ -65,7 +66,7 @@ def read_graph(text: str) -> tuple[GraphNode, ...]:
 
 def _nodes(lines: list[str]) -> Iterator[GraphNode]:
     starts = [index for index, line in enumerate(lines) if line.startswith("  %")]
-    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, end in pairwise([*starts, len(lines)]):
         # Values of constants may go over several lines.
         middle = next((i for i in range(start + 1, end) if lines[i].startswith(_TYPES)), end)
         text = " ".join(lines[start:middle])

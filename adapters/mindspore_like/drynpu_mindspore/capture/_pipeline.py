@@ -18,17 +18,17 @@ from attrs import field, frozen
 
 from drynpu import CaptureError
 
-__all__ = ["DOCUMENTS", "DatasetPipeline", "parse_pipeline", "read_pipeline"]
+__all__ = ["DatasetPipeline", "parse_pipeline", "read_pipeline"]
 
 I64 = npt.NDArray[np.int64]
 
-DOCUMENTS: Mapping[str, str] = {
-    "pipeline_profiling": ".json",
-    "minddata_cpu_utilization": ".json",
-    "device_queue_profiling": ".txt",
-    "dataset_iterator_profiling": ".txt",
+_FILES: Mapping[str, str] = {
+    "pipeline": "pipeline_profiling_{}.json",
+    "cpu_utilization": "minddata_cpu_utilization_{}.json",
+    "device_queue": "device_queue_profiling_{}.txt",
+    "dataset_iterator": "dataset_iterator_profiling_{}.txt",
 }
-"""Files of the profiler: ``<name>_<device><suffix>``. The queue's is written with data sinking, else the iterator's."""
+"""Files of the profiler. That of the device's queue is written with data sinking, else the iterator's."""
 
 _TRACE_COLUMNS = 5
 
@@ -71,10 +71,14 @@ class DatasetPipeline:
     sinks: bool
     """Whether batches go into a queue of the device (data sinking), so that the trace is the queue's."""
     documents: Mapping[str, str] = field(repr=False)
-    """The profiler's files as they are, by their name without device and suffix (:data:`DOCUMENTS`)."""
+    """The profiler's files as they are: pipeline, cpu_utilization, and device_queue or dataset_iterator."""
 
     def __len__(self) -> int:
         return len(self.op_id)
+
+    def texts(self) -> Mapping[str, str]:
+        """Return the profiler's files, to be kept in a run directory."""
+        return self.documents
 
 
 def read_pipeline(directory: Path, device_id: int = 0) -> DatasetPipeline | None:
@@ -86,28 +90,33 @@ def read_pipeline(directory: Path, device_id: int = 0) -> DatasetPipeline | None
     CaptureError
         A file is there that is not what the profiler writes.
     """
-    paths = {name: directory / f"{name}_{device_id}{suffix}" for name, suffix in DOCUMENTS.items()}
+    paths = {name: directory / file.format(device_id) for name, file in _FILES.items()}
     return parse_pipeline({name: path.read_text(encoding="utf-8") for name, path in paths.items() if path.is_file()})
 
 
 def parse_pipeline(documents: Mapping[str, str]) -> DatasetPipeline | None:
     """
-    Return the pipeline that the profiler's files describe, ``None`` where the first of them is missing.
+    Return the pipeline that the profiler's files describe, ``None`` without the one of them that lists the operators.
+
+    Parameters
+    ----------
+    documents:
+        As in :class:`DatasetPipeline`.
 
     Raises
     ------
     CaptureError
         A document is not what the profiler writes.
     """
-    if "pipeline_profiling" not in documents:
+    if "pipeline" not in documents:
         return None
-    pipeline = _json(documents, "pipeline_profiling")
-    usage = _json(documents, "minddata_cpu_utilization")
+    pipeline = _json(documents, "pipeline")
+    usage = _json(documents, "cpu_utilization")
     try:
         operators = {int(op["op_id"]): op for op in pipeline["op_info"]}
         return _table(dict(sorted(operators.items())), int(pipeline["sampling_interval"]), usage, documents)
     except (KeyError, TypeError, ValueError) as error:
-        raise CaptureError(f"pipeline_profiling: not what MindSpore's dataset profiler writes ({error!r})") from error
+        raise CaptureError(f"pipeline: not what MindSpore's dataset profiler writes ({error!r})") from error
 
 
 def _json(documents: Mapping[str, str], name: str) -> dict[str, Any]:
@@ -127,7 +136,7 @@ def _table(
     parents = {child: own for own, below in zip(operators, children, strict=True) for child in below}
     queues = [(op.get("metrics") or {}).get("output_queue") or {} for op in operators.values()]
     of_op = {int(op["op_id"]): op.get("metrics") or {} for op in usage.get("op_info") or ()}
-    sinks = "device_queue_profiling" in documents
+    sinks = "device_queue" in documents
     return DatasetPipeline(
         op_id=_column(operators),
         op_types=tuple(str(op["op_type"]) for op in operators.values()),
@@ -142,7 +151,7 @@ def _table(
         system_percent=tuple(_column(of_op.get(own, {}).get("sys_utilization") or ()) for own in operators),
         machine={name: _column(values) for name, values in (usage.get("device_info") or {}).items()},
         process={name: _column(values) for name, values in (usage.get("process_info") or {}).items()},
-        trace=_trace(documents.get("device_queue_profiling" if sinks else "dataset_iterator_profiling", "")),
+        trace=_trace(documents.get("device_queue" if sinks else "dataset_iterator", "")),
         sinks=sinks,
         documents=dict(documents),
     )

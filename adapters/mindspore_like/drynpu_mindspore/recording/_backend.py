@@ -11,6 +11,7 @@ from attrs import define, field
 from drynpu_mindspore.profiler import Analysis, RunRequest
 from drynpu_mindspore.recording._analyse import analyse, analyse_beside, analyse_offline
 from drynpu_mindspore.recording._capture import CaptureLike
+from drynpu_mindspore.recording._log import run_log
 from drynpu_mindspore.recording._run import Run
 
 __all__ = ["RecordingBackend"]
@@ -35,21 +36,31 @@ class RecordingBackend:
 
     def prepare(self) -> None:
         """Have graphs collected from now on: the profiler that was constructed may start after they are compiled."""
-        self.capture.prepare()
+        self.capture.graphs.begin()
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""
-        self._run = Run.open(request, self.capture)
-        return self._run.path
+        run = Run.open(request, self.capture)
+        with run_log(run.path) as log:
+            log.info("recording on %s, parameters %s", run.chip_name, request.parameters)
+        self._run = run
+        return run.path
 
     def start(self) -> None:
         """Record from now on; a second start in the same run directory adds to it."""
-        self._opened().start()
+        run = self._opened()
+        with run_log(run.path) as log:
+            run.start()
+            log.info("started")
 
     def stop(self) -> None:
         """Record no longer, and write the raw data."""
         run = self._opened()
-        run.stop()
+        with run_log(run.path) as log:
+            run.stop()
+            log.info("stopped: %s kernels", 0 if run.outcome is None else run.outcome.kernels)
+            for note in () if run.outcome is None else run.outcome.notes:
+                log.info(note)
         if run.path not in self.finished:
             self.finished.append(run.path)
 
@@ -86,7 +97,9 @@ class RecordingBackend:
         run = self._opened()
         simplify = how.data_simplification
         simplify = run.run.parameters.data_simplification if simplify is None else simplify
-        (analyse_beside if how.asynchronous else analyse)(run.path, simplify=simplify)
+        with run_log(run.path) as log:
+            (analyse_beside if how.asynchronous else analyse)(run.path, simplify=simplify)
+            log.info("analysis %s", "begun beside the script" if how.asynchronous else "done")
 
     def analyse_offline(self, runs: Sequence[Path], how: Analysis, processes: int) -> Mapping[Path, str]:
         """Analyse run directories, and return the failed ones with the reason."""

@@ -7,7 +7,7 @@ from typing import Protocol
 from drynpu.kernels import Operators
 from drynpu_mindspore.capture import DatasetPipeline
 
-__all__ = ["CaptureLike", "CapturedLike"]
+__all__ = ["CaptureLike", "CapturedLike", "GraphsLike"]
 
 
 class CapturedLike(Protocol):
@@ -29,15 +29,27 @@ class CapturedLike(Protocol):
         ...
 
 
+class GraphsLike(Protocol):
+    """What collects graphs as they are compiled."""
+
+    def begin(self) -> None:
+        """Collect from now on."""
+        ...
+
+
 class CaptureLike(Protocol):
     """The capture of this process; started and stopped in turn."""
 
-    def prepare(self) -> None:
-        """Take note that something will be captured: graphs are compiled before that."""
+    data_process: bool
+    """Whether the data pipelines that are made while it runs are recorded, too; set before a start."""
+
+    @property
+    def graphs(self) -> GraphsLike:
+        """What has to collect graphs before the first one is compiled."""
         ...
 
-    def start(self, *, data_process: bool = False) -> None:
-        """Capture from now on, with the data pipeline if asked for."""
+    def start(self) -> None:
+        """Capture from now on."""
         ...
 
     def stop(self) -> CapturedLike:

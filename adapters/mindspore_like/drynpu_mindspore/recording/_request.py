@@ -21,7 +21,10 @@ from drynpu.options import (
 from drynpu.options.profiling_options import metric_groups, resolve_family
 from drynpu_mindspore.profiler import Parameters, ProfilerActivity, ProfilerLevel, RunRequest
 
-__all__ = ["profiling_request"]
+__all__ = ["WHOLE_GRAPH", "profiling_request"]
+
+WHOLE_GRAPH = "O2"
+"""The jit level at which the graph engine has a whole graph; its iterations have a trace of their own."""
 
 _LEVELS: Mapping[ProfilerLevel, Level] = {
     ProfilerLevel.LevelNone: Level.NONE,
@@ -77,7 +80,7 @@ def profiling_request(run: RunRequest, chip: Chip) -> ProfilingRequest:
             runtime_api=level >= Level.L2,
             acl_api=level >= Level.L0,
             task_memory=given.profile_memory,
-            training_trace=bool(forward or backward) or run.jit_level == "O2",
+            training_trace=bool(forward or backward) or run.jit_level == WHOLE_GRAPH,
         ),
         filters=Filters(
             first_forward_op=forward,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 
 from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
-from drynpu.kernels import KernelPlan, Operators, Signature, build_rule_book, concatenate
+from drynpu.kernels import Operators, build_rule_book, concatenate
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
@@ -33,14 +33,14 @@ from drynpu_mindspore.recording._capture import CaptureLike
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
 from drynpu_mindspore.recording._marks import Marks
 from drynpu_mindspore.recording._pipeline import write_pipeline
-from drynpu_mindspore.recording._request import profiling_request
+from drynpu_mindspore.recording._plans import launching_plans
+from drynpu_mindspore.recording._request import WHOLE_GRAPH, profiling_request
 
 __all__ = ["Run"]
 
 _FRAMEWORK = "mindspore"
 _HOST_HZ = 1_000_000_000
 """Times of op_range are counts of the host, here of nanoseconds."""
-_WHOLE_GRAPH = "O2"
 _ASCEND = "Ascend"
 _STEP = "ProfilerStep#"
 _PROF_NUMBERS: Iterator[int] = itertools.count()
@@ -88,7 +88,7 @@ class Run:
         settings = Settings.from_environ(os.environ)
         chip = load_chip(settings.chip, extra_files=build_manager().chip_files())
         given = run.parameters
-        capture.prepare()
+        capture.graphs.begin()
         return cls(
             run=run,
             path=make_run_directory(run),
@@ -98,6 +98,11 @@ class Run:
             chip=chip,
             capture=capture,
         )
+
+    @property
+    def chip_name(self) -> str:
+        """The simulated chip."""
+        return self._chip.name
 
     @property
     def recording(self) -> bool:
@@ -110,7 +115,8 @@ class Run:
             return
         if self._anchors is None:
             self._anchors = evolve(ClockAnchors.now(self._chip.hwts_hz), host_hz=_HOST_HZ)
-        self._capture.start(data_process=self.run.parameters.data_process)
+        self._capture.data_process = self.run.parameters.data_process
+        self._capture.start()
         self._running = True
         if self._sampler is None:
             self._sampler = HostSampler(self._request.sampling)
@@ -153,8 +159,7 @@ class Run:
         calls = [call for call in self.marks.calls if call.start_ns >= begin_ns]
         operators = concatenate([*self._parts, Operators.from_calls(calls)])
         end_ns = max(time.time_ns(), begin_ns + 1, int(operators.end_ns.max(initial=0)))
-        plan = _rules()
-        whole_graph = self.run.jit_level == _WHOLE_GRAPH
+        rules = build_rule_book(build_manager().kernel_rules(_FRAMEWORK)).plan
         recording = Recording(
             operators=operators,
             begin_ns=min(begin_ns, int(operators.start_ns.min(initial=begin_ns))),
@@ -171,7 +176,7 @@ class Run:
             clock=Clock(self._settings.clock.value),
             seed=self._settings.seed,
             anchors=self._anchors,
-            plan=_in_graph(plan) if whole_graph else plan,
+            plan=launching_plans(rules, whole_graph=self.run.jit_level == WHOLE_GRAPH),
         )
         self.outcome = evolve(self.outcome, notes=tuple(dict.fromkeys((*self._notes, *self.outcome.notes))))
         write_pipeline(self.path / FRAMEWORK, self._dataset, self.run.rank_id)
@@ -203,16 +208,3 @@ class Run:
             host_data=Activity.HOST in self._request.activities,
             device_data=ascend and Activity.DEVICE in self._request.activities,
         )
-
-
-def _rules() -> Callable[[Signature], KernelPlan]:
-    return build_rule_book(build_manager().kernel_rules(_FRAMEWORK)).plan
-
-
-def _in_graph(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
-    """Return *plan* as the graph engine launches it: node by node, without a call or a wait for each."""
-
-    def of(signature: Signature) -> KernelPlan:
-        return evolve(plan(signature), in_graph=True, synchronizes=False)
-
-    return of

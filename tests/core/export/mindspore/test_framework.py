@@ -11,6 +11,8 @@ from typing import Any
 
 import polars as pl
 
+from drynpu.tables import load_profile
+
 NONE = 2**64 - 1
 EVENTS = {4: "KernelLaunch", 12: "PreLaunch", 28: "RunOp", 53: "PythonObserved", 0: "Default"}
 MODULES = ("Default", "GraphExecutorPy", "RuntimeFramework", "PynativeFramework", "Kernel", "Python")
@@ -134,3 +136,18 @@ def test_without_a_device_counts_are_of_ten_nanoseconds_since_1970(export: Any) 
     names = {event["args"].get("name") for event in session.document("trace_view.json") if event["ph"] == "M"}
     assert {"MindSpore", "CPU OP", "Scope Layer"} <= names
     assert "Ascend Hardware" not in names
+
+
+def test_without_a_frequency_counts_are_taken_for_those_of_100_mhz(hand: Any, tmp_path: Path) -> None:
+    path = hand.record(tmp_path, communication=False)
+    exact = load_profile(path).frame("framework_events")["start_ns"]
+    (prof,) = path.glob("PROF_*")
+    for info in prof.rglob("info.json*"):
+        if info.suffix != ".done":
+            document = json.loads(info.read_text())
+            for cpu in document["CPU"]:
+                cpu["Frequency"] = ""
+            info.write_text(json.dumps(document))
+    begin = hand.BEGIN_NS
+    shown = load_profile(path).frame("framework_events")["start_ns"]
+    assert (shown - begin).to_list() == ((exact - begin) * 10).to_list()

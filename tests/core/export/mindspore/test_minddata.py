@@ -111,8 +111,8 @@ def pipeline(**changed: Any) -> Pipeline:
             {"full_pct": [-1, 80.0, 50.0]},
             "queue_analysis_details",
             (
-                "Leaf op Generator(id=2) is using 50.0% of its output queue. Setting num_parallel_workers>2 might speed up "
-                "I/O."
+                "Leaf op Generator(id=2) is using 50.0% of its output queue. Setting num_parallel_workers>2 might "
+                "speed up I/O."
             ),
         ),
         (
@@ -120,7 +120,8 @@ def pipeline(**changed: Any) -> Pipeline:
             "queue_analysis_details",
             (
                 "DeviceQueue(id=0)'s input queue is empty 61.0% of the time. This might indicate dataset bottlenecks. "
-                "Hence host cannot keep up with the device 61.0% of the time. Device waits whenever input queue is empty."
+                "Hence host cannot keep up with the device 61.0% of the time. Device waits whenever input queue is "
+                "empty."
             ),
         ),
         (
@@ -128,8 +129,8 @@ def pipeline(**changed: Any) -> Pipeline:
             "queue_analysis_details",
             (
                 "Map(id=1)'s input queue usage=90.0% is greater than output queue usage=30.0%. This indicates child op "
-                "Generator(id=2) might be producing faster than its parent Map(id=1) can consume. If this op has low CPU "
-                "utilization, try increasing prefetch_size or increasing num_workers."
+                "Generator(id=2) might be producing faster than its parent Map(id=1) can consume. If this op has low "
+                "CPU utilization, try increasing prefetch_size or increasing num_workers."
             ),
         ),
         (
