@@ -173,7 +173,8 @@ class TestSurface:
     def test_the_profiler_of_the_environment_leaves_a_run(self, surface: Any) -> None:
         (found,) = surface.runs("env")
         assert (found / "profiler_info_0.json").is_file()
-        assert (found / "ASCEND_PROFILER_OUTPUT").is_dir()
+        trace = json.loads((found / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text(encoding="utf-8"))
+        assert "done" in {event["name"] for event in trace}
 
 
 def test_a_release_without_a_known_profiler_is_said_before_mindspore_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
