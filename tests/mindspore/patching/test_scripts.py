@@ -120,6 +120,12 @@ class TestGuides:
             *self.WHOLE,
         ]
 
+    def test_a_file_starts_and_stops_a_profiler(self, guides: Any) -> None:
+        calls = self.calls(guides, "dynamic")
+        assert [call for call in calls if "step" not in call] == ["init", "start", "stop", *self.WHOLE]
+        (run,) = guides.runs("dynamic/rank0_start2_stop3")
+        assert kernels(run) == kernels(guides.runs("step")[0])
+
     def test_a_schedule_saves_by_its_handler(self, guides: Any) -> None:
         assert self.calls(guides, "cycle") == [
             "open_step 0",
