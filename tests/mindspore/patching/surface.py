@@ -65,7 +65,8 @@ for target in ("GPU", "Abacus"):
 show("after_errors", ms.get_context("device_target"))
 
 
+show("moved", ms.Tensor([1.0, 2.0]).move_to("Ascend").asnumpy().tolist())
 mstx.mark("done")
-ms.set_device("CPU")
+ms.context.set_context(device_target="CPU")
 show("at_last", ms.get_context("device_target"))
-ms.set_device("Ascend")
+ms.set_context(device_target="Ascend")

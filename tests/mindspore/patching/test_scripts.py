@@ -168,6 +168,9 @@ class TestSurface:
     def test_mindspore_itself_sees_the_cpu(self, surface: Any) -> None:
         assert surface.printed("inside") == "CPU"
 
+    def test_tensors_move_to_the_device_by_staying(self, surface: Any) -> None:
+        assert surface.printed("moved") == [1.0, 2.0]
+
     def test_hal_speaks_of_the_simulated_devices(self, surface: Any) -> None:
         assert surface.printed("hal") == [True, 2, 2, "Ascend910B2", True]
 

@@ -60,6 +60,8 @@ def install(package: ModuleType, backend: Backend | None = None) -> Surface:
         device, chip=settings.chip, devices=settings.devices, synchronize=host.synchronize
     ).items():
         _wrap(module, functions)
+    tensor: Any = package.Tensor
+    tensor.move_to = device.move_to(tensor.move_to)
     _replace_profiler(surface)
     setattr(package, _DONE, surface)
     # Last in, first out: what still records is stopped before the summary is shown.
