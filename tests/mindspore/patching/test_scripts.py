@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from drynpu import OptionError
+from drynpu_mindspore.patching import serve_mindspore
 
 HERE = Path(__file__).parent
 
@@ -169,9 +173,20 @@ class TestSurface:
     def test_the_profiler_of_the_environment_leaves_a_run(self, surface: Any) -> None:
         (found,) = surface.runs("env")
         assert (found / "profiler_info_0.json").is_file()
-        assert (found / "ASCEND_PROFILER_OUTPUT").is_dir()
+        trace = json.loads((found / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text(encoding="utf-8"))
+        assert "done" in {event["name"] for event in trace}
 
 
-def test_a_release_without_a_known_profiler_ends_the_script(scripts: Any) -> None:
-    run = scripts.simulated("import mindspore\n", environment={"DRYNPU_MINDSPORE_API": "9.9"}, status=1)
-    assert "DRYNPU_MINDSPORE_API: '9.9' is no release with a known profiler." in run.stderr
+def test_a_release_without_a_known_profiler_is_said_before_mindspore_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRYNPU_MINDSPORE_API", "9.9")
+    with pytest.raises(OptionError, match=r"^DRYNPU_MINDSPORE_API: '9\.9' is no release with a known profiler\."):
+        serve_mindspore()
+
+
+def test_scripts_without_mindspore_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    serve_mindspore()
+    serve_mindspore()
+    ours = [finder for finder in sys.meta_path if type(finder).__module__.startswith("drynpu_mindspore")]
+    assert len(ours) == 1
+    assert ours[0].find_spec("json", None) is None

@@ -80,10 +80,14 @@ def test_texts_that_name_nothing_are_said(bench: Any, monkeypatch: pytest.Monkey
     said = [text for _, text in bench.texts() if text.startswith("The value")]
     assert said == [
         "The value 'Level9' of parameter 'ProfilerLevel' is invalid, use default value 'ProfilerLevel.Level0' instead.",
-        "The value 'TPU' of parameter 'ProfilerActivity' is invalid, use default value "
-        "'[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>]' instead.",
-        "The value 'csv' of parameter 'ExportType' is invalid, use default value "
-        "'[<ExportType.Text: 'text'>]' instead.",
+        (
+            "The value 'TPU' of parameter 'ProfilerActivity' is invalid, use default value "
+            "'[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>]' instead."
+        ),
+        (
+            "The value 'csv' of parameter 'ExportType' is invalid, use default value "
+            "'[<ExportType.Text: 'text'>]' instead."
+        ),
     ]
     bench.surface.finish()
 

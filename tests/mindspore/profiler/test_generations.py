@@ -131,8 +131,10 @@ class TestV22:
         bench.surface.session.configure({"l2_cache": "yes", "aicore_metrics": 9})
         assert [text for _, text in bench.texts() if "Profiler'" in text] == [
             "For 'Profiler', the parameter l2_cache must be bool, but got type <class 'str'>, it will be set to False.",
-            "For 'Profiler', the parameter aicore_metrics must be in [-1, 0, 1, 2, 3, 4, 5], but got 9, "
-            "it will be set to 0.",
+            (
+                "For 'Profiler', the parameter aicore_metrics must be in [-1, 0, 1, 2, 3, 4, 5], but got 9, "
+                "it will be set to 0."
+            ),
         ]
 
     def test_two_profilers_at_once_are_an_error(self, bench_of: Benches) -> None:

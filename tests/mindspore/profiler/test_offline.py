@@ -36,8 +36,10 @@ def test_a_folder_without_runs_is_said(bench: Any, runs: Path) -> None:
     assert bench.take() == [
         (
             "error",
-            f"Invalid path: {runs / 'notes'}. Expected a *_ascend_ms_* directory or a parent directory of multiple "
-            "*_ascend_ms_*",
+            (
+                f"Invalid path: {runs / 'notes'}. Expected a *_ascend_ms_* directory or a parent directory of multiple "
+                "*_ascend_ms_*"
+            ),
         )
     ]
 

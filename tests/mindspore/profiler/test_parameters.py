@@ -136,8 +136,10 @@ def test_a_config_comes_before_keywords(bench: Any) -> None:
             {"experimental_config": 3},
             "profiler_level",
             ProfilerLevel.Level0,
-            "For Profiler, experimental_config value must be the 'mindspore.profiler._ExperimentalConfig' class, "
-            "reset to default value.",
+            (
+                "For Profiler, experimental_config value must be the 'mindspore.profiler._ExperimentalConfig' class, "
+                "reset to default value."
+            ),
         ),
         (
             {"on_trace_ready": 3},
@@ -149,15 +151,19 @@ def test_a_config_comes_before_keywords(bench: Any) -> None:
             {"activities": ProfilerActivity.CPU},
             "activities",
             BOTH,
-            "For Profiler, activities value is Invalid, reset to "
-            "[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>].",
+            (
+                "For Profiler, activities value is Invalid, reset to "
+                "[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>]."
+            ),
         ),
         (
             {"activities": [ProfilerActivity.CPU, "NPU"]},
             "activities",
             BOTH,
-            "For Profiler, activities value is Invalid, reset to "
-            "[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>].",
+            (
+                "For Profiler, activities value is Invalid, reset to "
+                "[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>]."
+            ),
         ),
         (
             {"with_stack": 1},
@@ -169,8 +175,10 @@ def test_a_config_comes_before_keywords(bench: Any) -> None:
             {"profiler_level": "Level1"},
             "profiler_level",
             ProfilerLevel.Level0,
-            "For Profiler, the type of profiler_level should be <enum 'ProfilerLevel'>, but got <class 'str'>, "
-            "reset to ProfilerLevel.Level0.",
+            (
+                "For Profiler, the type of profiler_level should be <enum 'ProfilerLevel'>, but got <class 'str'>, "
+                "reset to ProfilerLevel.Level0."
+            ),
         ),
         ({"export_type": 3}, "export_type", (ExportType.Text,), "Invalid parameter export_type, reset it to text."),
         (
@@ -218,44 +226,56 @@ LEVEL1_METRICS = (
             {"profiler_level": ProfilerLevel.LevelNone},
             "profiler_level",
             ProfilerLevel.Level0,
-            "when 'mstx' is disabled, 'profiler_level' cannot be set to 'ProfilerLevel.LevelNone', reset to "
-            "'ProfilerLevel.Level0'.",
+            (
+                "when 'mstx' is disabled, 'profiler_level' cannot be set to 'ProfilerLevel.LevelNone', reset to "
+                "'ProfilerLevel.Level0'."
+            ),
         ),
         (
             {"aic_metrics": AicoreMetrics.Memory},
             "aic_metrics",
             AicoreMetrics.AiCoreNone,
-            "when 'profiler_level' is set to 'ProfilerLevel.Level0', 'aic_metrics' cannot be set to other value "
-            "except 'AicoreMetrics.AiCoreNone', reset to 'AicoreMetrics.AiCoreNone'.",
+            (
+                "when 'profiler_level' is set to 'ProfilerLevel.Level0', 'aic_metrics' cannot be set to other value "
+                "except 'AicoreMetrics.AiCoreNone', reset to 'AicoreMetrics.AiCoreNone'."
+            ),
         ),
         ({"profiler_level": ProfilerLevel.Level1}, "aic_metrics", AicoreMetrics.PipeUtilization, LEVEL1_METRICS),
         (
             {"activities": [ProfilerActivity.NPU], "record_shapes": True},
             "record_shapes",
             False,
-            "when 'ProfilerActivity.CPU' is not set in 'activities', 'Record_shapes' cannot be set to True, reset to "
-            "'False'.",
+            (
+                "when 'ProfilerActivity.CPU' is not set in 'activities', 'Record_shapes' cannot be set to True, "
+                "reset to 'False'."
+            ),
         ),
         (
             {"mstx_domain_include": ["a"]},
             "mstx_domain_include",
             (),
-            "when 'mstx' is set to 'False', 'mstx_domain_include' and 'mstx_domain_exclude' cannot be set, reset "
-            "them to '[]'.",
+            (
+                "when 'mstx' is set to 'False', 'mstx_domain_include' and 'mstx_domain_exclude' cannot be set, reset "
+                "them to '[]'."
+            ),
         ),
         (
             {"mstx": True, "mstx_domain_include": ["a"], "mstx_domain_exclude": ["b"]},
             "mstx_domain_exclude",
             (),
-            "mstx_domain_include and mstx_domain_exclude can not be set together, mstx_domain_exclude has been reset "
-            "to [].",
+            (
+                "mstx_domain_include and mstx_domain_exclude can not be set together, mstx_domain_exclude has been "
+                "reset to []."
+            ),
         ),
         (
             {"profile_communication": False},
             "pcie",
             False,
-            "The parameter 'profile_communication' is deprecated, please use 'profiler_level=ProfilerLevel.Level1' "
-            "or 'profiler_level=ProfilerLevel.Level2' instead.",
+            (
+                "The parameter 'profile_communication' is deprecated, please use 'profiler_level=ProfilerLevel.Level1' "
+                "or 'profiler_level=ProfilerLevel.Level2' instead."
+            ),
         ),
         (
             {"op_time": True},
@@ -285,8 +305,10 @@ LEVEL1_METRICS = (
             {"pcie": True},
             "pcie",
             True,
-            "The parameter 'pcie' will be deprecated in future versions. Please use 'sys_interconnection' in "
-            "mindspore.profiler._ExperimentalConfig instead.",
+            (
+                "The parameter 'pcie' will be deprecated in future versions. Please use 'sys_interconnection' in "
+                "mindspore.profiler._ExperimentalConfig instead."
+            ),
         ),
         (
             {"hbm_ddr": True},
@@ -348,8 +370,10 @@ def test_a_handlers_folder_stays_in_force(bench: Any, tmp_path: Path) -> None:
     bench.surface.Profiler(output_path="elsewhere")
     assert (
         "warning",
-        "Both on_trace_ready path and output_path are provided. The on_trace_ready path takes effect. "
-        f"Final path is {tmp_path / 'traces'}",
+        (
+            "Both on_trace_ready path and output_path are provided. The on_trace_ready path takes effect. "
+            f"Final path is {tmp_path / 'traces'}"
+        ),
     ) in bench.texts()
     (request,) = bench.backend.requests
     assert (request.folder, request.worker_name) == (tmp_path / "traces", "me")
@@ -366,6 +390,8 @@ def test_a_handler_says_what_it_does_not_take(bench: Any, tmp_path: Path) -> Non
     (tmp_path / "file").touch()
     assert bench.surface.tensorboard_trace_handler("file") is None
     assert [text for _, text in bench.texts()] == [
-        "Call to tensorboard_trace_handler failed. Exception: [ProfilerPathErrorException] code: 50546081, "
-        f"msg: Path error. Invalid input path is a file path: {tmp_path / 'file'}"
+        (
+            "Call to tensorboard_trace_handler failed. Exception: [ProfilerPathErrorException] code: 50546081, "
+            f"msg: Path error. Invalid input path is a file path: {tmp_path / 'file'}"
+        )
     ]

@@ -157,14 +157,18 @@ def test_analysing_twice_says_three_times_that_there_is_nothing(bench: Any) -> N
         (
             {"offline_path": "somewhere"},
             "warning",
-            "The parameter 'offline_path' for Profiler.analyse() is deprecated, please use "
-            "Profiler.offline_analyse() instead.",
+            (
+                "The parameter 'offline_path' for Profiler.analyse() is deprecated, please use "
+                "Profiler.offline_analyse() instead."
+            ),
         ),
         (
             {"step_list": (1, 2)},
             "error",
-            "For profiler, the parameter step_list must be a list, but got type <class 'tuple'>, "
-            "step_list reset to None.",
+            (
+                "For profiler, the parameter step_list must be a list, but got type <class 'tuple'>, "
+                "step_list reset to None."
+            ),
         ),
         (
             {"step_list": [1, "2"]},
@@ -174,8 +178,10 @@ def test_analysing_twice_says_three_times_that_there_is_nothing(bench: Any) -> N
         (
             {"step_list": [1, 3]},
             "error",
-            "For profiler, the elements of the parameter step_list must be continuous integers, "
-            "step_list reset to None.",
+            (
+                "For profiler, the elements of the parameter step_list must be continuous integers, "
+                "step_list reset to None."
+            ),
         ),
         (
             {"pretty": 1},
@@ -190,8 +196,10 @@ def test_analysing_twice_says_three_times_that_there_is_nothing(bench: Any) -> N
         (
             {"mode": "later"},
             "warning",
-            "For Profiler.analyse(), the parameter mode must be one of ['sync', 'async'], but got later, "
-            "reset to sync.",
+            (
+                "For Profiler.analyse(), the parameter mode must be one of ['sync', 'async'], but got later, "
+                "reset to sync."
+            ),
         ),
     ],
 )
@@ -357,7 +365,9 @@ def test_single_operators_are_not_analysed_on_ascend(bench: Any) -> None:
     assert bench.texts() == [
         (
             "error",
-            "Call to op_analyse failed. Exception: The Interface 'Profiler.op_analyse()' is not supported on "
-            "Ascend currently.",
+            (
+                "Call to op_analyse failed. Exception: The Interface 'Profiler.op_analyse()' is not supported on "
+                "Ascend currently."
+            ),
         )
     ]

@@ -19,7 +19,7 @@ from drynpu_mindspore import profiler as room
 from drynpu_mindspore.profiler import build_surface
 
 HERE = Path(__file__).parent
-QUICKLY = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+QUICKLY = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 
 Program = list[tuple[str, dict[str, Any]]]
 

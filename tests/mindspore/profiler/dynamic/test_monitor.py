@@ -182,10 +182,16 @@ def test_bad_values_of_the_file_are_replaced_and_named(bench: Any) -> None:
         "'start_step' should be int, but got str. will be reset to default value: '-1'.",
         "'with_stack' should be bool, but got int. will be reset to default value: 'False'.",
         "'x' is not a valid profiler_level, will be reset to will be reset to default: 'Level0'.",
-        "'x' is not a valid ProfilerActivity member. will be reset to default: "
-        "'[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>]'.",
-        "The parameter 'aic_metrics=99' does not support passing in the int type in future versions. "
-        "Please use the str type instead.",
-        "'aic_metrics' needs to be set to one of '0, 1, 2, 3, 4, 5, 6, and 7',but got '99', will be reset to "
-        "default: 'AicoreMetrics.AiCoreNone'.",
+        (
+            "'x' is not a valid ProfilerActivity member. will be reset to default: "
+            "'[<ProfilerActivity.CPU: 'CPU'>, <ProfilerActivity.NPU: 'NPU'>]'."
+        ),
+        (
+            "The parameter 'aic_metrics=99' does not support passing in the int type in future versions. "
+            "Please use the str type instead."
+        ),
+        (
+            "'aic_metrics' needs to be set to one of '0, 1, 2, 3, 4, 5, 6, and 7',but got '99', will be reset to "
+            "default: 'AicoreMetrics.AiCoreNone'."
+        ),
     ]
