@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drynpu.plugins import KernelRule, hookimpl
+from drynpu.plugins import Activation, KernelRule, hookimpl
 
-__all__ = ["drynpu_kernel_rules"]
+__all__ = ["drynpu_activate", "drynpu_kernel_rules"]
+
+
+@hookimpl
+def drynpu_activate(context: Activation) -> None:
+    """Have ``import mindspore`` give the script an Ascend device and our profiler."""
+    del context
+    from drynpu_mindspore.patching import serve_mindspore
+
+    serve_mindspore()
 
 
 @hookimpl

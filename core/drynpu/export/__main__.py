@@ -24,13 +24,13 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     try:
-        deliver(arguments.directory, simplify=arguments.simplify, forms=arguments.form, on_toolkit=_tell)
+        deliver(arguments.directory, simplify=arguments.simplify, forms=arguments.form, on_part=_tell)
     except (DrynpuError, OSError) as error:
         raise SystemExit(str(error)) from error
 
 
-def _tell() -> None:
-    sys.stdout.write("toolkit\n")
+def _tell(part: str) -> None:
+    sys.stdout.write(f"{part}\n")
     sys.stdout.flush()
 
 

@@ -76,6 +76,9 @@ class RecordingBackend:
         if name in self.fails:
             raise ValueError(f"no {name} today")
 
+    def prepare(self) -> None:
+        """Constructing a profiler is no event."""
+
     def init(self, request: RunRequest) -> Path:
         self.requests.append(request)
         self._note("init")

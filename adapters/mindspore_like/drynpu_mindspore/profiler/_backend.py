@@ -78,9 +78,13 @@ class Backend(Protocol):
 
     Calls come in the order of the vendor's transition table (mindspore_profiler.md 5.1): ``init`` (``start``
     ``stop``)* ``finalize`` ``analyse``? ``clear``; a profiler that is used by hand may leave out the later ones. The
-    surface keeps who is initialised, so no method is called without an ``init`` before it, except
-    ``analyse_offline``, which stands alone. What a method raises is logged by the surface and ends nothing.
+    surface keeps who is initialised, so no method but ``prepare`` and ``analyse_offline`` is called without an
+    ``init`` before it. What a method raises is logged by the surface and ends nothing.
     """
+
+    def prepare(self) -> None:
+        """Take note that a profiler was constructed; it may be started later, or never. Called once for each."""
+        ...
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""

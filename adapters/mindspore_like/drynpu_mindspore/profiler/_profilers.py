@@ -131,6 +131,7 @@ class Profiler(Profiling):
         parameters = self._session.parameters
         scheduled = self._has_schedule and parameters is not None
         self._follow(parameters.schedule if parameters and scheduled else always_record, shows_steps=scheduled)
+        self._session.started.add(self)
         if starts:
             self.start()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,8 @@ class Session:
         Releases until 2.3: a profiler was constructed and not yet analysed.
     metadata:
         What the script added and no file holds yet.
+    started:
+        Profilers that the end of the process stops, if nobody has done so before.
     """
 
     host: Host
@@ -70,6 +73,7 @@ class Session:
     recording: bool = False
     in_use: bool = False
     metadata: Metadata = field(init=False)
+    started: weakref.WeakSet[Any] = field(factory=weakref.WeakSet)
 
     def __attrs_post_init__(self) -> None:
         self.metadata = Metadata(self.voice)
@@ -86,6 +90,7 @@ class Session:
         OutputError
             ``output_path`` cannot be a folder.
         """
+        self.backend.prepare()
         target = self.host.device_target()
         if target not in {each.value for each in DeviceTarget}:
             raise RuntimeError(f"Profiling: unsupported backend: {target}")

@@ -49,6 +49,12 @@ class Surface:
     EnvProfiler: type[EnvProfiler]
     DynamicProfilerMonitor: type[Any]
 
+    def finish(self) -> None:
+        """Stop what still records, as the end of the process would, while everything is still there to do it."""
+        self.EnvProfiler().analyse()
+        for profiler in list(self.session.started):
+            profiler.__del__()
+
 
 def build_surface(host: Host, backend: Backend, generation: Generation = Generation.V27) -> Surface:
     """Make the classes and functions of one process; what they share is a session of their own."""

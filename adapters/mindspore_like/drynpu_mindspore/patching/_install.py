@@ -1,0 +1,148 @@
+"""Puts the device and the profiler into a MindSpore that has been imported."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from drynpu import DrynpuError
+from drynpu.options import Settings
+from drynpu_mindspore import profiler as room
+from drynpu_mindspore.patching._device import SimulatedDevice
+from drynpu_mindspore.patching._host import MindSporeHost
+from drynpu_mindspore.patching._runtime import answers
+from drynpu_mindspore.patching._summary import show_summary
+from drynpu_mindspore.profiler import API_VARIABLE, Backend, Surface, build_surface, generation_of
+
+__all__ = ["install"]
+
+_DONE = "_drynpu_surface"
+"""Set on the package once it is patched."""
+
+
+def install(package: ModuleType, backend: Backend | None = None) -> Surface:
+    """
+    Patch MindSpore, once, and return the surface that scripts get.
+
+    Parameters
+    ----------
+    package:
+        The module ``mindspore``.
+    backend:
+        What records; by default the one that writes run directories.
+
+    Raises
+    ------
+    OptionError
+        A setting in the environment is none.
+    """
+    if hasattr(package, _DONE):
+        surface: Surface = getattr(package, _DONE)
+        return surface
+    settings = Settings.from_environ(os.environ)
+    generation = generation_of(os.environ.get(API_VARIABLE, ""))
+    device = SimulatedDevice(device_id=_device_id())
+    host = MindSporeHost(package, device)
+    finished: list[Any] = []
+    if backend is None:
+        from drynpu_mindspore.capture import Capture
+        from drynpu_mindspore.recording import RecordingBackend
+
+        recording = RecordingBackend(Capture())
+        backend, finished = recording, recording.finished
+    surface = build_surface(host, backend, generation)
+    _replace_context(package, device)
+    for module, functions in answers(
+        device, chip=settings.chip, devices=settings.devices, synchronize=host.synchronize
+    ).items():
+        _wrap(module, functions)
+    _replace_profiler(surface)
+    setattr(package, _DONE, surface)
+    # Last in, first out: what still records is stopped before the summary is shown.
+    atexit.register(_at_exit, surface, finished, quiet=settings.quiet)
+    surface.EnvProfiler.init_profiler()
+    return surface
+
+
+def _device_id() -> int:
+    text = os.environ.get("DEVICE_ID", "0")
+    return int(text) if text.isdigit() else 0
+
+
+def _replace_context(package: ModuleType, device: SimulatedDevice) -> None:
+    """Put the three functions into every module of the package that offers them."""
+    wrapped = {
+        "set_context": device.set_context(package.set_context),
+        "get_context": device.get_context(package.get_context),
+        "set_device": device.set_device(package.set_device),
+    }
+    for name, function in wrapped.items():
+        genuine = getattr(package, name)
+        for module in ("mindspore", "mindspore.context", "mindspore.device_manager"):
+            if getattr(sys.modules.get(module), name, None) is genuine:
+                setattr(sys.modules[module], name, function)
+
+
+def _wrap(module: str, functions: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]]) -> None:
+    target = sys.modules.get(module)
+    for name, make in functions.items():
+        genuine = getattr(target, name, None)
+        if target is not None and genuine is not None:
+            setattr(target, name, make(genuine))
+
+
+_ENUMERATIONS = ("AicoreMetrics", "ExportType", "HostSystem", "ProfilerActivity", "ProfilerLevel")
+_OF_SURFACE = (
+    "DynamicProfilerMonitor",
+    "EnvProfiler",
+    "Profiler",
+    "mstx",
+    "profile",
+    "schedule",
+    "tensorboard_trace_handler",
+)
+
+
+def _replace_profiler(surface: Surface) -> None:
+    """Put our classes under every name by which scripts of any release reach them."""
+    enumerations = {name: getattr(room, name) for name in _ENUMERATIONS}
+    in_package = {name: getattr(surface, name) for name in _OF_SURFACE}
+    old = {"tensor_board_trace_handler": surface.tensor_board_trace_handler}
+    names: dict[str, dict[str, Any]] = {
+        "mindspore": {"Profiler": surface.Profiler, "EnvProfiler": surface.EnvProfiler},
+        "mindspore.profiler": {
+            **enumerations,
+            **in_package,
+            **old,
+            "_ExperimentalConfig": room._ExperimentalConfig,
+        },
+        "mindspore.profiler.profiler": {
+            **old,
+            "Profiler": surface.Profiler,
+            "Profile": surface.profile,
+            "analyse": surface.analyse,
+            "tensorboard_trace_handler": surface.tensorboard_trace_handler,
+        },
+        "mindspore.profiler.schedule": {"Schedule": surface.schedule, "ProfilerAction": room.ProfilerAction},
+        "mindspore.profiler.mstx": {"Mstx": surface.mstx},
+        "mindspore.profiler.envprofiler": {"EnvProfiler": surface.EnvProfiler},
+        "mindspore.profiler.dynamic_profiler": {"DynamicProfilerMonitor": surface.DynamicProfilerMonitor},
+        "mindspore.profiler.experimental_config": {"_ExperimentalConfig": room._ExperimentalConfig},
+        "mindspore.profiler.common.constant": {**enumerations, "DeviceTarget": room.DeviceTarget},
+    }
+    for module, replaced in names.items():
+        for name, value in replaced.items():
+            setattr(sys.modules[module], name, value)
+
+
+def _at_exit(surface: Surface, finished: list[Any], *, quiet: bool) -> None:
+    surface.finish()
+    if finished and not quiet:
+        try:
+            show_summary(finished)
+        except (DrynpuError, OSError) as error:  # the run itself has succeeded
+            sys.stderr.write(f"[drynpu] no summary: {error}\n")
