@@ -76,6 +76,11 @@ def test_a_step_with_something_more_is_laid_beside_afresh():
     assert found.call[12:].tolist() == found.call[1:10].tolist()
 
 
+def test_a_tighter_place_without_the_activations_is_not_taken():
+    found = explained([MATMUL, MATMUL, CAST, MATMUL, RELU, CAST, MATMUL], [NETWORK])
+    assert [shapes(found, row) is None for row in range(7)] == [True, True, True, False, False, True, False]
+
+
 def test_launches_that_the_calls_do_not_explain_stay_unknown():
     one_product_more = [*STEP[:5], MATMUL, *STEP[5:]]
     found = explained(one_product_more, [NETWORK])

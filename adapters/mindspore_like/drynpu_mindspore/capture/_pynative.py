@@ -60,6 +60,7 @@ class _Explainer:
     """Rows at which a backward pass is over: launches of graphs, such as optimizers."""
     numbers: dict[Signature, int] = field(factory=dict)
     patterns: dict[tuple[ForwardCall, ...], _Pattern] = field(factory=dict)
+    launched_as: dict[str, list[int]] = field(factory=dict)
 
     def run(self, graphs: Sequence[tuple[ForwardCall, ...]]) -> Explained:
         call = np.full(len(self.codes), -1, np.int32)
@@ -115,11 +116,19 @@ class _Explainer:
         Calls follow one another closely. So of the places where they may begin, before the second optimizer from here,
         the one is taken from which most of them are found, and those soonest.
         """
-        launching = (self._numbers_of(call.primitive) for call in calls if call.primitive not in _SILENT)
-        first = next((numbers for numbers in launching if numbers), [])
+        numbers = (self._numbers_of(call.primitive) for call in calls if call.primitive not in _SILENT)
+        launching = [of_call for of_call in numbers if of_call]
+        first = launching[0] if launching else []
+        tightest = len(calls) - len(launching), len(launching) - 1
         places = at + np.flatnonzero(np.isin(self.codes[at : self._limit(at)], first))
-        tried = [rows for place in places[:_PLACES].tolist() if (rows := self._from(calls, place))]
-        return min(tried, key=_looseness, default=[])
+        best: list[int] = []
+        for place in places[:_PLACES].tolist():
+            rows = self._from(calls, place)
+            if rows and (not best or _looseness(rows) < _looseness(best)):
+                best = rows
+            if best and _looseness(best) == tightest:
+                break
+        return best
 
     def _limit(self, at: int) -> int:
         """Return where the second stretch of rows that are in no pass begins."""
@@ -139,8 +148,10 @@ class _Explainer:
         return rows
 
     def _numbers_of(self, primitive: str) -> list[int]:
-        wanted = {*MATRIX_CALLS.get(primitive, ()), primitive}
-        return [number for number, kind in enumerate(self.kinds) if kind in wanted]
+        if primitive not in self.launched_as:
+            wanted = {*MATRIX_CALLS.get(primitive, ()), primitive}
+            self.launched_as[primitive] = [number for number, kind in enumerate(self.kinds) if kind in wanted]
+        return self.launched_as[primitive]
 
     def _next(self, primitive: str, at: int) -> int:
         found = np.flatnonzero(np.isin(self.codes[at : at + _REACH], self._numbers_of(primitive)))
