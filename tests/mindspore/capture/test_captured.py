@@ -115,7 +115,7 @@ def test_a_failure_in_between_spoils_nothing(workloads):
     assert len(operators(workloads, "graph", "failing")) == 0
     for mode in MODES:
         before, after = (operators(workloads, mode, name) for name in ("block", "after_failing"))
-        launched = [Counter(table.names[row] for row in table.name) for table in (before, after)]
+        launched = [Counter(table.signatures[row].name for row in table.signature) for table in (before, after)]
         assert launched[0] == launched[1]
 
 

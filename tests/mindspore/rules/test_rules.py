@@ -171,3 +171,34 @@ def test_every_rule_has_an_answer_when_nothing_is_known():
     for name in RULES:
         plan = book.plan(signature(name, ()))
         assert sum(kernel.cube_flops + kernel.bytes_read for kernel in plan.kernels) == 0, name
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_an_lstm_is_a_kernel_per_layer_and_direction(both):
+    directions = 2 if both else 1
+    attrs = {"hidden_size": 16, "num_layers": 2, "bidirectional": both}
+    state = f32(2 * directions, 2, 16)
+    inputs = [f32(3, 2, 8), state, state, f32(1600, 1, 1)]
+    forward = kernels("LSTM", inputs, [f32(3, 2, 16 * directions)], attrs)
+    assert [k.op_type for k in forward] == ["DynamicRNN"] * 2 * directions
+    assert {k.task_type for k in forward} == {TaskType.MIX_AIC}
+    first, second = product(2, 8 + 16, 64, 3), product(2, directions * 16 + 16, 64, 3)
+    assert sum(k.cube_flops for k in forward) == directions * (first + second)
+    backward = kernels("LSTMGrad", inputs, [f32(3, 2, 8)], attrs)
+    assert sum(k.cube_flops for k in backward) == 2 * directions * (first + second)
+    assert not kernels("LSTM", inputs)[0].mapped
+
+
+def product(rows, inner, columns, count):
+    return 2 * rows * inner * columns * count
+
+
+def test_further_normalisations_and_gradients():
+    x, c, statistics = f32(2, 4, 5, 5), f32(4), f32(2, 2)
+    assert one("GroupNorm", [x, None, c, c, None], [x, statistics, statistics]).outputs == (x, statistics, statistics)
+    gradient = one("GroupNormGrad", [x, x, statistics, statistics, c], [x, c, c])
+    assert gradient.op_type == "GroupNormGrad"
+    clear, scatter = kernels("GatherDGradV2", [f32(4, 3), None, TensorDesc((4, 1), "INT32"), f32(4, 1)], [f32(4, 3)])
+    assert (clear.op_type, clear.bytes_written) == ("MemSet", 48)
+    assert (scatter.bytes_read, scatter.bytes_written) == (2 * 16 + 16, 16)
+    assert one("AdaptiveAvgPool2DGrad", [f32(2, 3, 1, 1), None], [f32(2, 3, 8, 8)]).outputs == (f32(2, 3, 8, 8),)

@@ -40,6 +40,7 @@ _JOINING_NAMES = """
 Add AddExt Sub SubExt Mul Div RealDiv Maximum Minimum Pow InplaceAddExt InplaceSubExt InplaceMul InplaceDiv
 """
 _LIKE_FIRST, _JOINING = frozenset(_LIKE_FIRST_NAMES.split()), frozenset(_JOINING_NAMES.split())
+_VIEWS = frozenset({"SelectView", "Squeeze", "StridedSlice"})
 _PRODUCTS = frozenset({"MatMul", "BatchMatMul", "MatMulExt", "BatchMatMulExt", "Mm"})
 
 
@@ -176,12 +177,40 @@ def _returned(primitive: str, inputs: Sequence[TensorDesc | None], values: Seque
     given = [t for t in inputs if t is not None]
     if primitive in _LIKE_FIRST:
         return inputs[0] if inputs else None
+    if primitive in _VIEWS and inputs and inputs[0] is not None:
+        return _view(primitive, inputs[0], values)
     if primitive in _JOINING and len(given) >= 2:
         shape = broadcast_shape([t.shape for t in given[:2]])
         return None if shape is None else TensorDesc(shape, max(given[:2], key=lambda t: len(t.shape)).dtype)
     if primitive in _PRODUCTS and len(given) >= 2:
         return _product(given[0], given[1], values)
     return None
+
+
+def _view(primitive: str, x: TensorDesc, values: Sequence[object]) -> TensorDesc | None:
+    """
+    Return what a view shows.
+
+    ``SelectView(x, index, dim)``, ``Squeeze(x, dims)``, ``StridedSlice(x, begin, end, strides, five masks)``.
+    """
+    if primitive == "SelectView" and len(values) > 2 and isinstance(values[2], int):
+        gone = {values[2] % max(len(x.shape), 1)}
+    elif primitive == "Squeeze" and len(values) > 1 and isinstance(values[1], tuple) and values[1]:
+        gone = {dim % max(len(x.shape), 1) for dim in values[1] if isinstance(dim, int)}
+    elif primitive == "StridedSlice":
+        return _slice(x, values)
+    else:
+        return None
+    return TensorDesc(tuple(size for dim, size in enumerate(x.shape) if dim not in gone), x.dtype)
+
+
+def _slice(x: TensorDesc, values: Sequence[object]) -> TensorDesc | None:
+    places, masks = values[1:4], values[4:]
+    if len(places) < 3 or any(masks) or not all(isinstance(p, tuple) and len(p) == len(x.shape) for p in places):
+        return None
+    cuts = zip(*places, strict=True)
+    dims = [len(range(*slice(*cut).indices(size))) for cut, size in zip(cuts, x.shape, strict=True)]
+    return TensorDesc(tuple(dims), x.dtype)
 
 
 def _product(a: TensorDesc, b: TensorDesc, values: Sequence[object]) -> TensorDesc | None:

@@ -7,13 +7,16 @@ the gradient of the first input first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+
+from attrs import evolve
 
 from drynpu.kernels import Signature, TensorDesc
 from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.rules import signature
 
-__all__ = ["EXPLAINED", "MATRIX_CALLS", "expected_gradients"]
+__all__ = ["EXPLAINED", "MATRIX_CALLS", "as_launched", "expected_gradients"]
 
 _OF_RESULT = {
     "ReLU": ("ReluGrad", 2),
@@ -41,14 +44,21 @@ def expected_gradients(calls: Sequence[ForwardCall], kernel: str, wanted: int) -
     """
     Return the *wanted* launches of *kernel* in the backward pass of *calls*, in their order.
 
-    ``None`` where their number is not the one that the calls explain. Where it does not show whether a gradient flows
-    back (behind a view), it must be explained by all of these or by none.
+    ``None`` where their number is not the one that the calls explain, or a call is not known well enough. Where it does
+    not show whether a gradient flows back (behind a view), it must be explained by all of these or by none.
     """
+    if any(call.outputs is None and kernel in _kernels(call) for call in calls):
+        return None
     for behind_views in (True, False):
         found = [made for call in reversed(calls) for made in _gradients(call, kernel, behind_views=behind_views)]
         if len(found) == wanted:
             return found
     return None
+
+
+def _kernels(call: ForwardCall) -> tuple[str, ...]:
+    gradient, _ = _OF_RESULT.get(call.primitive, ("", 0))
+    return (gradient, *MATRIX_CALLS.get(call.primitive, ()))
 
 
 def _gradients(call: ForwardCall, kernel: str, *, behind_views: bool) -> Iterator[Signature]:
@@ -57,8 +67,8 @@ def _gradients(call: ForwardCall, kernel: str, *, behind_views: bool) -> Iterato
     if gradient == kernel and call.outputs is not None and any(flows):
         (made,) = call.outputs
         yield signature(kernel, [made] * operands, [made])
-    launched = _launched(call)
-    if launched != kernel or call.outputs is None:
+    call = as_launched(call)
+    if _launched(call) != kernel or call.outputs is None:
         return
     a, b = call.inputs[0], call.inputs[1]
     if a is None or b is None:
@@ -71,6 +81,20 @@ def _gradients(call: ForwardCall, kernel: str, *, behind_views: bool) -> Iterato
     if flows[1]:
         pair, turns = ((dy, a), (True, turn_a)) if turn_b else ((a, dy), (not turn_a, False))
         yield _product(kernel, pair, turns, b)
+
+
+def as_launched(call: ForwardCall) -> ForwardCall:
+    """Return a product of a stack with one matrix as it is launched: all rows of the stack at once."""
+    given = [t for t in call.inputs[:2] if t is not None]
+    if call.primitive != "MatMulExt" or len(given) < 2 or len(given[1].shape) != 2 or len(given[0].shape) < 3:
+        return call
+    outputs = None if call.outputs is None else tuple(_rows(t) for t in call.outputs)
+    return evolve(call, inputs=(_rows(given[0]), given[1], *call.inputs[2:]), outputs=outputs)
+
+
+def _rows(tensor: TensorDesc) -> TensorDesc:
+    *stack, columns = tensor.shape
+    return TensorDesc((math.prod(stack), columns), tensor.dtype)
 
 
 def _launched(call: ForwardCall) -> str:

@@ -20,6 +20,7 @@ from drynpu_mindspore.rules._normalisation import normalisation_rules
 from drynpu_mindspore.rules._optimizer import optimizer_rules
 from drynpu_mindspore.rules._placement import NOTHING, placement_rules
 from drynpu_mindspore.rules._pooling import pooling_rules
+from drynpu_mindspore.rules._recurrent import recurrent_rules
 from drynpu_mindspore.rules._reduction import reduction_rules
 from drynpu_mindspore.rules._signature import Call, signature
 from drynpu_mindspore.rules._work import Rule
@@ -35,6 +36,7 @@ _FAMILIES: Final = (
     pooling_rules,
     reduction_rules,
     indexing_rules,
+    recurrent_rules,
     optimizer_rules,
 )
 

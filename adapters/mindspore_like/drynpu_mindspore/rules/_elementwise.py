@@ -208,5 +208,9 @@ def elementwise_rules() -> dict[str, Rule]:
         "AddN": rule_of(_sum, "AddN"),
         "Select": _rule("SelectV2", 1, 3),
         "ClipByValue": _rule("ClipByValue", 2, 3),
+        "BCEWithLogitsLoss": _rule("BCEWithLogitsLoss", 8, 2),
+        "MaskedFill": _rule("MaskedFill", 1, 3),
+        "PReLU": _rule("PRelu", 2, 2),
+        "PReLUGrad": _rule("PReluGrad", 4, 3),
         "LeakyReLUGradExt": _rule("LeakyReluGrad", 2, 2),
     }

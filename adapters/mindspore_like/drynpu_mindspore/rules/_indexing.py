@@ -42,6 +42,7 @@ _GROWN: Final = {
     "StridedSliceGrad": "StridedSliceGrad",
     "SliceGrad": "SliceGrad",
     "ResizeNearestNeighbor": "ResizeNearestNeighborV2",
+    "ResizeNearestNeighborV2": "ResizeNearestNeighborV2",
     "RepeatInterleave": "Tile",
 }
 _JOINED: Final = {"Concat": "ConcatD", "Stack": "Pack", "StackExt": "Pack"}
@@ -128,6 +129,18 @@ def _scattered(op_type: str) -> Rule:
     return rule_of(read, op_type)
 
 
+def _gather_gradient(call: Call) -> KernelPlan | None:
+    """``GatherDGradV2(x, dim, index, dy)``: the result is cleared, then added into."""
+    index, dy, out = call.tensor(2), call.tensor(3), call.output()
+    if index is None or dy is None or out is None:
+        return None
+    clear = kernel("MemSet", [], [out], cost=0)
+    read = 2 * dy.size_bytes + index.size_bytes
+    return plan(
+        clear, kernel("ScatterElements", [out, index, dy], [out], over=dy.elements, read=read, written=dy.size_bytes)
+    )
+
+
 def indexing_rules() -> dict[str, Rule]:
     """Return the rules by primitive."""
     rules = {name: _moved(ge, tensors) for name, (ge, tensors) in _MOVED.items()}
@@ -138,6 +151,7 @@ def indexing_rules() -> dict[str, Rule]:
         "OneHot": rule_of(_one_hot, "OneHot"),
         "UnsortedSegmentSum": rule_of(_segment_sum, "UnsortedSegmentSum"),
         "EmbeddingDenseBackward": rule_of(_embedding_gradient, "EmbeddingDenseGrad"),
+        "GatherDGradV2": rule_of(_gather_gradient, "ScatterElements"),
         "ScatterNdUpdate": _scattered("ScatterNdUpdate"),
         "TensorScatterUpdate": _scattered("TensorScatterUpdate"),
         "ScatterAdd": _scattered("ScatterAdd"),

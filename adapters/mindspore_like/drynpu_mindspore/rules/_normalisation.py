@@ -77,6 +77,24 @@ def _layer_norm_grad(call: Call) -> KernelPlan | None:
     return plan(kernel("LayerNormGradV3", inputs, made, cost=_LAYER_NORM_GRAD_OPS, over=x.elements))
 
 
+def _group_norm(call: Call) -> KernelPlan | None:
+    """``GroupNorm(x, groups, gamma, beta, epsilon) -> (y, mean, reciprocal deviation)``."""
+    inputs = call.tensors()
+    if len(inputs) < 3 or not call.outputs:
+        return None
+    x = inputs[0]
+    return plan(kernel("GroupNorm", inputs, call.outputs, cost=_LAYER_NORM_OPS, over=x.elements))
+
+
+def _group_norm_grad(call: Call) -> KernelPlan | None:
+    """``GroupNormGrad(dy, x, mean, deviation, gamma, ...) -> (dx, dgamma, dbeta)``."""
+    inputs = call.tensors()
+    if len(inputs) < 5 or not call.outputs:
+        return None
+    x = inputs[1]
+    return plan(kernel("GroupNormGrad", inputs, call.outputs, cost=_LAYER_NORM_GRAD_OPS, over=x.elements))
+
+
 def _over_first(op_type: str, cost: float, operands: int = 1) -> Rule:
     """Operators that return what their first input looks like."""
 
@@ -148,6 +166,8 @@ def normalisation_rules() -> dict[str, Rule]:
         "LayerNorm": rule_of(_layer_norm, "LayerNormV3"),
         "LayerNormExt": rule_of(_layer_norm, "LayerNormV3"),
         "LayerNormGrad": rule_of(_layer_norm_grad, "LayerNormGradV3"),
+        "GroupNorm": rule_of(_group_norm, "GroupNorm"),
+        "GroupNormGrad": rule_of(_group_norm_grad, "GroupNormGrad"),
         "Softmax": _over_first("SoftmaxV2", _SOFTMAX_OPS),
         "LogSoftmax": _over_first("LogSoftmaxV2", _SOFTMAX_OPS),
         "SoftmaxGrad": _over_first("SoftmaxGrad", _SOFTMAX_GRAD_OPS, 2),

@@ -39,6 +39,12 @@ def _gradient(op_type: str) -> Rule:
     return rule_of(read, op_type)
 
 
+def _adaptive_gradient(call: Call) -> KernelPlan | None:
+    """``AdaptiveAvgPool2DGrad(dy, sizes of x)``."""
+    dy, out = call.tensor(0), call.output()
+    return None if dy is None or out is None else plan(kernel("AdaptiveAvgPool2dGrad", [dy], [out]))
+
+
 def pooling_rules() -> dict[str, Rule]:
     """Return the rules by primitive."""
     return {
@@ -48,4 +54,5 @@ def pooling_rules() -> dict[str, Rule]:
         "AvgPool3D": _forward("AvgPool3D"),
         "MaxPoolGrad": _gradient("MaxPoolGrad"),
         "AvgPoolGrad": _gradient("AvgPoolGrad"),
+        "AdaptiveAvgPool2DGrad": rule_of(_adaptive_gradient, "AdaptiveAvgPool2dGrad"),
     }

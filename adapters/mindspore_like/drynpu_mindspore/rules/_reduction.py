@@ -35,6 +35,9 @@ _OVER_INPUT = {
     "CumSum": ("Cumsum", 1.0),
     "CumsumExt": ("Cumsum", 1.0),
     "CumProd": ("Cumprod", 1.0),
+    "AdaptiveAvgPool2D": ("AdaptiveAvgPool2d", 1.0),
+    "AdaptiveMaxPool2D": ("AdaptiveMaxPool2d", 1.0),
+    "ResizeNearestNeighborV2Grad": ("ResizeNearestNeighborV2Grad", 1.0),
     "LpNorm": ("LpNormV2", 2.0),
     "NormCalculateFloatStatus": ("LpNormV2", 2.0),
 }

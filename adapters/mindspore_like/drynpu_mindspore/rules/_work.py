@@ -120,14 +120,17 @@ def cube_kernel(
     *,
     flops: int,
     tiles: int,
+    vector_ops: int = 0,
     hf32: bool = False,
+    task: TaskType = TaskType.AI_CORE,
 ) -> KernelSpec:
     """
-    Return a kernel of the matrix unit.
+    Return a kernel of the matrix unit; with a *task* of MIX_AIC of both units.
 
     *flops* counts multiply and add, *tiles* the independent output tiles. DOUBLE and complex go to the AI CPU.
     """
-    task = TaskType.AI_CPU if any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)) else TaskType.AI_CORE
+    if any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)):
+        task = TaskType.AI_CPU
     return KernelSpec(
         name=op_type,
         op_type=op_type,
@@ -135,10 +138,11 @@ def cube_kernel(
         inputs=tuple(inputs),
         outputs=tuple(outputs),
         cube_flops=flops,
+        vector_ops=vector_ops,
         bytes_read=sum(t.size_bytes for t in inputs),
         bytes_written=sum(t.size_bytes for t in outputs),
         cube_tiles=max(tiles, 1),
-        hf32=hf32 and task is TaskType.AI_CORE,
+        hf32=hf32 and task is not TaskType.AI_CPU,
     )
 
 
