@@ -27,6 +27,7 @@ from drynpu.analysis._launches import (
     mindspore_step_at,
     mindspore_step_trace,
     mindspore_steps,
+    select_mindspore_steps,
 )
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
@@ -96,6 +97,7 @@ __all__ = [
     "query_profile",
     "scope_bars",
     "select_iteration",
+    "select_mindspore_steps",
     "stack_times",
     "step_ranges",
     "step_trace",

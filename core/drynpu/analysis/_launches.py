@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from attrs import evolve
 
 from drynpu.analysis._overlap import OVERLAP_KINDS
 from drynpu.tables import Profile
@@ -17,6 +20,7 @@ __all__ = [
     "mindspore_step_at",
     "mindspore_step_trace",
     "mindspore_steps",
+    "select_mindspore_steps",
 ]
 
 I64 = npt.NDArray[np.int64]
@@ -134,6 +138,33 @@ def mindspore_steps(profile: Profile) -> pl.DataFrame:
         .unique("step", keep="last", maintain_order=True)
         .sort("start_ns", maintain_order=True)
         .select(pl.col(name).cast(dtype) for name, dtype in MINDSPORE_STEPS.items())
+    )
+
+
+def select_mindspore_steps(profile: Profile, places: Collection[int]) -> Profile:
+    """
+    Return the profile with what some of its steps did: ``places`` count them from 1.
+
+    Events of the framework belong to the step that they were recorded in, calls and work of the device to the step
+    whose range on the host holds their start. Where no step was recorded, everything stays.
+    """
+    steps = mindspore_steps(profile).with_row_index("place", offset=1)
+    if steps.is_empty():
+        return profile
+    chosen = steps.filter(pl.col("place").is_in(list(places)))
+    numbers = chosen["step"].cast(pl.Int64, strict=False).implode()
+    spans = [
+        pl.col("start_ns").is_between(start, end) for start, end in chosen.select("start_ns", "end_ns").iter_rows()
+    ]
+    inside = pl.any_horizontal(spans) if spans else pl.lit(False)
+    events = profile.frame("framework_events").filter(pl.col("step").is_in(numbers) & inside)
+    return evolve(
+        profile,
+        api=profile.api.filter(inside),
+        tasks=profile.tasks.filter(inside),
+        kernels=profile.kernels.filter(inside),
+        communication_ops=profile.communication_ops.filter(inside),
+        families={**profile.families, "framework_events": events},
     )
 
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from drynpu.analysis import select_mindspore_steps
 from drynpu.export._msprof import export_msprof
 from drynpu.export._results import export_result, result_forms
 from drynpu.options import ExportType
@@ -29,6 +30,7 @@ def deliver(
     *,
     simplify: bool,
     forms: Collection[ExportType] | None = None,
+    steps: Collection[int] = (),
     on_part: Callable[[str], object] = lambda _: None,
 ) -> None:
     """
@@ -41,6 +43,8 @@ def deliver(
         mindspore_profiler.md 10).
     forms:
         Text, databases or both; default what the recording was asked for.
+    steps:
+        Of a directory of MindSpore: the steps that are wanted, counted from 1; default all.
     on_part:
         Called with ``toolkit`` when the toolkit's part is done; not at all where there is none.
 
@@ -52,6 +56,8 @@ def deliver(
         If its records cannot be understood at all.
     """
     profile = load_profile(path)
+    if steps and profile.is_mindspore:
+        profile = select_mindspore_steps(profile, steps)
     forms = result_forms(profile) if forms is None else forms
     if profile.prof_path is not None:
         if ExportType.TEXT in forms:

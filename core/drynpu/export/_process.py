@@ -21,6 +21,7 @@ def deliver_in_process(
     *,
     simplify: bool,
     forms: Collection[ExportType] | None = None,
+    steps: Collection[int] = (),
     on_part: Callable[[str], object] = lambda _: None,
 ) -> None:
     """
@@ -30,7 +31,7 @@ def deliver_in_process(
 
     Parameters
     ----------
-    simplify, forms, on_part:
+    simplify, forms, steps, on_part:
         As for ``deliver``.
 
     Raises
@@ -42,7 +43,7 @@ def deliver_in_process(
     known = os.environ.get("PYTHONPATH")
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, [package, known]))}
     command = [sys.executable, "-m", "drynpu.export", str(path), *(["--simplify"] if simplify else [])]
-    command += [f"--form={form.value}" for form in forms or ()]
+    command += [f"--form={form.value}" for form in forms or ()] + [f"--step={step}" for step in steps]
     # Problems go to a file: a pipe that nobody reads yet would fill up, and both would wait.
     with (
         tempfile.TemporaryFile("w+") as problems,

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import mindspore as ms
 import mindspore.dataset as ds
 import numpy as np
 from mindspore import Profiler, context, nn
-from mindspore.profiler import AicoreMetrics, ProfilerActivity, ProfilerLevel, schedule, tensorboard_trace_handler
+from mindspore.profiler import (
+    AicoreMetrics,
+    DynamicProfilerMonitor,
+    ProfilerActivity,
+    ProfilerLevel,
+    schedule,
+    tensorboard_trace_handler,
+)
 from mindspore.train import Callback, Model
 
 SEEN = []
@@ -125,6 +133,10 @@ for i, batch in enumerate(data(4).create_dict_iterator()):
         profiler.stop()
 profiler.analyse()
 ran("loop")
+
+Path("profiler_config.json").write_text(json.dumps({"start_step": 2, "stop_step": 3, "analyse_mode": 0}))
+model().train(1, data(4), callbacks=[DynamicProfilerMonitor(".", output_path="dynamic")], dataset_sink_mode=False)
+ran("dynamic")
 
 with Profiler(
     schedule=schedule(wait=1, warmup=1, active=1, repeat=1), on_trace_ready=tensorboard_trace_handler("cycle")

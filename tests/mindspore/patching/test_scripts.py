@@ -120,6 +120,12 @@ class TestGuides:
             *self.WHOLE,
         ]
 
+    def test_a_file_starts_and_stops_a_profiler(self, guides: Any) -> None:
+        calls = self.calls(guides, "dynamic")
+        assert [call for call in calls if "step" not in call] == ["init", "start", "stop", *self.WHOLE]
+        (run,) = guides.runs("dynamic/rank0_start2_stop3")
+        assert kernels(run) == kernels(guides.runs("step")[0])
+
     def test_a_schedule_saves_by_its_handler(self, guides: Any) -> None:
         assert self.calls(guides, "cycle") == [
             "open_step 0",
@@ -173,7 +179,8 @@ class TestSurface:
     def test_the_profiler_of_the_environment_leaves_a_run(self, surface: Any) -> None:
         (found,) = surface.runs("env")
         assert (found / "profiler_info_0.json").is_file()
-        assert (found / "ASCEND_PROFILER_OUTPUT").is_dir()
+        trace = json.loads((found / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text(encoding="utf-8"))
+        assert "done" in {event["name"] for event in trace}
 
 
 def test_a_release_without_a_known_profiler_is_said_before_mindspore_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

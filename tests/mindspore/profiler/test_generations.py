@@ -98,7 +98,9 @@ class TestV22:
     """The oldest: keywords of its own, one profiler at a time, one recording each."""
 
     def test_the_defaults_collect_what_that_release_collected(self, bench_of: Benches) -> None:
-        parameters = bench_of(Generation.V22).surface.session.configure({})
+        bench = bench_of(Generation.V22)
+        parameters = bench.surface.session.configure({})
+        assert bench.texts() == []
         assert parameters.activities == (ProfilerActivity.CPU, ProfilerActivity.NPU)
         assert parameters.aic_metrics is AicoreMetrics.ArithmeticUtilization
         assert parameters.profiler_level is ProfilerLevel.Level1

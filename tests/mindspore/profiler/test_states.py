@@ -212,6 +212,15 @@ def test_analyse_checks_its_arguments(bench: Any, given: dict[str, Any], level: 
     assert (how.step_list, how.asynchronous, how.pretty) == (None, False, False)
 
 
+def test_a_bad_list_of_steps_leaves_the_last_one_to_the_same_profiler_only(bench: Any) -> None:
+    profiler = bench.surface.Profiler(start_profile=False)
+    for steps in ([1, 2], "bad"):
+        profiler.start()
+        profiler.analyse(step_list=steps)
+    bench.surface.Profiler().analyse()
+    assert [how.step_list for how in bench.backend.analyses] == [(1, 2), (1, 2), None]
+
+
 def test_a_profile_without_a_schedule_saves_when_it_stops(bench: Any) -> None:
     profiler = bench.surface.profile(on_trace_ready=lambda run: run.analyse())
     bench.take()

@@ -12,6 +12,7 @@ from typing import Any
 
 from drynpu import __version__
 from drynpu.tables import find_profiles, load_profile
+from drynpu_mindspore.recording._analyse import analyse_beside
 
 NAME = re.compile(r"^.+_\d+_\d{17}_ascend_ms$")
 FORWARD = "Default/network-WithLossCell/_backbone-Net/fc-Dense/MatMul-op0"
@@ -172,3 +173,12 @@ def test_analyze_rebuilds_and_sums_up(recorded: Any, scripts: Any) -> None:
     summary = json.loads(done.stdout)
     assert [step["step"] for step in summary["steps"]] == ["1", "2"]
     assert {file.name: file.read_bytes() for file in (path / "ASCEND_PROFILER_OUTPUT").glob("*.csv")} == before
+
+
+def test_beside_the_script_a_failure_is_in_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "host_1_20260101000000000_ascend_ms"
+    path.mkdir()
+    analyse_beside(path, simplify=False).result(timeout=120)
+    (log,) = (path / "logs").iterdir()
+    assert "[ERROR] [_log.py:" in log.read_text()
+    assert "Expected one profile at" in log.read_text()

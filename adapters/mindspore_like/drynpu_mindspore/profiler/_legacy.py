@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from drynpu_mindspore.profiler._generation import Generation
@@ -50,7 +50,7 @@ def with_current_names(given: Mapping[str, Any], generation: Generation) -> dict
     return current
 
 
-def normalise_v22(given: Mapping[str, Any], voice: Voice, default_schedule: Callable[[], Schedule]) -> Parameters:
+def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
     """
     Return what a profiler of 2.3 and before collects, in the current parameters.
 
@@ -90,7 +90,7 @@ def normalise_v22(given: Mapping[str, Any], voice: Voice, default_schedule: Call
         start_profile=values["start_profile"],
         l2_cache=values["l2_cache"],
         sync_enable=values["sync_enable"],
-        schedule=default_schedule(),
+        schedule=Schedule.unsaid_default(),
     )
 
 

@@ -49,6 +49,13 @@ class Schedule:
         self.skip_first = skip_first
         self._replace_bad_values()
 
+    @classmethod
+    def unsaid_default(cls) -> Schedule:
+        """Return the default schedule without a word in the log, for releases that had no schedules."""
+        made = cls.__new__(cls)
+        made.wait, made.active, made.warmup, made.repeat, made.skip_first = 0, 1, 0, 0, 0
+        return made
+
     def _replace_bad_values(self) -> None:
         for name, default, least in _FIELDS:
             value: Any = getattr(self, name)

@@ -91,6 +91,8 @@ class Session:
             ``output_path`` cannot be a folder.
         """
         self.backend.prepare()
+        # What one profiler's `analyse` was told is not what the next one's handler is told.
+        self.how = Analysis()
         target = self.host.device_target()
         if target not in {each.value for each in DeviceTarget}:
             raise RuntimeError(f"Profiling: unsupported backend: {target}")
@@ -98,7 +100,7 @@ class Session:
         if was_given:
             self.place.warn_of_two()
         if self.generation is Generation.V22:
-            parameters = normalise_v22(given, self.voice, self._default_schedule)
+            parameters = normalise_v22(given, self.voice)
             self.is_set_schedule = False
         else:
             flat = self._with_config(with_current_names(given, self.generation))

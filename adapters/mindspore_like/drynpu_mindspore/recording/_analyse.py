@@ -7,19 +7,22 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from drynpu import DrynpuError, OutputError
+from drynpu_mindspore.recording._log import run_log
 from drynpu_mindspore.recording._progress import Bar, begin, parsers
 
 __all__ = ["analyse", "analyse_beside", "analyse_offline"]
 
 
-def analyse(path: Path, *, simplify: bool) -> None:
+def analyse(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> None:
     """
     Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of one run directory, and say so.
+
+    *steps* are the steps that are wanted, counted from 1; none given: all.
 
     Raises
     ------
@@ -30,23 +33,25 @@ def analyse(path: Path, *, simplify: bool) -> None:
     from drynpu.export import deliver
 
     with _told(path, "sync") as advance:
-        deliver(path, simplify=simplify, on_part=lambda _: advance())
+        deliver(path, simplify=simplify, steps=steps, on_part=lambda _: advance())
 
 
-def analyse_beside(path: Path, *, simplify: bool) -> Future[None]:
+def analyse_beside(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> Future[None]:
     """Do the same in a process beside this one, which ends after it; at the end of this process, do it at once."""
     try:
-        return _background().submit(_in_process, path, simplify=simplify, mode="async")
+        return _background().submit(_logged, path, simplify=simplify, steps=steps)
     except RuntimeError:  # the interpreter takes no new work any more
-        analyse(path, simplify=simplify)
+        analyse(path, simplify=simplify, steps=steps)
         return Future()
 
 
-def analyse_offline(runs: Sequence[Path], *, simplify: bool, processes: int) -> dict[Path, str]:
+def analyse_offline(
+    runs: Sequence[Path], *, simplify: bool, processes: int, steps: Sequence[int] = ()
+) -> dict[Path, str]:
     """Parse run directories in at most *processes* processes; return the failed ones with the reason."""
-    parse = functools.partial(_in_process, simplify=simplify, mode="sync")
+    parse = functools.partial(_in_process, simplify=simplify, steps=steps, mode="sync")
     if min(processes, len(runs)) < 2:  # nothing to do at the same time
-        found = [_reason(functools.partial(analyse, simplify=simplify), run) for run in runs]
+        found = [_reason(functools.partial(analyse, simplify=simplify, steps=steps), run) for run in runs]
     else:
         with ThreadPoolExecutor(min(processes, len(runs))) as pool:
             found = list(pool.map(functools.partial(_reason, parse), runs))
@@ -62,11 +67,17 @@ def _reason(parse: Callable[[Path], None], path: Path) -> str | None:
     return None
 
 
-def _in_process(path: Path, *, simplify: bool, mode: str) -> None:
+def _in_process(path: Path, *, simplify: bool, steps: Sequence[int], mode: str) -> None:
     from drynpu.export import deliver_in_process
 
     with _told(path, mode) as advance:
-        deliver_in_process(path, simplify=simplify, on_part=lambda _: advance())
+        deliver_in_process(path, simplify=simplify, steps=steps, on_part=lambda _: advance())
+
+
+def _logged(path: Path, *, simplify: bool, steps: Sequence[int]) -> None:
+    """Parse beside the script; what fails is in the log of the run, for nobody waits for it."""
+    with suppress(DrynpuError, OSError), run_log(path):
+        _in_process(path, simplify=simplify, steps=steps, mode="async")
 
 
 @contextmanager

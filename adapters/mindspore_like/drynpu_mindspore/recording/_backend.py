@@ -98,12 +98,15 @@ class RecordingBackend:
         simplify = how.data_simplification
         simplify = run.run.parameters.data_simplification if simplify is None else simplify
         with run_log(run.path) as log:
-            (analyse_beside if how.asynchronous else analyse)(run.path, simplify=simplify)
+            parse = analyse_beside if how.asynchronous else analyse
+            parse(run.path, simplify=simplify, steps=how.step_list or ())
             log.info("analysis %s", "begun beside the script" if how.asynchronous else "done")
 
     def analyse_offline(self, runs: Sequence[Path], how: Analysis, processes: int) -> Mapping[Path, str]:
         """Analyse run directories, and return the failed ones with the reason."""
-        return analyse_offline(runs, simplify=bool(how.data_simplification), processes=processes)
+        return analyse_offline(
+            runs, simplify=bool(how.data_simplification), steps=how.step_list or (), processes=processes
+        )
 
     def mark(self, message: str, domain: str, stream: object | None) -> None:
         """Note a point of the user's, while something is recorded."""

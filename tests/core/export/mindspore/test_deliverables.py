@@ -10,10 +10,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from drynpu.analysis import mindspore_launches
+from drynpu.cli import build_cli
 from drynpu.export import deliver, result_forms
 from drynpu.options import ExportType, Level
+from drynpu.plugins import build_manager
 from drynpu.tables import find_profiles, load_profile
 
 COPIED = {"op_statistic.csv", "api_statistic.csv"}
@@ -353,3 +356,33 @@ def test_directories_are_found_and_say_what_they_were_asked_for(hand: Any, tmp_p
     profile = load_profile(second)
     assert profile.rank_id == 1
     assert json.loads((second / "profiler_info_1.json").read_text())["ms_profiler_info"]["rank_id"] == "1"
+
+
+def test_some_steps_alone_are_delivered(hand: Any, tmp_path: Any) -> None:
+    path = hand.record(tmp_path)
+    deliver(path, simplify=False)
+    folder = path / "ASCEND_PROFILER_OUTPUT"
+    whole = {name: (folder / name).read_text().splitlines() for name in ("kernel_details.csv", "step_trace_time.csv")}
+    deliver(path, simplify=False, steps=(2, 3))
+    some = {name: (folder / name).read_text().splitlines() for name in whole}
+    details = some["kernel_details.csv"][1:]
+    assert {line.partition(",")[0] for line in details} == {"4", "5"}
+    assert len(details) == 2 * 7
+    # Waiting times begin anew; names, steps and times of the kernels are those of the whole.
+    keep = [line.split(",")[:10] for line in whole["kernel_details.csv"][1:] if line[0] in "45"]
+    assert [line.split(",")[:10] for line in details] == keep
+    assert [line.split(",")[:2] for line in some["step_trace_time.csv"]] == [
+        line.split(",")[:2] for line in whole["step_trace_time.csv"] if not line.startswith("3,")
+    ]
+    assert list(json.loads((folder / "communication.json").read_text())) == ["step4", "step5"]
+
+
+def test_the_command_sums_a_directory_up(session: Any) -> None:
+    result = CliRunner().invoke(
+        build_cli(build_manager(names=[])), ["analyze", "--no-export", "--json", str(session.path)]
+    )
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.output)
+    told = [(step["step"], round(step["computing_us"], 3)) for step in summary["steps"]]
+    assert told == [(row["Step"], float(row["Computing"])) for row in session.rows("step_trace_time.csv")]
+    assert summary["kernel_count"] == 15
