@@ -63,6 +63,17 @@ capture.close()
 print("files=" + json.dumps(len(os.listdir("graphs"))))
 print("passes=" + json.dumps(os.environ.get("MS_DEV_DUMP_IR_PASSES")))
 """
+LATER = f"""{NETWORK}{SHOW}
+capture = Capture()
+capture.graphs.begin()
+ms.set_context(save_graphs=1, save_graphs_path="graphs")
+net(x).asnumpy()
+capture.start()
+net(x).asnumpy()
+show(capture.stop())
+capture.close()
+print("files=" + json.dumps(sorted(name.partition("_0")[0] for name in os.listdir("graphs") if name.endswith(".ir"))))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +100,10 @@ def test_graphs_that_the_script_saves_are_read_and_left(scripts):
     assert run.printed("notes") == []
     assert run.printed("files") > 50
     assert run.printed("passes") is None
+
+
+def test_graphs_that_the_script_asks_for_later_are_read_and_left_too(scripts):
+    run = scripts(LATER)
+    (first, *_) = run.printed("calls")
+    assert first == ["MatMul", [["FLOAT", [2, 4]], ["FLOAT", [3, 4]]]]
+    assert "graph_build" in run.printed("files")

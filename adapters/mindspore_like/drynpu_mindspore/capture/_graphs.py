@@ -68,10 +68,9 @@ class GraphStore:
 
     def begin(self) -> None:
         """
-        Have graphs saved from now on.
+        Have graphs saved from now on; those that were compiled before stay unknown.
 
-        MindSpore looks at the environment when it compiles its first graph; graphs compiled before this call, and all
-        of them if one was compiled while ``MS_DEV_DUMP_IR_PASSES`` said something else, stay unknown.
+        What the script says in ``MS_DEV_DUMP_IR_PASSES`` stays in force, and may leave out what is wanted.
         """
         if self._path is not None:
             return
@@ -97,12 +96,13 @@ class GraphStore:
         """Have graphs saved no more, and remove the folder; what was read stays known."""
         self._quiet.set()
         if self._folder is not None:
+            self.collect()
             context, parameters = _context()
-            context.set_param(parameters.save_graphs, 0)
-            context.set_param(parameters.save_graphs_path, ".")
+            if context.get_param(parameters.save_graphs_path) == self._folder.name:
+                context.set_param(parameters.save_graphs, 0)
+                context.set_param(parameters.save_graphs_path, ".")
             if self._own_passes:
                 os.environ.pop(_PASSES, None)
-            self.collect()
             self._folder.cleanup()
         self._folder = self._path = None
 
@@ -130,7 +130,7 @@ class GraphStore:
             elif path.name.startswith(_SINGLE):
                 for node in read_graph(_text(path)):
                     self._single.setdefault((node.primitive, shapes_of(node)), node)
-            if self._folder is not None:
+            if path not in self._seen:
                 path.unlink(missing_ok=True)
         return [calls for _, calls in sorted(forward, key=lambda pair: pair[0])]
 
@@ -164,15 +164,16 @@ class GraphStore:
         return self._calls[key]
 
     def _new_files(self) -> list[Path]:
-        if self._path is None or not self._path.is_dir():
+        """Return new files of our folder, and of one that the script named, before or since :meth:`begin`."""
+        if self._path is None:
             return []
-        files = sorted(path for path in self._path.rglob("*") if path.is_file())
-        if self._folder is None:
-            files = [
-                path for path in files if path.suffix == ".ir" and path not in self._seen and self._is_recent(path)
-            ]
-            self._seen.update(files)
-        return files
+        context, parameters = _context()
+        own = None if self._folder is None else Path(self._folder.name)
+        named = self._path if own is None else Path(context.get_param(parameters.save_graphs_path))
+        others = [] if named == own else _saved_in(named)
+        found = [path for path in others if path not in self._seen and self._is_recent(path)]
+        self._seen.update(found)
+        return [*(path for path in sorted(own.rglob("*")) if path.is_file()), *found] if own is not None else found
 
     def _is_recent(self, path: Path) -> bool:
         return path.stat().st_mtime >= self._begun_s
@@ -182,6 +183,12 @@ def _context() -> tuple[Any, Any]:
     from mindspore._c_expression import MSContext, ms_ctx_param
 
     return MSContext.get_instance(), ms_ctx_param
+
+
+def _saved_in(folder: Path) -> list[Path]:
+    """Return the graphs that are wanted in a folder of the script's; several ranks have one each below it."""
+    kinds = (_KERNELS, _SINGLE, _FORWARD)
+    return sorted(path for place in ("", "rank_*/") for kind in kinds for path in folder.glob(f"{place}{kind}*.ir"))
 
 
 def _text(path: Path) -> str:
