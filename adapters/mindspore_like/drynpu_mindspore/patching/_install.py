@@ -16,7 +16,7 @@ from drynpu_mindspore.patching._device import SimulatedDevice
 from drynpu_mindspore.patching._host import MindSporeHost
 from drynpu_mindspore.patching._runtime import answers
 from drynpu_mindspore.patching._summary import show_summary
-from drynpu_mindspore.profiler import API_VARIABLE, Backend, Surface, build_surface, generation_of
+from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 
 __all__ = ["install"]
 
@@ -24,16 +24,9 @@ _DONE = "_drynpu_surface"
 """Set on the package once it is patched."""
 
 
-def install(package: ModuleType, backend: Backend | None = None) -> Surface:
+def install(package: ModuleType) -> Surface:
     """
-    Patch MindSpore, once, and return the surface that scripts get.
-
-    Parameters
-    ----------
-    package:
-        The module ``mindspore``.
-    backend:
-        What records; by default the one that writes run directories.
+    Patch MindSpore, given as the module ``mindspore``, once, and return the surface that scripts get.
 
     Raises
     ------
@@ -43,29 +36,20 @@ def install(package: ModuleType, backend: Backend | None = None) -> Surface:
     if hasattr(package, _DONE):
         surface: Surface = getattr(package, _DONE)
         return surface
+    from drynpu_mindspore.capture import Capture
+    from drynpu_mindspore.recording import RecordingBackend
+
     settings = Settings.from_environ(os.environ)
     generation = generation_of(os.environ.get(API_VARIABLE, ""))
     device = SimulatedDevice(device_id=_device_id())
     host = MindSporeHost(package, device)
-    finished: list[Any] = []
-    if backend is None:
-        from drynpu_mindspore.capture import Capture
-        from drynpu_mindspore.recording import RecordingBackend
-
-        recording = RecordingBackend(Capture())
-        backend, finished = recording, recording.finished
+    backend = RecordingBackend(Capture())
     surface = build_surface(host, backend, generation)
     _replace_context(package, device)
-    for module, functions in answers(
-        device, chip=settings.chip, devices=settings.devices, synchronize=host.synchronize
-    ).items():
-        _wrap(module, functions)
-    tensor: Any = package.Tensor
-    tensor.move_to = device.move_to(tensor.move_to)
+    _replace_runtime(package, host, settings)
     _replace_profiler(surface)
     setattr(package, _DONE, surface)
-    # Last in, first out: what still records is stopped before the summary is shown.
-    atexit.register(_at_exit, surface, finished, quiet=settings.quiet)
+    atexit.register(_at_exit, surface, backend.finished, quiet=settings.quiet)
     surface.EnvProfiler.init_profiler()
     return surface
 
@@ -87,6 +71,15 @@ def _replace_context(package: ModuleType, device: SimulatedDevice) -> None:
         for module in ("mindspore", "mindspore.context", "mindspore.device_manager"):
             if getattr(sys.modules.get(module), name, None) is genuine:
                 setattr(sys.modules[module], name, function)
+
+
+def _replace_runtime(package: ModuleType, host: MindSporeHost, settings: Settings) -> None:
+    """Have the modules that speak of devices speak of the simulated one, and tensors be on it."""
+    functions = answers(host.device, chip=settings.chip, devices=settings.devices, synchronize=host.synchronize)
+    for module, replaced in functions.items():
+        _wrap(module, replaced)
+    tensor: Any = package.Tensor
+    tensor.move_to = host.device.move_to(tensor.move_to)
 
 
 def _wrap(module: str, functions: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]]) -> None:

@@ -64,13 +64,7 @@ def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
     TypeError
         ``start_profile`` is no bool.
     """
-    values = {**V22_DEFAULTS, **{name: value for name, value in given.items() if name in V22_DEFAULTS}}
-    if not isinstance(values["start_profile"], bool):
-        raise TypeError(
-            f"For 'Profiler', the parameter start_profile must be bool, but got type {type(values['start_profile'])}"
-        )
-    for name, default in V22_DEFAULTS.items():
-        values[name] = _checked(name, values[name], default, voice)
+    values = _v22_values(given, voice)
     if values["profile_communication"] and not values["start_profile"]:
         raise RuntimeError(
             "For 'Profiler', the parameter profile_communication can not be True while starting profiler "
@@ -78,11 +72,11 @@ def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
         )
     metrics = _metrics(values["aicore_metrics"], voice)
     detailed = values["profile_communication"] or metrics is not AicoreMetrics.AiCoreNone
-    host, device = (ProfilerActivity.CPU,), (ProfilerActivity.NPU,)
+    device = (ProfilerActivity.NPU,) if values["op_time"] else ()
     return Parameters(
         output_path=values["output_path"],
         profiler_level=ProfilerLevel.Level1 if detailed else ProfilerLevel.Level0,
-        activities=(*host, *device) if values["op_time"] else host,
+        activities=(ProfilerActivity.CPU, *device),
         aic_metrics=metrics,
         profile_memory=values["profile_memory"],
         data_process=values["data_process"],
@@ -92,6 +86,14 @@ def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
         sync_enable=values["sync_enable"],
         schedule=Schedule.unsaid_default(),
     )
+
+
+def _v22_values(given: Mapping[str, Any], voice: Voice) -> dict[str, Any]:
+    """Return the keywords with their defaults, bad values replaced."""
+    start = given.get("start_profile", True)
+    if not isinstance(start, bool):
+        raise TypeError(f"For 'Profiler', the parameter start_profile must be bool, but got type {type(start)}")
+    return {name: _checked(name, given.get(name, default), default, voice) for name, default in V22_DEFAULTS.items()}
 
 
 def _checked(name: str, value: Any, default: Any, voice: Voice) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from drynpu_mindspore.profiler._config import CONFIG_FIELDS
 from drynpu_mindspore.profiler._values import (
     AicoreMetrics,
     ExportType,
@@ -67,6 +68,8 @@ _METRICS = {
     7: AicoreMetrics.MemoryAccess,
 }
 _EXPORTS = {1: [ExportType.Db], 2: [ExportType.Text, ExportType.Db]}
+
+_OF_PROFILE = ("activities", "with_stack", "profile_memory", "parallel_strategy", "record_shapes")
 
 # Checked for their type alone, in this order.
 _PLAIN: Sequence[tuple[str, type]] = (
@@ -132,40 +135,26 @@ def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
     if not isinstance(values["prof_path"], str):
         voice.warning(f"'prof_path' should be str, but got {type(values['prof_path']).__name__}. ")
         values["prof_path"] = DEFAULT_DOCUMENT["prof_path"]
-    level = _level(values["profiler_level"], voice)
-    activities = _listed("activities", values["activities"], ProfilerActivity, _ACTIVITIES, _ACTIVITIES[0], voice)
-    metrics = _metrics(values["aic_metrics"], voice)
-    exports = _listed("export_type", values["export_type"], ExportType, _EXPORTS, [ExportType.Text], voice)
-    host_sys = _members(values["host_sys"], HostSystem, None, voice) if values["host_sys"] else None
+    _take_members(values, voice)
     return DynamicOptions(
         start_step=values["start_step"],
         stop_step=values["stop_step"],
         analyses=values["analyse"] or values["analyse_mode"] in (0, 1),
         asynchronous=values["analyse_mode"] == 1,
         prof_path=values["prof_path"],
-        profile={
-            "activities": activities,
-            **{name: values[name] for name in ("with_stack", "profile_memory", "parallel_strategy", "record_shapes")},
-        },
-        config={
-            "profiler_level": level,
-            "aic_metrics": metrics,
-            "export_type": exports,
-            "host_sys": host_sys,
-            **{
-                name: values[name]
-                for name in (
-                    "l2_cache",
-                    "mstx",
-                    "data_simplification",
-                    "mstx_domain_include",
-                    "mstx_domain_exclude",
-                    "sys_io",
-                    "sys_interconnection",
-                )
-            },
-        },
+        profile={name: values[name] for name in _OF_PROFILE},
+        config={name: values[name] for name in CONFIG_FIELDS},
     )
+
+
+def _take_members(values: dict[str, Any], voice: Voice) -> None:
+    """Replace texts and numbers by the members of enumerations that they stand for."""
+    both, text = _ACTIVITIES[0], [ExportType.Text]
+    values["profiler_level"] = _level(values["profiler_level"], voice)
+    values["activities"] = _listed("activities", values["activities"], ProfilerActivity, _ACTIVITIES, both, voice)
+    values["aic_metrics"] = _metrics(values["aic_metrics"], voice)
+    values["export_type"] = _listed("export_type", values["export_type"], ExportType, _EXPORTS, text, voice)
+    values["host_sys"] = _members(values["host_sys"], HostSystem, None, voice) if values["host_sys"] else None
 
 
 def _plain(name: str, value: Any, kind: type, voice: Voice) -> Any:
