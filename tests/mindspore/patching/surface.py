@@ -66,6 +66,7 @@ show("after_errors", ms.get_context("device_target"))
 
 
 show("moved", ms.Tensor([1.0, 2.0]).move_to("Ascend").asnumpy().tolist())
+show("added", (ms.Tensor([1.0, 2.0]) + ms.Tensor([2.0, 1.0])).asnumpy().tolist())
 mstx.mark("done")
 ms.context.set_context(device_target="CPU")
 show("at_last", ms.get_context("device_target"))

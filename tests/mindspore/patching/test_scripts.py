@@ -184,6 +184,7 @@ class TestSurface:
         assert (found / "profiler_info_0.json").is_file()
         trace = json.loads((found / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text(encoding="utf-8"))
         assert "done" in {event["name"] for event in trace}
+        assert kernels(found) == 1
 
 
 def test_a_release_without_a_known_profiler_is_said_before_mindspore_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from drynpu_mindspore.patching._import import VERSION_SERVED, serve_mindspore
+from drynpu_mindspore.patching._import import serve_mindspore
 
-__all__ = ["VERSION_SERVED", "serve_mindspore"]
+__all__ = ["serve_mindspore"]

@@ -11,10 +11,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["VERSION_SERVED", "serve_mindspore"]
-
-VERSION_SERVED = "2.7"
-"""The release of MindSpore whose surface the patches were written for."""
+__all__ = ["serve_mindspore"]
 
 _PACKAGE = "mindspore"
 # Every script passes here, most without MindSpore: nothing that takes time is imported before it is.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import weakref
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -20,6 +21,8 @@ from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, gene
 
 __all__ = ["install"]
 
+_RELEASE = "2.7"
+"""The release whose modules the patches were written for."""
 _DONE = "_drynpu_surface"
 """Set on the package once it is patched."""
 
@@ -39,6 +42,8 @@ def install(package: ModuleType) -> Surface:
     from drynpu_mindspore.capture import Capture
     from drynpu_mindspore.recording import RecordingBackend
 
+    if not str(package.__version__).startswith(f"{_RELEASE}."):
+        _say(f"written for MindSpore {_RELEASE}, this is {package.__version__}; parts of it may be missing")
     settings = Settings.from_environ(os.environ)
     generation = generation_of(os.environ.get(API_VARIABLE, ""))
     device = SimulatedDevice(device_id=_device_id())
@@ -49,6 +54,8 @@ def install(package: ModuleType) -> Surface:
     _replace_runtime(package, host, settings)
     _replace_profiler(surface)
     setattr(package, _DONE, surface)
+    # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
+    weakref.finalize(package, len, "")
     atexit.register(_at_exit, surface, backend.finished, quiet=settings.quiet)
     surface.EnvProfiler.init_profiler()
     return surface
@@ -130,8 +137,9 @@ def _replace_profiler(surface: Surface) -> None:
         "mindspore.profiler.common.constant": {**enumerations, "DeviceTarget": room.DeviceTarget},
     }
     for module, replaced in names.items():
-        for name, value in replaced.items():
-            setattr(sys.modules[module], name, value)
+        if module in sys.modules:  # other releases lack some
+            for name, value in replaced.items():
+                setattr(sys.modules[module], name, value)
 
 
 def _at_exit(surface: Surface, finished: list[Any], *, quiet: bool) -> None:
@@ -140,4 +148,8 @@ def _at_exit(surface: Surface, finished: list[Any], *, quiet: bool) -> None:
         try:
             show_summary(finished)
         except (DrynpuError, OSError) as error:  # the run itself has succeeded
-            sys.stderr.write(f"[drynpu] no summary: {error}\n")
+            _say(f"no summary: {error}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"[drynpu] {text}\n")
