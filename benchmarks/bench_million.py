@@ -147,7 +147,7 @@ def export(what: str, profile: Profile, directory: Path) -> Spent:
     stamp, writer = moment.strftime("%Y%m%d%H%M%S"), writer_of(profile.platform_version)
     begin = now()
     if what == "csv":
-        _msprof._csv_tables(directory, stamp, _msprof._tables(profile, writer))
+        _msprof._csv_tables(directory, stamp, _msprof.toolkit_tables(profile, writer))
     elif what == "json":
         _msprof._timelines(profile, directory, stamp, writer, Reports())
     else:

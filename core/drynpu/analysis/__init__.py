@@ -19,11 +19,22 @@ from drynpu.analysis._communication import (
 )
 from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
 from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
+from drynpu.analysis._launches import (
+    MINDSPORE_LAUNCHES,
+    MINDSPORE_STEP_TRACE,
+    MINDSPORE_STEPS,
+    mindspore_launches,
+    mindspore_step_at,
+    mindspore_step_trace,
+    mindspore_steps,
+    select_mindspore_steps,
+)
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
 from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, busy_part, overlap, step_trace
 from drynpu.analysis._query import QUERY_COLUMNS, query_profile
+from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
 from drynpu.analysis._stacks import STACK_METRICS, stack_times
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
 from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, kernel_steps, step_ranges, steps_at
@@ -39,12 +50,16 @@ __all__ = [
     "ITERATION_TRACE",
     "KERNEL_OP",
     "MEMORY_RECORD",
+    "MINDSPORE_LAUNCHES",
+    "MINDSPORE_STEPS",
+    "MINDSPORE_STEP_TRACE",
     "OPERATOR_DETAILS",
     "OPERATOR_MEMORY",
     "OP_STATISTIC",
     "OVERLAP",
     "OVERLAP_KINDS",
     "QUERY_COLUMNS",
+    "SCOPE_BARS",
     "STACK_METRICS",
     "STEP_RANGES",
     "STEP_TRACE",
@@ -69,6 +84,10 @@ __all__ = [
     "llc_averages",
     "memory_averages",
     "memory_record",
+    "mindspore_launches",
+    "mindspore_step_at",
+    "mindspore_step_trace",
+    "mindspore_steps",
     "op_statistic",
     "operator_details",
     "operator_memory",
@@ -76,7 +95,9 @@ __all__ = [
     "pcie_summary",
     "port_summary",
     "query_profile",
+    "scope_bars",
     "select_iteration",
+    "select_mindspore_steps",
     "stack_times",
     "step_ranges",
     "step_trace",

@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
 from drynpu.analysis._links import link_operators
-from drynpu.analysis._overlap import OVERLAP_KINDS, overlap, step_trace
+from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
 from drynpu.tables import Profile
 
@@ -80,7 +81,6 @@ class Summary:
 def summarise(profile: Profile) -> Summary:
     """Return the summary of *profile*; works with any part of it absent."""
     overlaps = overlap(profile)
-    ranges = step_ranges(profile, link_operators(profile))
     memory = profile.allocations.filter(pl.col("device_type") == _NPU_DEVICE)
     kernels = profile.kernels
     return Summary(
@@ -89,7 +89,7 @@ def summarise(profile: Profile) -> Summary:
         clock=_told(profile, "clock"),
         level=profile.level,
         device_ids=profile.device_ids,
-        steps=step_trace(profile, ranges, overlaps),
+        steps=_steps(profile, overlaps),
         kernels=_kernel_shares(kernels),
         kernel_count=kernels.height,
         kernel_us=int(kernels["duration_ns"].sum()) / 1000,
@@ -100,6 +100,22 @@ def summarise(profile: Profile) -> Summary:
         files=_files(profile),
         notes=profile.notes,
     )
+
+
+def _steps(profile: Profile, overlaps: pl.DataFrame) -> pl.DataFrame:
+    """Return the step trace as the profiler that left the profile counts it."""
+    if not profile.is_mindspore:
+        return step_trace(profile, step_ranges(profile, link_operators(profile)), overlaps)
+    steps = mindspore_steps(profile)
+    if overlaps.is_empty():
+        return pl.DataFrame(schema=STEP_TRACE)
+    trace = mindspore_step_trace(profile, steps, overlaps, with_host=bool(profile.host_ops.height))
+    times = [
+        (pl.col(f"{name.removesuffix('_us')}_ns") / 1000).alias(name) for name in STEP_TRACE if name.endswith("_us")
+    ]
+    step = pl.col("step") if steps.height else pl.lit("")
+    device = pl.lit(profile.device_ids[0] if profile.device_ids else 0, pl.Int64)
+    return trace.select(device.alias("device_id"), step.alias("step"), *times)
 
 
 def _told(profile: Profile, key: str) -> str:

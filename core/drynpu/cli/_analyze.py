@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import Summary, summarise
 from drynpu.cli._shared import as_json, console, echo_json
-from drynpu.export import export_msprof, export_msprof_db, export_torch, requested_forms
+from drynpu.export import export_msprof, export_msprof_db, export_result, result_forms
 from drynpu.options import ExportType
 from drynpu.plugins import Exporter, Plugins
 from drynpu.tables import Profile, find_profiles, load_profile
@@ -36,8 +36,8 @@ def analyze(plugins: Plugins, directory: Path, no_export: bool, export_types: Se
     """
     Summarise DIRECTORY and rebuild its deliverables from the raw data.
 
-    DIRECTORY is a result directory (*_ascend_pt), a PROF_* directory, or a folder that holds such; of a folder,
-    --json prints a list. A profile that cannot be read is reported, and the others are done all the same.
+    DIRECTORY is a result directory (*_ascend_pt, *_ascend_ms), a PROF_* directory, or a folder that holds such; of a
+    folder, --json prints a list. A profile that cannot be read is reported, and the others are done all the same.
     """
     paths = _profiles(directory)
     exporters = None if no_export else plugins.exporters().values()
@@ -77,7 +77,8 @@ def _profiles(directory: Path) -> list[Path]:
         raise OutputError(f"cannot look into {directory}: {error.strerror}") from error
     if not paths:
         raise OutputError(
-            f"no profile in {directory}: expected FRAMEWORK/ or PROF_*/ in it, or *_ascend_pt directories below it"
+            f"no profile in {directory}: expected FRAMEWORK/ or PROF_*/ in it, or *_ascend_pt or *_ascend_ms "
+            "directories below it"
         )
     return paths
 
@@ -90,7 +91,7 @@ def _analyse(
         profile = load_profile(path)
         advance()
         if exporters is not None:
-            _export(profile, exporters, forms or requested_forms(profile))
+            _export(profile, exporters, forms or result_forms(profile))
             advance()
         return summarise(profile)
     except OSError as error:
@@ -101,8 +102,8 @@ def _export(profile: Profile, exporters: Collection[Exporter], forms: Collection
     if profile.prof_path is not None and ExportType.TEXT in forms:
         export_msprof(profile)
     if profile.path != profile.prof_path:
-        # Torch's database takes the place of the toolkit's.
-        export_torch(profile, forms)
+        # The framework's database takes the place of the toolkit's.
+        export_result(profile, forms)
     elif ExportType.DB in forms:
         export_msprof_db(profile)
     for exporter in exporters:

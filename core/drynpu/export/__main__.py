@@ -22,15 +22,20 @@ def main() -> None:
         type=ExportType,
         help="text or db, once or twice; default what the recording was asked for",
     )
+    parser.add_argument(
+        "--step", action="append", type=int, default=[], help="of MindSpore: a step, from 1; default all"
+    )
     arguments = parser.parse_args()
     try:
-        deliver(arguments.directory, simplify=arguments.simplify, forms=arguments.form, on_toolkit=_tell)
+        deliver(
+            arguments.directory, simplify=arguments.simplify, forms=arguments.form, steps=arguments.step, on_part=_tell
+        )
     except (DrynpuError, OSError) as error:
         raise SystemExit(str(error)) from error
 
 
-def _tell() -> None:
-    sys.stdout.write("toolkit\n")
+def _tell(part: str) -> None:
+    sys.stdout.write(f"{part}\n")
     sys.stdout.flush()
 
 

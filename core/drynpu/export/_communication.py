@@ -7,19 +7,29 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from drynpu.export import _layers as layers
-from drynpu.export._events import duration_event, flow
+from drynpu.export._events import duration_event, flow, launched_by
 from drynpu.export._json import Events, JsonStyle, Value
 from drynpu.export._numbers import floats_text
 
-__all__ = ["collective_threads", "communication_blocks"]
+__all__ = ["collective_threads", "communication_blocks", "operation_threads"]
 
 _NO_MODEL = 4294967295
 
 
 def communication_blocks(
-    pid: int, operations: pl.DataFrame, tasks: pl.DataFrame, linked: pl.DataFrame, style: JsonStyle
+    pid: int,
+    operations: pl.DataFrame,
+    tasks: pl.DataFrame,
+    linked: pl.DataFrame,
+    style: JsonStyle,
+    *,
+    layer: layers.Layer = layers.COMMUNICATION,
 ) -> Iterator[Events | Sequence[str]]:
-    """Yield threads, tasks and operators; *linked* are the connection ids of operators with an arrow to them."""
+    """
+    Yield threads, tasks and operators; *linked* are the connection ids of operators with an arrow to them.
+
+    *layer* may have another name than this toolkit's, and nothing else.
+    """
     if operations.is_empty():
         return
     groups = collective_threads(operations, tasks)
@@ -28,7 +38,7 @@ def communication_blocks(
             layers.Thread(tid, f"Plane {plane}" if plane >= 0 else _title(group), tid)
             for group, plane, tid in _all_threads(rows).iter_rows()
         ]
-        yield layers.metadata_events(pid, layers.COMMUNICATION, int(str(device_id)), threads, style)
+        yield layers.metadata_events(pid, layer, int(str(device_id)), threads, style)
     place = groups.select("device_id", "group", "tid")
     if not tasks.is_empty():
         yield _tasks(pid, tasks.join(place, on=["device_id", "group"], how="left", maintain_order="left"))
@@ -60,6 +70,14 @@ def collective_threads(operations: pl.DataFrame, tasks: pl.DataFrame) -> pl.Data
     )
 
 
+def operation_threads(operations: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    """Return the thread (``tid``) of each operation by ``device_id``, ``connection_id`` and ``start_ns``."""
+    key = ["device_id", "connection_id", "start_ns"]
+    groups = collective_threads(operations, tasks).select("device_id", "group", "tid")
+    placed = operations.select(*key, "group").join(groups, on=["device_id", "group"], how="left", maintain_order="left")
+    return placed.select(*key, "tid").unique(key, keep="first")
+
+
 def _all_threads(groups: pl.DataFrame) -> pl.DataFrame:
     """Return group, plane (-1: the group itself) and thread, in order of threads."""
     whole = groups.select("group", pl.lit(-1, pl.Int64).alias("plane"), "tid")
@@ -80,9 +98,9 @@ def _operations(pid: int, operations: pl.DataFrame) -> Events:
         "retry": _yes_or_no("retry"),
     }
     rows = operations.with_columns(pl.col("dtype", "algorithm").replace("", "N/A"))
-    members = duration_event(pl.col("name"), process, thread, args)
+    members = duration_event(pl.col("name"), process, thread, args | launched_by(operations))
     arrow = (pl.col("arrow"), flow("f", process, thread))
-    return Events(rows, members, ("name", "dtype", "algorithm"), arrow)
+    return Events(rows, members, ("name", "dtype", "algorithm", *launched_by(operations)), arrow)
 
 
 def _tasks(pid: int, tasks: pl.DataFrame) -> Events:

@@ -6,14 +6,23 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from drynpu.analysis import select_mindspore_steps
 from drynpu.export._msprof import export_msprof
-from drynpu.export._torch import export_torch, requested_forms
+from drynpu.export._results import export_result, result_forms
 from drynpu.options import ExportType
 from drynpu.tables import load_profile
 
 __all__ = ["deliver"]
 
 _SIMPLIFIED = ("mindstudio_profiler_output", "mindstudio_profiler_log", "analyze")
+_SIMPLIFIED_MINDSPORE = (
+    "mindstudio_profiler_output",
+    "mindstudio_profiler_log",
+    "host/sqlite",
+    "device_*/sqlite",
+    "host/data/all_file.complete",
+    "device_*/data/all_file.complete",
+)
 
 
 def deliver(
@@ -21,7 +30,8 @@ def deliver(
     *,
     simplify: bool,
     forms: Collection[ExportType] | None = None,
-    on_toolkit: Callable[[], object] = lambda: None,
+    steps: Collection[int] = (),
+    on_part: Callable[[str], object] = lambda _: None,
 ) -> None:
     """
     Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of a result directory.
@@ -29,12 +39,15 @@ def deliver(
     Parameters
     ----------
     simplify:
-        Leave nothing of the toolkit's once the framework's deliverables are there (torch_npu_profiler.md 3.6). They are
-        made of the raw records, not of its files, so nothing of it is written first.
+        Leave nothing of the toolkit's once the framework's deliverables are there (torch_npu_profiler.md 3.6,
+        mindspore_profiler.md 10). They are made of the raw records, not of its files, so nothing of it is written
+        first.
     forms:
         Text, databases or both; default what the recording was asked for.
-    on_toolkit:
-        Called when the toolkit's part is done; not at all where there is none.
+    steps:
+        Of a directory of MindSpore: the steps that are wanted, counted from 1; default all.
+    on_part:
+        Called with ``toolkit`` when the toolkit's part is done; not at all where there is none.
 
     Raises
     ------
@@ -44,12 +57,22 @@ def deliver(
         If its records cannot be understood at all.
     """
     profile = load_profile(path)
-    forms = requested_forms(profile) if forms is None else forms
+    if steps and profile.is_mindspore:
+        profile = select_mindspore_steps(profile, steps)
+    forms = result_forms(profile) if forms is None else forms
     if profile.prof_path is not None:
         if ExportType.TEXT in forms and not simplify:
             export_msprof(profile)
-        on_toolkit()
-    export_torch(profile, forms)
+        on_part("toolkit")
+    export_result(profile, forms)
     if simplify and profile.prof_path is not None:
-        for name in _SIMPLIFIED:
-            shutil.rmtree(profile.prof_path / name, ignore_errors=True)
+        for pattern in _SIMPLIFIED_MINDSPORE if profile.is_mindspore else _SIMPLIFIED:
+            for found in profile.prof_path.glob(pattern):
+                _remove(found)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

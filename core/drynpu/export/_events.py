@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.export._json import Value, constant
+from drynpu.export._json import Present, Value, constant
 from drynpu.export._numbers import decimal_text, us_text
 
-__all__ = ["duration_event", "flow"]
+__all__ = ["duration_event", "flow", "launched_by"]
 
 
 def flow(phase: str, pid: Value, tid: pl.Expr) -> dict[str, Value]:
@@ -36,3 +36,9 @@ def duration_event(name: Value, pid: Value, tid: Value, args: dict[str, Value] |
         "ph": '"X"',
     }
     return members if args is None else {**members, "args": args}
+
+
+def launched_by(work: pl.DataFrame) -> dict[str, Value]:
+    """Return the argument that names the framework's launch, of *work* that was told it: column ``mindspore_op``."""
+    name = "mindspore_op"
+    return {name: Present(pl.col(name).is_not_null(), {name: pl.col(name)})} if name in work.columns else {}

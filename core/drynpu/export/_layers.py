@@ -11,6 +11,7 @@ from attrs import frozen
 from drynpu.export._json import JsonStyle
 
 __all__ = [
+    "APPLICATION_INDEX",
     "ASCEND_HARDWARE",
     "CANN",
     "COMMUNICATION",
@@ -24,6 +25,9 @@ __all__ = [
     "layer_pids",
     "metadata_events",
 ]
+
+APPLICATION_INDEX = 6
+"""Of the layer with the user's marks, which has the name of the process."""
 
 HOST_SLOT = 31
 """Device number of host layers in an encoded process id."""

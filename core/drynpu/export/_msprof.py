@@ -33,7 +33,14 @@ from drynpu.export.families import CSV_FILES, JSON_FILES, LAYERS, TRACE_FILES
 from drynpu.export.families.graph import per_graph_op_statistic, with_graph_columns
 from drynpu.tables import Profile
 
-__all__ = ["OUTPUT_NAME", "export_documents", "export_msprof", "timeline_of"]
+__all__ = [
+    "OUTPUT_NAME",
+    "export_documents",
+    "export_msprof",
+    "timeline_of",
+    "toolkit_tables",
+    "whole_op_summary",
+]
 
 _STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")
 OUTPUT_NAME = "mindstudio_profiler_output"
@@ -76,7 +83,7 @@ def export_msprof(
     directory = out_dir if out_dir is not None else _default_directory(profile)
     stamp = free_stamp(directory, now)
     writer = writer_of(profile.platform_version)
-    tables = _tables(profile, writer)
+    tables = toolkit_tables(profile, writer)
     make_directory(directory)
     written = [] if json_tables else _csv_tables(directory, stamp, tables)
     written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports)
@@ -155,7 +162,8 @@ def _default_directory(profile: Profile) -> Path:
     return profile.prof_path / OUTPUT_NAME
 
 
-def _tables(profile: Profile, writer: Writer) -> dict[str, Table]:
+def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
+    """Return op_summary with the columns that graphs add, and with its column ``STARTS``."""
     summary = op_summary(
         profile.kernels,
         profile.communication_ops,
@@ -163,8 +171,13 @@ def _tables(profile: Profile, writer: Writer) -> dict[str, Table]:
         platform_version=profile.platform_version,
         writer=writer,
     )
+    return with_graph_columns(profile, summary, writer)
+
+
+def toolkit_tables(profile: Profile, writer: Writer) -> dict[str, Table]:
+    """Return the toolkit's csv tables by the stem of their files; a table may be empty."""
     tables: dict[str, Table] = {
-        "op_summary": with_graph_columns(profile, summary, writer).drop(STARTS),
+        "op_summary": whole_op_summary(profile, writer).drop(STARTS),
         "api_statistic": api_statistic_table(api_statistic(profile), writer, profile.device_ids),
         "task_time": task_time_table(profile.tasks, writer),
         "npu_mem": npu_mem_table(profile.npu_mem),

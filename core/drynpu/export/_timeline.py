@@ -14,7 +14,7 @@ from polars.selectors import categorical
 
 from drynpu.export import _layers as layers
 from drynpu.export._communication import communication_blocks
-from drynpu.export._events import duration_event, flow
+from drynpu.export._events import duration_event, flow, launched_by
 from drynpu.export._json import Events, JsonStyle, Present, Value, constant
 from drynpu.export._numbers import Writer, float_text, us_text
 from drynpu.tables.families import SCHEMAS
@@ -72,6 +72,7 @@ class Timeline:
     overlap: pl.DataFrame
     communication_tasks: pl.DataFrame = field(factory=lambda: pl.DataFrame(schema=SCHEMAS["communication_tasks"]))
     """Of level1 and above."""
+    communication_layer: layers.Layer = layers.COMMUNICATION
 
 
 def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned: bool = False) -> Iterator[Block]:
@@ -79,7 +80,9 @@ def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned:
     linked = _linked(data)
     yield from _cann(data, linked, style, pruned=pruned)
     yield from _ascend_hardware(data, linked, style, pruned=pruned)
-    yield from communication_blocks(data.pid, data.communication_ops, data.communication_tasks, linked, style)
+    yield from communication_blocks(
+        data.pid, data.communication_ops, data.communication_tasks, linked, style, layer=data.communication_layer
+    )
     yield from _npu_mem(data, style)
     yield from _overlap(data, style, writer)
 
@@ -155,9 +158,10 @@ def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, 
     if pruned:
         tasks = _kept(tasks, _shown_tasks)
     pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
-    members = duration_event(pl.col("shown"), pid, tid, _task_args())
+    told = launched_by(tasks)
+    members = duration_event(pl.col("shown"), pid, tid, _task_args() | told)
     ends = (pl.col("arrow"), flow("f", pid, tid))
-    yield Events(tasks, members, ("shown", "kernel_type", "operation"), ends, _shown_tasks)
+    yield Events(tasks, members, ("shown", "kernel_type", "operation", *told), ends, _shown_tasks)
     for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
         streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
         yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)

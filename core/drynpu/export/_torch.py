@@ -23,7 +23,7 @@ from drynpu.analysis import (
     step_trace,
     steps_at,
 )
-from drynpu.export._communication import collective_threads
+from drynpu.export._communication import operation_threads
 from drynpu.export._files import new_file, replaced_directory, write_csv
 from drynpu.export._host_trace import HostTrace, host_blocks, kernel_arrows
 from drynpu.export._json import SPACED, write_trace
@@ -153,13 +153,10 @@ def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
     work = links.kernel_op.select("kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id").join(
         operators, on="op_id", suffix="_op", maintain_order="left"
     )
-    groups = collective_threads(profile.communication_ops, profile.frame("communication_tasks"))
-    threads = profile.communication_ops.select("device_id", "group", "connection_id", "start_ns").join(
-        groups, on=["device_id", "group"], how="left", maintain_order="left"
-    )
+    threads = operation_threads(profile.communication_ops, profile.frame("communication_tasks"))
     collective = pl.col("kind") == "communication"
     key = ["device_id", "connection_id", "start_ns"]
-    group_tid = threads.select(*key, pl.col("tid").alias("group_tid")).unique(key, keep="first")
+    group_tid = threads.rename({"tid": "group_tid"})
     return work.join(group_tid, on=key, how="left", maintain_order="left").select(
         "pid",
         "tid",

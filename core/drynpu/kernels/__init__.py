@@ -22,6 +22,7 @@ from drynpu.kernels._families import (
     pmu_slots,
 )
 from drynpu.kernels._jitter import jitter, occurrences
+from drynpu.kernels._joining import concatenate
 from drynpu.kernels._operators import Allocations, Call, Operators
 from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, unmapped_plan
 from drynpu.kernels._sampled import core_columns, core_metrics
@@ -69,6 +70,7 @@ __all__ = [
     "Tuning",
     "broadcast_shape",
     "build_rule_book",
+    "concatenate",
     "copy_plan",
     "core_columns",
     "core_metrics",

@@ -47,6 +47,15 @@ from drynpu.raw._kinds import (
     TxEvent,
     TxInfo,
 )
+from drynpu.raw._mindspore_words import (
+    MS_ABSENT,
+    MS_EVENTS,
+    MS_MODULES,
+    MS_STAGES,
+    MsMemoryField,
+    MsOpRangeField,
+    MsShapesField,
+)
 from drynpu.raw._names import prof_directory_name
 from drynpu.raw._reader import ProfReader
 from drynpu.raw._text_family import TextFamily
@@ -61,6 +70,10 @@ __all__ = [
     "HOST_MAGIC",
     "MAX_PLAIN_STREAM_ID",
     "MODEL_ID_NONE",
+    "MS_ABSENT",
+    "MS_EVENTS",
+    "MS_MODULES",
+    "MS_STAGES",
     "SLICE_BYTES",
     "STARS_MAGIC",
     "STREAM_DESTROYED",
@@ -78,6 +91,9 @@ __all__ = [
     "LinkType",
     "LpmType",
     "ModelType",
+    "MsMemoryField",
+    "MsOpRangeField",
+    "MsShapesField",
     "NetCard",
     "NodeType",
     "OpRangeField",

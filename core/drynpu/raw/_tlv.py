@@ -1,8 +1,8 @@
 """
-The files of ``FRAMEWORK`` (torch_npu_profiler.md 3.7).
+The files of ``FRAMEWORK`` (torch_npu_profiler.md 3.7, mindspore_profiler.md 11).
 
-A TLV record is u16 type, u32 length, payload; a payload is a fixed struct and then text fields, each again u16 type,
-u32 length, UTF-8. A flat file is fixed structs and nothing else.
+A TLV record is u16 type, u32 length, payload; a payload is a fixed struct (which may be empty) and then text fields,
+each again u16 type, u32 length, UTF-8. A flat file is fixed structs and nothing else.
 """
 
 from __future__ import annotations
@@ -192,9 +192,15 @@ def _records(templates: Sequence[bytes], fixed: npt.NDArray[Any], index: npt.NDA
         part = index[first : first + _CHUNK]
         ends = np.cumsum(lengths[part])
         out = np.frombuffer(bytearray().join(map(templates.__getitem__, part.tolist())), np.uint8)
-        rows = np.ascontiguousarray(fixed[first : first + _CHUNK]).view(np.uint8).reshape(-1, size)
+        rows = _bytes_of(fixed[first : first + _CHUNK])
         out[(ends - lengths[part])[:, np.newaxis] + within] = rows
         yield out.data
+
+
+def _bytes_of(fixed: npt.NDArray[Any]) -> _Bytes:
+    """Return the bytes of each row, ``[n, itemsize]``; numpy has no view of rows without any."""
+    size = fixed.dtype.itemsize
+    return np.ascontiguousarray(fixed).view(np.uint8).reshape(-1, size) if size else np.empty((len(fixed), 0), np.uint8)
 
 
 def _scan(
@@ -258,7 +264,7 @@ def _note_once(notes: list[str], note: str) -> None:
 
 def _gather(data: _Bytes, starts: npt.NDArray[np.int64], dtype: np.dtype[np.void]) -> npt.NDArray[Any]:
     fixed: npt.NDArray[Any] = np.empty(len(starts), dtype)
-    rows = fixed.view(np.uint8).reshape(-1, dtype.itemsize)
+    rows = _bytes_of(fixed)
     within = np.arange(dtype.itemsize, dtype=np.int64)
     for first in range(0, len(starts), _CHUNK):
         rows[first : first + _CHUNK] = data[starts[first : first + _CHUNK, np.newaxis] + within]

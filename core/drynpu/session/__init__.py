@@ -6,6 +6,7 @@ from drynpu.session._actions import Duty, Irregularity, Transition, transition
 from drynpu.session._collection import COLLECT_VARIABLE, CollectionOrder, CollectionReport
 from drynpu.session._control import Answer, ControlClient, Controlled, Wish, control_socket, serve_control
 from drynpu.session._counters import METRIC_NAMES, counter_problem
+from drynpu.session._document import write_document
 from drynpu.session._host_order import DEFAULT_STREAM, HostMark
 from drynpu.session._inputs import (
     Collective,
@@ -20,7 +21,7 @@ from drynpu.session._inputs import (
 )
 from drynpu.session._lower import Lowered, lower
 from drynpu.session._python_side import PythonFrames
-from drynpu.session._recording import Outcome, Recording, write_document, write_recording
+from drynpu.session._recording import Outcome, Recording, write_recording
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._system import write_system

@@ -13,9 +13,9 @@ import psutil
 
 from drynpu.chips import Chip
 from drynpu.options import ProfilingRequest
-from drynpu.raw import CpuInfo, HostInfo, NetCard
+from drynpu.raw import ClockAnchors, CpuInfo, HostInfo, NetCard
 from drynpu.session._counters import sample_metrics
-from drynpu.session._target import Target
+from drynpu.session._target import MINDSPORE, Target
 
 __all__ = ["host_info", "sample"]
 
@@ -24,14 +24,15 @@ _DRIVER_VERSION = 0x072211
 _MILLISECONDS = 1000
 
 
-def host_info(target: Target, chip: Chip) -> HostInfo:
-    """Describe this machine; the CPU frequency stays empty, because raw host times are nanoseconds."""
+def host_info(target: Target, chip: Chip, anchors: ClockAnchors) -> HostInfo:
+    """Describe this machine; the CPU frequency stays empty where raw host times are nanoseconds and no counts."""
+    frequency = f"{anchors.host_hz / 1e6:.6f}" if anchors.host_hz else ""
     up_time = time.time() - psutil.boot_time()
     idle = getattr(psutil.cpu_times(), "idle", 0.0)
     return HostInfo(
         platform_version=chip.platform_version,
         pid=target.pid,
-        pid_name=Path(sys.argv[0]).name or Path(sys.executable).name,
+        pid_name=_process_name(target),
         os=f"{platform.system()}-{platform.release()}",
         hostname=socket.gethostname(),
         hw_type=platform.machine(),
@@ -43,8 +44,26 @@ def host_info(target: Target, chip: Chip) -> HostInfo:
         rank_id=target.rank_id,
         drv_version=_DRIVER_VERSION,
         net_cards=_net_cards(),
-        cpus=(CpuInfo(name=platform.processor(), logical_cpu_count=os.cpu_count() or 0, type=platform.machine()),),
+        cpus=(
+            CpuInfo(
+                name=platform.processor(),
+                frequency=frequency,
+                logical_cpu_count=os.cpu_count() or 0,
+                type=platform.machine(),
+            ),
+        ),
     )
+
+
+def _process_name(target: Target) -> str:
+    """
+    Return the script's name, which tells processes apart in a timeline.
+
+    MindSpore's analysis looks for the layer of the user's marks under the name of the interpreter.
+    """
+    if target.framework == MINDSPORE:
+        return psutil.Process().name()
+    return Path(sys.argv[0]).name or Path(sys.executable).name
 
 
 def _net_cards() -> tuple[NetCard, ...]:

@@ -48,6 +48,9 @@ class FrameworkOptions:
     record_shapes: bool
     profile_memory: bool
     keep_computing: bool
+    rank: int = 0
+    device_data: bool = True
+    """Whether there is a PROF directory beside it, which tells what a time of the host is."""
 
 
 def write_framework(directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:

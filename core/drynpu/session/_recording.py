@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from drynpu import OutputError, __version__
+from drynpu import __version__
 from drynpu.chips import Chip
 from drynpu.device import Clock
 from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Signature
@@ -22,6 +20,7 @@ from drynpu.session._controls import host_info, sample
 from drynpu.session._counters import counter_notes, counter_records
 from drynpu.session._device_records import MEMORY_HZ, device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
+from drynpu.session._framework_ms import write_mindspore
 from drynpu.session._host_order import HostMark
 from drynpu.session._host_records import host_records
 from drynpu.session._host_side import HostSide, api_events
@@ -30,11 +29,11 @@ from drynpu.session._lower import lower
 from drynpu.session._python_side import PythonFrames, write_collections, write_frames
 from drynpu.session._sampler import HostSamples
 from drynpu.session._simulate import Simulation, simulate
-from drynpu.session._target import Target
+from drynpu.session._target import MINDSPORE, Target
 from drynpu.session._warp import Warp
 from drynpu.session.families import BUILDERS, FamilyRecords, RecordContext
 
-__all__ = ["Outcome", "Recording", "write_document", "write_recording"]
+__all__ = ["Outcome", "Recording", "write_recording"]
 
 _STEP_PREFIX = "ProfilerStep#"
 
@@ -142,8 +141,11 @@ def write_recording(
             record_shapes=request.switches.record_shapes,
             profile_memory=request.switches.profile_memory,
             keep_computing=clock is Clock.WALL,
+            rank=max(target.rank_id, 0),
+            device_data=target.device_data,
         )
-        write_framework(target.directory / "FRAMEWORK", simulation, recording.operators, options)
+        write = write_mindspore if target.framework == MINDSPORE else write_framework
+        write(target.directory / "FRAMEWORK", simulation, recording.operators, options)
         _write_python(recording, simulation, target, -anchors.offset_ns)
     prof_path: Path | None = None
     notes: tuple[str, ...] = ()
@@ -227,7 +229,7 @@ def write_prof(contexts: Sequence[RecordContext], devices: Sequence[int]) -> tup
     for records in built[target.device_id]:
         parameters |= records.sample
     writer.write_controls(
-        host_info(target, context.chip),
+        host_info(target, context.chip, context.anchors),
         [DeviceInfo.of_chip(context.chip, device_id) for device_id in devices],
         parameters,
         context.anchors,
@@ -289,25 +291,3 @@ def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int
         (numbers[int(operators.name[row])], int(simulation.op_start_ns[row]), int(simulation.op_end_ns[row]))
         for row in rows
     )
-
-
-def write_document(path: Path, text: str) -> None:
-    """
-    Write a small text file through a temporary name, mode 0640 less the umask, so that it is whole or not there.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written; the message names the file and the reason.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        temporary.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["Target"]
+__all__ = ["MINDSPORE", "Target"]
+
+MINDSPORE = "mindspore"
+"""The framework whose host data have layouts of their own."""
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""FRAMEWORK files to tables (torch_npu_profiler.md 3.7)."""
+"""FRAMEWORK files to tables (torch_npu_profiler.md 3.7); those of MindSpore are read in ``_mindspore``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from attrs import field, frozen
 
 from drynpu.raw import FlatRecords, OpRangeField, TlvRecords, layouts, read_flat, read_tlv
 from drynpu.tables._columns import I64, Records, empty, frame, i64, texts
+from drynpu.tables._mindspore import has_mindspore, load_mindspore
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
 
@@ -40,6 +41,8 @@ class FrameworkTables:
     """Tables of one ``FRAMEWORK`` directory by their name in ``Profile``; empty where a file is absent."""
 
     tables: Mapping[str, Any]
+    families: Mapping[str, pl.DataFrame] = field(factory=dict)
+    """Further tables that have rows."""
     notes: tuple[str, ...] = field(default=())
 
 
@@ -59,6 +62,9 @@ def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     """
     notes: list[str] = []
     tables = dict(no_framework().tables)
+    if has_mindspore(directory):
+        found, families = load_mindspore(directory, to_unix, notes)
+        return FrameworkTables(tables=tables | found, families=families, notes=tuple(notes))
     for name, file, dtype, build in _TLV_FILES:
         records = _tlv(directory / file, dtype, notes)
         if records is not None:

@@ -15,6 +15,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.tables._columns import I64
 from drynpu.tables._find import ProfileDirectory, locate
 from drynpu.tables._framework import FrameworkTables, load_framework, no_framework
+from drynpu.tables._mindspore import has_mindspore
 from drynpu.tables._profile import Profile
 from drynpu.tables._stored import stored
 from drynpu.tables._toolkit import Toolkit, load_toolkit, no_toolkit
@@ -23,13 +24,15 @@ __all__ = ["load_profile"]
 
 _RESULT = re.compile(r"_\d{17}_ascend_(pt|ms)$")
 """End of the name of a result directory, where profiler_info*.json is written when all other raw data is there."""
+_GIGA, _MINDSPORE_HZ = 1_000_000_000, 100_000_000
+"""The second is what MindSpore takes its counts for where nothing tells, and without PROF they begin in 1970."""
 _COUNTER_KEYS = (("start_cnt", 0), ("start_monotonic", 0), ("freq", 100))
 """Clock readings of profiler_info.json, with what the vendor takes where they are missing."""
 
 
 def load_profile(path: Path) -> Profile:
     """
-    Read one profile: a ``*_ascend_pt`` directory, a ``PROF_*`` directory, or a parent that holds exactly one.
+    Read one profile: a ``*_ascend_pt``, ``*_ascend_ms`` or ``PROF_*`` directory, or a parent that holds exactly one.
 
     Parts may be missing, cut or empty; what was tolerated is in ``Profile.notes``.
 
@@ -51,18 +54,19 @@ def load_profile(path: Path) -> Profile:
     if found.framework_path is None:
         framework = no_framework()
     else:
-        framework = load_framework(found.framework_path, _framework_clock(info, toolkit.clock, notes))
+        framework = load_framework(
+            found.framework_path, _framework_clock(found.framework_path, info, toolkit.clock, notes)
+        )
     notes.extend(framework.notes)
     facts = dict(toolkit.facts)
     facts["pid"] = facts["pid"] or _first_pid(framework)
-    facts["rank_id"] = info["rank_id"] if isinstance(info.get("rank_id"), int) else facts["rank_id"]
+    facts["rank_id"] = _rank(info, facts["rank_id"])
     return Profile(
         path=found.path,
         prof_path=found.prof_path,
         framework_path=found.framework_path,
         **facts,
-        **toolkit.tables,
-        **framework.tables,
+        **{**toolkit.tables, **framework.tables, "families": toolkit.tables.get("families", {}) | framework.families},
         notes=tuple(notes),
         profiler_info=info,
         metadata=metadata,
@@ -79,6 +83,15 @@ def _read_toolkit(found: ProfileDirectory) -> Toolkit:
         if found.framework_path is None:
             raise
         return evolve(no_toolkit(), notes=(f"{found.prof_path.name} could not be read and was left out: {error}",))
+
+
+def _rank(info: Mapping[str, Any], known: int) -> int:
+    """Return the rank that profiler_info.json tells, MindSpore's as text; else what is *known*."""
+    own = info.get("ms_profiler_info")
+    rank = own.get("rank_id") if isinstance(own, Mapping) else info.get("rank_id")
+    if isinstance(rank, str) and rank.isdecimal():
+        return int(rank)
+    return rank if isinstance(rank, int) else known
 
 
 def _first_pid(framework: FrameworkTables) -> int:
@@ -102,13 +115,19 @@ def _read_json(path: Path, notes: list[str]) -> dict[str, object]:
     return document if isinstance(document, dict) else {}
 
 
-def _framework_clock(info: Mapping[str, Any], clock: ClockAnchors | None, notes: list[str]) -> Callable[[I64], I64]:
+def _framework_clock(
+    directory: Path, info: Mapping[str, Any], clock: ClockAnchors | None, notes: list[str]
+) -> Callable[[I64], I64]:
     """
-    Return the conversion of FRAMEWORK times to Unix ns (torch_npu_profiler.md 3.7).
+    Return the conversion of FRAMEWORK times to Unix ns (torch_npu_profiler.md 3.7, mindspore_profiler.md 10).
 
     With ``syscnt_enable`` they are counter ticks, else monotonic nanoseconds; what the PROF directory does not
     tell about the clocks is taken from profiler_info.json.
     """
+    if has_mindspore(directory):
+        if clock is None:
+            return lambda raw: raw * (_GIGA // _MINDSPORE_HZ)
+        return clock.host_to_unix if clock.host_hz else evolve(clock, host_hz=_MINDSPORE_HZ).host_to_unix
     start, end = info.get("start_info") or {}, info.get("end_info") or {}
     ticks = bool(start.get("syscnt_enable"))
     if clock is not None and ticks == bool(clock.host_hz):

@@ -26,7 +26,7 @@ class Profile:
     Attributes
     ----------
     path:
-        The profile directory: ``*_ascend_pt``, or ``PROF_*`` where there is nothing around it.
+        The profile directory: ``*_ascend_pt``, ``*_ascend_ms``, or ``PROF_*`` where there is nothing around it.
     prof_path, framework_path:
         Where the toolkit's and the framework's records are; ``None`` if absent.
     pid, pid_name, hostname:
@@ -87,6 +87,11 @@ class Profile:
     def frame(self, name: str) -> pl.DataFrame:
         """Return a further table (``tables.families.SCHEMAS``), empty with its schema if absent."""
         return self.families[name] if name in self.families else pl.DataFrame(schema=SCHEMAS[name])
+
+    @property
+    def is_mindspore(self) -> bool:
+        """Whether MindSpore's profiler left it, by its name or its profiler_info; else another's, or the toolkit's."""
+        return self.path.name.endswith("_ascend_ms") or "ms_profiler_info" in self.profiler_info
 
     @property
     def host_ops(self) -> pl.DataFrame:

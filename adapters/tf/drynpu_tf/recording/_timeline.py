@@ -9,21 +9,19 @@ Graphs that ran at the same time run one after another, as on a device.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
 from drynpu.device import Mark
-from drynpu.kernels import KernelPlan, Operators, Signature
+from drynpu.kernels import KernelPlan, Operators, Signature, concatenate
 from drynpu.session import DatasetEvent, FusionOp, GraphRun, HostMark, Iteration
 from drynpu_tf.capture import Take
 
 __all__ = ["Part", "Step", "Timeline", "join"]
 
 I64 = npt.NDArray[np.int64]
-T = TypeVar("T")
 
 _ACTION = "Last queue dequeue"
 """What dp records say of an element that left the device's queue (msprof parse_dp_data.py)."""
@@ -191,44 +189,3 @@ def _moved(operators: Operators, rows: I64, step: Step, start: I64, end: I64) ->
         signature=operators.signature[rows],
         stack=operators.stack[rows],
     )
-
-
-def concatenate(parts: Sequence[Operators]) -> Operators:
-    """Join tables and sort by time; names and signatures that parts share (the same tuple) are taken over once."""
-    names, name_at = _pool([part.names for part in parts])
-    signatures, signature_at = _pool([part.signatures for part in parts])
-
-    def column(name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
-        joined: npt.NDArray[Any] = np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
-        return joined.astype(dtype)
-
-    lengths = [len(part) for part in parts]
-    start, end = column("start_ns", np.int64), column("end_ns", np.int64)
-    order = np.lexsort((-end, start))
-    signature = column("signature", np.int32)
-    return Operators(
-        names=names,
-        name=(column("name", np.int32) + np.repeat(np.array(name_at, np.int32), lengths))[order],
-        start_ns=start[order],
-        end_ns=end[order],
-        thread=column("thread", np.int64)[order],
-        fwd_thread=column("fwd_thread", np.int64)[order],
-        sequence=column("sequence", np.int64)[order],
-        scope=column("scope", np.uint8)[order],
-        signature=np.where(
-            signature >= 0, signature + np.repeat(np.array(signature_at, np.int32), lengths), np.int32(-1)
-        )[order].astype(np.int32),
-        signatures=signatures,
-        texts=(("", ""),) * len(signatures),
-    )
-
-
-def _pool(tuples: Sequence[tuple[T, ...]]) -> tuple[tuple[T, ...], list[int]]:
-    """Return all entries, those of the same tuple once, and where each tuple's begin."""
-    pooled: list[T] = []
-    place: dict[int, int] = {}
-    for entries in tuples:
-        if id(entries) not in place:
-            place[id(entries)] = len(pooled)
-            pooled.extend(entries)
-    return tuple(pooled), [place[id(entries)] for entries in tuples]

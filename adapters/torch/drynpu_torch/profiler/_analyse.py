@@ -6,9 +6,6 @@ import functools
 import json
 import multiprocessing
 import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +13,6 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-import drynpu
 from drynpu import DrynpuError, OutputError
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import EXPORTS
@@ -53,7 +49,7 @@ def analyse_result(
     if _in_daemon():
         return
     with _progress(path, "sync") as toolkit_done, without_collections():
-        deliver(path, simplify=simplify, forms=forms, on_toolkit=toolkit_done)
+        deliver(path, simplify=simplify, forms=forms, on_part=lambda _: toolkit_done())
     if announce:
         _summary.announce(path)
 
@@ -130,28 +126,11 @@ def _reported(parse: functools.partial[None], path: Path) -> None:
 
 
 def _in_process(path: Path, *, simplify: bool, mode: str, forms: Collection[ExportType] | None) -> None:
-    """
-    Parse in a new interpreter, which loads neither PyTorch nor the script.
+    """Parse in a new interpreter. Raises `OutputError` with what it said if it fails."""
+    from drynpu.export import deliver_in_process
 
-    Not in a fork: the table engine's threads do not survive one. Raises `OutputError` with what it said if it fails.
-    """
-    package = str(Path(drynpu.__file__).parents[1])
-    known = os.environ.get("PYTHONPATH")
-    environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, [package, known]))}
-    command = [sys.executable, "-m", "drynpu.export", str(path), *(["--simplify"] if simplify else [])]
-    command += [f"--form={form.value}" for form in forms or ()]
-    # Problems go to a file: a pipe that nobody reads yet would fill up, and both would wait.
-    with (
-        _progress(path, mode) as toolkit_done,
-        tempfile.TemporaryFile("w+") as problems,
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=problems, text=True) as process,
-    ):
-        assert process.stdout is not None
-        for _ in process.stdout:  # its one line
-            toolkit_done()
-        if process.wait():
-            problems.seek(0)
-            raise OutputError(problems.read().strip() or f"parsing {path} ended with status {process.returncode}")
+    with _progress(path, mode) as toolkit_done:
+        deliver_in_process(path, simplify=simplify, forms=forms, on_part=lambda _: toolkit_done())
 
 
 @contextmanager

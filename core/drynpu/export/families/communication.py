@@ -16,10 +16,11 @@ from drynpu.analysis import (
     communication_transfers,
     link_operators,
 )
+from drynpu.export._mindspore_communication import by_mindspore_steps
 from drynpu.export._numbers import Writer, statistic_text
 from drynpu.tables import Profile
 
-__all__ = ["csv_files", "json_files", "torch_json_files"]
+__all__ = ["csv_files", "json_files", "mindspore_json_files", "torch_json_files"]
 
 _TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
 _SIZE, _TRANSIT, _RATE = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)"
@@ -117,6 +118,20 @@ def torch_json_files(profile: Profile) -> Mapping[str, object]:
     document = {name: _step_document(rows, transfers) for name, rows in parts.items()}
     matrix = {name: _step_matrix(rows, transfers) for name, rows in parts.items() if rows.height}
     return {"communication.json": document, "communication_matrix.json": matrix}
+
+
+def mindspore_json_files(profile: Profile, steps: pl.DataFrame) -> Mapping[str, object]:
+    """
+    Return the documents of MindSpore's ASCEND_PROFILER_OUTPUT (mindspore_profiler.md 12.6).
+
+    An operator belongs to the step whose range on the host holds its start; without *steps* (table of
+    ``mindspore_steps``) everything is ``step0``, and a single step has everything.
+    """
+    found = json_files(profile)
+    if not found or profile.level == "level0":
+        return {}
+    times, matrix = (found[f"analyze/{name}.json"] for name in ("communication", "communication_matrix"))
+    return by_mindspore_steps(times, matrix, steps)
 
 
 def _operators(times: pl.DataFrame, transfers: pl.DataFrame) -> list[_Operator]:

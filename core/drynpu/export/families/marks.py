@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from drynpu.export import _layers as shown
-from drynpu.export._events import duration_event
+from drynpu.export._events import duration_event, launched_by
 from drynpu.export._json import Events, JsonStyle, Value, constant
 from drynpu.export._numbers import Writer, us_text
 from drynpu.tables import Profile
@@ -16,7 +16,6 @@ __all__ = ["csv_files", "layers", "trace_files"]
 
 Block = Events | Sequence[str]
 
-_APPLICATION = 6
 _UNKNOWN = "N/A"
 
 
@@ -69,7 +68,7 @@ def trace_files(profile: Profile, style: JsonStyle, writer: Writer) -> Mapping[s
 
 
 def _application(profile: Profile, marks: pl.DataFrame, style: JsonStyle, writer: Writer) -> Iterator[Block]:
-    layer = shown.Layer(profile.pid_name, _APPLICATION, "CPU")
+    layer = shown.Layer(profile.pid_name, shown.APPLICATION_INDEX, "CPU")
     threads = [shown.Thread(tid, f"Thread {tid}", tid) for tid in marks["tid"].unique().sort().to_list()]
     yield shown.metadata_events(profile.pid, layer, shown.HOST_SLOT, threads, style)
     pid, tid = constant(shown.layer_pid(profile.pid, layer)), pl.col("tid")
@@ -82,8 +81,10 @@ def _application(profile: Profile, marks: pl.DataFrame, style: JsonStyle, writer
     }
     extended: dict[str, Value] = {} if writer is Writer.NATIVE else {"mark_id": pl.col("mark_id")}
     extended |= {"event_type": pl.col("event_type"), "domain": pl.col("domain")}
+    told = launched_by(marks)
+    plain, extended = plain | told, extended | told
     is_plain = pl.col("mark_id").is_null()
-    texts = ("message", "event_type", "domain")
+    texts = ("message", "event_type", "domain", *told)
     yield Events(marks.filter(is_plain), duration_event(pl.col("message"), pid, tid, plain), texts)
     yield Events(
         marks.filter(~is_plain),

@@ -2,7 +2,8 @@
 The record layouts of a profile, one declaration each, used by the writer and the reader alike.
 
 Every dtype is packed and little-endian; bytes that the reference calls reserved have no field and stay zero.
-Offsets are those of cann_msprof.md 7.3 and 7.4 for ``PROF_XXX`` and of torch_npu_profiler.md 3.7 for ``FRAMEWORK``;
+Offsets are those of cann_msprof.md 7.3 and 7.4 for ``PROF_XXX`` and of torch_npu_profiler.md 3.7 for ``FRAMEWORK``,
+of mindspore_profiler.md 11 for that of MindSpore;
 layouts that cann_msprof.md leaves open name their source.
 """
 
@@ -61,6 +62,7 @@ from drynpu.raw.layouts._host_events import (
     TASK_MEMORY_INFO,
     TX_MESSAGE_BYTES,
 )
+from drynpu.raw.layouts._mindspore import MS_MEMORY_USAGE, MS_OP_RANGE, MS_RECORD_SHAPES
 from drynpu.raw.layouts._samples import (
     DDR,
     FREQ_POINT,
@@ -119,6 +121,9 @@ __all__ = [
     "MEMCPY_INFO",
     "MEMORY_USAGE",
     "MSPROFTX",
+    "MS_MEMORY_USAGE",
+    "MS_OP_RANGE",
+    "MS_RECORD_SHAPES",
     "NODE_ATTR_INFO",
     "NODE_BASIC_INFO",
     "NPU_MEM",

@@ -1,7 +1,8 @@
 """
 Further tables of a profile, one module per group of families.
 
-Each module has ``SCHEMAS`` (table name -> schema) and ``load(context) -> tables``. The same names stand in
+Each module has ``SCHEMAS`` (table name -> schema) and ``load(context) -> tables``; what ``mindspore`` describes is no
+part of PROF and is loaded with the other FRAMEWORK files. The same names stand in
 ``session.families`` (recording to records) and ``export.families`` (tables to deliverables).
 """
 
@@ -20,6 +21,7 @@ from drynpu.tables.families import (
     host,
     links,
     marks,
+    mindspore,
     monitors,
     soc_pmu,
 )
@@ -36,6 +38,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     **host.SCHEMAS,
     **links.SCHEMAS,
     **marks.SCHEMAS,
+    **mindspore.SCHEMAS,
     **monitors.SCHEMAS,
     **soc_pmu.SCHEMAS,
 }

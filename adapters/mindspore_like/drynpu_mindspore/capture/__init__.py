@@ -1,0 +1,19 @@
+"""What MindSpore did: launches with their shapes, and the data pipeline."""
+
+from __future__ import annotations
+
+from drynpu_mindspore.capture._capture import Capture, Captured
+from drynpu_mindspore.capture._describe import is_backward, primitive_of
+from drynpu_mindspore.capture._graphs import GraphStore
+from drynpu_mindspore.capture._pipeline import DatasetPipeline, parse_pipeline, read_pipeline
+
+__all__ = [
+    "Capture",
+    "Captured",
+    "DatasetPipeline",
+    "GraphStore",
+    "is_backward",
+    "parse_pipeline",
+    "primitive_of",
+    "read_pipeline",
+]

@@ -1,0 +1,156 @@
+"""The capture of one process: MindSpore's own CPU profiler, its saved graphs, its dataset profiler."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from drynpu import CaptureError
+from drynpu.kernels import Operators
+from drynpu_mindspore.capture._describe import describe, is_known
+from drynpu_mindspore.capture._graphs import GraphStore
+from drynpu_mindspore.capture._launches import read_launches
+from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
+
+__all__ = ["Capture", "Captured"]
+
+_CPU = "CPU"
+
+
+@frozen(eq=False, kw_only=True)
+class Captured:
+    """
+    What MindSpore did between start and stop.
+
+    ``dataset`` is ``None`` where it was not asked for or no data pipeline was made and read in the meantime. ``notes``
+    are readable lines on what could not be told.
+    """
+
+    operators: Operators
+    dataset: DatasetPipeline | None = None
+    notes: tuple[str, ...] = ()
+
+
+@define
+class Capture:
+    """
+    Records what MindSpore computes on the CPU, as often as wanted.
+
+    MindSpore has one CPU profiler per process; a script's own use of it disturbs this one.
+
+    Parameters
+    ----------
+    graphs:
+        Keep one store per process, hand it to every capture, and call its ``begin`` before the first graph is compiled:
+        without graphs shapes are known of some launches only and data types of none.
+    data_process:
+        Profile the data pipelines that are made while it records, too.
+    """
+
+    graphs: GraphStore = field(factory=GraphStore)
+    data_process: bool = False
+    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
+    _dataset: Any = field(default=None)
+    _thread: int = 0
+
+    @property
+    def running(self) -> bool:
+        """Whether a recording runs."""
+        return self._folder is not None
+
+    def start(self) -> None:
+        """
+        Begin to record; launches from here on are in what :meth:`stop` returns.
+
+        Raises
+        ------
+        CaptureError
+            It records already.
+        """
+        if self.running:
+            raise CaptureError("a capture of MindSpore is running already; stop it before another start")
+        _settle()
+        self.graphs.begin()
+        self.graphs.busy()
+        self._thread = threading.get_native_id()
+        folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
+        if self.data_process:
+            self._dataset = _dataset_profiler()
+            self._dataset.init()
+            self._dataset.start()
+        profiler = _cpu_profiler()
+        profiler.init(folder.name)
+        profiler.step_profiling_enable(True)
+        profiler.enable_op_time()
+        self._folder = folder
+
+    def stop(self) -> Captured:
+        """
+        End the recording and return it; all computing that was asked for has then been done.
+
+        Raises
+        ------
+        CaptureError
+            Nothing is being recorded.
+        """
+        if self._folder is None:
+            raise CaptureError("no capture of MindSpore is running; start it before stop")
+        notes = _settle()
+        folder, dataset = self._folder, self._dataset
+        self._folder = self._dataset = None
+        with folder:
+            path = Path(folder.name)
+            _cpu_profiler().stop()
+            if dataset is not None:
+                dataset.stop()
+                dataset.save(folder.name)
+            forward = self.graphs.collect()
+            self.graphs.idle()
+            operators = describe(read_launches(path), self.graphs, self._thread, forward)
+            pipeline = read_pipeline(path) if dataset is not None else None
+        return Captured(operators=operators, dataset=pipeline, notes=(*notes, *_notes(operators)))
+
+    def close(self) -> None:
+        """Stop recording, if it does, and have no more graphs saved; what is known of them stays."""
+        if self.running:
+            self.stop()
+        self.graphs.close()
+
+
+def _settle() -> list[str]:
+    """
+    Wait for what PyNative has queued, so that it falls on the right side of start and stop.
+
+    An operator of the script's that failed meanwhile says so here; that must not end the recording, so it is a note.
+    """
+    from mindspore.common.api import _pynative_executor
+
+    try:
+        _pynative_executor.sync()
+    except (RuntimeError, TypeError, ValueError) as error:
+        return [f"MindSpore reported an operator that failed: {error}"]
+    return []
+
+
+def _cpu_profiler() -> Any:
+    from mindspore import _c_expression
+
+    return _c_expression.Profiler.get_instance(_CPU)
+
+
+def _dataset_profiler() -> Any:
+    from mindspore import _c_dataengine
+
+    return _c_dataengine.GlobalContext.profiling_manager()
+
+
+def _notes(operators: Operators) -> list[str]:
+    """Tell the primitives of which some launches lack shapes or types."""
+    used = np.unique(operators.signature).tolist()
+    unknown = sorted({operators.signatures[i].name for i in used if not is_known(operators.signatures[i])})
+    return [f"shapes or data types unknown of some launches of {', '.join(unknown)}"] if unknown else []

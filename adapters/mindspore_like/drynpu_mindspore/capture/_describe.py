@@ -1,0 +1,177 @@
+"""Launches to operators: which call each distinct launch was, by the graphs and by what the profiler says of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.kernels import Operators, Signature, TensorDesc
+from drynpu_mindspore.capture._forward import ForwardCall
+from drynpu_mindspore.capture._graphs import GraphStore, shapes_of
+from drynpu_mindspore.capture._ir import GraphNode
+from drynpu_mindspore.capture._launches import Launches
+from drynpu_mindspore.capture._pynative import explain
+from drynpu_mindspore.rules import NO_DATA, signature
+
+__all__ = ["describe", "is_backward", "is_known", "node_signature", "primitive_of"]
+
+I32 = npt.NDArray[np.int32]
+
+_FUNCTION, _BACKWARD_FUNCTION = 0, 1
+_INPUT = re.compile(r"input_\d+:([^;]*);")
+_COUNTED = re.compile(r"-op\d+$")
+_GRADIENT = re.compile(r"Grad(Ext|V\d)?$|Backprop(Input|Filter)$|Backward$")
+
+
+def primitive_of(name: str) -> str:
+    """Return the primitive of a launch: ``MatMul`` for ``Default/network-Net/fc-Dense/MatMul-op0``."""
+    return _COUNTED.sub("", name.rpartition("/")[2])
+
+
+def is_backward(name: str) -> bool:
+    """
+    Whether a launch belongs to the backward pass by its name.
+
+    In a graph everything below ``Gradients`` does. In PyNative names have no scope; primitives that compute nothing but
+    gradients do.
+    """
+    return name.startswith("Gradients/") or _GRADIENT.search(primitive_of(name)) is not None
+
+
+def describe(
+    launches: Launches, graphs: GraphStore, thread: int, forward: Sequence[tuple[ForwardCall, ...]] = ()
+) -> Operators:
+    """
+    Return the launches as operators; *forward* are the graphs that PyNative saved meanwhile.
+
+    *thread* stands where MindSpore wrote no thread, as the CPU build never does. So launches that overlapped are shown
+    one after another, as the one thread of a device host launches them: each ends when the next one starts, at the
+    latest.
+    """
+    columns = len(launches.described) + 1
+    key = launches.name.astype(np.int64) * columns + launches.description + 1
+    distinct, index = np.unique(key, return_inverse=True)
+    signatures: dict[Signature, int] = {}
+    of_key = [
+        signatures.setdefault(
+            _signature(launches.names[number // columns], _text(launches, number % columns - 1), graphs),
+            len(signatures),
+        )
+        for number in distinct.tolist()
+    ]
+    start, end = _in_turn(launches)
+    call = np.array(of_key or [0], np.int32)[index.reshape(-1)]
+    backward = np.array([is_backward(name) for name in launches.names] or [False])[launches.name]
+    if forward:
+        call, in_backward = _explained(launches, graphs, forward, call, signatures)
+        backward = backward | in_backward
+    known = tuple(signatures)
+    return Operators(
+        names=launches.names,
+        name=launches.name,
+        start_ns=start,
+        end_ns=end,
+        thread=np.where(launches.thread > 0, launches.thread, thread).astype(np.int64),
+        fwd_thread=np.zeros(len(launches), np.int64),
+        sequence=np.full(len(launches), -1, np.int64),
+        scope=np.where(backward, _BACKWARD_FUNCTION, _FUNCTION).astype(np.uint8),
+        signature=call,
+        signatures=known,
+        texts=tuple(_texts(call) for call in known),
+    )
+
+
+def _explained(
+    launches: Launches,
+    graphs: GraphStore,
+    forward: Sequence[tuple[ForwardCall, ...]],
+    call: I32,
+    signatures: dict[Signature, int],
+) -> tuple[I32, npt.NDArray[np.bool_]]:
+    """Return the calls of PyNative's launches, and which of them are backward; new ones are added to *signatures*."""
+    kinds = [primitive_of(name) for name in launches.names]
+    distinct = list(dict.fromkeys(kinds))
+    codes = np.array([distinct.index(kind) for kind in kinds] or [0], np.int32)[launches.name]
+    in_graph = np.array([bool(graphs.named(name)) for name in launches.names] or [False])[launches.name]
+    found = explain(codes, distinct, np.flatnonzero(in_graph), forward)
+    unknown = np.array([not is_known(known) for known in signatures])
+    numbers = [signatures.setdefault(known, len(signatures)) for known in found.signatures]
+    told = (found.call >= 0) & unknown[call]
+    return np.where(told, np.array([*numbers, -1], np.int32)[found.call], call).astype(np.int32), found.backward
+
+
+def is_known(call: Signature) -> bool:
+    """Return whether shapes and types of a call are known."""
+    return bool(call.tensors() or call.attributes[0]) and all(t.dtype != NO_DATA for t in call.tensors())
+
+
+def _text(launches: Launches, description: int) -> str:
+    return launches.described[description] if description >= 0 else ""
+
+
+def _in_turn(launches: Launches) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    turn = np.arange(len(launches))
+    start = np.maximum.accumulate(launches.start_ns - turn) + turn if len(launches) else launches.start_ns
+    end = np.maximum(launches.end_ns, start + 1)
+    end[:-1] = np.minimum(end[:-1], start[1:])
+    return start, end
+
+
+def _signature(name: str, description: str, graphs: GraphStore) -> Signature:
+    primitive, shapes = primitive_of(name), _shapes(description)
+    given = tuple(shape for shape in shapes if shape is not None)
+    candidates = graphs.named(name)
+    if shapes:
+        fitting = [node for node in candidates if shapes_of(node) == given]
+        single = graphs.single(primitive, given)
+        node = fitting[0] if fitting else single
+        return node_signature(node) if node is not None else _by_shapes(primitive, shapes, candidates, graphs)
+    distinct = list(dict.fromkeys(node_signature(node) for node in candidates))
+    return distinct[0] if len(distinct) == 1 else signature(primitive, ())
+
+
+def node_signature(node: GraphNode) -> Signature:
+    """Return the call that a node of a graph is."""
+    return signature(node.primitive, node.inputs, node.outputs, dict(node.attrs), node.arguments)
+
+
+def _by_shapes(
+    primitive: str, shapes: Sequence[tuple[int, ...] | None], candidates: Sequence[GraphNode], graphs: GraphStore
+) -> Signature:
+    """
+    Return what the shapes alone tell.
+
+    Types are those of a node of that name with as many tensors: shapes vary from run to run, types do not.
+    """
+    given = [shape for shape in shapes if shape is not None]
+    types = graphs.types(primitive, len(given))
+    if types:
+        dtypes = iter(types)
+        return signature(primitive, [None if shape is None else TensorDesc(shape, next(dtypes)) for shape in shapes])
+    for node in candidates:
+        types = tuple(t.dtype for t in node.inputs if t is not None)
+        if len(types) == len(given):
+            found = iter(zip(given, types, strict=True))
+            inputs = [None if t is None else TensorDesc(*next(found)) for t in node.inputs]
+            return signature(primitive, inputs, None, dict(node.attrs), node.arguments)
+    return signature(primitive, [None if shape is None else TensorDesc(shape, NO_DATA) for shape in shapes])
+
+
+def _shapes(description: str) -> tuple[tuple[int, ...] | None, ...]:
+    """Return the shapes of ``MatMul;MatMul-op0;0;input_1:[4, 2];input_2:NoShape;``, ``None`` for what has none."""
+    return tuple(
+        tuple(int(dim) for dim in text[1:-1].split(",") if dim.strip()) if text.startswith("[") else None
+        for text in _INPUT.findall(description)
+    )
+
+
+def _texts(call: Signature) -> tuple[str, str]:
+    """Return types and shapes of the inputs in MindSpore's own order; nothing for one that is no tensor."""
+    tensors = [value if isinstance(value, TensorDesc) else None for value in call.inputs]
+    return (
+        ";".join("" if tensor is None or tensor.dtype == NO_DATA else tensor.dtype for tensor in tensors),
+        ";".join("" if tensor is None else ",".join(map(str, tensor.shape)) for tensor in tensors),
+    )

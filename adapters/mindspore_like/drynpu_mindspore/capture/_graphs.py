@@ -1,0 +1,209 @@
+"""
+The graphs that MindSpore compiles, as it saves them itself.
+
+MindSpore writes its graphs in text while its context says ``save_graphs``; ``MS_DEV_DUMP_IR_PASSES`` picks those that
+are wanted, by parts of their names. All of them would take five times as long as compiling and 80 MB for 30 layers; the
+three kinds that are wanted here take no measurable time (docs/mindspore.md has the figures):
+
+- ``graph_build``: a graph of kernels as it runs, with the full names under which the profiler lists its launches;
+- ``hwopt_d_after_optimization_without_backend_graph_4000``: operators that PyNative compiles one by one;
+- ``fg``: in PyNative what was computed forward, once for every step that computes gradients.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from drynpu_mindspore.capture._forward import ForwardCall, read_forward, same_graph
+from drynpu_mindspore.capture._ir import GraphNode, read_graph
+
+__all__ = ["GraphStore", "shapes_of"]
+
+_PASSES = "MS_DEV_DUMP_IR_PASSES"
+_USERS_OWN = "MS_DEV_SAVE_GRAPHS"
+_KERNELS, _SINGLE, _FORWARD = "graph_build_", "hwopt_d_after_optimization_without_backend_graph_4000", "fg_"
+_GRAPH_MODE = 0
+_SWEEP_S = 1.0
+
+Shapes = tuple[tuple[int, ...], ...]
+
+
+def shapes_of(node: GraphNode) -> Shapes:
+    """Return the shapes of the tensors among the inputs of a node."""
+    return tuple(t.shape for t in node.inputs if t is not None)
+
+
+@define
+class GraphStore:
+    """
+    What is known of the graphs of this process, since :meth:`begin`.
+
+    Graphs are compiled once and run many times, so a store is kept as long as the process may record. The folder is
+    temporary: :meth:`close`, and the end of the process, remove it. Where the script saves graphs itself, nothing is
+    changed; what is wanted is read from its folder.
+    """
+
+    _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
+    _path: Path | None = field(default=None)
+    _begun_s: float = 0.0
+    _own_passes: bool = False
+    _seen: set[Path] = field(factory=set)
+    _named: defaultdict[str, list[GraphNode]] = field(factory=lambda: defaultdict(list))
+    _single: dict[tuple[str, Shapes], GraphNode] = field(factory=dict)
+    _calls: dict[bytes, tuple[ForwardCall, ...]] = field(factory=dict)
+    _quiet: threading.Event = field(factory=threading.Event)
+
+    @property
+    def folder(self) -> str | None:
+        """Where graphs are saved; ``None`` before :meth:`begin` and after :meth:`close`."""
+        return None if self._path is None else str(self._path)
+
+    def begin(self) -> None:
+        """
+        Have graphs saved from now on; those that were compiled before stay unknown.
+
+        What the script says in ``MS_DEV_DUMP_IR_PASSES`` stays in force, and may leave out what is wanted.
+        """
+        if self._path is not None:
+            return
+        context, parameters = _context()
+        self._begun_s = time.time()
+        if os.environ.get(_USERS_OWN, "0") != "0" or context.get_param(parameters.save_graphs):
+            self._path = Path(
+                os.environ.get("MS_DEV_SAVE_GRAPHS_PATH") or context.get_param(parameters.save_graphs_path)
+            )
+            return
+        wanted = [_KERNELS.rstrip("_")]
+        if context.get_param(parameters.mode) != _GRAPH_MODE:
+            wanted += [_SINGLE, _FORWARD.rstrip("_")]
+        self._own_passes = _PASSES not in os.environ
+        os.environ.setdefault(_PASSES, ",".join(wanted))
+        self._folder = tempfile.TemporaryDirectory(prefix="drynpu-graphs-")
+        self._path = Path(self._folder.name)
+        context.set_param(parameters.save_graphs_path, str(self._path))
+        context.set_param(parameters.save_graphs, 1)
+        self.idle()
+
+    def close(self) -> None:
+        """Have graphs saved no more, and remove the folder; what was read stays known."""
+        self._quiet.set()
+        if self._folder is not None:
+            self.collect()
+            context, parameters = _context()
+            if context.get_param(parameters.save_graphs_path) == self._folder.name:
+                context.set_param(parameters.save_graphs, 0)
+                context.set_param(parameters.save_graphs_path, ".")
+            if self._own_passes:
+                os.environ.pop(_PASSES, None)
+            self._folder.cleanup()
+        self._folder = self._path = None
+
+    def idle(self) -> None:
+        """Until :meth:`busy`, what PyNative writes in every step is thrown away, so that it cannot fill the disk."""
+        if self._folder is None or _FORWARD.rstrip("_") not in os.environ.get(_PASSES, ""):
+            return
+        self._quiet = threading.Event()
+        threading.Thread(target=_sweep, args=(Path(self._folder.name), self._quiet), daemon=True).start()
+
+    def busy(self) -> None:
+        """Keep everything from now on, because a recording begins."""
+        self._quiet.set()
+        self.collect()
+
+    def collect(self) -> list[tuple[ForwardCall, ...]]:
+        """Read what was saved since the last call; return the forward graphs of PyNative among it, in their order."""
+        forward = []
+        for path in self._new_files():
+            if path.name.startswith(_FORWARD):
+                forward.append((_number(path), self._forward(_text(path))))
+            elif path.name.startswith(_KERNELS):
+                for node in read_graph(_text(path)):
+                    self._named[node.name].append(node)
+            elif path.name.startswith(_SINGLE):
+                for node in read_graph(_text(path)):
+                    self._single.setdefault((node.primitive, shapes_of(node)), node)
+            if path not in self._seen:
+                path.unlink(missing_ok=True)
+        return [calls for _, calls in sorted(forward, key=lambda pair: pair[0])]
+
+    def named(self, name: str) -> list[GraphNode]:
+        """Return the nodes with that full name; several if graphs share it."""
+        return self._named.get(name, [])
+
+    def single(self, primitive: str, shapes: Shapes) -> GraphNode | None:
+        """Return the operator that PyNative compiled for these shapes."""
+        return self._single.get((primitive, shapes))
+
+    def types(self, primitive: str, tensors: int) -> tuple[str, ...]:
+        """
+        Return the types of the tensors with which PyNative compiled an operator, whatever their shapes.
+
+        Nothing if it was compiled with several, or never.
+        """
+        found = {
+            tuple(t.dtype for t in node.inputs if t is not None)
+            for (name, _), node in self._single.items()
+            if name == primitive
+        }
+        fitting = [types for types in found if len(types) == tensors]
+        return fitting[0] if len(fitting) == 1 else ()
+
+    def _forward(self, text: str) -> tuple[ForwardCall, ...]:
+        """Read a forward graph; those of steps differ mostly in the numbering of nodes and in values of tensors."""
+        key = same_graph(text)
+        if key not in self._calls:
+            self._calls[key] = read_forward(text)
+        return self._calls[key]
+
+    def _new_files(self) -> list[Path]:
+        """Return new files of our folder, and of one that the script named, before or since :meth:`begin`."""
+        if self._path is None:
+            return []
+        context, parameters = _context()
+        own = None if self._folder is None else Path(self._folder.name)
+        named = self._path if own is None else Path(context.get_param(parameters.save_graphs_path))
+        others = [] if named == own else _saved_in(named)
+        found = [path for path in others if path not in self._seen and self._is_recent(path)]
+        self._seen.update(found)
+        return [*(path for path in sorted(own.rglob("*")) if path.is_file()), *found] if own is not None else found
+
+    def _is_recent(self, path: Path) -> bool:
+        return path.stat().st_mtime >= self._begun_s
+
+
+def _context() -> tuple[Any, Any]:
+    from mindspore._c_expression import MSContext, ms_ctx_param
+
+    return MSContext.get_instance(), ms_ctx_param
+
+
+def _saved_in(folder: Path) -> list[Path]:
+    """Return the graphs that are wanted in a folder of the script's; several ranks have one each below it."""
+    kinds = (_KERNELS, _SINGLE, _FORWARD)
+    return sorted(path for place in ("", "rank_*/") for kind in kinds for path in folder.glob(f"{place}{kind}*.ir"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:  # swept away, or the user's folder was emptied
+        return ""
+
+
+def _number(path: Path) -> int:
+    digits = path.stem.rpartition("_")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _sweep(folder: Path, quiet: threading.Event) -> None:
+    while not quiet.wait(_SWEEP_S):
+        for path in folder.glob(f"{_FORWARD}*.ir"):
+            path.unlink(missing_ok=True)

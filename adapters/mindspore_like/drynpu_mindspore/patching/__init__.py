@@ -1,0 +1,7 @@
+"""Real MindSpore under ``drynpu run``: an Ascend device to the script, the CPU to itself, and our profiler."""
+
+from __future__ import annotations
+
+from drynpu_mindspore.patching._import import serve_mindspore
+
+__all__ = ["serve_mindspore"]

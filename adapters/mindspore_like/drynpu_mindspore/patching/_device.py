@@ -1,0 +1,153 @@
+"""The device that the script is told of, beside the CPU that computes."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import define, field
+
+__all__ = ["ASCEND", "SimulatedDevice"]
+
+ASCEND = "Ascend"
+_CPU = "CPU"
+_NAMES_OF_ASCEND = (ASCEND, "Davinci")
+
+_ONLY_ON_ASCEND = frozenset(
+    {
+        "ascend_config",
+        "enable_reduce_precision",
+        "max_device_memory",
+        "mempool_block_size",
+        "print_file_path",
+        "variable_memory_max_size",
+    }
+)
+"""Options that MindSpore's CPU build takes with a warning that it ignores them."""
+
+_WHOLE_GRAPH = "O2"
+_KERNEL_BY_KERNEL = "O0"
+
+
+@define
+class SimulatedDevice:
+    """
+    What a script set, and what it is told when it asks.
+
+    MindSpore itself goes on to see the CPU: its library chooses kernels by the device, and those of the CPU are what
+    computes. Only code outside the package ``mindspore`` is told of the device.
+
+    Attributes
+    ----------
+    target, device_id:
+        The device and its number; a machine with NPUs starts with the first of them.
+    jit_level:
+        As the script set it; empty where it did not.
+    kept:
+        Options that have a meaning on Ascend only, by name.
+    """
+
+    target: str = ASCEND
+    device_id: int = 0
+    jit_level: str = ""
+    kept: dict[str, Any] = field(factory=dict)
+
+    @property
+    def is_ascend(self) -> bool:
+        """Whether the script runs on the simulated device."""
+        return self.target == ASCEND
+
+    def set_context(self, genuine: Callable[..., None]) -> Callable[..., None]:
+        """Return ``set_context`` for scripts."""
+
+        @functools.wraps(genuine)
+        def set_context(**kwargs: Any) -> None:
+            if _is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
+                genuine(**kwargs)
+                return
+            genuine(**self._for_the_cpu(kwargs))
+            self._remember(kwargs)
+
+        return set_context
+
+    def set_device(self, genuine: Callable[..., None]) -> Callable[..., None]:
+        """Return ``set_device`` for scripts."""
+
+        @functools.wraps(genuine)
+        def set_device(device_target: str, device_id: int | None = None) -> None:
+            if device_target not in _NAMES_OF_ASCEND:
+                genuine(device_target, device_id)
+                self.target = device_target
+                return
+            if isinstance(device_id, int) and not isinstance(device_id, bool) and device_id >= 0:
+                genuine(_CPU)
+                self.device_id = device_id
+            else:
+                genuine(_CPU, device_id)
+            self.target = ASCEND
+
+        return set_device
+
+    def move_to(self, genuine: Callable[..., Any]) -> Callable[..., Any]:
+        """Return ``Tensor.move_to``: to the simulated device is where a tensor is already."""
+
+        @functools.wraps(genuine)
+        def move_to(tensor: Any, to: str, blocking: bool = True) -> Any:
+            return genuine(tensor, _CPU if self.is_ascend and to == ASCEND else to, blocking)
+
+        return move_to
+
+    def get_context(self, genuine: Callable[[str], Any]) -> Callable[[str], Any]:
+        """Return ``get_context``, which tells scripts of the device and MindSpore of the CPU."""
+
+        @functools.wraps(genuine)
+        def get_context(attr_key: str) -> Any:
+            if self.is_ascend and not _is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
+                if attr_key == "device_target":
+                    return self.target
+                if attr_key == "device_id":
+                    return self.device_id
+                if attr_key == "jit_level" and self.jit_level:
+                    return self.jit_level
+                if attr_key in self.kept:
+                    return self.kept[attr_key]
+            return genuine(attr_key)
+
+        return get_context
+
+    def _for_the_cpu(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the CPU build is to be told of what the script sets."""
+        told = dict(given)
+        target = given.get("device_target", self.target)
+        if target not in _NAMES_OF_ASCEND:
+            return told
+        if "device_target" in told:
+            told["device_target"] = _CPU
+        for name in _ONLY_ON_ASCEND & told.keys():
+            del told[name]
+        # Running a graph as a whole is what the CPU build does not offer.
+        if told.get("jit_level") == _WHOLE_GRAPH:
+            told["jit_level"] = _KERNEL_BY_KERNEL
+        config = told.get("jit_config")
+        if isinstance(config, dict) and config.get("jit_level") == _WHOLE_GRAPH:
+            told["jit_config"] = {**config, "jit_level": _KERNEL_BY_KERNEL}
+        return told
+
+    def _remember(self, given: Mapping[str, Any]) -> None:
+        """Take note of what the script has set, now that MindSpore has accepted it."""
+        target = given.get("device_target")
+        if isinstance(target, str):
+            self.target = ASCEND if target in _NAMES_OF_ASCEND else target
+        self.device_id = given.get("device_id", self.device_id)
+        config = given.get("jit_config")
+        self.jit_level = given.get(
+            "jit_level", config.get("jit_level", self.jit_level) if isinstance(config, dict) else self.jit_level
+        )
+        if self.is_ascend:
+            self.kept.update({name: given[name] for name in _ONLY_ON_ASCEND & given.keys()})
+
+
+def _is_mindspores_own(module: str) -> bool:
+    return module == "mindspore" or module.startswith("mindspore.")

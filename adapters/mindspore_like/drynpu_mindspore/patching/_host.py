@@ -1,0 +1,76 @@
+"""Real MindSpore as the host of the profiler's surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import frozen
+
+from drynpu_mindspore.patching._device import SimulatedDevice
+
+__all__ = ["MindSporeHost"]
+
+
+@frozen
+class MindSporeLog:
+    """MindSpore's log; its functions take a format, so that a percent sign in a text must be doubled."""
+
+    module: Any
+
+    def debug(self, message: str) -> None:
+        """Log at debug level."""
+        self.module.debug("%s", message)
+
+    def info(self, message: str) -> None:
+        """Log at info level."""
+        self.module.info("%s", message)
+
+    def warning(self, message: str) -> None:
+        """Log at warning level."""
+        self.module.warning("%s", message)
+
+    def error(self, message: str) -> None:
+        """Log at error level."""
+        self.module.error("%s", message)
+
+
+@frozen
+class MindSporeHost:
+    """See ``profiler.Host``."""
+
+    package: Any
+    device: SimulatedDevice
+
+    @property
+    def log(self) -> MindSporeLog:
+        """The log ``ME``."""
+        return MindSporeLog(self.package.log)
+
+    @property
+    def callback_base(self) -> type:
+        """``mindspore.train.Callback``."""
+        base: type = self.package.train.Callback
+        return base
+
+    @property
+    def stream_class(self) -> type:
+        """``mindspore.runtime.Stream``."""
+        stream: type = self.package.runtime.Stream
+        return stream
+
+    @property
+    def version(self) -> str:
+        """MindSpore's version."""
+        return str(self.package.__version__)
+
+    def device_target(self) -> str:
+        """Return the device that the script chose, Ascend if it chose none."""
+        return self.device.target
+
+    def jit_level(self) -> str:
+        """Return the level that the script set."""
+        return self.device.jit_level
+
+    def synchronize(self) -> None:
+        """Wait for what PyNative has queued; graphs are waited for by whoever calls them."""
+        self.package.common.api._pynative_executor.sync()

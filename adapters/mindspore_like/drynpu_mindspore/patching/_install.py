@@ -1,0 +1,155 @@
+"""Puts the device and the profiler into a MindSpore that has been imported."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import weakref
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from drynpu import DrynpuError
+from drynpu.options import Settings
+from drynpu_mindspore import profiler as room
+from drynpu_mindspore.patching._device import SimulatedDevice
+from drynpu_mindspore.patching._host import MindSporeHost
+from drynpu_mindspore.patching._runtime import answers
+from drynpu_mindspore.patching._summary import show_summary
+from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
+
+__all__ = ["install"]
+
+_RELEASE = "2.7"
+"""The release whose modules the patches were written for."""
+_DONE = "_drynpu_surface"
+"""Set on the package once it is patched."""
+
+
+def install(package: ModuleType) -> Surface:
+    """
+    Patch MindSpore, given as the module ``mindspore``, once, and return the surface that scripts get.
+
+    Raises
+    ------
+    OptionError
+        A setting in the environment is none.
+    """
+    if hasattr(package, _DONE):
+        surface: Surface = getattr(package, _DONE)
+        return surface
+    from drynpu_mindspore.capture import Capture
+    from drynpu_mindspore.recording import RecordingBackend
+
+    if not str(package.__version__).startswith(f"{_RELEASE}."):
+        _say(f"written for MindSpore {_RELEASE}, this is {package.__version__}; parts of it may be missing")
+    settings = Settings.from_environ(os.environ)
+    generation = generation_of(os.environ.get(API_VARIABLE, ""))
+    device = SimulatedDevice(device_id=_device_id())
+    host = MindSporeHost(package, device)
+    backend = RecordingBackend(Capture())
+    surface = build_surface(host, backend, generation)
+    _replace_context(package, device)
+    _replace_runtime(package, host, settings)
+    _replace_profiler(surface)
+    setattr(package, _DONE, surface)
+    # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
+    weakref.finalize(package, len, "")
+    atexit.register(_at_exit, surface, backend.finished, quiet=settings.quiet)
+    surface.EnvProfiler.init_profiler()
+    return surface
+
+
+def _device_id() -> int:
+    text = os.environ.get("DEVICE_ID", "0")
+    return int(text) if text.isdigit() else 0
+
+
+def _replace_context(package: ModuleType, device: SimulatedDevice) -> None:
+    """Put the three functions into every module of the package that offers them."""
+    wrapped = {
+        "set_context": device.set_context(package.set_context),
+        "get_context": device.get_context(package.get_context),
+        "set_device": device.set_device(package.set_device),
+    }
+    for name, function in wrapped.items():
+        genuine = getattr(package, name)
+        for module in ("mindspore", "mindspore.context", "mindspore.device_manager"):
+            if getattr(sys.modules.get(module), name, None) is genuine:
+                setattr(sys.modules[module], name, function)
+
+
+def _replace_runtime(package: ModuleType, host: MindSporeHost, settings: Settings) -> None:
+    """Have the modules that speak of devices speak of the simulated one, and tensors be on it."""
+    functions = answers(host.device, chip=settings.chip, devices=settings.devices, synchronize=host.synchronize)
+    for module, replaced in functions.items():
+        _wrap(module, replaced)
+    tensor: Any = package.Tensor
+    tensor.move_to = host.device.move_to(tensor.move_to)
+
+
+def _wrap(module: str, functions: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]]) -> None:
+    target = sys.modules.get(module)
+    for name, make in functions.items():
+        genuine = getattr(target, name, None)
+        if target is not None and genuine is not None:
+            setattr(target, name, make(genuine))
+
+
+_ENUMERATIONS = ("AicoreMetrics", "ExportType", "HostSystem", "ProfilerActivity", "ProfilerLevel")
+_OF_SURFACE = (
+    "DynamicProfilerMonitor",
+    "EnvProfiler",
+    "Profiler",
+    "mstx",
+    "profile",
+    "schedule",
+    "tensorboard_trace_handler",
+)
+
+
+def _replace_profiler(surface: Surface) -> None:
+    """Put our classes under every name by which scripts of any release reach them."""
+    enumerations = {name: getattr(room, name) for name in _ENUMERATIONS}
+    in_package = {name: getattr(surface, name) for name in _OF_SURFACE}
+    old = {"tensor_board_trace_handler": surface.tensor_board_trace_handler}
+    names: dict[str, dict[str, Any]] = {
+        "mindspore": {"Profiler": surface.Profiler, "EnvProfiler": surface.EnvProfiler},
+        "mindspore.profiler": {
+            **enumerations,
+            **in_package,
+            **old,
+            "_ExperimentalConfig": room._ExperimentalConfig,
+        },
+        "mindspore.profiler.profiler": {
+            **old,
+            "Profiler": surface.Profiler,
+            "Profile": surface.profile,
+            "analyse": surface.analyse,
+            "tensorboard_trace_handler": surface.tensorboard_trace_handler,
+        },
+        "mindspore.profiler.schedule": {"Schedule": surface.schedule, "ProfilerAction": room.ProfilerAction},
+        "mindspore.profiler.mstx": {"Mstx": surface.mstx},
+        "mindspore.profiler.envprofiler": {"EnvProfiler": surface.EnvProfiler},
+        "mindspore.profiler.dynamic_profiler": {"DynamicProfilerMonitor": surface.DynamicProfilerMonitor},
+        "mindspore.profiler.experimental_config": {"_ExperimentalConfig": room._ExperimentalConfig},
+        "mindspore.profiler.common.constant": {**enumerations, "DeviceTarget": room.DeviceTarget},
+    }
+    for module, replaced in names.items():
+        if module in sys.modules:  # other releases lack some
+            for name, value in replaced.items():
+                setattr(sys.modules[module], name, value)
+
+
+def _at_exit(surface: Surface, finished: list[Any], *, quiet: bool) -> None:
+    surface.finish()
+    if finished and not quiet:
+        try:
+            show_summary(finished)
+        except (DrynpuError, OSError) as error:  # the run itself has succeeded
+            _say(f"no summary: {error}")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(f"[drynpu] {text}\n")

@@ -1,0 +1,32 @@
+"""
+The MindSpore adapter's hooks.
+
+Cheap to import: neither MindSpore nor anything of the adapter is imported before a hook needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drynpu.plugins import Activation, KernelRule, hookimpl
+
+__all__ = ["drynpu_activate", "drynpu_kernel_rules"]
+
+
+@hookimpl
+def drynpu_activate(context: Activation) -> None:
+    """Have ``import mindspore`` give the script an Ascend device and our profiler."""
+    del context
+    from drynpu_mindspore.patching import serve_mindspore
+
+    serve_mindspore()
+
+
+@hookimpl
+def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
+    """Return the rules for MindSpore's primitives."""
+    if framework != "mindspore":
+        return {}
+    from drynpu_mindspore.rules import RULES
+
+    return RULES

@@ -1,0 +1,120 @@
+"""How ``analyse`` is asked for, and which run directories a path holds (mindspore_profiler.md 3.2, 5.5)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from drynpu import OutputError
+from drynpu_mindspore.profiler._backend import Analysis
+from drynpu_mindspore.profiler._place import PATH_ERROR
+from drynpu_mindspore.profiler._session import Session
+from drynpu_mindspore.profiler._values import AnalysisMode
+from drynpu_mindspore.profiler._voice import Voice
+
+__all__ = ["DEFAULT_PROCESSES", "analyse_folder", "asked"]
+
+DEFAULT_PROCESSES = max(1, (os.cpu_count() or 1) // 2)
+"""Processes that analyse several runs, if the script does not say."""
+
+_MODES = [mode.value for mode in AnalysisMode]
+
+
+def asked(before: Analysis, pretty: Any, step_list: Any, mode: Any, voice: Voice) -> Analysis:
+    """
+    Return how to analyse, from the arguments of ``analyse``; a bad one is replaced, which the log says.
+
+    A bad ``step_list`` leaves the steps of the last call in force, as the vendor's does.
+    """
+    checked = evolve(before, pretty=_pretty(pretty, voice))
+    if step_list is not None:
+        checked = evolve(checked, step_list=_steps(step_list, before.step_list, voice))
+    return evolve(checked, asynchronous=_mode(mode, voice) == AnalysisMode.ASYNC_MODE.value)
+
+
+def _pretty(value: Any, voice: Voice) -> bool:
+    if isinstance(value, bool):
+        return value
+    voice.warning(f"For profiler, the parameter pretty must be bool, but got {type(value)}, reset to False.")
+    return False
+
+
+def _steps(value: Any, before: tuple[int, ...] | None, voice: Voice) -> tuple[int, ...] | None:
+    problem = ""
+    if not isinstance(value, list):
+        problem = f"the parameter step_list must be a list, but got type {type(value)}"
+    elif not all(isinstance(each, int) for each in value):
+        problem = "the elements of the parameter step_list must be integers"
+    elif value and max(value) - min(value) + 1 != len(value):
+        problem = "the elements of the parameter step_list must be continuous integers"
+    if problem:
+        voice.error(f"For profiler, {problem}, step_list reset to None.")
+        return before
+    return tuple(sorted(value)) or None
+
+
+def _mode(value: Any, voice: Voice) -> str:
+    if not isinstance(value, str):
+        voice.warning(f"For Profiler.analyse(), the parameter mode must be str, but got {type(value)}, reset to sync.")
+        return AnalysisMode.SYNC_MODE.value
+    if value not in _MODES:
+        voice.warning(
+            f"For Profiler.analyse(), the parameter mode must be one of {_MODES}, but got {value}, reset to sync."
+        )
+        return AnalysisMode.SYNC_MODE.value
+    return value
+
+
+def analyse_folder(
+    session: Session, path: Any, processes: int, pretty: Any, step_list: Any, data_simplification: Any
+) -> None:
+    """
+    Analyse the run that *path* is, or the runs in it, each in a process.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such path.
+    OutputError
+        It is a link.
+    TypeError
+        *path* is no path.
+    """
+    folder = Path(os.fspath(path)).expanduser().absolute()
+    if folder.is_symlink():
+        raise OutputError(f"{PATH_ERROR}Invalid input path is a soft link: {folder}")
+    runs = _runs_in(folder)
+    if not runs:
+        session.voice.error(
+            f"Invalid path: {folder}. Expected a *_ascend_ms_* directory "
+            "or a parent directory of multiple *_ascend_ms_*"
+        )
+        return
+    how = asked(Analysis(), pretty, step_list, AnalysisMode.SYNC_MODE.value, session.voice)
+    how = evolve(how, data_simplification=_simplification(data_simplification, session.voice))
+    failed = session.backend.analyse_offline(runs, how, min(processes, len(runs)))
+    for reason in failed.values():
+        session.voice.error(f"offline analysis failed: {reason}")
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the run directories: *folder* itself, or those right below it."""
+    if _is_run(folder):
+        return [folder]
+    return [each for each in sorted(folder.iterdir()) if each.is_dir() and not each.is_symlink() and _is_run(each)]
+
+
+def _is_run(folder: Path) -> bool:
+    return any(each.name == "FRAMEWORK" or each.name.startswith("PROF_") for each in folder.iterdir())
+
+
+def _simplification(value: Any, voice: Voice) -> bool:
+    if isinstance(value, bool):
+        return value
+    voice.warning(
+        f"For profiler, the type of data_simplification should be bool, but got {type(value)}, reset to True."
+    )
+    return True

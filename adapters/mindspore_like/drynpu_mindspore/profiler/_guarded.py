@@ -1,0 +1,42 @@
+"""The decorator of the surface's methods: since 2.6 a profiler ends no training run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from drynpu_mindspore.profiler._session import Session
+
+__all__ = ["caught", "guarded"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class _Bound(Protocol):
+    @property
+    def _session(self) -> Session: ...
+
+
+def caught(session: Session, name: str, call: Callable[[], _R]) -> _R | None:
+    """Return what *call* returns; what it raises is logged instead, in releases that do so."""
+    if not session.generation.manners.catches:
+        return call()
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - the script's run is worth more than its profile
+        session.voice.error(f"Call to {name} failed. Exception: {error}")
+        return None
+
+
+def guarded(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
+    """Have what a method of a profiler raises logged, as :func:`caught` does."""
+
+    @functools.wraps(method)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _R | None:
+        profiler: _Bound = args[0]  # type: ignore[assignment] # a method's first argument
+        return caught(profiler._session, method.__name__, lambda: method(*args, **kwargs))
+
+    return call

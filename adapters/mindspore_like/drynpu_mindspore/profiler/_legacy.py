@@ -1,0 +1,117 @@
+"""Keywords of older releases (mindspore_profiler.md 1, 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drynpu_mindspore.profiler._generation import Generation
+from drynpu_mindspore.profiler._parameters import Parameters
+from drynpu_mindspore.profiler._schedule import Schedule
+from drynpu_mindspore.profiler._values import AicoreMetrics, ProfilerActivity, ProfilerLevel
+from drynpu_mindspore.profiler._voice import Voice
+
+__all__ = ["V22_DEFAULTS", "normalise_v22", "with_current_names"]
+
+V22_DEFAULTS: Mapping[str, Any] = {
+    "output_path": "./data",
+    "op_time": True,
+    "profile_communication": False,
+    "profile_memory": False,
+    "parallel_strategy": True,
+    "start_profile": True,
+    "aicore_metrics": 0,
+    "l2_cache": False,
+    "sync_enable": True,
+    "data_process": True,
+    "timeline_limit": 500,
+}
+"""Keywords of ``Profiler`` until 2.3 with their defaults; ``timeline_limit`` counts MB."""
+
+_V22_METRICS: Mapping[int, AicoreMetrics] = {
+    -1: AicoreMetrics.AiCoreNone,
+    0: AicoreMetrics.ArithmeticUtilization,
+    1: AicoreMetrics.PipeUtilization,
+    2: AicoreMetrics.Memory,
+    3: AicoreMetrics.MemoryL0,
+    4: AicoreMetrics.ResourceConflictRatio,
+    5: AicoreMetrics.MemoryUB,
+}
+
+
+def with_current_names(given: Mapping[str, Any], generation: Generation) -> dict[str, Any]:
+    """Return the keywords of 2.4 and later by their current names; in 2.7 ``aicore_metrics`` has no effect."""
+    current = dict(given)
+    keyword = generation.manners.metrics_keyword
+    if keyword != "aic_metrics":
+        current.pop("aic_metrics", None)
+        if keyword in current:
+            current["aic_metrics"] = current.pop(keyword)
+    return current
+
+
+def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
+    """
+    Return what a profiler of 2.3 and before collects, in the current parameters.
+
+    ``op_time`` is the NPU activity. There were no levels: AI Core metrics, which are on by default, and communication
+    are what Level1 adds to Level0.
+
+    Raises
+    ------
+    RuntimeError
+        Communication is to be profiled by a profiler that is started later.
+    TypeError
+        ``start_profile`` is no bool.
+    """
+    values = _v22_values(given, voice)
+    if values["profile_communication"] and not values["start_profile"]:
+        raise RuntimeError(
+            "For 'Profiler', the parameter profile_communication can not be True while starting profiler "
+            "in the process of training."
+        )
+    metrics = _metrics(values["aicore_metrics"], voice)
+    detailed = values["profile_communication"] or metrics is not AicoreMetrics.AiCoreNone
+    device = (ProfilerActivity.NPU,) if values["op_time"] else ()
+    return Parameters(
+        output_path=values["output_path"],
+        profiler_level=ProfilerLevel.Level1 if detailed else ProfilerLevel.Level0,
+        activities=(ProfilerActivity.CPU, *device),
+        aic_metrics=metrics,
+        profile_memory=values["profile_memory"],
+        data_process=values["data_process"],
+        parallel_strategy=values["parallel_strategy"],
+        start_profile=values["start_profile"],
+        l2_cache=values["l2_cache"],
+        sync_enable=values["sync_enable"],
+        schedule=Schedule.unsaid_default(),
+    )
+
+
+def _v22_values(given: Mapping[str, Any], voice: Voice) -> dict[str, Any]:
+    """Return the keywords with their defaults, bad values replaced."""
+    start = given.get("start_profile", True)
+    if not isinstance(start, bool):
+        raise TypeError(f"For 'Profiler', the parameter start_profile must be bool, but got type {type(start)}")
+    return {name: _checked(name, given.get(name, default), default, voice) for name, default in V22_DEFAULTS.items()}
+
+
+def _checked(name: str, value: Any, default: Any, voice: Voice) -> Any:
+    expected = type(default)
+    if isinstance(value, expected):
+        return value
+    voice.warning(
+        f"For 'Profiler', the parameter {name} must be {expected.__name__}, but got type {type(value)}, "
+        f"it will be set to {default}."
+    )
+    return default
+
+
+def _metrics(code: int, voice: Voice) -> AicoreMetrics:
+    if code not in _V22_METRICS:
+        voice.warning(
+            f"For 'Profiler', the parameter aicore_metrics must be in {sorted(_V22_METRICS)}, but got {code}, "
+            "it will be set to 0."
+        )
+        code = 0
+    return _V22_METRICS[code]

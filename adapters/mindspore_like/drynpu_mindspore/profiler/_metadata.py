@@ -1,0 +1,54 @@
+"""What a script adds to a recording by ``add_metadata`` (mindspore_profiler.md 5.5)."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from attrs import define, field
+
+from drynpu_mindspore.profiler._voice import Voice
+
+__all__ = ["Metadata"]
+
+_MOST_BYTES = 100 * 1024 * 1024
+
+
+@define
+class Metadata:
+    """Texts by key, until they are written."""
+
+    voice: Voice
+    values: dict[str, Any] = field(factory=dict)
+
+    def add(self, key: Any, value: Any) -> None:
+        """Take a text, or say why not."""
+        if self._is_acceptable(key, value):
+            self.values[key] = value
+
+    def add_json(self, key: Any, value: Any) -> None:
+        """Take a JSON document given as text, or say why not; what is kept is the document."""
+        if not self._is_acceptable(key, value):
+            return
+        try:
+            self.values[key] = json.loads(value)
+        except ValueError:
+            self.voice.warning("The metadata value must be json format string. Skip this metadata")
+
+    def take(self) -> dict[str, Any]:
+        """Return what was added, and forget it."""
+        taken, self.values = self.values, {}
+        return taken
+
+    def _is_acceptable(self, key: Any, value: Any) -> bool:
+        if not isinstance(key, str) or not isinstance(value, str):
+            self.voice.warning("The key and value of metadata must be string. Skip this metadata.")
+            return False
+        held = sum(sys.getsizeof(name) + sys.getsizeof(text) for name, text in self.values.items())
+        if held + sys.getsizeof(key) + sys.getsizeof(value) >= _MOST_BYTES:
+            self.voice.warning("Too many metadata added. Skip this metadata")
+            return False
+        if key in self.values:
+            self.voice.warning(f"{key} is already saved as metadata, override it.")
+        return True

@@ -1,0 +1,289 @@
+"""A profiler's parameters: defaults, and what bad or contradictory values become (mindspore_profiler.md 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import evolve, fields_dict, frozen
+
+from drynpu_mindspore.profiler._schedule import DEFAULT_SCHEDULE_TEXT, Schedule
+from drynpu_mindspore.profiler._values import (
+    AicoreMetrics,
+    ExportType,
+    HostSystem,
+    ProfilerActivity,
+    ProfilerLevel,
+)
+from drynpu_mindspore.profiler._voice import Voice
+
+__all__ = ["Parameters", "normalise"]
+
+Handler = Callable[..., Any]
+
+_BOTH = (ProfilerActivity.CPU, ProfilerActivity.NPU)
+
+
+@frozen(kw_only=True)
+class Parameters:
+    """The parameters of one profiler, checked, in the order in which ``profiler_info`` shows them."""
+
+    output_path: str = "./data"
+    profiler_level: ProfilerLevel = ProfilerLevel.Level0
+    activities: tuple[ProfilerActivity, ...] = _BOTH
+    aic_metrics: AicoreMetrics = AicoreMetrics.AiCoreNone
+    with_stack: bool = False
+    profile_memory: bool = False
+    data_process: bool = False
+    parallel_strategy: bool = False
+    start_profile: bool = True
+    l2_cache: bool = False
+    hbm_ddr: bool = False
+    pcie: bool = False
+    sys_io: bool = False
+    sys_interconnection: bool = False
+    host_sys: tuple[HostSystem, ...] = ()
+    sync_enable: bool = True
+    data_simplification: bool = True
+    record_shapes: bool = False
+    export_type: tuple[ExportType, ...] = (ExportType.Text,)
+    mstx: bool = False
+    mstx_domain_include: tuple[str, ...] = ()
+    mstx_domain_exclude: tuple[str, ...] = ()
+    schedule: Schedule
+    on_trace_ready: Handler | None = None
+
+    def describe(self, *, is_set_schedule: bool) -> dict[str, Any]:
+        """Return the parameters as ``profiler_info`` shows them: enumerations as texts, the schedule as numbers."""
+        shown: dict[str, Any] = {"is_set_schedule": is_set_schedule}
+        for name in fields_dict(Parameters):
+            if name != "on_trace_ready":
+                shown[name] = _plain(getattr(self, name))
+        return shown
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Schedule):
+        return value.to_dict()
+    return getattr(value, "value", value)
+
+
+# Defaults as messages show them, and the types that a value has to have.
+_SCALARS: Mapping[str, type] = {
+    "output_path": str,
+    "profiler_level": ProfilerLevel,
+    "aic_metrics": AicoreMetrics,
+    **dict.fromkeys(
+        (
+            "with_stack",
+            "profile_memory",
+            "data_process",
+            "parallel_strategy",
+            "start_profile",
+            "l2_cache",
+            "hbm_ddr",
+            "pcie",
+            "sys_io",
+            "sys_interconnection",
+            "sync_enable",
+            "data_simplification",
+            "record_shapes",
+            "mstx",
+        ),
+        bool,
+    ),
+}
+
+_DEPRECATED: Mapping[str, str] = {
+    "profile_communication": (
+        "The parameter 'profile_communication' is deprecated, please use "
+        "'profiler_level=ProfilerLevel.Level1' or 'profiler_level=ProfilerLevel.Level2' instead."
+    ),
+    "op_time": "The parameter 'op_time' is deprecated, please use 'activaties=ProfilerActivity.NPU' instead.",
+    "profile_framework": (
+        "The parameter 'profile_framework' is deprecated, please use 'activaties=ProfilerActivity.CPU' instead."
+    ),
+    "host_stack": "The parameter 'host_stack' is deprecated, please use 'with_stack' instead.",
+    "timeline_limit": "The parameter 'timeline_limit' is deprecated and will have no effect",
+}
+
+_DEPRECATED_WHEN_TRUE: Mapping[str, str] = {
+    "pcie": (
+        "The parameter 'pcie' will be deprecated in future versions. Please use 'sys_interconnection' in "
+        "mindspore.profiler._ExperimentalConfig instead."
+    ),
+    "hbm_ddr": (
+        "The parameter 'hbm_ddr' will be deprecated in future versions. Please use 'profile_memory' in instead."
+    ),
+}
+
+
+def normalise(given: Mapping[str, Any], voice: Voice, default_schedule: Callable[[], Schedule]) -> Parameters:
+    """
+    Return the parameters that a profiler with these keywords has, and say on *voice* what was replaced.
+
+    Parameters
+    ----------
+    given:
+        Keywords as the script wrote them, an experimental config already spread out. Unknown ones are ignored.
+    voice:
+        Told in the vendor's words and order.
+    default_schedule:
+        Makes ``Schedule(wait=0, active=1)``; that the log hears of it is part of the surface.
+    """
+    _warn_of_deprecated(given, voice)
+    checked: dict[str, Any] = {}
+    if given.get("schedule") is None:
+        checked["schedule"] = default_schedule()
+    for name in fields_dict(Parameters):
+        value = given.get(name)
+        if name == "schedule" and value is not None:
+            checked[name] = _schedule(value, voice, default_schedule)
+        elif value is not None:
+            checked[name] = _checked(name, value, voice)
+    parameters = Parameters(**checked)
+    return _reconcile(parameters, voice, is_set_schedule=isinstance(given.get("schedule"), Schedule))
+
+
+def _warn_of_deprecated(given: Mapping[str, Any], voice: Voice) -> None:
+    for name, value in given.items():
+        if name in _DEPRECATED:
+            voice.warn(_DEPRECATED[name])
+        elif name in _DEPRECATED_WHEN_TRUE and value is True:
+            voice.warn(_DEPRECATED_WHEN_TRUE[name])
+
+
+def _schedule(value: Any, voice: Voice, default_schedule: Callable[[], Schedule]) -> Schedule:
+    """Return the schedule to show; the vendor's makes the default one twice for a bad value, which the log shows."""
+    if isinstance(value, Schedule):
+        return value
+    default_schedule()
+    voice.warning(f"For Profiler, schedule value is Invalid, reset to {DEFAULT_SCHEDULE_TEXT}")
+    return default_schedule()
+
+
+def _checked(name: str, value: Any, voice: Voice) -> Any:
+    """Return *value*, or what replaces it."""
+    if name == "on_trace_ready":
+        return _handler(value, voice)
+    if name == "activities":
+        return _activities(value, voice)
+    if name == "export_type":
+        return _export_types(value, voice)
+    if name == "host_sys":
+        return _host_systems(value, voice)
+    if name.startswith("mstx_domain"):
+        return _domains(name, value, voice)
+    expected = _SCALARS[name]
+    if isinstance(value, expected):
+        return value
+    default = fields_dict(Parameters)[name].default
+    voice.warning(f"For Profiler, the type of {name} should be {expected}, but got {type(value)}, reset to {default}.")
+    return default
+
+
+def _handler(value: Any, voice: Voice) -> Handler | None:
+    if callable(value):
+        return value  # type: ignore[no-any-return] # a callable of the script's
+    voice.warning("For Profiler, on_trace_ready value is Invalid, reset to None.")
+    return None
+
+
+def _activities(value: Any, voice: Voice) -> tuple[ProfilerActivity, ...]:
+    if isinstance(value, list) and all(isinstance(each, ProfilerActivity) for each in value):
+        return tuple(dict.fromkeys(value))
+    voice.warning(f"For Profiler, activities value is Invalid, reset to {list(_BOTH)}.")
+    return _BOTH
+
+
+def _export_types(value: Any, voice: Voice) -> tuple[ExportType, ...]:
+    if not value:
+        return (ExportType.Text,)
+    if isinstance(value, ExportType):
+        return (value,)
+    if isinstance(value, str) and value in {each.value for each in ExportType}:
+        return (ExportType(value),)
+    if isinstance(value, list) and all(isinstance(each, ExportType) for each in value):
+        return tuple(dict.fromkeys(value))
+    voice.warning("Invalid parameter export_type, reset it to text.")
+    return (ExportType.Text,)
+
+
+def _host_systems(value: Any, voice: Voice) -> tuple[HostSystem, ...]:
+    if not value:
+        return ()
+    if isinstance(value, list) and all(isinstance(each, HostSystem) for each in value):
+        return tuple(dict.fromkeys(value))
+    voice.warning("For Profiler, 'host_sys' value is Invalid, reset to [].")
+    return ()
+
+
+def _domains(name: str, value: Any, voice: Voice) -> tuple[str, ...]:
+    if not value:
+        return ()
+    if not isinstance(value, list):
+        voice.warning(f"For Profiler, {name} value is Invalid, reset to [].")
+        return ()
+    for each in value:
+        if not isinstance(each, str) or not each:
+            voice.warning(f"{name} has value {each} is not str or is empty, reset to [].")
+            return ()
+    return tuple(value)
+
+
+def _reconcile(given: Parameters, voice: Voice, *, is_set_schedule: bool) -> Parameters:
+    """Settle values that contradict each other, in the vendor's order."""
+    result = given
+    if is_set_schedule and result.data_process:
+        voice.warn("When 'schedule' is set, 'data_process' will be set to False.")
+        result = evolve(result, data_process=False)
+    result = _reconcile_level(result, voice)
+    if result.record_shapes and ProfilerActivity.CPU not in result.activities:
+        voice.warn(
+            "when 'ProfilerActivity.CPU' is not set in 'activities', 'Record_shapes' cannot be set to True, "
+            "reset to 'False'."
+        )
+        result = evolve(result, record_shapes=False)
+    return _reconcile_domains(result, voice)
+
+
+def _reconcile_level(given: Parameters, voice: Voice) -> Parameters:
+    level, metrics = given.profiler_level, given.aic_metrics
+    if level is ProfilerLevel.LevelNone and not given.mstx:
+        voice.warn(
+            "when 'mstx' is disabled, 'profiler_level' cannot be set to 'ProfilerLevel.LevelNone', "
+            "reset to 'ProfilerLevel.Level0'."
+        )
+        level = ProfilerLevel.Level0
+    with_metrics = level in (ProfilerLevel.Level1, ProfilerLevel.Level2)
+    if not with_metrics and metrics is not AicoreMetrics.AiCoreNone:
+        voice.warn(
+            f"when 'profiler_level' is set to '{level}', 'aic_metrics' cannot be set to other value except "
+            f"'AicoreMetrics.AiCoreNone', reset to 'AicoreMetrics.AiCoreNone'."
+        )
+        metrics = AicoreMetrics.AiCoreNone
+    if with_metrics and metrics is AicoreMetrics.AiCoreNone:
+        voice.warn(
+            f"when 'profiler_level' is set to '{level}', 'aic_metrics' cannot be set to 'AicoreMetrics.AiCoreNone', "
+            f"reset to 'AicoreMetrics.PipeUtilization'."
+        )
+        metrics = AicoreMetrics.PipeUtilization
+    return evolve(given, profiler_level=level, aic_metrics=metrics)
+
+
+def _reconcile_domains(given: Parameters, voice: Voice) -> Parameters:
+    if not given.mstx and (given.mstx_domain_include or given.mstx_domain_exclude):
+        voice.warn(
+            "when 'mstx' is set to 'False', 'mstx_domain_include' and 'mstx_domain_exclude' cannot be set, "
+            "reset them to '[]'."
+        )
+        return evolve(given, mstx_domain_include=(), mstx_domain_exclude=())
+    if given.mstx_domain_include and given.mstx_domain_exclude:
+        voice.warn(
+            "mstx_domain_include and mstx_domain_exclude can not be set together, "
+            "mstx_domain_exclude has been reset to []."
+        )
+        return evolve(given, mstx_domain_exclude=())
+    return given

@@ -1,0 +1,212 @@
+"""What the surface keeps for one process: where results go, the current parameters, and the run under way."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
+from drynpu_mindspore.profiler._config import _ExperimentalConfig
+from drynpu_mindspore.profiler._generation import Generation
+from drynpu_mindspore.profiler._host import Host
+from drynpu_mindspore.profiler._legacy import normalise_v22, with_current_names
+from drynpu_mindspore.profiler._metadata import Metadata
+from drynpu_mindspore.profiler._parameters import Parameters, normalise
+from drynpu_mindspore.profiler._place import Place
+from drynpu_mindspore.profiler._schedule import Schedule
+from drynpu_mindspore.profiler._values import DeviceTarget
+from drynpu_mindspore.profiler._voice import Voice
+
+__all__ = ["Session"]
+
+_MODE_VARIABLE = "PROFILING_MODE"
+_MODE_SET = "The environment variable 'PROFILING_MODE' has been set.Please execute 'unset PROFILING_MODE'."
+
+
+@define
+class Session:
+    """
+    The process-wide side of the profilers of one surface (mindspore_profiler.md 5.2, 5.6).
+
+    Several profilers share it, as the vendor's share their interface: one that was stopped but never analysed leaves
+    it initialised, and the next one then goes on in the same run directory.
+
+    Attributes
+    ----------
+    host, backend, generation:
+        The framework served, what records, and the release whose manners hold.
+    schedule_class:
+        ``schedule`` of this surface.
+    place:
+        Where run directories go.
+    parameters, is_set_schedule:
+        Of the profiler that was constructed last.
+    how:
+        How runs are analysed.
+    run:
+        The current run directory; ``None`` when not initialised.
+    recording:
+        Whether the backend has been started and not stopped.
+    in_use:
+        Releases until 2.3: a profiler was constructed and not yet analysed.
+    metadata:
+        What the script added and no file holds yet.
+    started:
+        Profilers that the end of the process stops, if nobody has done so before.
+    """
+
+    host: Host
+    backend: Backend
+    generation: Generation
+    schedule_class: Callable[..., Schedule]
+    voice: Voice
+    place: Place
+    parameters: Parameters | None = None
+    is_set_schedule: bool = False
+    how: Analysis = field(factory=Analysis)
+    run: Path | None = None
+    recording: bool = False
+    in_use: bool = False
+    metadata: Metadata = field(init=False)
+    started: weakref.WeakSet[Any] = field(factory=weakref.WeakSet)
+
+    def __attrs_post_init__(self) -> None:
+        self.metadata = Metadata(self.voice)
+
+    def configure(self, given: Mapping[str, Any]) -> Parameters:
+        """
+        Take the keywords of a new profiler.
+
+        Raises
+        ------
+        RuntimeError
+            The script runs on a device that no profiler is made for; releases until 2.3: also when keywords
+            contradict each other.
+        OutputError
+            ``output_path`` cannot be a folder.
+        """
+        self.backend.prepare()
+        # What one profiler's `analyse` was told is not what the next one's handler is told.
+        self.how = Analysis()
+        target = self.host.device_target()
+        if target not in {each.value for each in DeviceTarget}:
+            raise RuntimeError(f"Profiling: unsupported backend: {target}")
+        was_given = given.get("output_path") is not None
+        if was_given:
+            self.place.warn_of_two()
+        if self.generation is Generation.V22:
+            parameters = normalise_v22(given, self.voice)
+            self.is_set_schedule = False
+        else:
+            flat = self._with_config(with_current_names(given, self.generation))
+            parameters = normalise(flat, self.voice, self._default_schedule)
+            self.is_set_schedule = isinstance(given.get("schedule"), Schedule)
+        self.place.take_output_path(parameters.output_path)
+        self.parameters = parameters
+        return parameters
+
+    def _default_schedule(self) -> Schedule:
+        return self.schedule_class(wait=0, active=1)
+
+    def _with_config(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Spread the experimental config over the keywords."""
+        flat = {name: value for name, value in given.items() if name != "experimental_config"}
+        config = given.get("experimental_config")
+        if isinstance(config, _ExperimentalConfig):
+            return {**flat, **config.describe()}
+        if config is not None:
+            self.voice.warning(
+                "For Profiler, experimental_config value must be the 'mindspore.profiler._ExperimentalConfig' class, "
+                "reset to default value."
+            )
+        return flat
+
+    # The vendor's interface, verb by verb.
+
+    def init(self) -> None:
+        """Make a run directory, unless there is one."""
+        if self.run is not None or self.parameters is None:
+            return
+        parameters = evolve(self.parameters, output_path=str(self.place.folder))
+        self.run = self.backend.init(
+            RunRequest(
+                folder=self.place.folder,
+                worker_name=self.place.worker_name,
+                parameters=parameters,
+                is_set_schedule=self.is_set_schedule,
+                rank_id=_digits(os.environ.get("RANK_ID", "0")),
+                device_id=_digits(os.environ.get("DEVICE_ID", "0")),
+                jit_level=self.host.jit_level(),
+                framework_version=self.host.version,
+                device_target=self.host.device_target(),
+            )
+        )
+
+    def start(self) -> None:
+        """Record from now on."""
+        if not self._ready("start"):
+            return
+        if _MODE_VARIABLE in os.environ:
+            self.voice.error(_MODE_SET)
+            return
+        # What was called before the start must not run inside the recording.
+        self.host.synchronize()
+        self.backend.start()
+        self.recording = True
+
+    def stop(self) -> None:
+        """Record no longer, once every operator has run."""
+        if not self._ready("stop"):
+            return
+        self.host.synchronize()
+        if self.recording:
+            self.recording = False
+            self.backend.stop()
+
+    def analyse(self, **changes: Any) -> None:
+        """Analyse the run; *changes* are fields of `Analysis` that differ from what was set."""
+        if self._ready("analyse"):
+            asynchronous = changes.get("async_mode", self.how.asynchronous)
+            self.backend.analyse(evolve(self.how, asynchronous=bool(asynchronous)))
+
+    def finalize(self) -> None:
+        """Write what describes the run."""
+        if self._ready("finalize"):
+            self.backend.finalize()
+            self.write_metadata()
+
+    def clear(self) -> None:
+        """Let go of the run; the next `init` makes another."""
+        if self._ready("clear"):
+            self.run = None
+            self.recording = False
+            self.backend.clear()
+
+    def delete_dir(self) -> None:
+        """Take note that the run holds nothing."""
+        self.backend.delete_dir()
+
+    def write_metadata(self) -> None:
+        """Write what the script added, if anything, and forget it."""
+        if self.metadata.values and self.run is not None:
+            self.backend.write_metadata(self.metadata.take(), self.generation.manners.metadata_indent)
+
+    @property
+    def collects_marks(self) -> bool:
+        """Whether ``mstx`` does anything now."""
+        wanted = self.parameters is not None and self.parameters.mstx
+        return self.recording and wanted and self.host.device_target() == DeviceTarget.NPU.value
+
+    def _ready(self, verb: str) -> bool:
+        if self.run is None:
+            self.voice.warning(f"ProfilerInterface {verb} failed, profiler has not been initialized.")
+        return self.run is not None
+
+
+def _digits(text: str) -> str:
+    return text if text.isdigit() else "0"

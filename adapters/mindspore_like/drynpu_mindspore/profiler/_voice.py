@@ -1,0 +1,34 @@
+"""The two channels on which the surface says what it changed: the framework's log, and Python's warnings."""
+
+from __future__ import annotations
+
+import warnings
+
+from attrs import frozen
+
+from drynpu_mindspore.profiler._host import Log
+
+__all__ = ["Voice"]
+
+
+@frozen
+class Voice:
+    """Says things to the user of the surface."""
+
+    log: Log
+
+    def warning(self, text: str) -> None:
+        """Write a warning into the framework's log."""
+        self.log.warning(text)
+
+    def error(self, text: str) -> None:
+        """Write an error into the framework's log."""
+        self.log.error(text)
+
+    def info(self, text: str) -> None:
+        """Write a note into the framework's log."""
+        self.log.info(text)
+
+    def warn(self, text: str) -> None:
+        """Issue a Python warning; it goes through the script's filters."""
+        warnings.warn(text, stacklevel=5)

@@ -1,0 +1,241 @@
+"""What ``profiler_config.json`` says (mindspore_profiler.md 7)."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from drynpu_mindspore.profiler._config import CONFIG_FIELDS
+from drynpu_mindspore.profiler._values import (
+    AicoreMetrics,
+    ExportType,
+    HostSystem,
+    ProfilerActivity,
+    ProfilerLevel,
+)
+from drynpu_mindspore.profiler._voice import Voice
+
+__all__ = ["DEFAULT_DOCUMENT", "DynamicOptions", "read_options"]
+
+DEFAULT_DOCUMENT: Mapping[str, Any] = {
+    "start_step": -1,
+    "stop_step": -1,
+    "aic_metrics": "AiCoreNone",
+    "profiler_level": "Level0",
+    "analyse_mode": -1,
+    "activities": ["CPU", "NPU"],
+    "export_type": ["text"],
+    "profile_memory": False,
+    "mstx": False,
+    "parallel_strategy": False,
+    "with_stack": False,
+    "data_simplification": True,
+    "l2_cache": False,
+    "analyse": False,
+    "record_shapes": False,
+    "prof_path": "./",
+    "mstx_domain_include": [],
+    "mstx_domain_exclude": [],
+    "host_sys": [],
+    "sys_io": False,
+    "sys_interconnection": False,
+}
+"""The file that is written where there is none: nothing starts."""
+
+_LEVELS = {
+    -1: ProfilerLevel.LevelNone,
+    0: ProfilerLevel.Level0,
+    1: ProfilerLevel.Level1,
+    2: ProfilerLevel.Level2,
+}
+_ACTIVITIES = {
+    0: [ProfilerActivity.CPU, ProfilerActivity.NPU],
+    1: [ProfilerActivity.CPU],
+    2: [ProfilerActivity.NPU],
+}
+# Not the numbers of V22's aicore_metrics.
+_METRICS = {
+    0: AicoreMetrics.PipeUtilization,
+    1: AicoreMetrics.ArithmeticUtilization,
+    2: AicoreMetrics.Memory,
+    3: AicoreMetrics.MemoryL0,
+    4: AicoreMetrics.MemoryUB,
+    5: AicoreMetrics.ResourceConflictRatio,
+    6: AicoreMetrics.L2Cache,
+    7: AicoreMetrics.MemoryAccess,
+}
+_EXPORTS = {1: [ExportType.Db], 2: [ExportType.Text, ExportType.Db]}
+
+_OF_PROFILE = ("activities", "with_stack", "profile_memory", "parallel_strategy", "record_shapes")
+
+# Checked for their type alone, in this order.
+_PLAIN: Sequence[tuple[str, type]] = (
+    ("start_step", int),
+    ("stop_step", int),
+    ("analyse_mode", int),
+    *(
+        (name, bool)
+        for name in (
+            "profile_memory",
+            "mstx",
+            "parallel_strategy",
+            "with_stack",
+            "data_simplification",
+            "l2_cache",
+            "analyse",
+            "record_shapes",
+            "sys_io",
+            "sys_interconnection",
+        )
+    ),
+    ("mstx_domain_include", list),
+    ("mstx_domain_exclude", list),
+    ("host_sys", list),
+)
+
+
+@frozen
+class DynamicOptions:
+    """
+    What the file asks for.
+
+    Attributes
+    ----------
+    start_step, stop_step:
+        First and last recorded step, counted from 1; below 1: nothing.
+    analyses, asynchronous:
+        Whether the run is analysed, and whether in a process of its own.
+    prof_path:
+        Folder of the runs; ``./`` for that of the monitor.
+    profile, config:
+        Keywords of ``profile`` and of ``_ExperimentalConfig``.
+    """
+
+    start_step: int
+    stop_step: int
+    analyses: bool
+    asynchronous: bool
+    prof_path: str
+    profile: Mapping[str, Any]
+    config: Mapping[str, Any]
+
+    def is_due(self, step: int) -> bool:
+        """Whether recording begins with that step."""
+        return 0 < self.start_step <= self.stop_step and step == self.start_step
+
+
+def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
+    """Return what a file asks for; a bad value is replaced, which the log says."""
+    values = {**DEFAULT_DOCUMENT, **{name: document[name] for name in DEFAULT_DOCUMENT if name in document}}
+    for name, kind in _PLAIN:
+        values[name] = _plain(name, values[name], kind, voice)
+    if not isinstance(values["prof_path"], str):
+        voice.warning(f"'prof_path' should be str, but got {type(values['prof_path']).__name__}. ")
+        values["prof_path"] = DEFAULT_DOCUMENT["prof_path"]
+    _take_members(values, voice)
+    return DynamicOptions(
+        start_step=values["start_step"],
+        stop_step=values["stop_step"],
+        analyses=values["analyse"] or values["analyse_mode"] in (0, 1),
+        asynchronous=values["analyse_mode"] == 1,
+        prof_path=values["prof_path"],
+        profile={name: values[name] for name in _OF_PROFILE},
+        config={name: values[name] for name in CONFIG_FIELDS},
+    )
+
+
+def _take_members(values: dict[str, Any], voice: Voice) -> None:
+    """Replace texts and numbers by the members of enumerations that they stand for."""
+    both, text = _ACTIVITIES[0], [ExportType.Text]
+    values["profiler_level"] = _level(values["profiler_level"], voice)
+    values["activities"] = _listed("activities", values["activities"], ProfilerActivity, _ACTIVITIES, both, voice)
+    values["aic_metrics"] = _metrics(values["aic_metrics"], voice)
+    values["export_type"] = _listed("export_type", values["export_type"], ExportType, _EXPORTS, text, voice)
+    values["host_sys"] = _members(values["host_sys"], HostSystem, None, voice) if values["host_sys"] else None
+
+
+def _plain(name: str, value: Any, kind: type, voice: Voice) -> Any:
+    fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    if fits:
+        return value
+    default = DEFAULT_DOCUMENT[name]
+    voice.warning(
+        f"'{name}' should be {kind.__name__}, but got {type(value).__name__}. "
+        f"will be reset to default value: '{default}'."
+    )
+    return default
+
+
+def _warn_of_number(name: str, value: Any, instead: str, voice: Voice) -> None:
+    voice.warning(
+        f"The parameter '{name}={value}' does not support passing in the int type in future versions. "
+        f"Please use the {instead} type instead."
+    )
+
+
+def _level(value: Any, voice: Voice) -> ProfilerLevel:
+    if isinstance(value, int):
+        _warn_of_number("profiler_level", value, "str", voice)
+        if value not in _LEVELS:
+            voice.warning(
+                f"'profiler_level' needs to be set to one of '-1, 0, 1 and 2', but got '{value}',"
+                "will be reset to default: 'ProfilerLevel.Level0'."
+            )
+        return _LEVELS.get(value, ProfilerLevel.Level0)
+    if value in ProfilerLevel.__members__:
+        return ProfilerLevel[value]
+    voice.warning(f"'{value}' is not a valid profiler_level, will be reset to will be reset to default: 'Level0'.")
+    return ProfilerLevel.Level0
+
+
+def _metrics(value: Any, voice: Voice) -> AicoreMetrics:
+    if isinstance(value, int):
+        _warn_of_number("aic_metrics", value, "str", voice)
+        if value not in _METRICS:
+            voice.warning(
+                f"'aic_metrics' needs to be set to one of '0, 1, 2, 3, 4, 5, 6, and 7',but got '{value}', "
+                "will be reset to default: 'AicoreMetrics.AiCoreNone'."
+            )
+        return _METRICS.get(value, AicoreMetrics.AiCoreNone)
+    if value in AicoreMetrics.__members__:
+        return AicoreMetrics[value]
+    voice.warning(f"'{value}' is not a valid aic_metrics, will be reset to will be reset to default: 'AiCoreNone'.")
+    return AicoreMetrics.AiCoreNone
+
+
+_NUMBERS_OF = {
+    "activities": "'activities' needs to be set to one of '0, 1 and 2', but got '{value}',",
+    "export_type": "'export_types' needs to be set to one of '1 and 2', but got '{value}', ",
+}
+
+
+def _listed(
+    name: str,
+    value: Any,
+    kind: type[enum.Enum],
+    numbers: Mapping[int, Sequence[enum.Enum]],
+    default: Sequence[enum.Enum],
+    voice: Voice,
+) -> list[enum.Enum]:
+    if isinstance(value, int):
+        _warn_of_number(name, value, "list", voice)
+        if value not in numbers:
+            voice.warning(f"{_NUMBERS_OF[name].format(value=value)}will be reset to default: '{default}'.")
+        return list(numbers.get(value, default))
+    if isinstance(value, list):
+        return _members(value, kind, default, voice) or []
+    return list(default)
+
+
+def _members(
+    values: Sequence[Any], kind: type[enum.Enum], default: Sequence[enum.Enum] | None, voice: Voice
+) -> list[enum.Enum] | None:
+    allowed = [member.value for member in kind]
+    for value in values:
+        if value not in allowed:
+            voice.warning(f"'{value}' is not a valid {kind.__name__} member. will be reset to default: '{default}'.")
+            return None if default is None else list(default)
+    return [kind(value) for value in values]

@@ -1,0 +1,8 @@
+"""From what was captured to a run directory ``*_ascend_ms``, and from run directories to their deliverables."""
+
+from __future__ import annotations
+
+from drynpu_mindspore.recording._backend import RecordingBackend
+from drynpu_mindspore.recording._capture import CapturedLike, CaptureLike
+
+__all__ = ["CaptureLike", "CapturedLike", "RecordingBackend"]

@@ -1,0 +1,122 @@
+"""Run directories to deliverables: right after a recording, beside the training, or offline on many ranks."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from drynpu import DrynpuError, OutputError
+from drynpu_mindspore.recording._log import run_log
+from drynpu_mindspore.recording._progress import Bar, begin, parsers
+
+__all__ = ["analyse", "analyse_beside", "analyse_offline"]
+
+
+def analyse(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> None:
+    """
+    Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of one run directory, and say so.
+
+    *steps* are the steps that are wanted, counted from 1; none given: all.
+
+    Raises
+    ------
+    OutputError
+        If the directory holds no profile or cannot be written.
+    """
+    # Here, not above: importing mindspore.profiler must not wait for the table engine.
+    from drynpu.export import deliver
+
+    with _told(path, "sync") as advance:
+        deliver(path, simplify=simplify, steps=steps, on_part=lambda _: advance())
+
+
+def analyse_beside(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> Future[None]:
+    """Do the same in a process beside this one, which ends after it; at the end of this process, do it at once."""
+    try:
+        return _background().submit(_logged, path, simplify=simplify, steps=steps)
+    except RuntimeError:  # the interpreter takes no new work any more
+        analyse(path, simplify=simplify, steps=steps)
+        return Future()
+
+
+def analyse_offline(
+    runs: Sequence[Path], *, simplify: bool, processes: int, steps: Sequence[int] = ()
+) -> dict[Path, str]:
+    """Parse run directories in at most *processes* processes; return the failed ones with the reason."""
+    parse = functools.partial(_in_process, simplify=simplify, steps=steps, mode="sync")
+    if min(processes, len(runs)) < 2:  # nothing to do at the same time
+        found = [_reason(functools.partial(analyse, simplify=simplify, steps=steps), run) for run in runs]
+    else:
+        with ThreadPoolExecutor(min(processes, len(runs))) as pool:
+            found = list(pool.map(functools.partial(_reason, parse), runs))
+    return {run: reason for run, reason in zip(runs, found, strict=True) if reason is not None}
+
+
+def _reason(parse: Callable[[Path], None], path: Path) -> str | None:
+    try:
+        _info(path)
+        parse(path)
+    except (DrynpuError, OSError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def _in_process(path: Path, *, simplify: bool, steps: Sequence[int], mode: str) -> None:
+    from drynpu.export import deliver_in_process
+
+    with _told(path, mode) as advance:
+        deliver_in_process(path, simplify=simplify, steps=steps, on_part=lambda _: advance())
+
+
+def _logged(path: Path, *, simplify: bool, steps: Sequence[int]) -> None:
+    """Parse beside the script; what fails is in the log of the run, for nobody waits for it."""
+    with suppress(DrynpuError, OSError), run_log(path):
+        _in_process(path, simplify=simplify, steps=steps, mode="async")
+
+
+@contextmanager
+def _told(path: Path, mode: str) -> Iterator[Callable[[], None]]:
+    """Print the vendor's lines around parsing; gives what is to be called when the toolkit's part is done."""
+    told = _parameters(path)
+    activities = told.get("activities", ["CPU"])
+    device = "NPU" in activities and any(path.glob("PROF_*"))
+    begin(path, device=device, mode=mode)
+    names = parsers(
+        host="CPU" in activities,
+        device=device,
+        shapes=bool(told.get("record_shapes")),
+        text="text" in told.get("export_type", ["text"]),
+    )
+    bar = Bar(names)
+    bar.show()
+    yield bar.advance
+    bar.finish()
+
+
+def _info(path: Path) -> Path:
+    """Return profiler_info_<rank>.json. Raises `OutputError` in the vendor's words if there is none."""
+    found = sorted(path.glob("profiler_info_*.json"))
+    if not found:
+        raise OutputError(f"Cannot find profiler_info.json in the {path}")
+    return found[0]
+
+
+def _parameters(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(_info(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, OutputError):
+        return {}
+    told = document.get("profiler_parameters") if isinstance(document, dict) else None
+    return told if isinstance(told, dict) else {}
+
+
+@functools.cache
+def _background() -> ThreadPoolExecutor:
+    """Return what waits for processes beside this one; the interpreter waits for it at its end."""
+    return ThreadPoolExecutor(max((os.cpu_count() or 1) // 2, 1), thread_name_prefix="drynpu-parsing")

@@ -1,0 +1,57 @@
+"""What the recording needs of the room that captures: :class:`drynpu_mindspore.capture.Capture` has it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from drynpu.kernels import Operators
+from drynpu_mindspore.capture import DatasetPipeline
+
+__all__ = ["CaptureLike", "CapturedLike", "GraphsLike"]
+
+
+class CapturedLike(Protocol):
+    """What was captured between a start and a stop."""
+
+    @property
+    def operators(self) -> Operators:
+        """Operators by their full names, in Unix ns."""
+        ...
+
+    @property
+    def dataset(self) -> DatasetPipeline | None:
+        """The data pipeline, ``None`` where none was recorded."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be told, one readable line each."""
+        ...
+
+
+class GraphsLike(Protocol):
+    """What collects graphs as they are compiled."""
+
+    def begin(self) -> None:
+        """Collect from now on."""
+        ...
+
+
+class CaptureLike(Protocol):
+    """The capture of this process; started and stopped in turn."""
+
+    data_process: bool
+    """Whether the data pipelines that are made while it runs are recorded, too; set before a start."""
+
+    @property
+    def graphs(self) -> GraphsLike:
+        """What has to collect graphs before the first one is compiled."""
+        ...
+
+    def start(self) -> None:
+        """Capture from now on."""
+        ...
+
+    def stop(self) -> CapturedLike:
+        """Capture no longer, and return what was captured."""
+        ...

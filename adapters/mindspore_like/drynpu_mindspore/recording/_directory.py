@@ -1,0 +1,75 @@
+"""The run directory: its name, its folders, what describes it (mindspore_profiler.md 10)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from drynpu import OutputError, __version__
+from drynpu.session import write_document
+from drynpu_mindspore.profiler import RunRequest
+
+__all__ = ["FRAMEWORK", "clear_raw", "make_run_directory", "write_info", "write_metadata"]
+
+FRAMEWORK = "FRAMEWORK"
+_RAW = ("PROF_*", f"{FRAMEWORK}/*")
+
+
+def make_run_directory(run: RunRequest, now: datetime | None = None) -> Path:
+    """
+    Make ``<worker>_<pid>_<UTC to the millisecond>_ascend_ms`` with FRAMEWORK in it, mode 0750, and return it.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be made; the message names the path and the reason.
+    """
+    moment = now or datetime.now(timezone.utc)
+    stamp = f"{moment:%Y%m%d%H%M%S}{moment.microsecond // 1000:03d}"
+    worker = run.worker_name or socket.gethostname()
+    path = run.folder / f"{worker}_{os.getpid()}_{stamp}_ascend_ms"
+    try:
+        (path / FRAMEWORK).mkdir(mode=0o750, parents=True, exist_ok=True)
+        path.chmod(0o750)
+    except OSError as error:
+        raise OutputError(
+            f"cannot create the run directory {path}: {error.strerror}. Choose a writable directory with "
+            "tensorboard_trace_handler(dir_name) or output_path."
+        ) from error
+    return path
+
+
+def clear_raw(path: Path) -> None:
+    """Remove the raw data of a run, which is about to be written again."""
+    for pattern in _RAW:
+        for found in path.glob(pattern):
+            if found.is_dir():
+                shutil.rmtree(found, ignore_errors=True)
+            else:
+                found.unlink(missing_ok=True)
+
+
+def write_info(path: Path, run: RunRequest) -> None:
+    """Write ``profiler_info_<rank>.json``. Raises `OutputError`."""
+    document = {
+        "profiler_parameters": run.parameters.describe(is_set_schedule=run.is_set_schedule),
+        "ms_profiler_info": {"rank_id": run.rank_id, "device_id": run.device_id},
+        "cann_profiler_info": {},
+        "analysis_cost_time": {},
+        "ms_version": f"{run.framework_version}+drynpu{__version__}",
+        "cann_version": "not known",
+        "jit_level": run.jit_level,
+    }
+    write_document(path / f"profiler_info_{run.rank_id}.json", json.dumps(document, indent=4, ensure_ascii=False))
+
+
+def write_metadata(path: Path, metadata: Mapping[str, Any], indent: int | None) -> None:
+    """Write ``profiler_metadata.json``, nothing without metadata. Raises `OutputError`."""
+    if metadata:
+        write_document(path / "profiler_metadata.json", json.dumps(dict(metadata), indent=indent, ensure_ascii=False))

@@ -1,0 +1,31 @@
+"""Plans of primitives: how MindSpore puts the kernels of a plan on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import evolve
+
+from drynpu.kernels import KernelPlan, Signature
+
+__all__ = ["launching_plans"]
+
+
+def launching_plans(plan: Callable[[Signature], KernelPlan], *, whole_graph: bool) -> Callable[[Signature], KernelPlan]:
+    """
+    Return *plan* as MindSpore launches it.
+
+    With *whole_graph* (jit level O2) the graph engine launches node by node, without a call for each. Else each
+    operator is a call of its own; where the rule names none, it is taken for the aclnn operator of the primitive's
+    name, for the single-op path of ACL, which compiles at every call, is none that MindSpore goes.
+    """
+
+    def of(signature: Signature) -> KernelPlan:
+        found = plan(signature)
+        if not found.kernels:
+            return found
+        if whole_graph:
+            return evolve(found, in_graph=True, synchronizes=False)
+        return found if found.api else evolve(found, api=f"aclnn{signature.name}")
+
+    return of

@@ -1,0 +1,57 @@
+"""
+Rules: which kernels one launch of a MindSpore primitive stands for on an NPU.
+
+A rule takes a signature and states work (operations, bytes, tiles, tensors, kernel names), never times. Kernels bear
+GE's operator types (device_and_cost_model.md 4.3); what GE runs on the AI CPU keeps MindSpore's name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from drynpu_mindspore.rules._convolution import convolution_rules
+from drynpu_mindspore.rules._dtypes import NO_DATA, ge_dtype
+from drynpu_mindspore.rules._elementwise import elementwise_rules
+from drynpu_mindspore.rules._indexing import indexing_rules
+from drynpu_mindspore.rules._matmul import matmul_rules
+from drynpu_mindspore.rules._normalisation import normalisation_rules
+from drynpu_mindspore.rules._optimizer import optimizer_rules
+from drynpu_mindspore.rules._placement import NOTHING, placement_rules
+from drynpu_mindspore.rules._pooling import pooling_rules
+from drynpu_mindspore.rules._recurrent import recurrent_rules
+from drynpu_mindspore.rules._reduction import reduction_rules
+from drynpu_mindspore.rules._signature import Call, signature
+from drynpu_mindspore.rules._work import Rule
+
+__all__ = ["NOTHING", "NO_DATA", "RULES", "Call", "Rule", "build_rules", "ge_dtype", "signature"]
+
+_FAMILIES: Final = (
+    placement_rules,
+    elementwise_rules,
+    matmul_rules,
+    convolution_rules,
+    normalisation_rules,
+    pooling_rules,
+    reduction_rules,
+    indexing_rules,
+    recurrent_rules,
+    optimizer_rules,
+)
+
+
+def build_rules() -> dict[str, Rule]:
+    """Return a fresh table of all rules by primitive, as MindSpore names it."""
+    rules: dict[str, Rule] = {}
+    for family in _FAMILIES:
+        found = family()
+        twice = rules.keys() & found.keys()
+        if twice:
+            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
+        rules |= found
+    return rules
+
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())
+"""By primitive, as the capture names it."""

@@ -1,0 +1,46 @@
+"""Primitives that are no vector or cube kernels: nothing at all, and work of the AI CPU."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from drynpu.kernels import KernelPlan, TaskType
+from drynpu_mindspore.rules._signature import Call
+from drynpu_mindspore.rules._work import Rule, kernel, nothing, plan, rule_of
+
+__all__ = ["NOTHING", "placement_rules"]
+
+# Changes of shape are views on a device, though the CPU copies for some of them.
+_SHAPES: Final = (
+    "Reshape ReshapeView Flatten FlattenExt ExpandDims Squeeze View Shape TensorShape DynamicShape Rank Size"
+)
+_VIEWS: Final = """
+TransposeView TransposeExtView SelectExtView SplitTensorView ExpandDimsView NarrowView BroadcastToView SliceExtView
+"""
+_GRAPH: Final = """
+Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Partial Switch SwitchLayer Call
+TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
+"""
+NOTHING: Final = frozenset((_SHAPES + _VIEWS + _GRAPH).split())
+_AI_CPU: Final = """
+UniformReal UniformInt StandardNormal StandardLaplace Gamma Poisson Multinomial RandomChoiceWithMask RandpermV2
+RandomShuffle TruncatedNormal Unique UniqueWithPad Where NonZero Bincount MatrixDiagV3 MatrixDiagPartV3 MatrixInverse
+Cholesky Qr Svd FFT IFFT SearchSorted Histogram NonMaxSuppressionV3 CropAndResize CTCLoss CTCGreedyDecoder Range
+"""
+
+
+def _on_ai_cpu(primitive: str) -> Rule:
+    """One element operation per element that it makes or takes."""
+
+    def read(call: Call) -> KernelPlan | None:
+        if not call.outputs:
+            return None
+        return plan(kernel(primitive, call.tensors(), call.outputs, task=TaskType.AI_CPU))
+
+    return rule_of(read, primitive)
+
+
+def placement_rules() -> dict[str, Rule]:
+    """Return the rules by primitive."""
+    rules: dict[str, Rule] = dict.fromkeys(sorted(NOTHING), nothing)
+    return rules | {name: _on_ai_cpu(name) for name in _AI_CPU.split()}

@@ -1,0 +1,180 @@
+"""
+Builders for kernels and plans.
+
+MindSpore launches its kernels one by one (jit level O0, PyNative), so a kernel bears GE's operator type as its name
+(mindspore_profiler.md 12.2: ``.../MatMul-op0/MatMulV2``); the scope is in the name of the launch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
+from drynpu_mindspore.rules._signature import Call
+
+__all__ = [
+    "Rule",
+    "ceil_div",
+    "cube_kernel",
+    "kernel",
+    "like",
+    "nothing",
+    "output_tiles",
+    "plan",
+    "product",
+    "rule_of",
+    "trans_data",
+    "unknown_shapes",
+]
+
+Rule = Callable[[Signature], "KernelPlan | None"]
+
+_CPU_ONLY = frozenset({"DOUBLE", "COMPLEX64", "COMPLEX128"})
+_TILE_M, _TILE_N = 128, 256
+
+
+def rule_of(read: Callable[[Call], KernelPlan | None], op_type: str) -> Rule:
+    """
+    Return the rule that reads its signature as a :class:`Call`.
+
+    A launch of which shapes or types are not known is shown under *op_type* without tensors and without work: nothing
+    is guessed. The plan is marked as unmapped, so that the recording's metadata counts it.
+    """
+
+    def rule(signature: Signature) -> KernelPlan | None:
+        call = Call(signature)
+        found = read(call) if call.known else None
+        return unknown_shapes(op_type) if found is None else found
+
+    return rule
+
+
+def unknown_shapes(op_type: str) -> KernelPlan:
+    """Return the plan of a launch of which only the type is known."""
+    spec = KernelSpec(name=op_type, op_type=op_type, task_type=TaskType.AI_VECTOR_CORE, mapped=False)
+    return KernelPlan(kernels=(spec,), mapped=False)
+
+
+def ceil_div(value: int, divisor: int) -> int:
+    """Return *value* / *divisor* rounded up."""
+    return -(-value // divisor)
+
+
+def product(dims: Iterable[int]) -> int:
+    """Return the product of *dims*, 1 for none."""
+    return math.prod(dims)
+
+
+def like(other: TensorDesc, *, dtype: str | None = None, layout: str | None = None) -> TensorDesc:
+    """Return a tensor of the shape of *other*."""
+    return TensorDesc(other.shape, dtype or other.dtype, layout or other.format)
+
+
+def kernel(
+    op_type: str,
+    inputs: Sequence[TensorDesc],
+    outputs: Sequence[TensorDesc],
+    *,
+    task: TaskType = TaskType.AI_VECTOR_CORE,
+    cost: float = 1,
+    over: int | None = None,
+    read: int | None = None,
+    written: int | None = None,
+) -> KernelSpec:
+    """
+    Return a vector kernel.
+
+    Parameters
+    ----------
+    op_type:
+        GE's operator type.
+    cost:
+        Element operations per element of *over* (by default the elements of the largest output or input).
+    read, written:
+        Bytes; by default all inputs once and all outputs once.
+
+    Notes
+    -----
+    No AI core kernel computes DOUBLE or complex numbers: such launches become AI_CPU kernels.
+    """
+    if task is not TaskType.DSA and any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)):
+        task = TaskType.AI_CPU
+    elements = max((t.elements for t in (*inputs, *outputs)), default=0) if over is None else over
+    return KernelSpec(
+        name=op_type,
+        op_type=op_type,
+        task_type=task,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        vector_ops=round(elements * cost),
+        bytes_read=sum(t.size_bytes for t in inputs) if read is None else read,
+        bytes_written=sum(t.size_bytes for t in outputs) if written is None else written,
+    )
+
+
+def cube_kernel(
+    op_type: str,
+    inputs: Sequence[TensorDesc],
+    outputs: Sequence[TensorDesc],
+    *,
+    flops: int,
+    tiles: int,
+    vector_ops: int = 0,
+    hf32: bool = False,
+    task: TaskType = TaskType.AI_CORE,
+) -> KernelSpec:
+    """
+    Return a kernel of the matrix unit; with a *task* of MIX_AIC of both units.
+
+    *flops* counts multiply and add, *tiles* the independent output tiles. DOUBLE and complex go to the AI CPU.
+    """
+    if any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)):
+        task = TaskType.AI_CPU
+    return KernelSpec(
+        name=op_type,
+        op_type=op_type,
+        task_type=task,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        cube_flops=flops,
+        vector_ops=vector_ops,
+        bytes_read=sum(t.size_bytes for t in inputs),
+        bytes_written=sum(t.size_bytes for t in outputs),
+        cube_tiles=max(tiles, 1),
+        hf32=hf32 and task is not TaskType.AI_CPU,
+    )
+
+
+def trans_data(source: TensorDesc, target: TensorDesc) -> KernelSpec:
+    """Return the kernel that changes the format."""
+    return KernelSpec(
+        name="TransData",
+        op_type="TransData",
+        task_type=TaskType.AI_VECTOR_CORE,
+        inputs=(source,),
+        outputs=(target,),
+        bytes_read=source.size_bytes,
+        bytes_written=target.size_bytes,
+    )
+
+
+def output_tiles(rows: int, columns: int) -> int:
+    """Return the number of 128 x 256 tiles of a matrix (measured block numbers, device_and_cost_model.md 3.3)."""
+    return ceil_div(rows, _TILE_M) * ceil_div(columns, _TILE_N)
+
+
+def plan(*kernels: KernelSpec, synchronizes: bool = False) -> KernelPlan:
+    """Return a plan; kernels without any element are left out, as nothing is launched for empty tensors."""
+    return KernelPlan(kernels=tuple(k for k in kernels if not _is_empty(k)), synchronizes=synchronizes)
+
+
+def nothing(signature: Signature) -> KernelPlan:
+    """Rule of primitives that launch nothing on a device."""
+    del signature
+    return KernelPlan()
+
+
+def _is_empty(spec: KernelSpec) -> bool:
+    judged = spec.outputs or spec.inputs
+    return bool(judged) and all(t.elements == 0 for t in judged)

@@ -1,0 +1,127 @@
+"""The toolkit's analyses of communication as MindSpore rearranges them (mindspore_profiler.md 12.6)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import polars as pl
+
+__all__ = ["by_mindspore_steps"]
+
+_TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
+_START = "Start Timestamp(us)"
+_SIZE, _TRANSIT, _RATE, _SIZES = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Size Distribution"
+_WAIT, _SYNCHRONIZATION = "Wait Time(ms)", "Synchronization Time(ms)"
+_RATIOS = {"Wait Time Ratio": _WAIT, "Synchronization Time Ratio": _SYNCHRONIZATION}
+_TOTAL, _SUM = "Total", "Total Op Info"
+_POINT_TO_POINT = ("Send", "Receive")
+"""The vendor looks for these spellings only: the toolkit's hcom_send and hcom_receive count as collectives."""
+_P2P_KIND = re.compile("receive|send")
+_KIND = re.compile("invalid|broadcast|allreduce|reduce|allgather|reducescatter|scatter|alltoall|alltoallv|alltoallvc")
+_DEFAULT_STEP = "0"
+
+Document = dict[str, Any]
+_Operators = Mapping[str, Mapping[str, Any]]
+
+
+def by_mindspore_steps(times: object, matrix: object, steps: pl.DataFrame) -> dict[str, object]:
+    """Return communication.json and communication_matrix.json from the toolkit's documents of the same names."""
+    operators, links = cast("_Operators", times), cast("_Operators", matrix)
+    by_step = _split(operators, steps)
+    documents: dict[str, object] = {"communication.json": {f"step{step}": _step(own) for step, own in by_step.items()}}
+    ranked = {
+        f"step{step}": _matrix({name: links[name] for name in links if name in own})
+        for step, own in by_step.items()
+        if any(name in own for name in links)
+    }
+    return documents | ({"communication_matrix.json": ranked} if ranked else {})
+
+
+def _split(operators: _Operators, steps: pl.DataFrame) -> dict[str, Document]:
+    if steps.height < 2:
+        return {steps["step"][0] if steps.height else _DEFAULT_STEP: dict(operators)}
+    found: dict[str, Document] = {step: {} for step in steps["step"]}
+    ranges = list(steps.iter_rows())
+    for name, told in operators.items():
+        start_ns = round(told[_TIME][_START] * 1000)
+        # Starts are told in us as floats, which are exact to a quarter of a microsecond in our days.
+        step = next((step for step, start, end in ranges if start <= start_ns <= end), None)
+        if step is not None:
+            found[step][name] = told
+    return found
+
+
+def _is_point_to_point(name: str) -> bool:
+    return any(word in name for word in _POINT_TO_POINT)
+
+
+def _parts(operators: _Operators) -> dict[str, Document]:
+    """Return point to point apart from collectives; sums of the toolkit's belong to neither."""
+    parts: dict[str, Document] = {"p2p": {}, "collective": {}}
+    for name, told in operators.items():
+        if _is_point_to_point(name):
+            parts["p2p"][name] = told
+        elif not name.startswith(_TOTAL):
+            parts["collective"][name] = told
+    return parts
+
+
+def _step(operators: _Operators) -> Document:
+    return {kind: own | ({_SUM: _sum(list(own.values()))} if own else {}) for kind, own in _parts(operators).items()}
+
+
+def _sum(told: Sequence[Mapping[str, Any]]) -> Document:
+    """Sum operators up: times without a start, and of every transport time, size and packets."""
+    times: Document = {}
+    bandwidth: dict[str, Document] = {}
+    for operator in told:
+        for name, value in operator[_TIME].items():
+            if name not in _RATIOS and name != _START:
+                times[name] = times.get(name, 0.0) + value
+        for transport, moved in operator[_BANDWIDTH].items():
+            own = bandwidth.setdefault(transport, {_TRANSIT: 0, _SIZE: 0, _SIZES: {}})
+            own[_TRANSIT] += moved[_TRANSIT]
+            own[_SIZE] += moved[_SIZE]
+            for size, (count, took) in moved[_SIZES].items():
+                packets = own[_SIZES].setdefault(size, [0, 0])
+                packets[0] += count
+                packets[1] += took
+    for ratio, part in _RATIOS.items():
+        times[ratio] = _share(times.get(part, 0), times.get(part, 0) + times.get(_TRANSIT, 0))
+    return {_TIME: times, _BANDWIDTH: bandwidth}
+
+
+def _share(part: float, whole: float) -> float:
+    return round(part / whole, 4) if whole else 0
+
+
+def _matrix(operators: _Operators) -> Document:
+    return {kind: _ranked(own) for kind, own in _parts(operators).items()}
+
+
+def _ranked(operators: _Operators) -> Document:
+    """Rank the operators of a type and group by the bandwidth of each link."""
+    collected: dict[tuple[str, str, str], list[Document]] = {}
+    for key, links in operators.items():
+        group, name = key.split("@")[-1], key.split("@")[0]
+        for link, moved in links.items():
+            collected.setdefault((_kind(key), group, link), []).append({**moved, "op_name": name})
+    document: Document = {}
+    for (kind, group, link), unordered in collected.items():
+        rows = sorted(unordered, key=lambda row: float(row[_RATE]), reverse=True)
+        chosen = {"top1": rows[0], "middle": rows[len(rows) // 2]}
+        # Of fewer than three, the lowest places are the same operator.
+        chosen |= {f"bottom{place}": rows[-min(place, len(rows))] for place in (1, 2, 3)}
+        size, took = sum(row[_SIZE] for row in rows), sum(row[_TRANSIT] for row in rows)
+        total = {"Transport Type": rows[0]["Transport Type"], _SIZE: size, _TRANSIT: took, _RATE: _share(size, took)}
+        for place, row in (chosen | {"total": total}).items():
+            document.setdefault(f"{kind}-{place}@{group}", {})[link] = row
+    return document
+
+
+def _kind(key: str) -> str:
+    pattern = _P2P_KIND if _is_point_to_point(key) else _KIND
+    match = pattern.search(key.lower())
+    return match.group() if match else key.lower().rpartition("/")[-1].partition("-op")[0]

@@ -1,0 +1,71 @@
+"""Operator tables put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.kernels._operators import Operators
+
+__all__ = ["concatenate"]
+
+T = TypeVar("T")
+_NO_TEXT = ("", "")
+
+
+def concatenate(parts: Sequence[Operators]) -> Operators:
+    """Join tables and sort by time; names, signatures and stacks that parts share (the same tuple) are taken once."""
+    names, name_at = _pool([part.names for part in parts])
+    signatures, signature_at = _pool([part.signatures for part in parts])
+    stacks, stack_at = _pool([part.stacks for part in parts])
+    lengths = [len(part) for part in parts]
+    start, end = _column(parts, "start_ns", np.int64), _column(parts, "end_ns", np.int64)
+    order = np.lexsort((-end, start))
+
+    def codes(name: str, begins: list[int]) -> npt.NDArray[np.int32]:
+        own = _column(parts, name, np.int32)
+        moved = own + np.repeat(np.array(begins, np.int32), lengths)
+        return np.asarray(np.where(own >= 0, moved, np.int32(-1))[order], np.int32)
+
+    return Operators(
+        names=names,
+        name=codes("name", name_at),
+        start_ns=start[order],
+        end_ns=end[order],
+        thread=_column(parts, "thread", np.int64)[order],
+        fwd_thread=_column(parts, "fwd_thread", np.int64)[order],
+        sequence=_column(parts, "sequence", np.int64)[order],
+        scope=_column(parts, "scope", np.uint8)[order],
+        signature=codes("signature", signature_at),
+        signatures=signatures,
+        texts=_texts(parts, signature_at, len(signatures)),
+        stack=codes("stack", stack_at),
+        stacks=stacks,
+    )
+
+
+def _column(parts: Sequence[Operators], name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
+    joined: npt.NDArray[Any] = np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
+    return joined.astype(dtype)
+
+
+def _pool(tuples: Sequence[tuple[T, ...]]) -> tuple[tuple[T, ...], list[int]]:
+    """Return all entries, those of the same tuple once, and where each tuple's begin."""
+    pooled: list[T] = []
+    place: dict[int, int] = {}
+    for entries in tuples:
+        if id(entries) not in place:
+            place[id(entries)] = len(pooled)
+            pooled.extend(entries)
+    return tuple(pooled), [place[id(entries)] for entries in tuples]
+
+
+def _texts(parts: Sequence[Operators], begins: list[int], count: int) -> tuple[tuple[str, str], ...]:
+    """Return the texts of the pooled signatures, empty where a part tells none."""
+    texts = [_NO_TEXT] * count
+    for part, begin in zip(parts, begins, strict=True):
+        texts[begin : begin + len(part.texts)] = part.texts
+    return tuple(texts)

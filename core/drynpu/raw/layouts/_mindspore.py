@@ -1,0 +1,52 @@
+"""Records of MindSpore's ``FRAMEWORK`` files (mindspore_profiler.md 11)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from drynpu.raw.layouts._base import layout
+
+__all__ = ["MS_MEMORY_USAGE", "MS_OP_RANGE", "MS_RECORD_SHAPES"]
+
+MS_OP_RANGE = layout(
+    54,
+    ("tid", "<u8", 0),
+    ("flow_id", "<u8", 8),  # 2^64-1 none
+    ("step", "<u8", 16),
+    ("start", "<u8", 24),  # host counter; 0: the record is to be dropped
+    ("end", "<u8", 32),
+    ("pid", "<i4", 40),
+    ("module", "<u2", 44),  # index of MsModule
+    ("event", "<u2", 46),  # index of MsEvent
+    ("stage", "<u2", 48),  # index of MsStage
+    ("level", "i1", 50),
+    ("is_graph_data", "?", 51),
+    ("is_stage", "?", 52),
+    ("is_stack", "?", 53),
+)
+"""Fixed part of a mindspore.op_range record: one event of the framework (``<5Qi3Hb3?``)."""
+
+MS_MEMORY_USAGE = layout(
+    100,
+    ("device_id", "<i4", 0),
+    ("tid", "<u8", 4),
+    ("pid", "<u8", 12),
+    ("time_ns", "<u8", 20),  # Unix time, other than in op_range
+    ("address", "<u8", 28),
+    ("size_bytes", "<u8", 36),  # 2^64-1: released
+    ("used_bytes", "<u8", 44),
+    ("peak_bytes", "<u8", 52),
+    ("reserved_bytes", "<u8", 60),  # "alloc_size"
+    ("used_by_event_bytes", "<u8", 68),
+    ("eager_free_bytes", "<u8", 76),
+    ("stream_ptr", "<u8", 84),
+    ("stream_id", "<u4", 92),
+    ("from_persistent", "u1", 96),
+    ("is_persistent", "u1", 97),
+    ("run_mode", "u1", 98),
+    ("alloc_type", "u1", 99),
+)
+"""Fixed part of a mindspore.memory_usage record: one event of the device allocator (``<i11QI4B``)."""
+
+MS_RECORD_SHAPES: np.dtype[np.void] = np.dtype([])
+"""Fixed part of a mindspore.record_shapes record: nothing, it is text alone."""

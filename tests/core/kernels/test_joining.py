@@ -1,0 +1,54 @@
+"""Operator tables put together."""
+
+from __future__ import annotations
+
+import numpy as np
+from attrs import evolve
+
+from drynpu.kernels import Call, Operators, Signature, TensorDesc, concatenate
+
+ADD = Signature("Add", (TensorDesc((2, 3), "FLOAT"),))
+MUL = Signature("Mul", (TensorDesc((4,), "FLOAT16"),))
+
+
+def table(*calls: tuple[Signature | str, int, int]) -> Operators:
+    return Operators.from_calls([Call(call, start, end, 7) for call, start, end in calls])
+
+
+def told(operators: Operators) -> list[tuple[str, int, str, tuple[str, str] | None, str]]:
+    rows = []
+    for row in range(len(operators)):
+        code, stack = int(operators.signature[row]), int(operators.stack[row])
+        signature = operators.signatures[code].name if code >= 0 else ""
+        texts = operators.texts[code] if code >= 0 else None
+        frames = operators.stacks[stack] if stack >= 0 else ""
+        rows.append((operators.names[operators.name[row]], int(operators.start_ns[row]), signature, texts, frames))
+    return rows
+
+
+def test_rows_come_in_order_of_time_with_what_was_theirs() -> None:
+    first = table((ADD, 10, 20), ("step", 5, 60), (MUL, 40, 50))
+    second = evolve(table((MUL, 30, 35)), stack=np.zeros(1, np.int32), stacks=("f.py:1",))
+    joined = concatenate([first, second])
+    assert told(joined) == [
+        ("step", 5, "", None, ""),
+        ("Add", 10, "Add", ("FLOAT", "2,3"), ""),
+        ("Mul", 30, "Mul", ("FLOAT16", "4"), "f.py:1"),
+        ("Mul", 40, "Mul", ("FLOAT16", "4"), ""),
+    ]
+
+
+def test_an_enclosing_event_stands_before_what_begins_with_it() -> None:
+    joined = concatenate([table((ADD, 10, 20)), table(("all", 10, 90))])
+    assert [row[0] for row in told(joined)] == ["all", "Add"]
+
+
+def test_what_parts_share_is_taken_once_and_texts_may_be_missing() -> None:
+    part = table((ADD, 10, 20), (MUL, 30, 40))
+    later = evolve(part, start_ns=part.start_ns + 100, end_ns=part.end_ns + 100)
+    joined = concatenate([part, later])
+    assert joined.signatures == part.signatures
+    assert joined.names == part.names
+    bare = concatenate([evolve(part, texts=())])
+    assert bare.texts == (("", ""),) * 2
+    assert len(concatenate([])) == 0

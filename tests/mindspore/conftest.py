@@ -1,0 +1,120 @@
+"""MindSpore scripts run as a user would run them, in processes of their own."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+ROOT = Path(__file__).parents[2]
+_OURS = ("DRYNPU_", "ASCEND_", "PROFILING_", "RANK_", "DEVICE_ID", "MS_", "MSMONITOR_", "GLOG_")
+_QUIET = {"GLOG_v": "2", "COLUMNS": "120", "OMP_NUM_THREADS": "1"}
+_ENTRY_POINT = "[drynpu.adapters]\nmindspore = drynpu_mindspore.plugin\n"
+
+
+@frozen
+class Run:
+    """A finished process."""
+
+    folder: Path
+    status: int
+    stdout: str
+    stderr: str
+
+    def printed(self, name: str) -> Any:
+        """Return the JSON value that the script printed after ``<name>=``."""
+        (found,) = [line for line in self.stdout.splitlines() if line.startswith(f"{name}=")]
+        return json.loads(found.partition("=")[2])
+
+    def logged(self, text: str) -> bool:
+        """Whether MindSpore's log, or anything else on stderr, holds the text."""
+        return text in self.stderr
+
+    def runs(self, below: str = "data") -> list[Path]:
+        """Run directories in *below*, oldest first."""
+        return sorted((self.folder / below).glob("*_ascend_ms"))
+
+
+class Scripts:
+    """Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor."""
+
+    def __init__(self, new_folder: Callable[[], Path], python_path: str) -> None:
+        self._new_folder = new_folder
+        self._python_path = python_path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        return {**kept, **_QUIET, "PYTHONPATH": self._python_path}
+
+    def __call__(
+        self,
+        script: str | Path,
+        *arguments: str,
+        status: int = 0,
+        folder: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        under: tuple[str, ...] = (),
+    ) -> Run:
+        """
+        Run a script, given as a path or as its text, to its end, which has to be the expected one.
+
+        *under* comes between Python and the script: ``()`` for plain Python, ``("-m", "drynpu", "run")``.
+        """
+        folder = folder or self._new_folder()
+        if isinstance(script, str):
+            path = folder / "script.py"
+            path.write_text(script, encoding="utf-8")
+            script = path
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", *under, str(script), *arguments],
+            cwd=folder,
+            env={**self.environment, **(environment or {})},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == status, f"{done.stdout}\n{done.stderr}"
+        return Run(folder, done.returncode, done.stdout, done.stderr)
+
+    def simulated(self, script: str | Path, *arguments: str, **options: Any) -> Run:
+        """Run a script under ``drynpu run``."""
+        return self(script, *arguments, under=("-m", "drynpu", "run"), **options)
+
+
+@pytest.fixture(scope="session")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
+    path = os.environ.get("PYTHONPATH", "")
+    if not entry_points(group="drynpu.adapters", name="mindspore"):
+        # A checkout that is not installed: its entry point comes from a folder on the path.
+        folder = tmp_path_factory.mktemp("installed")
+        about = folder / "drynpu-0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: drynpu\nVersion: 0\n", encoding="utf-8")
+        (about / "entry_points.txt").write_text(_ENTRY_POINT, encoding="utf-8")
+        path = os.pathsep.join((str(folder), str(ROOT / "core"), str(ROOT / "adapters" / "mindspore_like"), path))
+    return Scripts(functools.partial(tmp_path_factory.mktemp, "run"), path)
+
+
+@pytest.fixture(scope="session")
+def workloads(scripts: Scripts) -> Callable[[str], dict[str, Any]]:
+    """Return what was captured of the networks of ``workloads.py``, by name; each mode runs once."""
+
+    @functools.cache
+    def captured(mode: str) -> dict[str, Any]:
+        run = scripts(Path(__file__).with_name("workloads.py"), mode, "captured.pickle")
+        found: dict[str, Any] = pickle.loads((run.folder / "captured.pickle").read_bytes())
+        return found
+
+    return captured

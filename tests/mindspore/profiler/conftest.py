@@ -1,0 +1,180 @@
+"""A host and a backend that write down what the surface does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from drynpu_mindspore.profiler import Analysis, Generation, RunRequest, Surface, build_surface
+
+Event = tuple[Any, ...]
+
+
+@define
+class RecordingLog:
+    """Keeps (level, text)."""
+
+    events: list[Event]
+
+    def debug(self, message: str) -> None:
+        del message
+
+    def info(self, message: str) -> None:
+        self.events.append(("info", message))
+
+    def warning(self, message: str) -> None:
+        self.events.append(("warning", message))
+
+    def error(self, message: str) -> None:
+        self.events.append(("error", message))
+
+
+class Callback:
+    """What callbacks derive from."""
+
+
+class Stream:
+    """What marks take."""
+
+
+@define
+class FakeHost:
+    log: RecordingLog
+    target: str = "Ascend"
+    waits: int = 0
+    callback_base: type = Callback
+    stream_class: type = Stream
+    version: str = "2.7.2"
+
+    def device_target(self) -> str:
+        return self.target
+
+    def jit_level(self) -> str:
+        return "O0"
+
+    def synchronize(self) -> None:
+        self.waits += 1
+
+
+@define
+class RecordingBackend:
+    """Keeps the calls in order; *fails* names methods that raise."""
+
+    events: list[Event]
+    requests: list[RunRequest] = field(factory=list)
+    analyses: list[Analysis] = field(factory=list)
+    metadata: list[tuple[dict[str, Any], int | None]] = field(factory=list)
+    fails: set[str] = field(factory=set)
+    failed_runs: dict[Path, str] = field(factory=dict)
+
+    def _note(self, name: str, *facts: Any) -> None:
+        self.events.append((name, *facts))
+        if name in self.fails:
+            raise ValueError(f"no {name} today")
+
+    def prepare(self) -> None:
+        """Constructing a profiler is no event."""
+
+    def init(self, request: RunRequest) -> Path:
+        self.requests.append(request)
+        self._note("init")
+        return request.folder / f"{request.worker_name or 'host'}_1_{len(self.requests)}_ascend_ms"
+
+    def start(self) -> None:
+        self._note("start")
+
+    def stop(self) -> None:
+        self._note("stop")
+
+    def finalize(self) -> None:
+        self._note("finalize")
+
+    def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
+        self.metadata.append((dict(metadata), indent))
+        self._note("write_metadata")
+
+    def trace_ready(self) -> None:
+        self._note("trace_ready")
+
+    def clear(self) -> None:
+        self._note("clear")
+
+    def delete_dir(self) -> None:
+        self._note("delete_dir")
+
+    def open_step(self, number: int) -> None:
+        self._note("open_step", number)
+
+    def close_step(self) -> None:
+        self._note("close_step")
+
+    def analyse(self, how: Analysis) -> None:
+        self.analyses.append(how)
+        self._note("analyse")
+
+    def analyse_offline(self, runs: Sequence[Path], how: Analysis, processes: int) -> Mapping[Path, str]:
+        self.analyses.append(how)
+        self._note("analyse_offline", [run.name for run in runs], processes)
+        return self.failed_runs
+
+    def mark(self, message: str, domain: str, stream: object | None) -> None:
+        self._note("mark", message, domain, stream)
+
+    def range_start(self, message: str, domain: str, stream: object | None) -> int:
+        self._note("range_start", message, domain, stream)
+        return len(self.events)
+
+    def range_end(self, range_id: int, domain: str) -> None:
+        self._note("range_end", range_id, domain)
+
+
+@define
+class Bench:
+    """A surface, and what it did."""
+
+    events: list[Event]
+    host: FakeHost
+    backend: RecordingBackend
+    surface: Surface
+
+    def take(self) -> list[Event]:
+        """Return what happened since the last call, without notes of transitions."""
+        taken = [event for event in self.events if event[0] != "info"]
+        self.events.clear()
+        return taken
+
+    def calls(self) -> list[str]:
+        """Return the backend's calls since the last call, by name."""
+        return [event[0] for event in self.take() if event[0] not in ("warning", "error")]
+
+    def texts(self) -> list[Event]:
+        """Return the warnings and errors since the last call."""
+        return [event for event in self.take() if event[0] in ("warning", "error")]
+
+
+def make_bench(generation: Generation = Generation.V27) -> Bench:
+    events: list[Event] = []
+    host, backend = FakeHost(RecordingLog(events)), RecordingBackend(events)
+    return Bench(events, host, backend, build_surface(host, backend, generation))
+
+
+@pytest.fixture
+def bench() -> Bench:
+    return make_bench()
+
+
+@pytest.fixture
+def bench_of() -> Callable[[Generation], Bench]:
+    return make_bench
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    for name in ("RANK_ID", "DEVICE_ID", "PROFILING_MODE", "MS_PROFILER_OPTIONS", "MSMONITOR_USE_DAEMON"):
+        monkeypatch.delenv(name, raising=False)
+    return
