@@ -73,6 +73,18 @@ def test_the_example_ends_with_a_summary_that_says_what_is_modelled(runs: tuple[
     assert "Every operator that launches a kernel is mapped." in text
 
 
+def test_with_onednn_the_kernels_are_those_of_the_operators_that_were_written(
+    runs: tuple[Any, Any], scripts: Any, example: Path
+) -> None:
+    # What `python train_session.py` gives where nothing sets the variable.
+    run = scripts(example / "train_session.py", "--steps", "5", environment={"TF_ENABLE_ONEDNN_OPTS": "1"})
+    assert "Every operator that launches a kernel is mapped." in run.stdout
+    with_onednn, without = (prof.rows("op_summary") for prof in (run.prof("tf_out"), runs[0].prof("tf_out")))
+    columns = ("Op Name", "OP Type", "Input Shapes", "Output Shapes")
+    shown = [sorted(tuple(row[name] for name in columns) for row in rows) for rows in (with_onednn, without)]
+    assert shown[0] == shown[1]
+
+
 def test_losses_are_those_of_plain_tensorflow(runs: tuple[Any, Any]) -> None:
     losses = [re.findall(r"^step \d+ loss .*$", run.stdout, re.MULTILINE) for run in runs]
     assert len(losses[0]) == 5

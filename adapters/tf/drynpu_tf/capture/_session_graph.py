@@ -13,6 +13,7 @@ from attrs import define, evolve, field, frozen
 from drynpu.kernels import Placement, Signature, TensorDesc
 from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._turns import stats_of_turns
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
@@ -148,11 +149,12 @@ def _sources(nodes: Sequence[_Node]) -> dict[int, str]:
 
 def _node(definition: Any) -> _Node:
     data = [text for text in definition.input if not text.startswith("^")]
+    op_type, further = written_operator(definition.op)
     return _Node(
         name=definition.name,
-        op_type=definition.op,
+        op_type=op_type,
         inputs=tuple(map(_producer, data)),
-        attributes=attributes_of(definition),
+        attributes=attributes_of(definition) | dict(further),
     )
 
 
