@@ -1,4 +1,5 @@
-# Every target sets up what it needs by itself: .venv for drynpu, .venv-consumers for the tools that open its output.
+# Every target sets up what it needs by itself: .venv for drynpu, .venv-mindspore for what MindSpore needs,
+# .venv-consumers for the tools that open its output.
 # PYTHON chooses the interpreter that .venv is made with:  make test PYTHON=python3.12
 
 # A python3.11 that only is a launcher for a version that is not there does not count, so it has to run.
@@ -6,16 +7,18 @@ PYTHON ?= $(shell for p in python3.11 python3; do $$p -c '' >/dev/null 2>&1 && {
 
 VENV := .venv
 CONSUMERS := .venv-consumers
+MINDSPORE := .venv-mindspore
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.drynpu-installed
 CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
+MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What torch would otherwise print about oneDNN, its tracer and its allocator.
 QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV=$(CURDIR)/$(CONSUMERS) $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-core test-torch test-tf test-packaging test-consumers check bench clean distclean
+.PHONY: help venv demo test test-core test-torch test-tf test-mindspore test-packaging test-consumers check bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -41,6 +44,13 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,test]'
 	@touch $@
 
+$(MINDSPORE_STAMP): pyproject.toml constraints.txt
+	$(call new_venv,$(MINDSPORE))
+	@echo "Setting up $(MINDSPORE) (once; MindSpore is a download of 0.8 GB)"
+	@$(MINDSPORE)/bin/python $(PIP_INSTALL) hatchling
+	@$(MINDSPORE)/bin/python $(PIP_INSTALL) --no-build-isolation -e '.[mindspore,test]'
+	@touch $@
+
 $(CONSUMERS_STAMP): constraints.txt
 	$(call new_venv,$(CONSUMERS))
 	@echo "Setting up $(CONSUMERS) (once)"
@@ -51,7 +61,7 @@ demo: $(STAMP)
 	@RANK=0 $(QUIET) $(BIN)/drynpu run examples/torch/train_gpt.py
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
-test: test-core test-torch test-tf test-packaging test-consumers
+test: test-core test-torch test-tf test-mindspore test-packaging test-consumers
 
 test-core: $(STAMP)
 	$(PYTEST) tests/test_house.py tests/core tests/docs
@@ -61,6 +71,10 @@ test-torch: $(STAMP)
 
 test-tf: $(STAMP)
 	$(PYTEST) tests/tf
+
+# MindSpore is large and few need it, so it has an environment of its own.
+test-mindspore: $(MINDSPORE_STAMP)
+	$(QUIET) $(MINDSPORE)/bin/python -m pytest -q tests/mindspore
 
 test-packaging: $(STAMP)
 	$(PYTEST) tests/packaging
@@ -83,4 +97,4 @@ clean:
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean
-	rm -rf $(VENV) $(CONSUMERS)
+	rm -rf $(VENV) $(CONSUMERS) $(MINDSPORE)

@@ -34,6 +34,7 @@ def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     expected |= tree(ROOT / "adapters" / "torch" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "tf" / "drynpu_tf", "drynpu_tf/")
     expected |= tree(ROOT / "adapters" / "tf" / "vendor", "drynpu/_vendor/")
+    expected |= tree(ROOT / "adapters" / "mindspore_like", "")
     assert {name for name in names(wheel) if ".dist-info/" not in name} == expected
     assert {"drynpu/py.typed", "zz_drynpu.pth", "drynpu/chips/data/Ascend910B2.yaml"} <= expected
 
@@ -47,7 +48,7 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
-    assert "[drynpu.adapters]\ntf = drynpu_tf.plugin\ntorch = drynpu_torch.plugin\n" in points
+    assert "[drynpu.adapters]\nmindspore = drynpu_mindspore.plugin\ntf = drynpu_tf.plugin\ntorch = drynpu_torch.plugin\n" in points
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points
     extras = [line.split(": ")[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")]
