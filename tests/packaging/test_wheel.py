@@ -48,7 +48,8 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
-    assert "[drynpu.adapters]\nmindspore = drynpu_mindspore.plugin\ntf = drynpu_tf.plugin\ntorch = drynpu_torch.plugin\n" in points
+    adapters = ("mindspore = drynpu_mindspore.plugin", "tf = drynpu_tf.plugin", "torch = drynpu_torch.plugin")
+    assert "\n".join(("[drynpu.adapters]", *adapters, "")) in points
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points
     extras = [line.split(": ")[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")]
