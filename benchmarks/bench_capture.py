@@ -44,7 +44,7 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("write PROF", _recording, "write_prof"),
     ("load tables", _deliver, "load_profile"),
     ("export msprof", _deliver, "export_msprof"),
-    ("export torch", _deliver, "export_torch"),
+    ("export torch", _deliver, "export_result"),
 )
 
 
