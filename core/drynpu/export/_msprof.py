@@ -176,16 +176,21 @@ def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
 
 def toolkit_tables(profile: Profile, writer: Writer) -> dict[str, Table]:
     """Return the toolkit's csv tables by the stem of their files; a table may be empty."""
-    tables: dict[str, Table] = {
-        "op_summary": whole_op_summary(profile, writer).drop(STARTS),
-        "api_statistic": api_statistic_table(api_statistic(profile), writer, profile.device_ids),
-        "task_time": task_time_table(profile.tasks, writer),
-        "npu_mem": npu_mem_table(profile.npu_mem),
-        "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
-    }
+    # Statistics read whole tables and leave little, so they come before the tables that stay in memory until written.
+    calls = api_statistic_table(api_statistic(profile), writer, profile.device_ids)
+    statistic: dict[str, Table] = {}
     if profile.level != "level0":
         by_graph = per_graph_op_statistic(profile, writer)
-        tables["op_statistic"] = op_statistic_table(op_statistic(profile), writer) if by_graph is None else by_graph
+        statistic["op_statistic"] = op_statistic_table(op_statistic(profile), writer) if by_graph is None else by_graph
+    task_times = task_time_table(profile.tasks, writer)
+    tables: dict[str, Table] = {
+        "op_summary": whole_op_summary(profile, writer).drop(STARTS),
+        "api_statistic": calls,
+        "task_time": task_times,
+        "npu_mem": npu_mem_table(profile.npu_mem),
+        "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
+        **statistic,
+    }
     for further in CSV_FILES:
         tables |= further(profile, writer)
     return tables
