@@ -1,0 +1,15 @@
+"""``mindspore.train``: ``Model`` and callbacks."""
+
+from __future__ import annotations
+
+from mindspore_like._runtime import RUNTIME
+from mindspore_like._callback import Callback, RunContext
+from mindspore_like._model import Model as _Model
+from mindspore_like._monitors import LossMonitor, TimeMonitor
+
+__all__ = ["Callback", "LossMonitor", "Model", "RunContext", "TimeMonitor"]
+
+
+class Model(_Model):
+    __doc__ = _Model.__doc__
+    _context = RUNTIME.context
