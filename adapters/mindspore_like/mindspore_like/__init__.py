@@ -7,10 +7,10 @@ script computes itself. There are no networks and no gradients: ``Model`` drives
 
 from __future__ import annotations
 
-import numpy as _np
+import numpy as np
 
 from mindspore_like import context, dataset, device_manager, log, ops, profiler, runtime, train
-from mindspore_like._host import RELEASE as __version__
+from mindspore_like._host import __version__
 from mindspore_like._operators import record_operator, scope, timed_operator
 from mindspore_like._runtime import RUNTIME as _RUNTIME
 from mindspore_like._tensor import Tensor
@@ -55,10 +55,10 @@ __all__ = [
     "uint8",
 ]
 
-bool_ = _np.dtype(_np.bool_)
-float16, float32, float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
-int8, int16, int32, int64 = _np.dtype(_np.int8), _np.dtype(_np.int16), _np.dtype(_np.int32), _np.dtype(_np.int64)
-uint8 = _np.dtype(_np.uint8)
+bool_ = np.dtype(np.bool_)
+float16, float32, float64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
+int8, int16, int32, int64 = np.dtype(np.int8), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64)
+uint8 = np.dtype(np.uint8)
 
 # MS_PROFILER_OPTIONS profiles a script from here to its end.
 _RUNTIME.surface.EnvProfiler.init_profiler()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -145,7 +144,7 @@ class Callbacks:
     _stack: ExitStack = field(factory=ExitStack)
 
     @classmethod
-    def of(cls, given: Callback | Sequence[Callback] | None) -> Callbacks:
+    def of(cls, given: Any) -> Callbacks:
         """Return the callbacks that a script gave. Raises `TypeError` for what is none."""
         if given is None:
             return cls([])

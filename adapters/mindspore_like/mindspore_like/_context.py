@@ -16,17 +16,16 @@ _ASCEND = "Ascend"
 _MODES = (GRAPH_MODE, PYNATIVE_MODE)
 _MOST_DEVICES = 4095
 # Options of MindSpore 2.7 beside the mode and the device: kept, told on request, without effect.
-_OPTIONS = frozenset(
-    """
-    aoe_config aoe_tune_mode ascend_config check_bprop debug_level deterministic disable_format_transform
-    enable_auto_mixed_precision enable_compile_cache enable_graph_kernel enable_reduce_precision env_config_path
-    exec_order gpu_config grad_for_scalar graph_kernel_flags infer_boost inter_op_parallel_num jit_config
-    jit_enable_inplace_ops jit_level jit_syntax_level load_compile_cache max_call_depth max_device_memory
-    memory_offload memory_optimize_level mempool_block_size op_timeout precompile_only print_file_path
-    pynative_synchronize reserve_class_name_in_scope runtime_num_threads save_compile_cache save_graphs
-    save_graphs_path variable_memory_max_size
-    """.split()
-)
+_KEPT = """
+aoe_config aoe_tune_mode ascend_config check_bprop debug_level deterministic disable_format_transform
+enable_auto_mixed_precision enable_compile_cache enable_graph_kernel enable_reduce_precision env_config_path
+exec_order gpu_config grad_for_scalar graph_kernel_flags infer_boost inter_op_parallel_num jit_config
+jit_enable_inplace_ops jit_level jit_syntax_level load_compile_cache max_call_depth max_device_memory
+memory_offload memory_optimize_level mempool_block_size op_timeout precompile_only print_file_path
+pynative_synchronize reserve_class_name_in_scope runtime_num_threads save_compile_cache save_graphs
+save_graphs_path variable_memory_max_size
+"""
+_OPTIONS = frozenset(_KEPT.split())
 
 
 class _Log(Protocol):

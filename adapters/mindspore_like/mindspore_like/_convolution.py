@@ -12,6 +12,8 @@ from mindspore_like._operators import Array
 __all__ = ["convolve"]
 
 _Pair = tuple[int, int]
+# NumPy's annotation of it knows one axis only.
+_windows: Any = np.lib.stride_tricks.sliding_window_view
 _MODES = ("valid", "same", "pad")
 
 
@@ -39,7 +41,7 @@ def convolve(
     def compute(image: Array, kernel: Array) -> Array:
         borders = [_border(pad_mode, image.shape[2 + i], reach[i], steps[i], pads[i]) for i in range(2)]
         padded = np.pad(image, [(0, 0), (0, 0), *borders])
-        windows = np.lib.stride_tricks.sliding_window_view(padded, reach, (2, 3))
+        windows = _windows(padded, reach, (2, 3))
         windows = windows[:, :, :: steps[0], :: steps[1], :: holes[0], :: holes[1]]
         parts = zip(np.split(windows, groups, 1), np.split(kernel, groups, 0), strict=True)
         made = [np.tensordot(view, each, ([1, 4, 5], [1, 2, 3])).transpose(0, 3, 1, 2) for view, each in parts]

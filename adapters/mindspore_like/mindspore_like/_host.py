@@ -1,4 +1,4 @@
-"""This package as the host of the profiler's surface."""
+"""The package as the host of the profiler's surface."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from attrs import frozen
 
 from drynpu_mindspore.profiler import Log
 from mindspore_like import log
-from mindspore_like._context import Context
 from mindspore_like._callback import Callback
+from mindspore_like._context import Context
 
-__all__ = ["RELEASE", "LikeHost", "Stream", "TextLog"]
+__all__ = ["LikeHost", "Stream", "TextLog", "__version__"]
 
-RELEASE = "2.7.2"
+__version__ = "2.7.2"
 """The release of MindSpore whose surface this is; what ``profiler_info`` shows as its version."""
 
 
@@ -60,7 +60,7 @@ class LikeHost:
     @property
     def version(self) -> str:
         """The release whose surface this is."""
-        return RELEASE
+        return __version__
 
     def device_target(self) -> str:
         """Return the device that the script chose."""

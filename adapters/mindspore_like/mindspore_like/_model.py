@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any, Protocol
 
 from drynpu import OptionError
 from mindspore_like import log
-from mindspore_like._context import GRAPH_MODE, Context
 from mindspore_like._callback import Callback, CallbackParams, Callbacks, RunContext
+from mindspore_like._context import GRAPH_MODE, Context
 
 __all__ = ["Metric", "Model"]
 
@@ -68,8 +68,7 @@ class Model:
         if optimizer is not None:
             raise OptionError(
                 [
-                    "Model(optimizer=...): mindspore_like computes no gradients, so nothing would be optimised. "
-                    "Allowed: None, with a network that does a whole step; MindSpore itself for networks."
+                    "Model(optimizer=...): mindspore_like computes no gradients. Allowed: None; the network does a whole step."
                 ]
             )
         self._network = network
@@ -304,7 +303,7 @@ def _size(dataset: Iterable[Any]) -> int:
     """Return the number of batches of one pass."""
     if hasattr(dataset, "get_dataset_size"):
         return int(dataset.get_dataset_size())
-    if isinstance(dataset, Sequence) or hasattr(dataset, "__len__"):
+    if isinstance(dataset, Sized):
         return len(dataset)
     raise TypeError(f"a dataset needs get_dataset_size() or a length, but got {type(dataset).__name__}")
 

@@ -117,16 +117,18 @@ class TimedOperator:
 
 @contextlib.contextmanager
 def timed_operator(
-    primitive: str, inputs: Sequence[Any], *, attrs: Mapping[str, object] | None = None, arguments: Sequence[object] = ()
+    primitive: str,
+    inputs: Sequence[Any],
+    *,
+    attrs: Mapping[str, object] | None = None,
+    arguments: Sequence[object] = (),
 ) -> Iterator[TimedOperator]:
     """Report what the block computes as one operator; tensors' own operators inside are its parts, not kernels."""
     call = TimedOperator()
     start_ns = time.time_ns()
     yield call
     end_ns = time.time_ns()
-    record_operator(
-        primitive, inputs, call.outputs, start_ns=start_ns, end_ns=end_ns, attrs=attrs, arguments=arguments
-    )
+    record_operator(primitive, inputs, call.outputs, start_ns=start_ns, end_ns=end_ns, attrs=attrs, arguments=arguments)
 
 
 def _key(value: Any) -> TensorKey:

@@ -18,7 +18,7 @@ from drynpu.kernels import Operators, Signature, TensorDesc
 from drynpu_mindspore.capture import Captured, is_backward
 from drynpu_mindspore.rules import NO_DATA, ge_dtype, signature
 
-__all__ = ["Reported", "Recorder", "TensorKey"]
+__all__ = ["Recorder", "Reported", "TensorKey"]
 
 TensorKey = tuple[tuple[int, ...], "np.dtype[Any]"]
 """Shape and data type."""

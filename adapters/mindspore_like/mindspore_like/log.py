@@ -15,7 +15,7 @@ _LEVELS = {
     "3": logging.ERROR,
     "4": logging.CRITICAL,
 }
-_DEFAULT = "2"
+_VARIABLE, _DEFAULT = "GLOG_v", "2"
 _FORMAT = "[%(levelname)s] ME(%(process)d,%(processName)s):%(asctime)s %(message)s"
 
 
@@ -29,7 +29,7 @@ class _Stderr(logging.StreamHandler):  # type: ignore[type-arg]
 
 def _make_logger() -> logging.Logger:
     logger = logging.getLogger("mindspore_like")
-    logger.setLevel(_LEVELS.get(os.environ.get("GLOG_v", _DEFAULT), _LEVELS[_DEFAULT]))
+    logger.setLevel(_LEVELS.get(os.environ.get(_VARIABLE, _DEFAULT), _LEVELS[_DEFAULT]))
     logger.propagate = False
     handler = _Stderr()
     handler.setFormatter(logging.Formatter(_FORMAT))

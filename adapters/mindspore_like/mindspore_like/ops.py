@@ -146,12 +146,12 @@ sub = _binary("Sub", np.subtract)
 
 def matmul(input: Any, other: Any) -> _Tensor:  # noqa: A002
     """Return the product of matrices, of stacks of them that broadcast, or of vectors."""
-    return _tensor(input) @ other
+    return _tensor(input).__matmul__(other)
 
 
 def bmm(input_x: Any, mat2: Any) -> _Tensor:
     """Return the products of two stacks of matrices."""
-    return _tensor(input_x) @ mat2
+    return _tensor(input_x).__matmul__(mat2)
 
 
 def bias_add(input_x: Any, bias: Any) -> _Tensor:
@@ -174,7 +174,7 @@ def conv2d(
     """
     Return the convolution of images [N, C, H, W] with weights [O, C / groups, KH, KW].
 
-    *pad_mode* is ``valid``, ``same`` or ``pad`` (by *padding* rows and columns on each side); others are a `ValueError`.
+    *pad_mode* is ``valid``, ``same`` or ``pad`` (by *padding* on each side); anything else is a `ValueError`.
     """
     x, w = _tensor(input).asnumpy(), _tensor(weight).asnumpy()
     compute, attrs = _convolve(w.shape, stride, pad_mode, padding, dilation, groups)

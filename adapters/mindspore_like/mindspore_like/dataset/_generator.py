@@ -27,7 +27,10 @@ class GeneratorDataset:
     """
 
     def __init__(
-        self, source: Callable[[], Iterable[Any]] | Iterable[Any], column_names: Sequence[str] | str, shuffle: Any = None
+        self,
+        source: Callable[[], Iterable[Any]] | Iterable[Any],
+        column_names: Sequence[str] | str,
+        shuffle: Any = None,
     ) -> None:
         if shuffle:
             raise ValueError("mindspore_like.dataset.GeneratorDataset does not shuffle; let the source do it.")
