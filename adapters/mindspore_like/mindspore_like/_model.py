@@ -68,7 +68,7 @@ class Model:
         if optimizer is not None:
             raise OptionError(
                 [
-                    "Model(optimizer=...): mindspore_like computes no gradients. Allowed: None; the network does a whole step."
+                    "Model(optimizer=...): mindspore_like has no gradients; the network does a whole step. Allowed: None."
                 ]
             )
         self._network = network

@@ -60,9 +60,8 @@ class _Finder(MetaPathFinder):
             module ``mindspore.nn`` and would only say that a name cannot be imported.
         """
         del path, target
-        if fullname.startswith(f"{_PACKAGE}.") and self._serves_stand_in():
-            raise missing(fullname)
         if fullname != _PACKAGE:
+            self._refuse_what_the_stand_in_lacks(fullname)
             return None
         with _out_of_the_way(self):
             spec = importlib.util.find_spec(fullname)
@@ -71,8 +70,15 @@ class _Finder(MetaPathFinder):
         spec.loader = _Patching(spec.loader)
         return spec
 
-    def _serves_stand_in(self) -> bool:
-        return getattr(sys.modules.get(_PACKAGE), "__name__", "") == STAND_IN
+    def _refuse_what_the_stand_in_lacks(self, fullname: str) -> None:
+        """Only if it is served; ``from mindspore import nn`` goes by the package's own name, ``mindspore_like.nn``."""
+        package, _, inner = fullname.partition(".")
+        served = getattr(sys.modules.get(_PACKAGE), "__name__", "") == STAND_IN
+        if not served or not inner or package not in (_PACKAGE, STAND_IN):
+            return
+        with _out_of_the_way(self):
+            if importlib.util.find_spec(f"{STAND_IN}.{inner}") is None:
+                raise missing(f"{_PACKAGE}.{inner}")
 
 
 @contextmanager

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from mindspore_like._callback import Callback, RunContext
-from mindspore_like._model import Model as _Model
-from mindspore_like._monitors import LossMonitor, TimeMonitor
-from mindspore_like._runtime import RUNTIME
+from mindspore_like.train.callback import Callback, LossMonitor, RunContext, TimeMonitor
+from mindspore_like.train.model import Model
 
 __all__ = ["Callback", "LossMonitor", "Model", "RunContext", "TimeMonitor"]
-
-
-class Model(_Model):  # noqa: D101 - documented there
-    __doc__ = _Model.__doc__
-    _context = RUNTIME.context
