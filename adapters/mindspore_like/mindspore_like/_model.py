@@ -67,9 +67,7 @@ class Model:
     ) -> None:
         if optimizer is not None:
             raise OptionError(
-                [
-                    "Model(optimizer=...): mindspore_like has no gradients; the network does a whole step. Allowed: None."
-                ]
+                ["Model(optimizer=...): mindspore_like has no gradients; the network does a step. Allowed: None."]
             )
         self._network = network
         self._loss_fn = loss_fn

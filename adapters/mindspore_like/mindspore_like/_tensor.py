@@ -224,7 +224,8 @@ def operand(value: Any, beside: Tensor) -> Array:
     """
     Return what stands beside a tensor in an operator as an array.
 
-    A Python number takes the tensor's type, unless that could not hold it: a float beside integers is float32.
+    A Python number takes the tensor's type, unless that could not hold it: then, as between tensors, NumPy's rules of
+    promotion hold.
     """
     if isinstance(value, Tensor):
         return value.asnumpy()

@@ -6,7 +6,6 @@ import json
 
 import mindspore as ms
 import mindspore.dataset as ds
-import mindspore_like
 import numpy as np
 from mindspore import Profiler, context, ops
 from mindspore.profiler import ProfilerActivity, ProfilerLevel, profile, schedule, tensorboard_trace_handler
@@ -14,6 +13,8 @@ from mindspore.profiler.profiler import analyse
 from mindspore.profiler.schedule import ProfilerAction, Schedule
 from mindspore.train import Model
 from mindspore.train.callback import Callback
+
+import mindspore_like
 
 WEIGHT = ms.Tensor(np.ones((2, 2), np.float32))
 
@@ -37,7 +38,7 @@ def data():
 
 class StopAtStep(Callback):
     def __init__(self, start_step, stop_step):
-        super(StopAtStep, self).__init__()
+        super().__init__()
         self.start_step, self.stop_step = start_step, stop_step
         self.profiler = Profiler(start_profile=False, output_path="steps")
 
@@ -55,7 +56,7 @@ class StopAtStep(Callback):
 
 class StopAtEpoch(Callback):
     def __init__(self, start_epoch, stop_epoch):
-        super(StopAtEpoch, self).__init__()
+        super().__init__()
         self.start_epoch, self.stop_epoch = start_epoch, stop_epoch
         self.profiler = Profiler(start_profile=False, output_path="epochs")
 

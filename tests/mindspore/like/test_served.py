@@ -46,7 +46,9 @@ def steps(run: Path) -> float:
 
 
 class TestGuides:
-    @pytest.mark.parametrize(("below", "number"), [("whole", 4), ("steps", 2), ("epochs", 4), ("loop", 2), ("cycle", 2)])
+    @pytest.mark.parametrize(
+        ("below", "number"), [("whole", 4), ("steps", 2), ("epochs", 4), ("loop", 2), ("cycle", 2)]
+    )
     def test_exactly_the_steps_that_were_named_are_recorded(self, guides: Any, below: str, number: int) -> None:
         (run,) = guides.runs(below)
         assert steps(run) == number

@@ -74,12 +74,9 @@ class GeneratorDataset:
         return self.create_tuple_iterator()
 
     def _read(self) -> Iterator[tuple[Any, ...]]:
-        source: Any = self._source
-        if callable(source):
-            source = source()
-        if not hasattr(source, "__iter__"):
-            source = (source[index] for index in range(len(source)))
-        for row in source:
+        source: Any = self._source() if callable(self._source) else self._source
+        rows = source if hasattr(source, "__iter__") else (source[index] for index in range(len(source)))
+        for row in rows:
             yield tuple(row) if isinstance(row, (tuple, list)) else (row,)
 
     def _stacked(self) -> Iterator[tuple[Any, ...]]:
