@@ -173,7 +173,7 @@ class Callbacks:
     def __enter__(self) -> Callbacks:
         entered = []
         for each in self.members:
-            target = self._stack.enter_context(each)
+            target: Any = self._stack.enter_context(each)
             if not isinstance(target, Callback):
                 log.warning("Please return 'self' or a Callback as the enter target.")
                 target = each
