@@ -39,6 +39,13 @@ class Tensor:
         if dtype is None and not typed and self._array.dtype == np.float64:
             self._array = self._array.astype(np.float32)
 
+    @classmethod
+    def of(cls, array: Array) -> Tensor:
+        """Return a tensor around an array as it is."""
+        made = object.__new__(cls)
+        made._array = array
+        return made
+
     # What it is.
 
     @property
@@ -95,10 +102,10 @@ class Tensor:
     # Operators.
 
     def _with(self, primitive: str, compute: Callable[..., Any], other: Any) -> Tensor:
-        return Tensor(run(primitive, compute, self._array, operand(other, self)))
+        return Tensor.of(run(primitive, compute, self._array, operand(other, self)))
 
     def _after(self, primitive: str, compute: Callable[..., Any], other: Any) -> Tensor:
-        return Tensor(run(primitive, compute, operand(other, self), self._array))
+        return Tensor.of(run(primitive, compute, operand(other, self), self._array))
 
     def __add__(self, other: Any) -> Tensor:
         return self._with("Add", np.add, other)
@@ -128,16 +135,16 @@ class Tensor:
         return self._with("Pow", np.power, other)
 
     def __matmul__(self, other: Any) -> Tensor:
-        return Tensor(matmul(self._array, operand(other, self)))
+        return Tensor.of(matmul(self._array, operand(other, self)))
 
     def __rmatmul__(self, other: Any) -> Tensor:
-        return Tensor(matmul(operand(other, self), self._array))
+        return Tensor.of(matmul(operand(other, self), self._array))
 
     def __neg__(self) -> Tensor:
-        return Tensor(run("Neg", np.negative, self._array))
+        return Tensor.of(run("Neg", np.negative, self._array))
 
     def __abs__(self) -> Tensor:
-        return Tensor(run("Abs", np.abs, self._array))
+        return Tensor.of(run("Abs", np.abs, self._array))
 
     def __eq__(self, other: object) -> Any:
         return self._with("Equal", np.equal, other)
@@ -159,7 +166,7 @@ class Tensor:
 
     def __getitem__(self, index: Any) -> Tensor:
         plain = index.asnumpy() if isinstance(index, Tensor) else index
-        return Tensor(run("StridedSlice", lambda array: array[plain], self._array))
+        return Tensor.of(run("StridedSlice", lambda array: array[plain], self._array))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write into the array; not reported."""
@@ -179,12 +186,12 @@ class Tensor:
             self._array,
             arguments=(None, order),
         )
-        return Tensor(made)
+        return Tensor.of(made)
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """Return the elements in another shape."""
         wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return Tensor(run("Reshape", lambda array: array.reshape(wanted), self._array))
+        return Tensor.of(run("Reshape", lambda array: array.reshape(wanted), self._array))
 
     def astype(self, dtype: Any) -> Tensor:
         """Return the elements in another type."""
@@ -196,28 +203,28 @@ class Tensor:
         def add(array: Array, **options: Any) -> Any:
             return np.sum(array, dtype=array.dtype, **options)
 
-        return Tensor(reduce("ReduceSum", add, self._array, axis, keepdims))
+        return Tensor.of(reduce("ReduceSum", add, self._array, axis, keepdims))
 
     def mean(self, axis: int | Sequence[int] | None = None, keep_dims: bool = False) -> Tensor:
         """Return the mean over some axes."""
-        return Tensor(reduce("ReduceMean", np.mean, self._array, axis, keep_dims))
+        return Tensor.of(reduce("ReduceMean", np.mean, self._array, axis, keep_dims))
 
     def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
         """Return the largest element over some axes."""
-        return Tensor(reduce("ReduceMax", np.max, self._array, axis, keepdims))
+        return Tensor.of(reduce("ReduceMax", np.max, self._array, axis, keepdims))
 
     def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
         """Return the smallest element over some axes."""
-        return Tensor(reduce("ReduceMin", np.min, self._array, axis, keepdims))
+        return Tensor.of(reduce("ReduceMin", np.min, self._array, axis, keepdims))
 
     def argmax(self, axis: int = -1) -> Tensor:
         """Return the index of the largest element along an axis, int32."""
-        return Tensor(run("Argmax", lambda array: array.argmax(axis).astype(np.int32), self._array))
+        return Tensor.of(run("Argmax", lambda array: array.argmax(axis).astype(np.int32), self._array))
 
 
 def cast(x: Tensor, dtype: Any) -> Tensor:
     """Return the elements in another type."""
-    return Tensor(run("Cast", lambda array: array.astype(dtype), x.asnumpy()))
+    return Tensor.of(run("Cast", lambda array: array.astype(dtype), x.asnumpy()))
 
 
 def operand(value: Any, beside: Tensor) -> Array:

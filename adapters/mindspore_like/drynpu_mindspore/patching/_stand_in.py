@@ -22,8 +22,9 @@ class StandIn(Loader):
     """Gives ``mindspore`` the modules of ``mindspore_like``, each under both names, and says so."""
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """Import the package and return it; the import system then takes it for the module that was asked for."""
+        """Say so, import the package and return it; the import system takes it for the module that was asked for."""
         del spec
+        sys.stderr.write(f"[drynpu] {_SAYS}\n")
         module = importlib.import_module(STAND_IN)
         self._own = module.__spec__
         return module
@@ -36,7 +37,6 @@ class StandIn(Loader):
             # `mindspore.profiler`, where a class of that name belongs.
             if name.startswith(f"{STAND_IN}.") and "._" not in name:
                 sys.modules.setdefault(_NAME + name.removeprefix(STAND_IN), each)
-        sys.stderr.write(f"[drynpu] {_SAYS}\n")
 
 
 def missing(name: str) -> ImportError:
