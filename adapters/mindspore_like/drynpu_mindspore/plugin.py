@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drynpu.plugins import Activation, KernelRule, hookimpl
+from drynpu.plugins import Activation, KernelRule, StandIn, hookimpl
 
-__all__ = ["drynpu_activate", "drynpu_kernel_rules"]
+__all__ = ["drynpu_activate", "drynpu_kernel_rules", "drynpu_stand_ins"]
 
 
 @hookimpl
 def drynpu_activate(context: Activation) -> None:
-    """Have ``import mindspore`` give the script an Ascend device and our profiler."""
+    """Have ``import mindspore`` give the script an Ascend device and our profiler, with or without MindSpore."""
     del context
     from drynpu_mindspore.patching import serve_mindspore
 
     serve_mindspore()
+
+
+@hookimpl
+def drynpu_stand_ins() -> tuple[StandIn, ...]:
+    """Name the package that scripts get where there is no MindSpore."""
+    return (StandIn(framework="mindspore", module="mindspore_like", extra="mindspore"),)
 
 
 @hookimpl

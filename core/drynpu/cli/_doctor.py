@@ -13,7 +13,7 @@ from rich.table import Table
 
 from drynpu import __version__, find_genuine
 from drynpu.cli._shared import as_json, console, echo_json
-from drynpu.plugins import Facade, Plugins
+from drynpu.plugins import Facade, Plugins, StandIn
 
 __all__ = ["doctor"]
 
@@ -42,7 +42,7 @@ def doctor(plugins: Plugins, json_output: bool) -> None:
     Ends with status 1 if a plugin cannot be loaded.
     """
     plugins.load_all()
-    names = [_resolve(facade) for facade in plugins.facades()]
+    names = [_resolve(facade) for facade in plugins.facades()] + [_stand_in(each) for each in plugins.stand_ins()]
     versions = {name: _version(name) for name in (*_FRAMEWORKS, *_LIBRARIES)}
     problems = [str(problem) for problem in plugins.problems]
     if json_output:
@@ -73,6 +73,16 @@ def _resolve(facade: Facade) -> Resolution:
     if spec is None:
         return Resolution(facade.module, "nothing", str(facade.folder), "served by drynpu run only (no .pth is read)")
     return Resolution(facade.module, "drynpu", str(spec.origin), framework or "ready")
+
+
+def _stand_in(offered: StandIn) -> Resolution:
+    genuine = find_genuine(offered.framework)
+    if genuine is not None:
+        return Resolution(offered.framework, "genuine", str(genuine.origin), f"{offered.module} is not served")
+    spec = util.find_spec(offered.module)
+    origin = "" if spec is None else str(spec.origin)
+    note = f"{offered.module}, under drynpu run only; pip install 'drynpu[{offered.extra}]' for the framework itself"
+    return Resolution(offered.framework, "drynpu", origin, note)
 
 
 def _on_path(folder: Path) -> bool:

@@ -14,7 +14,7 @@ from drynpu.plugins import _spec
 from drynpu.plugins._checks import check_hooks
 from drynpu.plugins._discovery import Candidate, blocked_by_environment, candidates, unknown_plugin
 from drynpu.plugins._markers import PROJECT
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule
+from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, StandIn
 
 if TYPE_CHECKING:
     import click
@@ -123,6 +123,10 @@ class Plugins:
     def facades(self) -> tuple[Facade, ...]:
         """Return the vendor modules that the adapters stand in for."""
         return tuple(facade for _, facades in self._ask("drynpu_facades") for facade in facades)
+
+    def stand_ins(self) -> tuple[StandIn, ...]:
+        """Return the packages that the adapters serve for frameworks that are not there."""
+        return tuple(each for _, found in self._ask("drynpu_stand_ins") for each in found)
 
     def kernel_rules(self, framework: str) -> dict[str, KernelRule]:
         """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drynpu.plugins._markers import hookspec
-from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule
+from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, StandIn
 
 if TYPE_CHECKING:
     import click
@@ -24,6 +24,7 @@ __all__ = [
     "drynpu_exporters",
     "drynpu_facades",
     "drynpu_kernel_rules",
+    "drynpu_stand_ins",
 ]
 
 
@@ -37,6 +38,19 @@ def drynpu_facades() -> Iterable[Facade]:  # type: ignore[empty-body]
     Iterable[Facade]
         One entry per top-level vendor module. ``drynpu run`` puts the folders on ``sys.path`` after everything
         else; ``drynpu doctor`` reports what each name resolves to.
+    """
+
+
+@hookspec
+def drynpu_stand_ins() -> Iterable[StandIn]:  # type: ignore[empty-body]
+    """
+    Name the packages that this adapter serves for a framework that is not there.
+
+    Returns
+    -------
+    Iterable[StandIn]
+        For ``drynpu doctor``. The adapter serves them itself, in ``drynpu_activate``, so that nothing is shadowed
+        outside ``drynpu run``.
     """
 
 

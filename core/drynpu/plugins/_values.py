@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-__all__ = ["Activation", "Exporter", "Facade", "KernelRule"]
+__all__ = ["Activation", "Exporter", "Facade", "KernelRule", "StandIn"]
 
 # `kernels` and `tables` come after this room, so the hooks name their types only in words: the signature and the
 # plan of drynpu.kernels, the profile of drynpu.tables.
@@ -31,6 +31,18 @@ class Facade:
     """Extra of drynpu (or of the adapter's own distribution) that brings the framework."""
     folder: Path
     """The folder that has to be on ``sys.path`` for *module* to be found."""
+
+
+@frozen(kw_only=True)
+class StandIn:
+    """A package that ``drynpu run`` serves under the name of a framework that is not installed."""
+
+    framework: str
+    """Top-level module of the framework, e.g. ``mindspore``."""
+    module: str
+    """The module that is served, under a name of its own, e.g. ``mindspore_like``."""
+    extra: str
+    """Extra of drynpu (or of the adapter's own distribution) that brings the framework."""
 
 
 @frozen(kw_only=True)

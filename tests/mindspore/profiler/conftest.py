@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,39 @@ class FakeHost:
 
     def synchronize(self) -> None:
         self.waits += 1
+
+
+@define
+class LikeHost:
+    """The host that mindspore_like is, with its waits counted."""
+
+    genuine: Any
+    waits: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.genuine, name)
+
+    @property
+    def target(self) -> str:
+        return self.genuine.context.target
+
+    @target.setter
+    def target(self, value: str) -> None:
+        self.genuine.context.target = value
+
+    def synchronize(self) -> None:
+        self.waits += 1
+        self.genuine.synchronize()
+
+
+def like_host(log: RecordingLog) -> LikeHost:
+    from mindspore_like._context import Context
+    from mindspore_like._host import LikeHost as Genuine
+
+    return LikeHost(Genuine(Context(log, kept={"jit_level": "O0"}), log))
+
+
+HOSTS: dict[str, Callable[[RecordingLog], Any]] = {"any": FakeHost, "mindspore_like": like_host}
 
 
 @define
@@ -137,7 +171,7 @@ class Bench:
     """A surface, and what it did."""
 
     events: list[Event]
-    host: FakeHost
+    host: Any
     backend: RecordingBackend
     surface: Surface
 
@@ -156,20 +190,21 @@ class Bench:
         return [event for event in self.take() if event[0] in ("warning", "error")]
 
 
-def make_bench(generation: Generation = Generation.V27) -> Bench:
+def make_bench(generation: Generation = Generation.V27, host_of: Callable[[RecordingLog], Any] = FakeHost) -> Bench:
     events: list[Event] = []
-    host, backend = FakeHost(RecordingLog(events)), RecordingBackend(events)
+    host, backend = host_of(RecordingLog(events)), RecordingBackend(events)
     return Bench(events, host, backend, build_surface(host, backend, generation))
 
 
-@pytest.fixture
-def bench() -> Bench:
-    return make_bench()
+@pytest.fixture(params=HOSTS)
+def bench_of(request: pytest.FixtureRequest) -> Callable[[Generation], Bench]:
+    """Every test runs with a host that has only what the surface asks for, and with mindspore_like's."""
+    return functools.partial(make_bench, host_of=HOSTS[request.param])
 
 
 @pytest.fixture
-def bench_of() -> Callable[[Generation], Bench]:
-    return make_bench
+def bench(bench_of: Callable[[Generation], Bench]) -> Bench:
+    return bench_of(Generation.V27)
 
 
 @pytest.fixture(autouse=True)

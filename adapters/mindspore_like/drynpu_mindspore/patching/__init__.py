@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from drynpu_mindspore.patching._import import serve_mindspore
+from drynpu_mindspore.patching._summary import show_summary
 
-__all__ = ["serve_mindspore"]
+__all__ = ["serve_mindspore", "show_summary"]

@@ -1,0 +1,58 @@
+"""What the modules of the package share in one process: context, recorder and the profiler's surface."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+from attrs import frozen
+
+from drynpu import DrynpuError
+from drynpu.options import Settings
+from drynpu_mindspore.patching import show_summary
+from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
+from drynpu_mindspore.recording import RecordingBackend
+from mindspore_like._context import Context
+from mindspore_like._host import LikeHost, TextLog
+from mindspore_like._recorder import Recorder
+
+__all__ = ["RUNTIME", "Runtime"]
+
+
+@frozen
+class Runtime:
+    """One process that uses the package."""
+
+    context: Context
+    recorder: Recorder
+    backend: RecordingBackend
+    surface: Surface
+
+    @classmethod
+    def create(cls) -> Runtime:
+        """Return a runtime that records nothing yet. Raises `OptionError` for a release without a known profiler."""
+        text_log, recorder = TextLog(), Recorder()
+        context = Context(text_log, device_id=_device_id())
+        backend = RecordingBackend(recorder)
+        generation = generation_of(os.environ.get(API_VARIABLE, ""))
+        return cls(context, recorder, backend, build_surface(LikeHost(context, text_log), backend, generation))
+
+    def finish(self) -> None:
+        """Stop what still records, and show what the last run holds, unless the script is to be quiet."""
+        self.surface.finish()
+        if self.backend.finished and not Settings.from_environ(os.environ).quiet:
+            try:
+                show_summary(self.backend.finished)
+            except (DrynpuError, OSError) as error:  # the run itself has succeeded
+                sys.stderr.write(f"[drynpu] no summary: {error}\n")
+
+
+def _device_id() -> int:
+    text = os.environ.get("DEVICE_ID", "0")
+    return int(text) if text.isdigit() else 0
+
+
+RUNTIME = Runtime.create()
+"""Of this process, as every class and function that a script imports belongs to it."""
+atexit.register(RUNTIME.finish)

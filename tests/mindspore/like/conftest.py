@@ -1,0 +1,19 @@
+"""Scripts in processes without MindSpore, whether it is installed or not."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def without_mindspore(scripts: Any) -> Callable[..., Any]:
+    """Run a script where no MindSpore is found; plainly, or under ``drynpu run`` with ``under=``."""
+    hidden = str(Path(__file__).with_name("without_mindspore"))
+    path = os.pathsep.join((hidden, scripts.environment["PYTHONPATH"]))
+    return functools.partial(scripts, environment={"PYTHONPATH": path})
