@@ -69,6 +69,16 @@ PAGES = {
         sources=("core/drynpu", "adapters/torch"),
         tests="tests/torch",
     ),
+    "mindspore": Page(
+        title="Coverage of mindspore.profiler",
+        about=(
+            "The names of `mindspore.profiler` 2.7.2, of older releases' profilers, and of `mindspore_like`.",
+            "*done*: there, and does what the vendor's does. *recorded*: checked and kept as the vendor does, without",
+            "its effect. *by design not*: the note says why. A test holds that every name that is said to be there is",
+            "there, and that no other is.",
+        ),
+        sources=("core/drynpu", "adapters/mindspore_like"),
+    ),
     "tensorflow": Page(
         title="Coverage of npu_bridge and npu_device",
         about=(
