@@ -12,7 +12,7 @@ import click
 import pytest
 
 from drynpu import PluginError
-from drynpu.plugins import HOOKS, Activation, Facade, build_manager, hookimpl
+from drynpu.plugins import HOOKS, Activation, Facade, StandIn, build_manager, hookimpl
 
 Write: TypeAlias = Callable[[str, str], str]
 
@@ -218,8 +218,9 @@ def test_exporters_of_one_name_are_an_error() -> None:
         plugins.exporters()
 
 
-def test_chips_and_facades_are_gathered(tmp_path: Path) -> None:
+def test_chips_facades_and_stand_ins_are_gathered(tmp_path: Path) -> None:
     facade = Facade(module="vendor_x", framework="x", extra="x", folder=tmp_path)
+    stand_in = StandIn(framework="x", module="x_like", extra="x")
 
     class Plugin:
         @hookimpl
@@ -230,9 +231,14 @@ def test_chips_and_facades_are_gathered(tmp_path: Path) -> None:
         def drynpu_facades(self) -> list[Facade]:
             return [facade]
 
+        @hookimpl
+        def drynpu_stand_ins(self) -> list[StandIn]:
+            return [stand_in]
+
     plugins = build_manager(entry_points=(), plugins=[("one", Plugin()), ("two", Rules())])
     assert plugins.chip_files() == (tmp_path / "chip.yaml",)
     assert plugins.facades() == (facade,)
+    assert plugins.stand_ins() == (stand_in,)
 
 
 def test_verbs_are_added_but_never_replaced() -> None:
