@@ -168,7 +168,7 @@ class Model:
                 members.call("on_train_epoch_begin", run_context)
                 self._epoch(batches.epoch(), at_once, members, params, run_context)
                 if valid is not None and _is_due(number, valid[1]):
-                    self._evaluate_between(valid[0], members, params, run_context)
+                    self._evaluate_between(valid[0], members, params)
                 members.call("on_train_epoch_end", run_context)
                 params.pop("metrics", None)
                 params.pop("eval_results", None)
@@ -225,14 +225,11 @@ class Model:
             )
         return self._loss_fn(self._network(batch[0]), batch[1])
 
-    def _evaluate_between(
-        self, dataset: Iterable[Any], members: Callbacks, params: CallbackParams, run_context: RunContext
-    ) -> None:
+    def _evaluate_between(self, dataset: Iterable[Any], members: Callbacks, params: CallbackParams) -> None:
         """Evaluate within a training, and put back what the training tells of itself."""
         kept = {name: params[name] for name in ("cur_step_num", "batch_num", "dataset_sink_mode", "net_outputs")}
         self._evaluate(dataset, members, params, RunContext(params))
         params.update(kept, mode="train")
-        del run_context
 
     def _evaluate(
         self, dataset: Iterable[Any], members: Callbacks, params: CallbackParams, run_context: RunContext
