@@ -3,7 +3,8 @@ Further deliverables of a PROF directory, one module per group of families.
 
 Each module may have ``csv_files(profile, writer)`` (file stem -> table), ``layers(profile, style, writer)`` (timeline
 events), ``trace_files(profile, style, writer)`` (file stem -> events) and ``json_files(profile)`` (path -> document).
-The same names stand in ``session.families`` and ``tables.families``.
+The same names stand in ``session.families`` and ``tables.families``. ``TABLES`` says what a group reads, where it is
+asked only if there is any of it.
 """
 
 from __future__ import annotations
@@ -37,16 +38,6 @@ __all__ = ["CSV_FILES", "JSON_FILES", "LAYERS", "TORCH_CSV_FILES", "TORCH_JSON_F
 _CsvFiles: TypeAlias = Callable[[Profile, Writer], Mapping[str, pl.DataFrame]]
 _Layers: TypeAlias = Callable[[Profile, JsonStyle, Writer], Iterator[Events | Sequence[str]]]
 
-_AICPU = ("aicpu_kernels", "data_queue", "queue_waits")
-_BANDWIDTH = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
-_CORE_SAMPLES = ("core_metrics", "core_samples")
-_HOST = (
-    *("host_cpu_usage", "host_memory_usage", "host_disk_usage", "host_network_usage"),
-    *("host_cpu_times", "host_cpu_shares", "host_memory", "host_process_memory"),
-)
-_LINKS = ("network_samples", "pcie_samples", "hccs_samples", "sio_samples")
-_MONITORS = ("acc_pmu_samples", "soc_levels", "chip_links", "qos_samples", "dvpp_engines")
-
 
 def _files(tables: Sequence[str], group: _CsvFiles) -> _CsvFiles:
     """Have a group asked only where one of its tables has rows: most recordings have few of them."""
@@ -69,25 +60,25 @@ def _shown(tables: Sequence[str], group: _Layers) -> _Layers:
 
 
 CSV_FILES: tuple[_CsvFiles, ...] = (
-    _files(_AICPU, aicpu.csv_files),
-    _files(_BANDWIDTH, bandwidth.csv_files),
+    _files(aicpu.TABLES, aicpu.csv_files),
+    _files(bandwidth.TABLES, bandwidth.csv_files),
     communication.csv_files,
-    _files(_CORE_SAMPLES, core_samples.csv_files),
+    _files(core_samples.TABLES, core_samples.csv_files),
     graph.csv_files,
-    _files(_HOST, host.csv_files),
-    _files(_LINKS, links.csv_files),
+    _files(host.TABLES, host.csv_files),
+    _files(links.TABLES, links.csv_files),
     marks.csv_files,
-    _files(_MONITORS, monitors.csv_files),
+    _files(monitors.TABLES, monitors.csv_files),
     operator_memory.csv_files,
-    _files(("soc_pmu_tasks",), soc_pmu.csv_files),
+    _files(soc_pmu.TABLES, soc_pmu.csv_files),
 )
 """Every group's CSV tables; a table exists only if its data exists."""
 
 TORCH_CSV_FILES: tuple[_CsvFiles, ...] = (
-    _files(("aicpu_kernels",), aicpu.torch_csv_files),
-    _files(_BANDWIDTH, bandwidth.torch_csv_files),
-    _files(_LINKS, links.torch_csv_files),
-    _files(("soc_pmu_tasks",), soc_pmu.torch_csv_files),
+    _files(aicpu.TABLES, aicpu.torch_csv_files),
+    _files(bandwidth.TABLES, bandwidth.torch_csv_files),
+    _files(links.TABLES, links.torch_csv_files),
+    _files(soc_pmu.TABLES, soc_pmu.torch_csv_files),
 )
 """Those that torch_npu.profiler copies or makes in ASCEND_PROFILER_OUTPUT (torch_npu_profiler.md 3.6), by file name."""
 
@@ -98,14 +89,14 @@ TORCH_JSON_FILES: tuple[Callable[[Profile], Mapping[str, object]], ...] = (commu
 """Documents in ASCEND_PROFILER_OUTPUT, by file name (``communication.json``)."""
 
 LAYERS: tuple[_Layers, ...] = (
-    _shown(_HOST, host.layers),
+    _shown(host.TABLES, host.layers),
     marks.layers,
     graph.layers,
     frequency.layers,
-    _shown(_LINKS, links.layers),
-    _shown(_BANDWIDTH, bandwidth.layers),
-    _shown(_MONITORS, monitors.layers),
-    _shown(_CORE_SAMPLES, core_samples.layers),
+    _shown(links.TABLES, links.layers),
+    _shown(bandwidth.TABLES, bandwidth.layers),
+    _shown(monitors.TABLES, monitors.layers),
+    _shown(core_samples.TABLES, core_samples.layers),
 )
 """Every group's timeline layers (cann_msprof.md 4.5)."""
 

@@ -14,7 +14,10 @@ from drynpu.export._numbers import Writer, float_text, floats_text, rounded_text
 from drynpu.export.families._counters import Block, counters, layer_head
 from drynpu.tables import Profile
 
-__all__ = ["csv_files", "layers", "torch_csv_files"]
+__all__ = ["TABLES", "csv_files", "layers", "torch_csv_files"]
+
+TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
+"""What its files and layers are made of: without rows in any of them there are none."""
 
 _DDR, _HBM, _LLC = Layer("DDR", 18, "NPU"), Layer("HBM", 24, "NPU"), Layer("LLC", 27, "NPU")
 _UNKNOWN = "N/A"

@@ -13,7 +13,10 @@ from drynpu.export.families._counters import Block, counters, layer_head
 from drynpu.kernels import BLANK_310B
 from drynpu.tables import Profile
 
-__all__ = ["csv_files", "layers"]
+__all__ = ["TABLES", "csv_files", "layers"]
+
+TABLES = ("core_metrics", "core_samples")
+"""What its files and layers are made of: without rows in any of them there are none."""
 
 _UTILIZATION = Layer("AI Core Utilization", 36, "NPU")
 """The table of layer numbers does not have it: it takes the next free one, as the toolkit does in such a case."""

@@ -12,7 +12,13 @@ from drynpu.export._numbers import Writer, float_text, rounded_text
 from drynpu.export.families._counters import Block, counters, layer_head
 from drynpu.tables import Profile
 
-__all__ = ["csv_files", "layers"]
+__all__ = ["TABLES", "csv_files", "layers"]
+
+TABLES = (
+    *("host_cpu_usage", "host_memory_usage", "host_disk_usage", "host_network_usage"),
+    *("host_cpu_times", "host_cpu_shares", "host_memory", "host_process_memory"),
+)
+"""What its files and layers are made of: without rows in any of them there are none."""
 
 _UNKNOWN = "N/A"
 _CPU = Layer("CPU Usage", 9, "CPU")

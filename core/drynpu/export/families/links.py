@@ -13,7 +13,10 @@ from drynpu.export._numbers import Writer, float_text, rounded_text, us_text
 from drynpu.export.families._counters import Block, counters, layer_head
 from drynpu.tables import Profile
 
-__all__ = ["csv_files", "layers", "torch_csv_files"]
+__all__ = ["TABLES", "csv_files", "layers", "torch_csv_files"]
+
+TABLES = ("network_samples", "pcie_samples", "hccs_samples", "sio_samples")
+"""What its files and layers are made of: without rows in any of them there are none."""
 
 _HCCS, _PCIE, _SIO = Layer("HCCS", 20, "NPU"), Layer("PCIe", 23, "NPU"), Layer("SIO", 28, "NPU")
 _PORTS = {"nic": Layer("NIC", 21, "NPU"), "roce": Layer("RoCE", 22, "NPU")}

@@ -13,7 +13,10 @@ from drynpu.export._numbers import Writer, float_text
 from drynpu.export.families._counters import Block, counters, layer_head
 from drynpu.tables import Profile
 
-__all__ = ["csv_files", "layers"]
+__all__ = ["TABLES", "csv_files", "layers"]
+
+TABLES = ("acc_pmu_samples", "soc_levels", "chip_links", "qos_samples", "dvpp_engines")
+"""What its files and layers are made of: without rows in any of them there are none."""
 
 _ACC_PMU, _STARS_SOC = Layer("Acc PMU", 19, "NPU"), Layer("Stars Soc Info", 25, "NPU")
 _CHIP_TRANS, _QOS = Layer("Stars Chip Trans", 26, "NPU"), Layer("QoS", 29, "NPU")

@@ -9,7 +9,10 @@ import polars as pl
 from drynpu.export._numbers import Writer, floats_text
 from drynpu.tables import Profile
 
-__all__ = ["csv_files", "torch_csv_files"]
+__all__ = ["TABLES", "csv_files", "torch_csv_files"]
+
+TABLES = ("soc_pmu_tasks",)
+"""What its files and layers are made of: without rows in any of them there are none."""
 
 _UNKNOWN = "N/A"
 
