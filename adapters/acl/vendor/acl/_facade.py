@@ -1,0 +1,5 @@
+"""What importing ``acl`` gives."""
+
+from __future__ import annotations
+
+__all__: list[str] = []
