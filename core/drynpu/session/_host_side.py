@@ -43,7 +43,8 @@ class HostSide:
 
     ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
     time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
-    ``calls`` are those that the script itself made into ACL, on the measured timeline. ``texts`` and ``types`` collect what the records refer to.
+    ``calls`` are those that the script itself made into ACL, on the measured timeline.
+    ``texts`` and ``types`` collect what the records refer to.
     """
 
     simulation: Simulation

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu_acl.recording._captured import Captured, Marks, Run
+from drynpu_acl.recording._captured import Captured, Copy, Marks, Run
 from drynpu_acl.recording._recorder import Recorder
 from drynpu_acl.recording._timeline import graph_plans, joined, stream_number
 
-__all__ = ["Captured", "Marks", "Recorder", "Run", "graph_plans", "joined", "stream_number"]
+__all__ = ["Captured", "Copy", "Marks", "Recorder", "Run", "graph_plans", "joined", "stream_number"]

@@ -97,7 +97,7 @@ class Recorder:
             begin_ns=self.begin_ns,
             end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
             marks=waits(calls),
-            streams=stream_switches(runs),
+            streams=stream_switches(captured, runs),
             graphs=graph_runs(runs),
             tx_marks=marks,
             host_samples=samples,

@@ -33,6 +33,7 @@ _COPY = "acl::memcpy"
 _PLACES: Mapping[int, Placement] = {1: Placement.TO_DEVICE, 2: Placement.TO_HOST, 3: Placement.DEVICE}
 _WAITS: Mapping[str, Mark] = {
     "aclmdlExecute": Mark.WAIT_STREAM,
+    "aclrtMemcpy": Mark.WAIT_STREAM,
     "aclrtSynchronizeStream": Mark.WAIT_DEVICE,
     "aclrtSynchronizeStreamWithTimeout": Mark.WAIT_DEVICE,
     "aclrtSynchronizeDevice": Mark.WAIT_DEVICE,
@@ -97,15 +98,13 @@ def graph_runs(runs: Sequence[Run]) -> tuple[GraphRun, ...]:
     return tuple(found)
 
 
-def stream_switches(runs: Sequence[Run]) -> tuple[tuple[int, int, int], ...]:
-    """Return ``(time_ns, thread, stream)`` of every run, in time order."""
-    return tuple(
-        sorted(
-            (run.start_ns, int(run.operators.thread[0]), stream_number(run.stream))
-            for run in runs
-            if len(run.operators)
-        )
-    )
+def stream_switches(captured: Captured, runs: Sequence[Run]) -> tuple[tuple[int, int, int], ...]:
+    """Return ``(time_ns, thread, stream)`` of every run and copy, in time order; copies are on the default stream."""
+    copies = [(of.start_ns, of.thread, DEFAULT_STREAM) for of in captured.copies]
+    own = [
+        (run.start_ns, int(run.operators.thread[0]), stream_number(run.stream)) for run in runs if len(run.operators)
+    ]
+    return tuple(sorted([*copies, *own]))
 
 
 def waits(calls: Sequence[tuple[str, int, int, int]]) -> tuple[HostMark, ...]:
@@ -120,17 +119,20 @@ def waits(calls: Sequence[tuple[str, int, int, int]]) -> tuple[HostMark, ...]:
 def joined(parts: Sequence[Operators]) -> Operators:
     """Join tables and sort by time; equal names and signatures become one, so that their runs are counted together."""
     names: dict[str, int] = {}
-    signatures: dict[Signature, int] = {}
+    numbers: dict[object, int] = {}
+    signatures: list[Signature] = []
     texts: list[tuple[str, str]] = []
     known: dict[int, I64] = {}
     for part in parts:
         if id(part.signatures) in known:
             continue
-        for signature, text in zip(part.signatures, part.texts or (("", ""),) * len(part.signatures), strict=True):
-            if signatures.setdefault(signature, len(signatures)) == len(texts):
+        given = part.texts or (("", ""),) * len(part.signatures)
+        for signature, text in zip(part.signatures, given, strict=True):
+            if numbers.setdefault(_key(signature), len(signatures)) == len(signatures):
+                signatures.append(signature)
                 texts.append(text)
         # The last entry is for rows without a signature.
-        known[id(part.signatures)] = np.array([*(signatures[each] for each in part.signatures), -1], np.int64)
+        known[id(part.signatures)] = np.array([*(numbers[_key(each)] for each in part.signatures), -1], np.int64)
     for part in parts:
         for name in part.names:
             names.setdefault(name, len(names))
@@ -146,6 +148,11 @@ def joined(parts: Sequence[Operators]) -> Operators:
         texts=tuple(texts),
         **{name: values[order] for name, values in merged.items()},
     )
+
+
+def _key(signature: Signature) -> object:
+    """Tell signatures apart as a rule book does: attributes by their spelling."""
+    return signature.name, signature.inputs, repr(signature.attributes), signature.placement
 
 
 def _columns(part: Operators, names: Mapping[str, int], signature: I64) -> dict[str, npt.NDArray[Any]]:
