@@ -49,7 +49,8 @@ def read_acl_json(path: str, chip: Chip, *, strict: bool) -> tuple[int, Asked | 
             say(f"acl.init: {path}: {problem}")
         return ReturnCode.INVALID_PARAM, None
     for notice in parsed.notices:
-        say(f"acl.init: {notice.message}")
+        if notice.path != "output":  # which speaks of the executable
+            say(f"acl.init: {notice.message}")
     return ReturnCode.SUCCESS, (parsed.request, directory)
 
 

@@ -303,20 +303,20 @@ class Profiling:
         """Begin what ``acl.init``'s file, or the collector that started this process, asks for; return the code."""
         with self._lock:
             if self._mode is not Mode.OFF:
-                return ReturnCode.SUCCESS
+                return 0
             asked: Asked | None
             self._collector = Collector.of_process(os.environ)
             if self._collector is not None:
-                code, asked = int(ReturnCode.SUCCESS), self._collector.asked
+                code, asked = 0, self._collector.asked
             elif config_path:
                 code, asked = read_acl_json(config_path, self.settings.chip, strict=self.settings.shared.strict)
             else:
-                return ReturnCode.SUCCESS
+                return 0
             if asked is not None:
                 request, directory = asked
                 self.sessions.begin(request, directory, self.runtime, marks=request.switches.tx)
                 self._mode = Mode.COMMAND
-            return code
+            return int(code)
 
     def finalize(self) -> None:
         """End what ``initialize`` began: the library ends. What the calls began lasts until they end it."""
