@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["ApiListener", "Binder", "parse"]
+__all__ = ["ApiListener", "Binder", "code_alone", "number_and_code", "numbers_and_code", "parse"]
 
 _INT_MIN, _INT_MAX, _BYTE_MAX = -(2**31), 2**31 - 1, 255
 
@@ -80,10 +80,18 @@ class Binder:
         What the C functions of the module begin with: ``aclrt``.
     listener:
         Returns who is told of calls; ``None`` tells nobody.
+    ready:
+        Returns 0, or the code that functions with a ``failure`` give instead of doing anything.
     """
 
-    def __init__(self, module: str, prefix: str, listener: Callable[[], ApiListener | None]) -> None:
-        self._module, self._prefix, self._listener = module, prefix, listener
+    def __init__(
+        self,
+        module: str,
+        prefix: str,
+        listener: Callable[[], ApiListener | None],
+        ready: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._module, self._prefix, self._listener, self._ready = module, prefix, listener, ready
 
     def __call__(
         self,
@@ -93,21 +101,25 @@ class Binder:
         *,
         api: str | None = None,
         said: str | None = None,
+        failure: Callable[[int], Any] | None = None,
     ) -> Callable[..., Any]:
         """
         Return the function *name*, which calls *target* with converted arguments.
 
         *api* is the name of the C function where it does not follow from *name*, and empty where there is none to
-        tell of; *said* is what parse errors call the function.
+        tell of; *said* is what parse errors call the function; *failure* makes what is returned of a code where
+        the library is not ready.
         """
         whole = f"{self._module}.{name}"
-        spelt, listener = said or whole, self._listener
+        spelt, listener, ready = said or whole, self._listener, self._ready
         c_name = self._prefix + "".join(word.capitalize() for word in name.split("_")) if api is None else api
 
         def function(*arguments: Any, **keywords: Any) -> Any:
             if keywords:
                 raise TypeError(f"{whole}() takes no keyword arguments")
             values = parse(spelt, letters, arguments)
+            if failure is not None and (code := ready()):
+                return failure(code)
             told = listener() if c_name else None
             if told is None:
                 return target(*values)
@@ -120,5 +132,20 @@ class Binder:
         function.__name__ = name
         function.__qualname__ = name
         function.__module__ = self._module
-        function.__doc__ = target.__doc__
+        function.__doc__ = getattr(target, "func", target).__doc__
         return function
+
+
+def code_alone(code: int) -> int:
+    """Return what functions that return a code give when they fail."""
+    return code
+
+
+def number_and_code(code: int) -> tuple[int, int]:
+    """Return what functions that return a handle and a code give when they fail."""
+    return 0, code
+
+
+def numbers_and_code(code: int) -> tuple[int, int, int]:
+    """Return what functions that return two numbers and a code give when they fail."""
+    return 0, 0, code
