@@ -253,20 +253,17 @@ def test_threads_run_one_model_at_once(library, heard, models, x):
 
 
 def test_the_end_takes_leave_of_models(library, models):
+    told = []
+
     class Seen:
-        told: list[object] = []
-
-        def initialize(self, config_path: str | None) -> int:
-            raise AssertionError
-
         def finalize(self) -> None:
-            self.told.append("end")
+            told.append("end")
 
         def unload(self, model_id: int) -> None:
-            self.told.append(model_id)
+            told.append(model_id)
 
     first, second = library.load(models.mlp()), library.load(models.mlp())
-    library.process.lifecycle = seen = Seen()
+    library.process.lifecycle = Seen()
     library.process.models.unload(first)
     library.process.finalize()
-    assert seen.told == [first, "end", second]
+    assert told == [first, "end", second]
