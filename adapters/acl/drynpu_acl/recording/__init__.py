@@ -1,0 +1,9 @@
+"""Recordings of a process: what is kept while profiling runs, and the PROF directory that becomes of it."""
+
+from __future__ import annotations
+
+from drynpu_acl.recording._captured import Captured, Copy, Marks, Run
+from drynpu_acl.recording._recorder import Recorder
+from drynpu_acl.recording._timeline import graph_plans, joined, stream_number
+
+__all__ = ["Captured", "Copy", "Marks", "Recorder", "Run", "graph_plans", "joined", "stream_number"]

@@ -1,0 +1,146 @@
+"""One recording, from ``start`` to ``stop``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import define, evolve, field
+
+from drynpu.chips import Chip
+from drynpu.device import Clock
+from drynpu.export import export_msprof
+from drynpu.kernels import KernelPlan, Signature
+from drynpu.options import ProfilingRequest, Settings
+from drynpu.raw import ClockAnchors
+from drynpu.session import (
+    AclCalls,
+    HostSampler,
+    Outcome,
+    Recording,
+    Target,
+    TxMark,
+    write_document,
+    write_recording,
+)
+from drynpu.tables import load_profile
+from drynpu_acl.recording._captured import Captured
+from drynpu_acl.recording._timeline import (
+    copies_and_steps,
+    graph_plans,
+    graph_runs,
+    joined,
+    stream_number,
+    stream_switches,
+    waits,
+)
+
+__all__ = ["Recorder"]
+
+_FRAMEWORK = "acl"
+_METADATA = "profiler_metadata.json"
+"""Says what of the recording is modelled, as in the directories of other frameworks."""
+
+
+@define(kw_only=True)
+class Recorder:
+    """
+    What was captured so far, and where it will go. Nothing is on disk before :meth:`close`.
+
+    ``plan`` tells what an operator of a model launches.
+    """
+
+    request: ProfilingRequest
+    directory: Path
+    device_id: int
+    settings: Settings
+    chip: Chip
+    plan: Callable[[Signature], KernelPlan]
+    captured: Captured = field(factory=Captured)
+    outcome: Outcome | None = None
+    _anchors: ClockAnchors = field(init=False)
+    _sampler: HostSampler = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._anchors = ClockAnchors.now(round(self.chip.hwts_mhz * 1_000_000))
+        self._sampler = HostSampler(self.request.sampling)
+        self._sampler.start()
+
+    @property
+    def begin_ns(self) -> int:
+        """When the recording began, Unix ns."""
+        return self._anchors.collection_begin_us * 1000
+
+    def close(self, prof_number: int) -> Path:
+        """
+        Write the PROF directory with its results and return it.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        """
+        samples = self._sampler.stop()
+        end_ns = time.time_ns()
+        captured, request = self.captured, self.request
+        runs = [run for run in list(captured.runs) if run.start_ns >= self.begin_ns]
+        marks = _tx_marks(captured)
+        if marks and not request.switches.tx:
+            request = evolve(request, switches=evolve(request.switches, tx=True))
+        operators = joined([*(run.operators for run in runs), copies_and_steps(captured)])
+        calls = [call for call in list(captured.calls) if call[1] >= self.begin_ns]
+        recording = Recording(
+            operators=operators,
+            begin_ns=self.begin_ns,
+            end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
+            marks=waits(calls),
+            streams=stream_switches(captured, runs),
+            graphs=graph_runs(runs),
+            tx_marks=marks,
+            host_samples=samples,
+            calls=AclCalls.from_rows(calls),
+        )
+        self.outcome = write_recording(
+            recording,
+            Target(
+                directory=self.directory,
+                framework=_FRAMEWORK,
+                pid=os.getpid(),
+                device_id=self.device_id,
+                prof_number=prof_number,
+                host_data=False,
+            ),
+            request=request,
+            chip=self.chip,
+            clock=Clock(self.settings.clock.value),
+            seed=self.settings.seed,
+            anchors=self._anchors,
+            plan=graph_plans(self.plan),
+        )
+        path = self.outcome.prof_path
+        assert path is not None
+        write_document(path / _METADATA, json.dumps({"drynpu": self.outcome.describe()}))
+        if request.output.analyse:
+            export_msprof(load_profile(path))
+        return path
+
+    def abandon(self) -> None:
+        """End the recording and leave nothing."""
+        self._sampler.stop()
+
+
+def _tx_marks(captured: Captured) -> tuple[TxMark, ...]:
+    return tuple(
+        TxMark(
+            kind=kind,
+            message=message,
+            start_ns=start_ns,
+            end_ns=end_ns,
+            thread=thread,
+            stream=None if stream is None else stream_number(stream),
+        )
+        for kind, message, start_ns, end_ns, thread, stream in list(captured.marks)
+    )
