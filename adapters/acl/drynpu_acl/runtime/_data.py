@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import count
+from collections.abc import Iterator
 from typing import Any
 
 from attrs import define, field
@@ -48,7 +48,7 @@ class Description:
 class DataSets:
     """All buffers, data sets and descriptions of a process."""
 
-    def __init__(self, numbers: count[int]) -> None:
+    def __init__(self, numbers: Iterator[int]) -> None:
         self.buffers: Handles[DataBuffer] = Handles(numbers)
         self.datasets: Handles[Dataset] = Handles(numbers)
         self.descriptions: Handles[Description] = Handles(numbers)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -81,11 +81,13 @@ class Devices:
 
     Parameters
     ----------
-    count:
-        Number of devices.
+    device_count:
+        Number of devices; the library sets it when it begins.
+    numbers:
+        Where handles come from.
     """
 
-    def __init__(self, device_count: int, numbers: count[int]) -> None:
+    def __init__(self, device_count: int, numbers: Iterator[int]) -> None:
         self.count = device_count
         self.contexts: Handles[Context] = Handles(numbers)
         self.streams: Handles[Stream] = Handles(numbers)
