@@ -42,19 +42,24 @@ class Sessions:
     _numbers: count[int] = field(factory=count)
 
     def begin(
-        self, request: ProfilingRequest, directory: Path, runtime: Runtime, *, device_id: int = 0, marks: bool
+        self, request: ProfilingRequest, directory: Path, runtime: Runtime, *, devices: tuple[int, ...], marks: bool
     ) -> None:
-        """Begin a recording; *marks* tells whether it takes user marks."""
+        """Begin a recording of *devices*; *marks* tells whether it takes user marks."""
         recorder = Recorder(
             request=request,
             directory=directory,
-            device_id=device_id,
+            devices=devices,
             settings=self.settings.shared,
             chip=self.settings.chip,
             plan=runtime.plan,
         )
         self._recorder, self.captured = recorder, recorder.captured
         self.marks = recorder.captured.marks if marks else None
+
+    def extend(self, devices: tuple[int, ...]) -> None:
+        """Record further devices."""
+        if self._recorder is not None:
+            self._recorder.devices = tuple(sorted({*self._recorder.devices, *devices}))
 
     def end(self) -> bool:
         """
@@ -67,14 +72,14 @@ class Sessions:
         if recorder is None:
             return True
         try:
-            path = recorder.close(next(self._numbers))
+            outcomes = recorder.close(self._numbers)
         except (DrynpuError, OSError) as error:
             recorder.abandon()
             self.notes = (f"no profile was written: {error}",)
             say(f"acl.prof: {self.notes[0]}")
             return False
-        self.finished.append(path)
-        self.notes = recorder.outcome.notes if recorder.outcome else ()
+        self.finished += [outcome.prof_path for outcome in outcomes if outcome.prof_path is not None]
+        self.notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes))
         for note in self.notes:
             say(note)
         return True
