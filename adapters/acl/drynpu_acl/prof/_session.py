@@ -10,6 +10,7 @@ from attrs import define, field
 
 from drynpu import DrynpuError
 from drynpu.options import ProfilingRequest
+from drynpu.session import COLLECT_VARIABLE
 from drynpu_acl.messages import say
 from drynpu_acl.prof._runtime import Runtime
 from drynpu_acl.prof._settings import AclSettings
@@ -86,7 +87,12 @@ class Sessions:
 
     def show(self) -> None:
         """Print the summary of the last recording, as other frameworks do at the end of a process."""
-        if not self.finished or self.settings.shared.quiet or os.environ.get("RANK_ID", "0") != "0":
+        if (
+            not self.finished
+            or COLLECT_VARIABLE in os.environ
+            or self.settings.shared.quiet
+            or os.environ.get("RANK_ID", "0") != "0"
+        ):
             return
         from drynpu.tables import load_profile
         from drynpu.views import print_summary
