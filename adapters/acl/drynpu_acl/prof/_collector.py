@@ -49,7 +49,8 @@ class Collector:
     def report(self, sessions: Sessions) -> None:
         """Tell the collector what became of it."""
         try:
-            for path in sessions.finished or [None]:
+            paths: list[Path | None] = [*sessions.finished]
+            for path in paths or [None]:
                 self.order.report(CollectionReport(path=path, notes=sessions.notes))
         except DrynpuError as error:
             say(str(error))
