@@ -26,7 +26,7 @@ def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize(("page", "framework"), [("torch", "torch"), ("tensorflow", "tensorflow")])
+@pytest.mark.parametrize(("page", "framework"), [("torch", "torch"), ("tensorflow", "tensorflow"), ("pyacl", "acl")])
 def test_the_table_is_what_the_code_bears_out(page: str, framework: str) -> None:
     if importlib.util.find_spec(framework) is None:
         pytest.skip(f"{framework} is not installed")

@@ -21,8 +21,8 @@ _PREFIX = "DRYNPU_"
 _MAX_DEVICES = 63
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
-# Read by the import guard of the facades, not here.
-_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "PROFILE", "TF1")
+# Read by the import guard of the facades and by adapters, not here.
+_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "PROFILE", "TF1", "ACL_VERSION", "ACL_COMPAT")
 
 
 class ClockMode(enum.Enum):

@@ -22,13 +22,18 @@ _SIGNATURES = (*_NODES, Signature("MatMul", (_SQUARE, _SQUARE), ("fc2",)))
 
 
 class OneModel:
-    """What is loaded: model 1, and a stream."""
+    """What is loaded: models 1 and 2, and a stream; ``device`` is the one of all threads."""
+
+    device = 0
 
     def model_name(self, model_id: int) -> str | None:
         return "mlp" if model_id in (MODEL, MODEL + 1) else None
 
     def stream_id(self, stream: int) -> int | None:
         return {0: 0, STREAM: 1}.get(stream)
+
+    def device_id(self) -> int:
+        return self.device
 
     def plan(self, signature: Signature) -> KernelPlan:
         cube = signature.name == "MatMul"

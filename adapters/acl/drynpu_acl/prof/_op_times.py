@@ -14,6 +14,7 @@ from drynpu.kernels import Allocations, KernelPlan, Operators, Signature, TaskTy
 from drynpu.session import lower, simulate
 from drynpu_acl.constants import SubscribeFlag
 from drynpu_acl.prof._records import RECORD
+from drynpu_acl.recording import launches
 
 __all__ = ["OpTimes"]
 
@@ -44,6 +45,7 @@ class OpTimes:
 
         *counters* tells whether the subscription asked for counters: floating point operations are among those.
         """
+        operators = launches(operators, self.plan, start_ns=start_ns, end_ns=end_ns)
         lowered = lower(operators, self.plan)
         simulation = simulate(
             operators,

@@ -18,6 +18,9 @@ class Runtime(Protocol):
     def stream_id(self, stream: int) -> int | None:
         """Return the number of the stream of a handle, 0 being the default stream; ``None`` if there is none."""
 
+    def device_id(self) -> int:
+        """Return the device of the calling thread; 0 if it has none."""
+
     def plan(self, signature: Signature) -> KernelPlan:
         """Return what an operator of a model launches."""
 
@@ -32,6 +35,10 @@ class NoRuntime:
     def stream_id(self, stream: int) -> int | None:
         """Return the default stream's number for its handle 0."""
         return 0 if stream == 0 else None
+
+    def device_id(self) -> int:
+        """Return the first device."""
+        return 0
 
     def plan(self, signature: Signature) -> KernelPlan:
         """Return the stand-in for an operator without a rule."""

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from drynpu_acl.recording._captured import Captured, Copy, Marks, Run
 from drynpu_acl.recording._recorder import Recorder
-from drynpu_acl.recording._timeline import graph_plans, joined, stream_number
+from drynpu_acl.recording._timeline import graph_plans, joined, launches, stream_number
 
-__all__ = ["Captured", "Copy", "Marks", "Recorder", "Run", "graph_plans", "joined", "stream_number"]
+__all__ = ["Captured", "Copy", "Marks", "Recorder", "Run", "graph_plans", "joined", "launches", "stream_number"]

@@ -33,6 +33,7 @@ from drynpu_acl.recording._timeline import (
     graph_plans,
     graph_runs,
     joined,
+    launches,
     stream_number,
     stream_switches,
     waits,
@@ -90,7 +91,9 @@ class Recorder:
         marks = _tx_marks(captured)
         if marks and not request.switches.tx:
             request = evolve(request, switches=evolve(request.switches, tx=True))
-        operators = joined([*(run.operators for run in runs), copies_and_steps(captured)])
+        plan = graph_plans(self.plan)
+        launched = [launches(run.operators, plan, start_ns=run.start_ns, end_ns=run.end_ns) for run in runs]
+        operators = joined([*launched, copies_and_steps(captured)])
         calls = [call for call in list(captured.calls) if call[1] >= self.begin_ns]
         recording = Recording(
             operators=operators,
@@ -118,7 +121,7 @@ class Recorder:
             clock=Clock(self.settings.clock.value),
             seed=self.settings.seed,
             anchors=self._anchors,
-            plan=graph_plans(self.plan),
+            plan=plan,
         )
         path = self.outcome.prof_path
         assert path is not None

@@ -26,7 +26,16 @@ from drynpu.session import DEFAULT_STREAM, GraphRun, HostMark, Iteration
 from drynpu_acl.recording._captured import Captured, Run
 from drynpu_acl.recording._captured import Copy as CopyCall
 
-__all__ = ["copies_and_steps", "graph_plans", "graph_runs", "joined", "stream_number", "stream_switches", "waits"]
+__all__ = [
+    "copies_and_steps",
+    "graph_plans",
+    "graph_runs",
+    "joined",
+    "launches",
+    "stream_number",
+    "stream_switches",
+    "waits",
+]
 
 I64 = npt.NDArray[np.int64]
 _COPY = "acl::memcpy"
@@ -71,6 +80,35 @@ def _copy(signature: Signature) -> KernelPlan:
         return copy_plan(signature)
     there = copy_plan(evolve(signature, placement=Placement.TO_DEVICE))
     return evolve(there, kernels=tuple(evolve(kernel, copy=Copy.DEVICE_TO_DEVICE) for kernel in there.kernels))
+
+
+def launches(operators: Operators, plan: Callable[[Signature], KernelPlan], *, start_ns: int, end_ns: int) -> Operators:
+    """
+    Return what one run of a model, from *start_ns* to *end_ns*, hands to the device.
+
+    A model is launched as a whole. So only operators that launch something are left, each lasting until the next one:
+    what this CPU did between them did not happen beside an NPU.
+    """
+    has_kernels = np.array([*(bool(plan(signature).kernels) for signature in operators.signatures), False])
+    rows = np.flatnonzero(has_kernels[operators.signature])
+    if not len(rows):
+        return Operators.from_calls(())
+    turn = np.arange(len(rows))
+    start = operators.start_ns[rows]
+    start[0] = start_ns
+    start = np.maximum.accumulate(start - turn) + turn
+    return evolve(
+        operators,
+        name=operators.name[rows],
+        start_ns=start,
+        end_ns=np.append(start[1:], max(end_ns, int(start[-1]) + 1)),
+        thread=operators.thread[rows],
+        fwd_thread=operators.fwd_thread[rows],
+        sequence=operators.sequence[rows],
+        scope=operators.scope[rows],
+        signature=operators.signature[rows],
+        stack=operators.stack[rows],
+    )
 
 
 def copies_and_steps(captured: Captured) -> Operators:

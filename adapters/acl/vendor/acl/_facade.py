@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acl import blas, fv, himpi, mdl, media, op, rt, util
+from acl import blas, fv, himpi, mdl, media, op, prof, rt, util
 
 from drynpu_acl.binding import Binder as _Binder
 from drynpu_acl.runtime import PROCESS as _process
@@ -26,6 +26,7 @@ __all__ = [
     "mdl",
     "media",
     "op",
+    "prof",
     "rt",
     "update_data_buffer",
     "util",
