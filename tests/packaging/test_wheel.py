@@ -30,6 +30,8 @@ def tree(folder: Path, prefix: str) -> set[str]:
 
 def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     expected = tree(ROOT / "core", "")
+    expected |= tree(ROOT / "adapters" / "acl" / "drynpu_acl", "drynpu_acl/")
+    expected |= tree(ROOT / "adapters" / "acl" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "torch" / "drynpu_torch", "drynpu_torch/")
     expected |= tree(ROOT / "adapters" / "torch" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "tf" / "drynpu_tf", "drynpu_tf/")
@@ -47,7 +49,7 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
-    assert "[drynpu.adapters]\ntf = drynpu_tf.plugin\ntorch = drynpu_torch.plugin\n" in points
+    assert "[drynpu.adapters]\nacl = drynpu_acl.plugin\ntf = drynpu_tf.plugin\ntorch = drynpu_torch.plugin\n" in points
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points
     extras = [line.split(": ")[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")]

@@ -207,7 +207,7 @@ def test_the_listener_hears_of_runs_and_copies(library, heard, models, x):
     assert process.models.execute(model_id, inputs, outputs) == 0
     assert process.models.execute_async(model_id, inputs, outputs, stream) == 0
     (first, second) = heard.runs
-    assert [run[1] for run in heard.runs] == [0, process.stream_id(stream)]
+    assert [run[1] for run in heard.runs] == [0, process.devices.stream(stream)[1].number]
     operators, start_ns, end_ns = first[2:]
     names = [operators.names[n] for n in operators.name]
     assert names == ["Gemm", "Relu", "Gemm", "Softmax"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from drynpu import DrynpuError
 from drynpu.chips import Chip, load_chip
-from drynpu.kernels import KernelPlan, Signature, build_rule_book
 from drynpu.options import Settings
 from drynpu.plugins import build_manager
-from drynpu_acl.kernels import ACL_SIZES, RULES, node_plans
+from drynpu_acl.kernels import ACL_SIZES
 from drynpu_acl.messages import say
 from drynpu_acl.runtime._codes import (
     CONTEXT_NULL,
@@ -59,7 +58,6 @@ class Process:
         self._lock = threading.RLock()
         self._messages = threading.local()
         self.chip: Chip | None = None
-        self._plan: Callable[[Signature], KernelPlan] | None = None
         numbers = handle_numbers()
         self.devices = Devices(0, numbers)
         self.waiting = Waiting(self.devices)
@@ -145,24 +143,6 @@ class Process:
     def data_type_size(self, dtype: int) -> int:
         """Return the bytes of one element of an aclDataType, 0 for an unknown one."""
         return ACL_SIZES.get(dtype, 0)
-
-    # What a recording asks ---------------------------------------------------------------------------------------
-
-    def model_name(self, model_id: int) -> str | None:
-        """Return the name of a loaded model: that of its file; ``None`` if there is none with that id."""
-        model = self.models.get(model_id)
-        return None if model is None else model.name
-
-    def stream_id(self, handle: int) -> int | None:
-        """Return the number of a stream, 0 for the default one; ``None`` if there is none with that handle."""
-        stream = self.devices.streams.get(handle)
-        return 0 if handle == 0 else None if stream is None else stream.number
-
-    def plan(self, signature: Signature) -> KernelPlan:
-        """Return what an operator of a model launches; rules of plugins come before those of the adapter."""
-        if self._plan is None:
-            self._plan = node_plans(build_rule_book(RULES, build_manager().kernel_rules("onnx")).plan)
-        return self._plan(signature)
 
     # Devices ----------------------------------------------------------------------------------------------------
 
