@@ -37,6 +37,8 @@ _FOLLOWERS: Final = frozenset(ELEMENTWISE) - {
     *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf", "Where")
 }
 _SHAPE_READERS: Final = frozenset({"Shape", "Size"})
+_WITH_BIAS: Final = 3
+"""Inputs of a convolution that has a bias."""
 _RANDOM: Final = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"})
 
 
@@ -157,7 +159,10 @@ def _fuse(
             if not _fits(work, second, tensors, known, split=split):
                 break
             folded = second.node.op_type == "BatchNormalization"
-            work.inputs = (*work.inputs, *(n for n in second.inputs if n != work.output and n and not folded))
+            if folded:  # its shift becomes the convolution's bias
+                work.inputs = (*work.inputs, *second.inputs[2:3]) if len(work.inputs) < _WITH_BIAS else work.inputs
+            else:
+                work.inputs = (*work.inputs, *(name for name in second.inputs if name not in {work.output, ""}))
             work.output = second.output
             work.members = (*work.members, *second.members)
             work.names = (*work.names, *second.names)
