@@ -259,6 +259,14 @@ def test_subscription(run):
     assert all(row[3] == row[4] and int(row[3]) > 0 for row in rows)
 
 
+def test_a_program_that_does_not_profile_itself_under_msprof(run, tmp_path):
+    run("assert acl.mdl.execute(model_id, input, output) == 0")
+    command = [sys.executable, "-m", "drynpu", "msprof", "--output=out", sys.executable, "guide.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [row["Op Name"] for row in Ran(tmp_path, "", "").rows("op_summary")] == ["fc", "relu"]
+
+
 def test_a_configuration_file(run, tmp_path):
     (tmp_path / "acl.json").write_text('{"profiler": {"switch": "on", "output": "out"}}')
     found = run("assert acl.mdl.execute(model_id, input, output) == 0", config="'acl.json'")

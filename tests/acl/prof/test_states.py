@@ -178,3 +178,26 @@ def test_the_calls_of_the_script_are_those_that_are_shown(acl):
     with found.open(newline="") as file:
         of_acl = {row["API Name"]: row["Count"] for row in csv.DictReader(file) if row["Level"] == "acl"}
     assert of_acl == {"aclmdlExecute": "2"}
+
+
+def test_every_device_that_worked_has_a_directory_and_no_other(acl):
+    assert acl.init("out") == 0
+    first, more = config(acl, devices=(3, 1)), config(acl, devices=(5,))
+    assert acl.start(first) == acl.start(more) == 0
+    for device in (0, 1, 5, 5):
+        acl.profiling.runtime.device = device
+        acl.execute()
+        assert acl.mark_ex(f"on {device}", 0x5000) == 0
+    stamp = acl.create_stamp()
+    assert acl.mark(stamp) == 0
+    assert acl.stop(first) == 0
+    found = {}
+    for prof in directories():
+        (device,) = (each.name for each in prof.glob("device_*"))
+        rows = {}
+        for stem in ("op_summary", "msprof_tx"):
+            (file,) = prof.glob(f"**/{stem}_*.csv")
+            with file.open(newline="") as lines:
+                rows[stem] = list(csv.DictReader(lines))
+        found[device] = (len(rows["op_summary"]), [row["message"] for row in rows["msprof_tx"]])
+    assert found == {"device_1": (3, ["on 1", ""]), "device_5": (6, ["on 5", "on 5"])}

@@ -180,7 +180,7 @@ def test_a_reader_that_does_not_read_blocks_nothing(acl, capsys, monkeypatch):
     operators = _run_of(acl)
     begin = time.monotonic()
     for _ in range(1000):
-        run.executed(1, operators, 10**18, 10**18 + 10**6)
+        run.executed(1, operators, 10**18, 10**18 + 10**6, 0)
     assert time.monotonic() - begin < 5
     assert acl.model_unsubscribe(1) == 0
     assert time.monotonic() - begin < 15

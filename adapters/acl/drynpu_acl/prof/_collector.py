@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from drynpu import DrynpuError
 from drynpu.options import ProfilingRequest
@@ -42,13 +42,15 @@ class Collector:
 
     @property
     def asked(self) -> tuple[ProfilingRequest, Path]:
-        """What to record, and where the result goes."""
-        return self.order.request, self.order.directory
+        """What to record, and where the result goes; the collector makes the files of it itself."""
+        request = self.order.request
+        return evolve(request, output=evolve(request.output, analyse=False)), self.order.directory
 
     def report(self, sessions: Sessions) -> None:
         """Tell the collector what became of it."""
-        path = sessions.finished[-1] if sessions.finished else None
         try:
-            self.order.report(CollectionReport(path=path, notes=sessions.notes))
+            paths: list[Path | None] = [*sessions.finished]
+            for path in paths or [None]:
+                self.order.report(CollectionReport(path=path, notes=sessions.notes))
         except DrynpuError as error:
             say(str(error))

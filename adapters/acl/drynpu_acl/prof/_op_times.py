@@ -32,7 +32,6 @@ class OpTimes:
 
     chip: Chip
     seed: int
-    device_id: int = 0
     plan: Callable[[Signature], KernelPlan]
     _seen: dict[object, int] = field(factory=dict, init=False)
     """Launches so far by kernel: that of a place in the plan of a signature."""
@@ -41,7 +40,7 @@ class OpTimes:
         self, operators: Operators, model_id: int, *, counters: bool, start_ns: int, end_ns: int
     ) -> tuple[npt.NDArray[np.void], list[tuple[str, str]]]:
         """
-        Return the unsigned records of one run, without their ``op_index``, and the name and type of each.
+        Return the unsigned records of one run, without device and ``op_index``, and the name and type of each.
 
         *counters* tells whether the subscription asked for counters: floating point operations are among those.
         """
@@ -70,7 +69,7 @@ class OpTimes:
         end_us = (start_ns + np.ceil((begin + ticks)[rows] * self.chip.tick_ns).astype(np.int64)) // 1000
         core_ns = np.maximum(costs.aic_time_ns, costs.aiv_time_ns)[kernel] * factor[rows]
         cores = np.array([of.task_type not in _NO_CORE for of in lowered.kernels] or [False])[kernel]
-        found["model_id"], found["flag"], found["device_id"] = model_id, int(SubscribeFlag.OP), self.device_id
+        found["model_id"], found["flag"] = model_id, int(SubscribeFlag.OP)
         found["start_us"], found["end_us"], found["duration_us"] = start_us, end_us, end_us - start_us
         found["execution_us"] = np.where(cores, core_ns, 0).astype(np.int64) // 1000
         if counters:

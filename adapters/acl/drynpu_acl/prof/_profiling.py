@@ -171,6 +171,7 @@ class Profiling:
             return ReturnCode.INVALID_PROFILING_CONFIG
         if not self.settings.source_rules:
             self._running = evolve(running, devices=(*running.devices, *config.devices))
+            self.sessions.extend(config.devices)
             self._started.add(handle)
         return ReturnCode.SUCCESS
 
@@ -190,7 +191,7 @@ class Profiling:
             request,
             directory,
             self.runtime,
-            device_id=min(config.devices, default=0),
+            devices=tuple(sorted(config.devices)) or (0,),
             marks=lenient or bool(config.mask & DataType.MSPROFTX),
         )
         self._mode, self._running, self._started = Mode.CALLS, config, {handle}
@@ -282,11 +283,14 @@ class Profiling:
 
     def mark_ex(self, message: str, stream: int) -> int:
         """Mark the host now and the device behind the work of a stream."""
-        return self.stamps.mark_stream(message, self.runtime.stream_id(stream) if stream else None)
+        number = self.runtime.stream_id(stream) if stream else None
+        return self.stamps.mark_stream(message, None if number is None else (self.runtime.device_id(), number))
 
     def get_step_timestamp(self, handle: int, tag: int, stream: int) -> int:
         """Tell the start or the end of a step."""
-        return self.steps.stamp(handle, tag, self.runtime.stream_id(stream), self.sessions.captured)
+        number = self.runtime.stream_id(stream)
+        place = None if number is None else (self.runtime.device_id(), number)
+        return self.steps.stamp(handle, tag, place, self.sessions.captured)
 
     def _tell_missing_bit(self) -> None:
         if self.settings.shared.strict:
@@ -314,7 +318,8 @@ class Profiling:
                 return 0
             if asked is not None:
                 request, directory = asked
-                self.sessions.begin(request, directory, self.runtime, marks=request.switches.tx)
+                every = tuple(range(max(self.settings.shared.devices, 1)))
+                self.sessions.begin(request, directory, self.runtime, devices=every, marks=request.switches.tx)
                 self._mode = Mode.COMMAND
             return int(code)
 
@@ -344,20 +349,22 @@ class Profiling:
         captured = self.sessions.captured
         if captured is not None:
             name = self.runtime.model_name(model_id) or str(model_id)
-            captured.runs.append(Run(model_id, name, stream, operators, start_ns, end_ns))
-        self.subscriptions.executed(model_id, operators, start_ns, end_ns)
+            captured.runs.append(Run(model_id, name, stream, operators, start_ns, end_ns, self.runtime.device_id()))
+        self.subscriptions.executed(model_id, operators, start_ns, end_ns, self.runtime.device_id())
 
     def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
         """Take over a copy."""
         captured = self.sessions.captured
         if captured is not None:
-            captured.copies.append(Copy(kind, size, start_ns, end_ns, threading.get_native_id()))
+            captured.copies.append(
+                Copy(kind, size, start_ns, end_ns, threading.get_native_id(), self.runtime.device_id())
+            )
 
     def api(self, name: str, start_ns: int, end_ns: int) -> None:
         """Take over a call of the library."""
         captured = self.sessions.captured
         if captured is not None:
-            captured.calls.append((name, start_ns, end_ns, threading.get_native_id()))
+            captured.calls.append((name, start_ns, end_ns, threading.get_native_id(), self.runtime.device_id()))
 
 
 def _usable(directory: Path) -> bool:

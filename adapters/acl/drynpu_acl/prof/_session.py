@@ -10,6 +10,7 @@ from attrs import define, field
 
 from drynpu import DrynpuError
 from drynpu.options import ProfilingRequest
+from drynpu.session import COLLECT_VARIABLE
 from drynpu_acl.messages import say
 from drynpu_acl.prof._runtime import Runtime
 from drynpu_acl.prof._settings import AclSettings
@@ -42,19 +43,24 @@ class Sessions:
     _numbers: count[int] = field(factory=count)
 
     def begin(
-        self, request: ProfilingRequest, directory: Path, runtime: Runtime, *, device_id: int = 0, marks: bool
+        self, request: ProfilingRequest, directory: Path, runtime: Runtime, *, devices: tuple[int, ...], marks: bool
     ) -> None:
-        """Begin a recording; *marks* tells whether it takes user marks."""
+        """Begin a recording of *devices*; *marks* tells whether it takes user marks."""
         recorder = Recorder(
             request=request,
             directory=directory,
-            device_id=device_id,
+            devices=devices,
             settings=self.settings.shared,
             chip=self.settings.chip,
             plan=runtime.plan,
         )
         self._recorder, self.captured = recorder, recorder.captured
         self.marks = recorder.captured.marks if marks else None
+
+    def extend(self, devices: tuple[int, ...]) -> None:
+        """Record further devices."""
+        if self._recorder is not None:
+            self._recorder.devices = tuple(sorted({*self._recorder.devices, *devices}))
 
     def end(self) -> bool:
         """
@@ -67,21 +73,26 @@ class Sessions:
         if recorder is None:
             return True
         try:
-            path = recorder.close(next(self._numbers))
+            outcomes = recorder.close(self._numbers)
         except (DrynpuError, OSError) as error:
             recorder.abandon()
             self.notes = (f"no profile was written: {error}",)
             say(f"acl.prof: {self.notes[0]}")
             return False
-        self.finished.append(path)
-        self.notes = recorder.outcome.notes if recorder.outcome else ()
+        self.finished += [outcome.prof_path for outcome in outcomes if outcome.prof_path is not None]
+        self.notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes))
         for note in self.notes:
             say(note)
         return True
 
     def show(self) -> None:
         """Print the summary of the last recording, as other frameworks do at the end of a process."""
-        if not self.finished or self.settings.shared.quiet or os.environ.get("RANK_ID", "0") != "0":
+        if (
+            not self.finished
+            or COLLECT_VARIABLE in os.environ
+            or self.settings.shared.quiet
+            or os.environ.get("RANK_ID", "0") != "0"
+        ):
             return
         from drynpu.tables import load_profile
         from drynpu.views import print_summary

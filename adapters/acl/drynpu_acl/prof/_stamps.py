@@ -11,7 +11,7 @@ from attrs import define, field
 from drynpu.session import TxKind
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.prof._handles import Handles
-from drynpu_acl.recording import Marks
+from drynpu_acl.recording import Marks, Place
 
 __all__ = ["Stamps"]
 
@@ -79,13 +79,13 @@ class Stamps:
         marks.append((TxKind.MARKER, stamp.message, now_ns, now_ns, threading.get_native_id(), None))
         return _OK
 
-    def mark_stream(self, message: str, stream: int | None) -> int:
-        """Record an instant of the host and, behind the work of a stream, of the device."""
+    def mark_stream(self, message: str, place: Place | None) -> int:
+        """Record an instant of the host and, behind the work of a stream, of its device; no place is no stream."""
         marks = self.marks()
-        if marks is None or stream is None or not 0 < len(message.encode()) < _MESSAGE_BYTES:
+        if marks is None or place is None or not 0 < len(message.encode()) < _MESSAGE_BYTES:
             return _FAILED
         now_ns = time.time_ns()
-        marks.append((TxKind.MARKER_EX, message, now_ns, now_ns, threading.get_native_id(), stream))
+        marks.append((TxKind.MARKER_EX, message, now_ns, now_ns, threading.get_native_id(), place))
         return _OK
 
     def push(self, handle: int) -> int:

@@ -101,7 +101,7 @@ class Subscriptions:
             ended.pipe.flush()
         return ReturnCode.SUCCESS
 
-    def executed(self, model_id: int, operators: Operators, start_ns: int, end_ns: int) -> None:
+    def executed(self, model_id: int, operators: Operators, start_ns: int, end_ns: int, device_id: int) -> None:
         """Queue the records of one run, if its model is subscribed."""
         of = self._of_model.get(model_id)
         if of is None:
@@ -110,6 +110,7 @@ class Subscriptions:
 
         def make() -> bytes:
             records, words = of.times.records(operators, model_id, counters=counters, start_ns=start_ns, end_ns=end_ns)
+            records["device_id"] = device_id
             records["op_index"] = self.readers.register(words)
             return signed(records)
 

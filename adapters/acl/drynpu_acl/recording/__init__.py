@@ -2,8 +2,19 @@
 
 from __future__ import annotations
 
-from drynpu_acl.recording._captured import Captured, Copy, Marks, Run
+from drynpu_acl.recording._captured import Captured, Copy, Marks, Place, Run
 from drynpu_acl.recording._recorder import Recorder
 from drynpu_acl.recording._timeline import graph_plans, joined, launches, stream_number
 
-__all__ = ["Captured", "Copy", "Marks", "Recorder", "Run", "graph_plans", "joined", "launches", "stream_number"]
+__all__ = [
+    "Captured",
+    "Copy",
+    "Marks",
+    "Place",
+    "Recorder",
+    "Run",
+    "graph_plans",
+    "joined",
+    "launches",
+    "stream_number",
+]

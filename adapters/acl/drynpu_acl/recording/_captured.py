@@ -9,10 +9,12 @@ from attrs import define, field, frozen
 from drynpu.kernels import Operators
 from drynpu.session import TxKind
 
-__all__ = ["Captured", "Copy", "Marks", "Run"]
+__all__ = ["Captured", "Copy", "Marks", "Place", "Run"]
 
-Marks: TypeAlias = "list[tuple[TxKind, str, int, int, int, int | None]]"
-"""User marks ``(kind, message, start_ns, end_ns, thread, stream)``; stream None: of the host alone."""
+Place: TypeAlias = "tuple[int, int]"
+"""A stream of a device: ``(device_id, stream)``."""
+Marks: TypeAlias = "list[tuple[TxKind, str, int, int, int, Place | None]]"
+"""User marks ``(kind, message, start_ns, end_ns, thread, place)``; place None: of the host alone."""
 
 
 @frozen(eq=False)
@@ -25,6 +27,7 @@ class Run:
     operators: Operators
     start_ns: int
     end_ns: int
+    device_id: int = 0
 
 
 @frozen
@@ -36,6 +39,7 @@ class Copy:
     start_ns: int
     end_ns: int
     thread: int
+    device_id: int = 0
 
 
 @define(eq=False)
@@ -43,13 +47,28 @@ class Captured:
     """
     What came in so far.
 
-    ``calls`` are rows of `drynpu.session.AclCalls`; ``steps`` are iterations told by the script, rows
-    ``(number, start_ns, end_ns, thread)``. Appending to a list is one operation of the interpreter, so that many
-    threads lose nothing.
+    ``calls`` are rows of `drynpu.session.AclCalls` and the device of the thread; ``steps`` are iterations told by the
+    script, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending to a list is one operation of the
+    interpreter, so that many threads lose nothing.
     """
 
     runs: list[Run] = field(factory=list)
     copies: list[Copy] = field(factory=list)
-    calls: list[tuple[str, int, int, int]] = field(factory=list)
+    calls: list[tuple[str, int, int, int, int]] = field(factory=list)
     marks: Marks = field(factory=list)
-    steps: list[tuple[int, int, int, int]] = field(factory=list)
+    steps: list[tuple[int, int, int, int, int]] = field(factory=list)
+
+    def of_device(self, device_id: int, *, first: bool) -> Captured:
+        """Return what belongs to one device; marks of the host alone go with the *first* one."""
+        return Captured(
+            runs=[run for run in self.runs if run.device_id == device_id],
+            copies=[copy for copy in self.copies if copy.device_id == device_id],
+            calls=[call for call in self.calls if call[-1] == device_id],
+            marks=[mark for mark in self.marks if (first if mark[-1] is None else mark[-1][0] == device_id)],
+            steps=[step for step in self.steps if step[-1] == device_id],
+        )
+
+    @property
+    def devices(self) -> set[int]:
+        """The devices on which something ran."""
+        return {run.device_id for run in self.runs} | {copy.device_id for copy in self.copies}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from attrs import define, evolve, field
@@ -19,6 +19,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.session import (
     AclCalls,
     HostSampler,
+    HostSamples,
     Outcome,
     Recording,
     Target,
@@ -51,17 +52,17 @@ class Recorder:
     """
     What was captured so far, and where it will go. Nothing is on disk before :meth:`close`.
 
-    ``plan`` tells what an operator of a model launches.
+    ``plan`` tells what an operator of a model launches; ``devices`` are those that are recorded, the first one also
+    where nothing ran.
     """
 
     request: ProfilingRequest
     directory: Path
-    device_id: int
+    devices: tuple[int, ...]
     settings: Settings
     chip: Chip
     plan: Callable[[Signature], KernelPlan]
     captured: Captured = field(factory=Captured)
-    outcome: Outcome | None = None
     _anchors: ClockAnchors = field(init=False)
     _sampler: HostSampler = field(init=False)
 
@@ -75,9 +76,11 @@ class Recorder:
         """When the recording began, Unix ns."""
         return self._anchors.collection_begin_us * 1000
 
-    def close(self, prof_number: int) -> Path:
+    def close(self, numbers: Iterator[int]) -> list[Outcome]:
         """
-        Write the PROF directory with its results and return it.
+        Write the PROF directories with their results, one for each device that worked.
+
+        *numbers* gives each of them its number.
 
         Raises
         ------
@@ -86,15 +89,25 @@ class Recorder:
         """
         samples = self._sampler.stop()
         end_ns = time.time_ns()
-        captured, request = self.captured, self.request
-        runs = [run for run in list(captured.runs) if run.start_ns >= self.begin_ns]
+        worked = sorted(self.captured.devices.intersection(self.devices)) or list(self.devices[:1])
+        return [
+            self._write(device_id, end_ns, next(numbers), samples if device_id == worked[0] else None, worked[0])
+            for device_id in worked
+        ]
+
+    def _write(
+        self, device_id: int, end_ns: int, number: int, samples: HostSamples | None, first_device: int
+    ) -> Outcome:
+        request = self.request
+        captured = self.captured.of_device(device_id, first=device_id == first_device)
+        runs = [run for run in captured.runs if run.start_ns >= self.begin_ns]
         marks = _tx_marks(captured)
         if marks and not request.switches.tx:
             request = evolve(request, switches=evolve(request.switches, tx=True))
         plan = graph_plans(self.plan)
         launched = [launches(run.operators, plan, start_ns=run.start_ns, end_ns=run.end_ns) for run in runs]
         operators = joined([*launched, copies_and_steps(captured)])
-        calls = [call for call in list(captured.calls) if call[1] >= self.begin_ns]
+        calls = [call for call in captured.calls if call[1] >= self.begin_ns]
         recording = Recording(
             operators=operators,
             begin_ns=self.begin_ns,
@@ -104,16 +117,16 @@ class Recorder:
             graphs=graph_runs(runs),
             tx_marks=marks,
             host_samples=samples,
-            calls=AclCalls.from_rows(calls),
+            calls=AclCalls.from_rows([call[:-1] for call in calls]),
         )
-        self.outcome = write_recording(
+        outcome = write_recording(
             recording,
             Target(
                 directory=self.directory,
                 framework=_FRAMEWORK,
                 pid=os.getpid(),
-                device_id=self.device_id,
-                prof_number=prof_number,
+                device_id=device_id,
+                prof_number=number,
                 host_data=False,
             ),
             request=request,
@@ -123,12 +136,12 @@ class Recorder:
             anchors=self._anchors,
             plan=plan,
         )
-        path = self.outcome.prof_path
+        path = outcome.prof_path
         assert path is not None
-        write_document(path / _METADATA, json.dumps({"drynpu": self.outcome.describe()}))
+        write_document(path / _METADATA, json.dumps({"drynpu": outcome.describe()}))
         if request.output.analyse:
             export_msprof(load_profile(path))
-        return path
+        return outcome
 
     def abandon(self) -> None:
         """End the recording and leave nothing."""
@@ -143,7 +156,7 @@ def _tx_marks(captured: Captured) -> tuple[TxMark, ...]:
             start_ns=start_ns,
             end_ns=end_ns,
             thread=thread,
-            stream=None if stream is None else stream_number(stream),
+            stream=None if place is None else stream_number(place[1]),
         )
-        for kind, message, start_ns, end_ns, thread, stream in list(captured.marks)
+        for kind, message, start_ns, end_ns, thread, place in captured.marks
     )

@@ -114,7 +114,7 @@ def launches(operators: Operators, plan: Callable[[Signature], KernelPlan], *, s
 def copies_and_steps(captured: Captured) -> Operators:
     """Return rows for the copies that pass the device's copy engines, and annotations for the steps."""
     calls = [Call(_signature(of), of.start_ns, of.end_ns, of.thread) for of in captured.copies if of.kind in _PLACES]
-    calls += [Call(f"ProfilerStep#{number}", start, end, thread) for number, start, end, thread in captured.steps]
+    calls += [Call(f"ProfilerStep#{number}", start, end, thread) for number, start, end, thread, _ in captured.steps]
     return Operators.from_calls(calls)
 
 
@@ -145,11 +145,11 @@ def stream_switches(captured: Captured, runs: Sequence[Run]) -> tuple[tuple[int,
     return tuple(sorted([*copies, *own]))
 
 
-def waits(calls: Sequence[tuple[str, int, int, int]]) -> tuple[HostMark, ...]:
+def waits(calls: Sequence[tuple[str, int, int, int, int]]) -> tuple[HostMark, ...]:
     """Return where the host waited for the device: as the last thing in calls that do."""
     return tuple(
         HostMark(max(end_ns - 1, start_ns), thread, _WAITS[name])
-        for name, start_ns, end_ns, thread in calls
+        for name, start_ns, end_ns, thread, _ in calls
         if name in _WAITS
     )
 
