@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from drynpu.kernels import build_rule_book
-from drynpu_acl.kernels import RULES, node_plans
+from drynpu_acl.kernels import RULES, fusions, node_plans
 from drynpu_acl.runtime import parse_model
 
 
@@ -68,6 +68,16 @@ def test_work_counted_by_hand(net):
     assert product.cube_flops == 2 * 8 * 10
     assert product.bytes_read == 4 * (8 + 8 * 10 + 10)
     assert product.bytes_written == 40
+
+
+def test_what_was_fused_is_listed_with_its_sizes(net):
+    compiled, _ = kernels_of(net, IMAGE)
+    first, second = fusions(operation.signature for operation in compiled.operations)
+    assert (first.name, first.original_ops) == ("conv1relu1", ("conv1", "bn1", "relu1"))
+    assert (first.input_bytes, first.output_bytes) == (4 * 3 * 256, 4 * 8 * 256)
+    assert first.weight_bytes == 4 * (8 * 3 * 9 + 8)
+    assert (second.name, second.original_ops, second.input_bytes) == ("fc", ("fc", "fc_bias"), 4 * 8)
+    assert (second.weight_bytes, second.output_bytes, second.workspace_bytes) == (4 * (8 * 10 + 10), 40, 0)
 
 
 @pytest.mark.parametrize("split", [True, False])

@@ -120,7 +120,9 @@ def compile_graph(
     works = _fuse(works, tensors, known, frozenset(outputs), split=split)
     layout = _lay_out(works, tensors, known, frozenset(outputs))
     launching = [work for work in works if work.node.op_type not in FREE]
-    return Compiled(tuple(Operation(_signature(work, tensors, layout), work.members, work.names) for work in launching))
+    return Compiled(
+        tuple(Operation(_signature(work, tensors, known, layout), work.members, work.names) for work in launching)
+    )
 
 
 def _known(nodes: Sequence[GraphNode], constants: frozenset[str]) -> frozenset[str]:
@@ -257,9 +259,12 @@ def _images(work: _Work, tensors: Mapping[str, TensorDesc], known: frozenset[str
     return [n for n in dict.fromkeys(names) if n not in known and n in tensors and is_image(tensors[n])]
 
 
-def _signature(work: _Work, tensors: Mapping[str, TensorDesc], layout: _Layout) -> Signature:
+def _signature(work: _Work, tensors: Mapping[str, TensorDesc], known: frozenset[str], layout: _Layout) -> Signature:
     attrs: dict[str, Any] = dict(work.node.attrs)
     notes: dict[str, Any] = {"_fused": work.fused, "_tail": work.tail}
+    if len(work.names) > 1:
+        notes["_members"] = work.names
+        notes["_weights"] = tuple(number for number, name in enumerate(work.inputs) if name and name in known)
     notes["_before"] = tuple(layout.before.get(id(work), ()))
     notes["_after"] = tuple(layout.after.get(id(work), ()))
     if id(work) in layout.workers:
