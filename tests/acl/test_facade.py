@@ -13,7 +13,8 @@ odd = [
     f"{module.__name__}.{name}"
     for module in [acl, *(getattr(acl, p) for p in parts)]
     for name, value in vars(module).items()
-    if not name.startswith("_") and name != "annotations" and not isinstance(value, (types.FunctionType, types.ModuleType))
+    if not name.startswith("_") and name != "annotations"
+    and not isinstance(value, (types.FunctionType, types.ModuleType))
 ]
 print("odd=" + json.dumps(odd))
 print("constants=" + json.dumps(hasattr(acl, "ACL_SUCCESS") or hasattr(acl.rt, "ACL_MEMCPY_HOST_TO_DEVICE")))
@@ -142,7 +143,8 @@ def codes():
 
 CALLS = [
     ("rt", "set_device", (0,)), ("rt", "reset_device", (0,)), ("rt", "get_device", ()), ("rt", "get_device_count", ()),
-    ("rt", "get_run_mode", ()), ("rt", "create_context", (0,)), ("rt", "set_context", (1,)), ("rt", "get_context", (5,)),
+    ("rt", "get_run_mode", ()), ("rt", "create_context", (0,)), ("rt", "set_context", (1,)),
+    ("rt", "get_context", (5,)),
     ("rt", "create_stream", ()), ("rt", "destroy_stream", (1,)), ("rt", "synchronize_stream", (0,)),
     ("rt", "synchronize_device", ()), ("rt", "create_event", ()), ("rt", "record_event", (1, 0)),
     ("rt", "malloc", (8, 0)), ("rt", "malloc_host", (8,)), ("rt", "free", (8,)), ("rt", "memset", (8, 8, 0, 8)),
@@ -178,7 +180,8 @@ model_id, _ = acl.mdl.load_from_file("dynamic.onnx")
 kept = [0, 1, -1, 2**31, 2**63, 2**64, 140000000000000, 8, "x", "mlp.om", b"bytes" * 9, None, 1.5, [], (2, 2), model_id]
 skipped = {"init", "finalize", "finalize_reference", "start_thread", "launch_callback"}
 modules = [acl, acl.rt, acl.mdl, acl.util]
-calls = [f for m in modules for n, f in vars(m).items() if isinstance(f, types.FunctionType) and n not in skipped and n[0] != "_"]
+found = {n: f for m in modules for n, f in vars(m).items() if isinstance(f, types.FunctionType) and n[0] != "_"}
+calls = [f for n, f in found.items() if n not in skipped]
 assert len(calls) > 80
 answers = 0
 for _ in range(6000):
@@ -268,3 +271,4 @@ def test_utilities(programs):
     assert run.printed("thread") == [True, 0, 0, [[3, True]], 100000]
     assert "KeyError: 'gone'" in run.printed("raised")
     assert run.printed("missing") == [0, 100003]
+    assert run.stderr.splitlines() == ["[drynpu] acl: no model file none.om"]

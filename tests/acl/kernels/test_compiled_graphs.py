@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from drynpu.kernels import build_rule_book
-from drynpu_acl.kernels import RULES, node_plans
+from drynpu_acl.kernels import RULES, fusions, node_plans
 from drynpu_acl.runtime import parse_model
 
 
@@ -59,11 +59,34 @@ def test_work_counted_by_hand(net):
     _, kernels = kernels_of(net, IMAGE)
     conv, product = kernels[1], kernels[-1]
     assert conv.cube_flops == 2 * (16 * 16) * 8 * (3 * 3 * 3)
-    assert [(t.format, t.shape) for t in conv.inputs] == [("NC1HWC0", (1, 1, 16, 16, 8)), ("FRACTAL_Z", (9, 1, 16, 8))]
+    assert [(t.format, t.shape) for t in conv.inputs] == [
+        ("NC1HWC0", (1, 1, 16, 16, 8)),
+        ("FRACTAL_Z", (9, 1, 16, 8)),
+        ("ND", (8,)),  # what the folded batch norm adds
+    ]
     assert conv.hf32
     assert product.cube_flops == 2 * 8 * 10
     assert product.bytes_read == 4 * (8 + 8 * 10 + 10)
     assert product.bytes_written == 40
+
+
+def test_what_was_fused_is_listed_with_its_sizes(net):
+    compiled, _ = kernels_of(net, IMAGE)
+    first, second = fusions(operation.signature for operation in compiled.operations)
+    assert (first.name, first.original_ops) == ("conv1relu1", ("conv1", "bn1", "relu1"))
+    assert (first.input_bytes, first.output_bytes) == (4 * 3 * 256, 4 * 8 * 256)
+    assert first.weight_bytes == 4 * (8 * 3 * 9 + 8)
+    assert (second.name, second.original_ops, second.input_bytes) == ("fc", ("fc", "fc_bias"), 4 * 8)
+    assert (second.weight_bytes, second.output_bytes, second.workspace_bytes) == (4 * (8 * 10 + 10), 40, 0)
+
+
+@pytest.mark.parametrize("split", [True, False])
+def test_every_node_is_in_one_operator_or_launches_nothing(models, split):
+    for model, feeds in [(models.conv_net(), IMAGE), (models.mlp(), {"x": np.ones((4, 16), np.float32)})]:
+        compiled, _ = kernels_of(model, feeds, split=split)
+        members = [number for operation in compiled.operations for number in operation.members]
+        free = {number for number, node in enumerate(model.graph.node) if node.op_type == "Flatten"}
+        assert sorted([*members, *free]) == list(range(len(model.graph.node)))
 
 
 def test_unified_chips_fuse_activations_into_products(models):

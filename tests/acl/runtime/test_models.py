@@ -74,7 +74,7 @@ def test_files_that_are_no_models(library, content):
     assert library.process.models.query_size(str(path)) == (0, 0, 100014)
 
 
-@pytest.mark.parametrize("path", ["missing.om", "", ".", "missing/x.onnx"])
+@pytest.mark.parametrize("path", ["missing.om", "", ".", "missing/x.onnx", "x" * 5000])
 def test_files_that_are_not_there(library, path):
     assert library.process.models.load_from_file(path) == (0, 100003)
     assert library.process.models.query_size(path) == (0, 0, 100003)

@@ -16,6 +16,7 @@ from drynpu_acl.kernels._call import Call, Rule, signature
 from drynpu_acl.kernels._cube import cube_rules
 from drynpu_acl.kernels._dtypes import ACL_SIZES, NO_DATA, acl_dtype, ge_dtype, ge_of_array
 from drynpu_acl.kernels._elementwise import elementwise_rules
+from drynpu_acl.kernels._fusions import fusions
 from drynpu_acl.kernels._graph import Compiled, GraphNode, Operation, compile_graph
 from drynpu_acl.kernels._movement import movement_rules
 from drynpu_acl.kernels._plans import node_plans
@@ -35,6 +36,7 @@ __all__ = [
     "acl_dtype",
     "build_rules",
     "compile_graph",
+    "fusions",
     "ge_dtype",
     "ge_of_array",
     "node_plans",

@@ -37,6 +37,8 @@ _FOLLOWERS: Final = frozenset(ELEMENTWISE) - {
     *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf", "Where")
 }
 _SHAPE_READERS: Final = frozenset({"Shape", "Size"})
+_WITH_BIAS: Final = 3
+"""Inputs of a convolution that has a bias."""
 _RANDOM: Final = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"})
 
 
@@ -118,7 +120,9 @@ def compile_graph(
     works = _fuse(works, tensors, known, frozenset(outputs), split=split)
     layout = _lay_out(works, tensors, known, frozenset(outputs))
     launching = [work for work in works if work.node.op_type not in FREE]
-    return Compiled(tuple(Operation(_signature(work, tensors, layout), work.members, work.names) for work in launching))
+    return Compiled(
+        tuple(Operation(_signature(work, tensors, known, layout), work.members, work.names) for work in launching)
+    )
 
 
 def _known(nodes: Sequence[GraphNode], constants: frozenset[str]) -> frozenset[str]:
@@ -157,7 +161,10 @@ def _fuse(
             if not _fits(work, second, tensors, known, split=split):
                 break
             folded = second.node.op_type == "BatchNormalization"
-            work.inputs = (*work.inputs, *(n for n in second.inputs if n != work.output and n and not folded))
+            if folded:  # its shift becomes the convolution's bias
+                work.inputs = (*work.inputs, *second.inputs[2:3]) if len(work.inputs) < _WITH_BIAS else work.inputs
+            else:
+                work.inputs = (*work.inputs, *(name for name in second.inputs if name not in {work.output, ""}))
             work.output = second.output
             work.members = (*work.members, *second.members)
             work.names = (*work.names, *second.names)
@@ -252,9 +259,12 @@ def _images(work: _Work, tensors: Mapping[str, TensorDesc], known: frozenset[str
     return [n for n in dict.fromkeys(names) if n not in known and n in tensors and is_image(tensors[n])]
 
 
-def _signature(work: _Work, tensors: Mapping[str, TensorDesc], layout: _Layout) -> Signature:
+def _signature(work: _Work, tensors: Mapping[str, TensorDesc], known: frozenset[str], layout: _Layout) -> Signature:
     attrs: dict[str, Any] = dict(work.node.attrs)
     notes: dict[str, Any] = {"_fused": work.fused, "_tail": work.tail}
+    if len(work.names) > 1:
+        notes["_members"] = work.names
+        notes["_weights"] = tuple(number for number, name in enumerate(work.inputs) if name and name in known)
     notes["_before"] = tuple(layout.before.get(id(work), ()))
     notes["_after"] = tuple(layout.after.get(id(work), ()))
     if id(work) in layout.workers:

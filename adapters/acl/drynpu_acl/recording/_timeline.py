@@ -23,6 +23,7 @@ from drynpu.kernels import (
     copy_plan,
 )
 from drynpu.session import DEFAULT_STREAM, GraphRun, HostMark, Iteration
+from drynpu_acl.kernels import fusions
 from drynpu_acl.recording._captured import Captured, Run
 from drynpu_acl.recording._captured import Copy as CopyCall
 
@@ -123,16 +124,28 @@ def _signature(copy: CopyCall) -> Signature:
 
 
 def graph_runs(runs: Sequence[Run]) -> tuple[GraphRun, ...]:
-    """Return every model with its runs as iterations, which follow each other also where threads ran it at once."""
+    """
+    Return every model with its runs as iterations, which follow each other also where threads ran it at once.
+
+    What operators it is made of is that of the first run.
+    """
     found = []
     for model_id, of_model in groupby(sorted(runs, key=attrgetter("model_id", "start_ns")), attrgetter("model_id")):
         iterations: list[Iteration] = []
-        free_ns, name = 0, ""
-        for run in of_model:
-            start_ns, name = max(run.start_ns, free_ns), run.model_name
+        free_ns, own = 0, list(of_model)
+        for run in own:
+            start_ns = max(run.start_ns, free_ns)
             free_ns = max(run.end_ns, start_ns + 1)
             iterations.append(Iteration(index=len(iterations) + 1, start_ns=start_ns, end_ns=free_ns))
-        found.append(GraphRun(model_id=model_id, graph_id=model_id, model_name=name, iterations=tuple(iterations)))
+        found.append(
+            GraphRun(
+                model_id=model_id,
+                graph_id=model_id,
+                model_name=own[0].model_name,
+                iterations=tuple(iterations),
+                fusions=fusions(own[0].operators.signatures),
+            )
+        )
     return tuple(found)
 
 

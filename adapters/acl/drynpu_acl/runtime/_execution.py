@@ -29,6 +29,7 @@ __all__ = ["Executed", "Refused", "Runner"]
 Array = npt.NDArray[Any]
 I32 = npt.NDArray[np.int32]
 _FUNCTION_SCOPE = 0
+_MOST_COMPILED = 128
 
 
 class Refused(Exception):
@@ -117,6 +118,8 @@ class Runner:
         key = tuple((name, desc.shape) for name, desc in run.tensors.items())
         table = self.compiled.get(key)
         if table is None:
+            if len(self.compiled) >= _MOST_COMPILED:  # shapes that follow from values may differ in every run
+                self.compiled.clear()
             table = self.compiled[key] = _table(self.model.compile(run.tensors, split=self.split))
         turn = np.arange(len(table.last))
         start_ns = np.maximum.accumulate(run.start_ns[table.last] - turn) + turn

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import Protocol
 
 from drynpu_acl.runtime._codes import (
     CONTEXT_NULL,
@@ -27,6 +28,13 @@ from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, par
 __all__ = ["Models"]
 
 
+class Complain(Protocol):
+    """Is given the reason of a code that is not 0."""
+
+    def __call__(self, reason: str, *, aloud: bool = False) -> None:
+        """Keep it; *aloud* tells the user as well."""
+
+
 class Models:
     """
     All loaded models by their numbers.
@@ -37,8 +45,6 @@ class Models:
         Whether the chip has cube and vector cores apart.
     listener, lifecycle:
         Return who is told of runs, and of models that go.
-    complain:
-        Is given the reason of a code that is not 0.
     """
 
     def __init__(
@@ -50,7 +56,7 @@ class Models:
         split: Callable[[], bool],
         listener: Callable[[], Listener | None],
         lifecycle: Callable[[], Lifecycle | None],
-        complain: Callable[[str], None],
+        complain: Complain,
     ) -> None:
         self._devices, self._memory, self._data = devices, memory, data
         self._split, self._listener, self._lifecycle, self._complain = split, listener, lifecycle, complain
@@ -91,10 +97,10 @@ class Models:
         try:
             model = read()
         except FileNotFoundError as error:
-            self._complain(f"no model file {error}")
+            self._complain(f"no model file {error}", aloud=True)
             return 0, INVALID_FILE
         except UnreadableModel as error:
-            self._complain(str(error))
+            self._complain(str(error), aloud=True)
             return 0, READ_MODEL_FAILURE
         with self._lock:
             model_id = next(self._ids)
@@ -115,10 +121,10 @@ class Models:
         try:
             model = open_model(Path(path))
         except FileNotFoundError as error:
-            self._complain(f"no model file {error}")
+            self._complain(f"no model file {error}", aloud=True)
             return 0, 0, INVALID_FILE
         except UnreadableModel as error:
-            self._complain(str(error))
+            self._complain(str(error), aloud=True)
             return 0, 0, READ_MODEL_FAILURE
         return model.work_bytes, model.weight_bytes, SUCCESS
 
@@ -157,7 +163,7 @@ class Models:
         try:
             done = runner.execute(given, made, self._data, self._memory)
         except Refused as refused:
-            self._complain(str(refused))
+            self._complain(str(refused), aloud=refused.code == MODEL_EXECUTE)
             return refused.code
         listener = self._listener()
         if listener is not None:

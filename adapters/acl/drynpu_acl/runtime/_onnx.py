@@ -129,15 +129,23 @@ def open_model(path: Path) -> ModelFile:
     UnreadableModel
         It is no ONNX model.
     """
-    if not path.is_file() and path.suffix == ".om":
-        path = path.with_suffix(".onnx")
-    if not path.is_file():
-        raise FileNotFoundError(str(path))
+    found = _found(path)
     try:
-        data = path.read_bytes()
+        data = found.read_bytes()
     except OSError as error:
         raise UnreadableModel(f"{path}: {error.strerror}") from error
     return parse_model(data, path.stem, path.parent)
+
+
+def _found(path: Path) -> Path:
+    try:
+        if path.is_file():
+            return path
+        if path.suffix == ".om" and path.with_suffix(".onnx").is_file():
+            return path.with_suffix(".onnx")
+    except OSError as error:  # a name that no file can have
+        raise FileNotFoundError(str(path)) from error
+    raise FileNotFoundError(str(path))
 
 
 def parse_model(data: bytes, name: str, folder: Path | None = None) -> ModelFile:
@@ -162,8 +170,9 @@ def parse_model(data: bytes, name: str, folder: Path | None = None) -> ModelFile
         proto = onnx.load_model_from_string(data)
         if folder is not None:
             onnx.load_external_data_for_model(proto, str(folder))
-        onnx.checker.check_model(proto)
+        # In this order: the checker refuses results without a shape, which inference gives them.
         proto = onnx.shape_inference.infer_shapes(proto)
+        onnx.checker.check_model(proto)
         evaluator = ReferenceEvaluator(proto)
     except Exception as error:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__

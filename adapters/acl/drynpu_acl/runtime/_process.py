@@ -12,7 +12,7 @@ from drynpu.chips import Chip, load_chip
 from drynpu.options import Settings
 from drynpu.plugins import build_manager
 from drynpu_acl.kernels import ACL_SIZES
-from drynpu_acl.messages import say
+from drynpu_acl.messages import say, say_once
 from drynpu_acl.runtime._codes import (
     CONTEXT_NULL,
     INVALID_PARAM,
@@ -124,9 +124,11 @@ class Process:
                 return self._references, SUCCESS
             return 0, self.finalize()
 
-    def complain(self, reason: str) -> None:
-        """Keep why a call of this thread failed, for ``acl.get_recent_err_msg``."""
+    def complain(self, reason: str, *, aloud: bool = False) -> None:
+        """Keep why a call of this thread failed, for ``acl.get_recent_err_msg``; *aloud* also prints it, once."""
         self._messages.recent = reason
+        if aloud:
+            say_once(f"acl: {reason}")
 
     def get_recent_err_msg(self) -> str | None:
         """Return why the last failing call of this thread failed, ``None`` where nothing was said."""
