@@ -257,6 +257,9 @@ def test_subscription(run):
     rows = [line.split()[1:] for line in found.out.splitlines() if line.startswith("op ")]
     assert [(row[0], row[2]) for row in rows] == [("1", "fc"), ("1", "relu")]
     assert all(row[3] == row[4] and int(row[3]) > 0 for row in rows)
+    collected = run(COLLECT).rows("op_summary")
+    for row, same in zip(rows, collected, strict=True):
+        assert abs(int(row[4]) - float(same["Task Duration(us)"])) < 1, "cut to whole microseconds"
 
 
 def test_a_program_that_does_not_profile_itself_under_msprof(run, tmp_path):

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import csv
+import os
+import random
+import threading
 from pathlib import Path
+
+import pytest
+
+from drynpu_acl.constants import DataType
 
 ALL = 0x1 | 0x2 | 0x80
 
@@ -201,3 +208,60 @@ def test_every_device_that_worked_has_a_directory_and_no_other(acl):
                 rows[stem] = list(csv.DictReader(lines))
         found[device] = (len(rows["op_summary"]), [row["message"] for row in rows["msprof_tx"]])
     assert found == {"device_1": (3, ["on 1", ""]), "device_5": (6, ["on 5", "on 5"])}
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B2", "Ascend310P3", "Ascend910A"])
+def test_every_bit_alone_and_all_together(make, chip):
+    acl = make(CHIP=chip)
+    lacking = 0 if chip == "Ascend910B2" else DataType.TASK_TIME_L3
+    bits = [bit for bit in DataType if not bit & lacking]
+    for mask in (*bits, sum(bits)):
+        assert acl.init("out") == 0
+        assert acl.start(config(acl, mask=int(mask))) == 0
+        acl.execute()
+        assert acl.finalize() == 0
+    assert len(directories()) == len(bits) + 1
+    if lacking:
+        assert acl.init("out") == 0
+        assert acl.start(config(acl, mask=int(lacking))) == 200007
+
+
+def test_threads_that_call_everything_at_once(acl):
+    """Nothing raises, and what is left works."""
+    failures = []
+
+    def work(seed):
+        chance = random.Random(seed)
+        own = config(acl)
+        source, sink = os.pipe()
+        subscription = acl.create_subscribe_config(1, 0xFF, sink)
+        steps = [
+            lambda: acl.init("out"),
+            lambda: acl.start(own),
+            lambda: acl.execute(),
+            lambda: acl.mark(acl.create_stamp()),
+            lambda: acl.pop(),
+            lambda: acl.stop(own),
+            lambda: acl.finalize(),
+            lambda: acl.model_subscribe(1, subscription),
+            lambda: acl.model_unsubscribe(1),
+        ]
+        try:
+            for _ in range(60):
+                chance.choice(steps)()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told below
+            failures.append(error)
+        acl.model_unsubscribe(1)
+        os.close(source)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    acl.finalize()
+    assert acl.init("out") == 0
+    assert acl.start(config(acl)) == 0
+    acl.execute()
+    assert acl.finalize() == 0
