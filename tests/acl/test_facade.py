@@ -248,6 +248,8 @@ def work(arguments):
     seen.append((number, acl.rt.get_context()[0] == ctx))
 thread, ret = acl.util.start_thread(work, [3, context])
 print("thread=" + json.dumps([thread != 0, ret, acl.util.stop_thread(thread), seen, acl.util.stop_thread(thread)]))
+many = [acl.util.start_thread(seen.append, [n])[0] for n in range(30)]
+print("distinct=" + json.dumps([len(set(many)), {acl.util.stop_thread(t) for t in many} == {0}]))
 def broken(arguments):
     raise KeyError(arguments[0])
 thread, ret = acl.util.start_thread(broken, ["gone"])
@@ -269,6 +271,7 @@ def test_utilities(programs):
     assert run.printed("turned") == [0, 3, 1, 4, 2, 5]
     assert run.printed("refused") == ["needs an byte as argument", 4]
     assert run.printed("thread") == [True, 0, 0, [[3, True]], 100000]
+    assert run.printed("distinct") == [30, True], "also of threads that have returned"
     assert "KeyError: 'gone'" in run.printed("raised")
     assert run.printed("missing") == [0, 100003]
     assert run.stderr.splitlines() == ["[drynpu] acl: no model file none.om"]

@@ -13,11 +13,18 @@ __all__ = ["Threads"]
 
 
 class _Thread(threading.Thread):
-    """Runs a function with one argument and keeps the text of what it raised."""
+    """
+    Runs a function with one argument and keeps the text of what it raised.
+
+    The thread stays until it is let go, as one of the operating system does that nobody has joined: its number, which
+    the program holds, must not become that of another one. It keeps no process from ending.
+    """
 
     def __init__(self, function: Callable[[Any], object], argument: Any) -> None:
-        super().__init__(name=f"acl.util {getattr(function, '__name__', 'thread')}")
+        super().__init__(name=f"acl.util {getattr(function, '__name__', 'thread')}", daemon=True)
         self._function, self._argument = function, argument
+        self._let_go = threading.Event()
+        self.returned = threading.Event()
         self.raised = ""
 
     def run(self) -> None:
@@ -25,6 +32,14 @@ class _Thread(threading.Thread):
             self._function(self._argument)
         except BaseException:  # noqa: BLE001 - told by stop_thread, as the vendor does
             self.raised = traceback.format_exc()
+        self.returned.set()
+        self._let_go.wait()
+
+    def finish(self) -> None:
+        """Wait until the function has returned, and end the thread."""
+        self.returned.wait()
+        self._let_go.set()
+        self.join()
 
 
 class Threads:
@@ -52,10 +67,11 @@ class Threads:
         RuntimeError
             The function raised; the text is its traceback.
         """
-        thread = self._running.pop(number, None)
+        thread = self._running.get(number)
         if thread is None or thread is threading.current_thread():
             return INVALID_PARAM
-        thread.join()
+        self._running.pop(number, None)
+        thread.finish()
         if thread.raised:
             raise RuntimeError(thread.raised)
         return SUCCESS
