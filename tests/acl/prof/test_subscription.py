@@ -106,6 +106,18 @@ def test_a_descriptor_that_is_not_open(acl):
     assert acl.model_subscribe(1, acl.create_subscribe_config(1, NONE, -1)) == 100000
 
 
+def test_a_pipe_that_a_subscription_closed_is_none_for_another(acl, tmp_path):
+    source, sink = os.pipe()
+    config = acl.create_subscribe_config(1, NONE, sink)
+    assert acl.model_subscribe(1, config) == acl.model_unsubscribe(1) == 0
+    assert acl.model_subscribe(1, config) == 100000
+    other = os.open(tmp_path / "mine", os.O_WRONLY | os.O_CREAT)
+    assert other == sink
+    assert acl.model_subscribe(1, config) == 100000
+    os.close(other)
+    os.close(source)
+
+
 @pytest.fixture
 def records(acl):
     """The records of two runs."""

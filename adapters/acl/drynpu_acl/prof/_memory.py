@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+from collections.abc import Callable
 
 __all__ = ["read_memory"]
 
@@ -11,6 +13,15 @@ _PIECE = 4096
 """What a pipe takes at once without blocking."""
 _MOST = 1 << 26
 """64 MiB: more than any buffer of records a script reads; a wild length is none."""
+
+
+@functools.cache
+def _write() -> Callable[[int, int, int], int]:
+    """Return the C library's ``write``, which takes an address."""
+    write = ctypes.CDLL(None).write
+    write.argtypes, write.restype = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t), ctypes.c_ssize_t
+    found: Callable[[int, int, int], int] = write
+    return found
 
 
 def read_memory(address: int, size: int) -> bytes | None:
@@ -21,8 +32,7 @@ def read_memory(address: int, size: int) -> bytes | None:
     """
     if address <= 0 or not 0 < size <= _MOST or address + size >= 2**64:
         return None
-    write = ctypes.CDLL(None, use_errno=True).write
-    write.argtypes, write.restype = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t), ctypes.c_ssize_t
+    write = _write()
     source, sink = os.pipe()
     try:
         pieces = []

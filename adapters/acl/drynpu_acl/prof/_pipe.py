@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from drynpu_acl.messages import say
 
-__all__ = ["RecordPipe"]
+__all__ = ["RecordPipe", "file_identity"]
 
 _CAPACITY = 200_000
 """Records that wait at most, as in the vendor's queue (pyacl_prof.md 8)."""
@@ -46,7 +46,7 @@ class RecordPipe:
     def __init__(self, descriptor: int) -> None:
         self._given = descriptor
         self._own = os.dup(descriptor)
-        self._identity = _identity(self._own)
+        self._identity = file_identity(self._own)
         self._queue: deque[tuple[int, Callable[[], bytes]]] = deque()
         self._waiting = 0
         self._dropped = 0
@@ -59,7 +59,7 @@ class RecordPipe:
 
     def writes_to(self, descriptor: int) -> bool:
         """Whether *descriptor* is the pipe that this writes to."""
-        return self._identity == _identity(descriptor)
+        return self._identity == file_identity(descriptor)
 
     def put(self, count: int, make: Callable[[], bytes]) -> None:
         """Queue *count* records, which *make* returns as bytes; does not wait."""
@@ -87,7 +87,7 @@ class RecordPipe:
             self._dropped += left
             self._condition.notify_all()
         self._thread.join()
-        if _identity(self._given) == self._identity:
+        if file_identity(self._given) == self._identity:
             os.close(self._given)
         os.close(self._own)
         if self._dropped:
@@ -132,7 +132,7 @@ class RecordPipe:
         return True
 
 
-def _identity(descriptor: int) -> tuple[int, int] | None:
+def file_identity(descriptor: int) -> tuple[int, int] | None:
     """Return what tells one open file from another; ``None`` for a number that is not open."""
     with contextlib.suppress(OSError, OverflowError):
         found = os.fstat(descriptor)

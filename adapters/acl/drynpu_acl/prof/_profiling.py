@@ -234,7 +234,7 @@ class Profiling:
 
     def create_subscribe_config(self, switch: int, metrics: int, descriptor: int) -> int:
         """Return the handle of a subscription's configuration; 0 for a switch that is neither 0 nor 1."""
-        return self._subscribe_configs.add(SubscribeConfig(switch, metrics, descriptor)) if switch in (0, 1) else 0
+        return self._subscribe_configs.add(SubscribeConfig.of(switch, metrics, descriptor)) if switch in (0, 1) else 0
 
     def destroy_subscribe_config(self, handle: int) -> int:
         """Free the configuration of a subscription, whatever runs with it."""

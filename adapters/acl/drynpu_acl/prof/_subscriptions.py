@@ -13,7 +13,7 @@ from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu.options.acl_config import metric_group
 from drynpu_acl.constants import AicoreMetrics, ReturnCode
 from drynpu_acl.prof._op_times import OpTimes
-from drynpu_acl.prof._pipe import RecordPipe
+from drynpu_acl.prof._pipe import RecordPipe, file_identity
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._records import signed
 
@@ -22,11 +22,21 @@ __all__ = ["SubscribeConfig", "Subscriptions"]
 
 @frozen
 class SubscribeConfig:
-    """What ``create_subscribe_config`` took: whether times are wanted, the counters' code, the writing end."""
+    """
+    What ``create_subscribe_config`` took: whether times are wanted, the counters' code, the writing end.
+
+    ``identity`` tells which open file that was: the number may be closed, and be another file's later.
+    """
 
     timed: int
     metrics: int
     descriptor: int
+    identity: tuple[int, int] | None
+
+    @classmethod
+    def of(cls, timed: int, metrics: int, descriptor: int) -> SubscribeConfig:
+        """Return a configuration for the file that is open now under a number."""
+        return cls(timed, metrics, descriptor, file_identity(descriptor))
 
     @property
     def collected(self) -> tuple[int, int]:
@@ -61,6 +71,8 @@ class Subscriptions:
             if model_id in self._of_model:
                 return ReturnCode.PROF_REPEAT_SUBSCRIBE
             if not self._collectable(config):
+                return ReturnCode.INVALID_PARAM
+            if config.identity is None or config.identity != file_identity(config.descriptor):
                 return ReturnCode.INVALID_PARAM
             others = list(self._of_model.values())
             if any(other.config.collected != config.collected for other in others):
