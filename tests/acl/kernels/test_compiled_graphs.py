@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from drynpu.kernels import build_rule_book
@@ -192,3 +194,43 @@ def test_every_onnx_operator_of_inference_has_a_rule_or_none_is_pretended():
     later = {"RMSNormalization"}  # from opset 23 on, which older packages do not know
     assert set(RULES) <= known | later
     assert len(RULES) > 120
+
+
+STEPS = {
+    "conv": lambda last, made, n: helper.make_node("Conv", [last, "k"], [made], f"n{n}", kernel_shape=[1, 1]),
+    "relu": lambda last, made, n: helper.make_node("Relu", [last], [made], f"n{n}"),
+    "twice": lambda last, made, n: helper.make_node("Add", [last, last], [made], f"n{n}"),
+    "with_first": lambda last, made, n: helper.make_node("Add", [last, "t0"], [made], f"n{n}"),
+    "turn": lambda last, made, n: helper.make_node("Transpose", [last], [made], f"n{n}", perm=[0, 1, 3, 2]),
+    "pool": lambda last, made, n: helper.make_node("MaxPool", [last], [made], f"n{n}", kernel_shape=[1, 1]),
+    "norm": lambda last, made, n: helper.make_node("BatchNormalization", [last, *"abcd"], [made], f"n{n}"),
+}
+
+
+@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=9), st.booleans())
+@settings(max_examples=60)
+def test_any_chain_reads_each_tensor_in_the_format_it_was_made_in(steps, split):
+    """Walks over the kernels: an image is read blocked only where something has blocked it, and plain likewise."""
+    nodes = [STEPS[step](f"t{n}", f"t{n + 1}", n) for n, step in enumerate(steps)]
+    shape = [1, 4, 2, 2]
+    weights = {"k": np.ones((4, 4, 1, 1), np.float32), **{name: np.ones(4, np.float32) for name in "abcd"}}
+    model = model_of(nodes, {"t0": shape}, {f"t{len(steps)}": shape}, weights)
+    compiled, kernels = kernels_of(model, {"t0": np.ones(shape, np.float32)}, split=split)
+
+    members = [number for operation in compiled.operations for number in operation.members]
+    assert sorted(members) == list(range(len(steps)))
+    assert sum(k.op_type == "Conv2D" for k in kernels) == steps.count("conv")
+    names = [k.name for k in kernels]
+    assert len(set(names)) == len(names)
+
+    available = {False}  # formats (blocked or not) in which the chain's newest tensor can be had
+    first = {False}
+    for kernel in kernels:
+        read = [t.format == "NC1HWC0" for t in kernel.inputs if len(t.shape) >= 4 and t.format != "FRACTAL_Z"]
+        if kernel.op_type != "TransData":
+            assert set(read) <= available | first
+            available = {kernel.outputs[0].format == "NC1HWC0"}
+        else:
+            available.add(not read[0])
+            first |= {not read[0]}
+    assert False in available, "the result is plain"

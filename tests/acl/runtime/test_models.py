@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 
@@ -267,3 +268,49 @@ def test_the_end_takes_leave_of_models(library, models):
     library.process.models.unload(first)
     library.process.finalize()
     assert told == [first, "end", second]
+
+
+def two_inputs(ids_dims, mask_dims):
+    """Return ``y = ids + mask`` with these dims; the node has no name."""
+    nodes = [helper.make_node("Add", ["ids", "mask"], ["y"])]
+    values = [helper.make_tensor_value_info(name, 1, dims) for name, dims in [("ids", ids_dims), ("mask", mask_dims)]]
+    graph = helper.make_graph(nodes, "g", values, [helper.make_tensor_value_info("y", 1, None)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.mark.parametrize(
+    ("ids_dims", "mask_dims", "shapes", "code"),
+    [
+        (["n", 4], ["n", 4], [(3, 4), (3, 4)], 0),
+        (["n", "s"], ["s"], [(3, 5), (5,)], 0),  # the mask tells s, and that the ids their n
+        (["n", 4], [None, 4], [(3, 4), (1, 4)], 0),
+        (["n", 4], ["n", 4], [(3, 4), (2, 4)], 100017),  # one name, two lengths
+        (["n", "s"], [4], [(3, 4), (4,)], 100017),  # 12 elements do not tell two dims
+        ([0, 4], [1, 4], [(1, 4), (1, 4)], 0),  # a dim of no length takes nothing from the buffer
+    ],
+)
+def test_dims_of_one_name_are_equal(library, ids_dims, mask_dims, shapes, code):
+    model_id = library.load(two_inputs(ids_dims, mask_dims))
+    arrays = [np.arange(np.prod(shape), dtype=np.float32).reshape(shape) for shape in shapes]
+    (inputs, _), (outputs, (result,)) = library.dataset(*arrays), library.dataset(np.zeros((4, 5), np.float32))
+    assert library.process.models.execute(model_id, inputs, outputs) == code
+    if code == 0 and 0 not in ids_dims:
+        expected = arrays[0] + arrays[1]
+        assert np.array_equal(library.read(result, expected), expected)
+
+
+def test_a_node_without_a_name_is_called_by_type_and_number(library, heard):
+    model_id = library.load(two_inputs([1], [1]))
+    one = np.ones(1, np.float32)
+    (inputs, _), (outputs, _) = library.dataset(one, one), library.dataset(one)
+    assert library.process.models.execute(model_id, inputs, outputs) == 0
+    assert heard.runs[0][2].signatures[0].attributes[1] == "Add_0"
+
+
+def test_a_result_of_unknown_size_is_described_as_such(library, models):
+    process, model_id = library.process, library.load(models.mlp(batch="n"))
+    desc = process.data.create_desc()
+    process.models.get_desc(desc, model_id)
+    assert process.data.dims("inputs", desc, 0)[0]["dims"] == [-1, 16]
+    assert process.data.dims("outputs", desc, 0)[0]["dims"] == [-1, 8]
+    assert (process.data.size("inputs", desc, 0), process.data.size("outputs", desc, 0)) == (0, 0)

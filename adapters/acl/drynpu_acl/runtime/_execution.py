@@ -115,12 +115,11 @@ class Runner:
         return list(zip(tensors, buffers, strict=True))
 
     def _operators(self, run: Run) -> Operators:
-        key = tuple((name, desc.shape) for name, desc in run.tensors.items())
-        table = self.compiled.get(key)
+        table = self.compiled.get(run.made)
         if table is None:
             if len(self.compiled) >= _MOST_COMPILED:  # shapes that follow from values may differ in every run
                 self.compiled.clear()
-            table = self.compiled[key] = _table(self.model.compile(run.tensors, split=self.split))
+            table = self.compiled[run.made] = _table(self.model.compile(run.tensors, split=self.split))
         turn = np.arange(len(table.last))
         start_ns = np.maximum.accumulate(run.start_ns[table.last] - turn) + turn
         end_ns = np.maximum(run.end_ns[table.last], start_ns + 1)

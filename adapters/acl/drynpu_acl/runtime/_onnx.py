@@ -68,12 +68,21 @@ class Tensor:
 
 @frozen(eq=False)
 class Run:
-    """What one run gave: outputs by name, start and end (Unix ns) of every node, shapes of the tensors."""
+    """
+    What one run gave: outputs by name, start and end (Unix ns) of every node.
+
+    ``made`` is the name, shape and type of every tensor but the weights: it tells runs of unlike shapes apart.
+    """
 
     outputs: Mapping[str, Array]
     start_ns: I64
     end_ns: I64
-    tensors: Mapping[str, TensorDesc] = field(repr=False)
+    made: tuple[tuple[str, tuple[int, ...], np.dtype[Any]], ...] = field(repr=False)
+
+    @property
+    def tensors(self) -> dict[str, TensorDesc]:
+        """The tensors as the compiler wants them."""
+        return {name: TensorDesc(shape, ge_of_array(dtype)) for name, shape, dtype in self.made}
 
 
 @frozen(eq=False)
@@ -103,12 +112,15 @@ class ModelFile:
             made = step.run(*given, context=results) if step.need_context() else step.run(*given)
             end_ns[number] = clock()
             results.update(zip(step.output, made, strict=False))
-        tensors = {name: value for name, value in results.items() if isinstance(value, (np.ndarray, np.generic))}
         return Run(
             {tensor.name: np.asarray(results[tensor.name]) for tensor in self.outputs},
             start_ns,
             end_ns,
-            {name: _described(value) for name, value in tensors.items() if name not in self._weights},
+            tuple(
+                (name, value.shape, value.dtype)
+                for name, value in results.items()
+                if name not in self._weights and isinstance(value, (np.ndarray, np.generic))
+            ),
         )
 
     def compile(self, tensors: Mapping[str, TensorDesc], *, split: bool) -> Compiled:
