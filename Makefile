@@ -18,7 +18,7 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV=$(CURDIR)/$(CONSUMERS) $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-core test-torch test-tf test-mindspore test-packaging test-consumers check bench clean distclean
+.PHONY: help venv demo test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -41,7 +41,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(call new_venv,$(VENV))
 	@echo "Setting up $(VENV) (once; a few minutes)"
 	@$(BIN)/python $(PIP_INSTALL) hatchling
-	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,test]'
+	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,onnx,test]'
 	@touch $@
 
 $(MINDSPORE_STAMP): pyproject.toml constraints.txt
@@ -61,7 +61,7 @@ demo: $(STAMP)
 	@RANK=0 $(QUIET) $(BIN)/drynpu run examples/torch/train_gpt.py
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
-test: test-core test-torch test-tf test-mindspore test-packaging test-consumers
+test: test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers
 
 test-core: $(STAMP)
 	$(PYTEST) tests/test_house.py tests/core tests/docs
@@ -75,6 +75,9 @@ test-tf: $(STAMP)
 # MindSpore is large and few need it, so it has an environment of its own.
 test-mindspore: $(MINDSPORE_STAMP)
 	$(QUIET) $(MINDSPORE)/bin/python -m pytest -q tests/mindspore
+
+test-acl: $(STAMP)
+	$(PYTEST) tests/acl
 
 test-packaging: $(STAMP)
 	$(PYTEST) tests/packaging

@@ -91,6 +91,16 @@ PAGES = {
         ),
         sources=("core/drynpu", "adapters/tf"),
     ),
+    "pyacl": Page(
+        title="Coverage of pyACL",
+        about=(
+            "The names of pyACL (module `acl`) that profile, and of the runtime that such programs touch. *done*:",
+            "there, and does what the vendor's does, or what that comes to on a CPU (so the note). *recorded*: there",
+            "and empty. *later*: not there yet. *by design not*: the note says why.",
+            "A test holds that every name that is said to be there is there, and that no other is.",
+        ),
+        sources=("core/drynpu", "adapters/acl"),
+    ),
 }
 
 

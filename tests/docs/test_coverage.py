@@ -27,7 +27,8 @@ def generate(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "framework"), [("torch", "torch"), ("tensorflow", "tensorflow"), ("mindspore", "mindspore_like")]
+    ("page", "framework"),
+    [("torch", "torch"), ("tensorflow", "tensorflow"), ("mindspore", "mindspore_like"), ("pyacl", "acl")],
 )
 def test_the_table_is_what_the_code_bears_out(page: str, framework: str) -> None:
     if importlib.util.find_spec(framework) is None:

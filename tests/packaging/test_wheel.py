@@ -30,6 +30,8 @@ def tree(folder: Path, prefix: str) -> set[str]:
 
 def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     expected = tree(ROOT / "core", "")
+    expected |= tree(ROOT / "adapters" / "acl" / "drynpu_acl", "drynpu_acl/")
+    expected |= tree(ROOT / "adapters" / "acl" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "torch" / "drynpu_torch", "drynpu_torch/")
     expected |= tree(ROOT / "adapters" / "torch" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "tf" / "drynpu_tf", "drynpu_tf/")
@@ -48,8 +50,8 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
-    adapters = ("mindspore = drynpu_mindspore.plugin", "tf = drynpu_tf.plugin", "torch = drynpu_torch.plugin")
-    assert "\n".join(("[drynpu.adapters]", *adapters, "")) in points
+    adapters = [f"{name} = drynpu_{name}.plugin" for name in ("acl", "mindspore", "tf", "torch")]
+    assert "\n".join(["[drynpu.adapters]", *adapters, ""]) in points
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points
     extras = [line.split(": ")[1] for line in metadata.splitlines() if line.startswith("Provides-Extra")]

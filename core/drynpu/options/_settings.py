@@ -22,7 +22,7 @@ _MAX_DEVICES = 63
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades and by the adapters, not here.
-_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "TF1")
+_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "TF1", "ACL_VERSION", "ACL_COMPAT")
 
 
 class ClockMode(enum.Enum):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drynpu.session._acl_calls import AclCalls
 from drynpu.session._actions import Duty, Irregularity, Transition, transition
 from drynpu.session._collection import COLLECT_VARIABLE, CollectionOrder, CollectionReport
 from drynpu.session._control import Answer, ControlClient, Controlled, Wish, control_socket, serve_control
@@ -35,6 +36,7 @@ __all__ = [
     "METRIC_NAMES",
     "PROFILE_VARIABLE",
     "UNMODELLED",
+    "AclCalls",
     "Answer",
     "CollectionOrder",
     "CollectionReport",

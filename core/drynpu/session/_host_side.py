@@ -13,6 +13,7 @@ from drynpu.device import Mark
 from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import Level, family
+from drynpu.session._acl_calls import AclCalls
 from drynpu.session._calls import asks_workspace, launch_api
 from drynpu.session._rows import join_records
 from drynpu.session._simulate import Simulation
@@ -42,6 +43,7 @@ class HostSide:
 
     ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
     time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
+    ``calls`` are those that the script itself made into ACL, on the measured timeline.
     ``texts`` and ``types`` collect what the records refer to.
     """
 
@@ -53,6 +55,7 @@ class HostSide:
     to_raw_ns: int
     acl: bool = True
     runtime: bool = False
+    calls: AclCalls | None = None
     texts: TextIds = field(factory=TextIds)
     types: TypeIds = field(factory=TypeIds)
 
@@ -81,7 +84,7 @@ def api_events(host: HostSide) -> Records:
 
     Calls into ACL and into the runtime are there if they are asked for; those that launch come with the tasks, too.
     """
-    events = join_records("api_event", [*_calls(host), *_launches(host), *_synchronizations(host)])
+    events = join_records("api_event", [*_calls(host), *_launches(host), *_synchronizations(host), *_scripted(host)])
     of_acl, of_runtime = (events["level"] == int(level) for level in (Level.ACL, Level.RUNTIME))
     with_tasks = ~of_acl & (host.level > ProfileLevel.NONE)
     events = events[(of_acl & host.acl) | (of_runtime & host.runtime) | with_tasks]
@@ -172,8 +175,20 @@ def _synchronizations(host: HostSide) -> list[Records]:
             continue
         begin = np.where(d.launches[rows] > 0, s.enqueue_end_ns[rows], s.start_ns[rows])
         end = np.maximum(s.end_ns[rows], begin)
-        found.append(_events(host, Level.ACL, host.types.api(Level.ACL, acl), d.thread[rows], begin, end))
+        if host.calls is None:
+            found.append(_events(host, Level.ACL, host.types.api(Level.ACL, acl), d.thread[rows], begin, end))
         if host.runtime:
             kind = host.types.api(Level.RUNTIME, runtime)
             found.append(_events(host, Level.RUNTIME, kind, d.thread[rows], begin, end))
     return found
+
+
+def _scripted(host: HostSide) -> list[Records]:
+    """Return the calls that the script itself made."""
+    calls = host.calls
+    if calls is None or not len(calls):
+        return []
+    kinds = np.array([host.types.api(Level.ACL, name) for name in calls.names], np.int64)
+    warp = host.simulation.warp
+    begin = warp(calls.start_ns)
+    return [_events(host, Level.ACL, kinds[calls.name], calls.thread, begin, np.maximum(warp(calls.end_ns), begin))]

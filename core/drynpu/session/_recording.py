@@ -16,6 +16,7 @@ from drynpu.device import Clock
 from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Signature
 from drynpu.options import Level, ProfilingRequest
 from drynpu.raw import ClockAnchors, DeviceInfo, ProfWriter
+from drynpu.session._acl_calls import AclCalls
 from drynpu.session._controls import host_info, sample
 from drynpu.session._counters import counter_notes, counter_records
 from drynpu.session._device_records import MEMORY_HZ, device_records, step_records
@@ -59,6 +60,8 @@ class Recording:
     python_frames: PythonFrames | None = None
     garbage_ns: tuple[tuple[int, int], ...] = ()
     """Start and end of every garbage collection to be shown, in time order."""
+    calls: AclCalls | None = None
+    """Calls that the script made into the vendor's library itself."""
 
 
 @frozen(kw_only=True)
@@ -159,6 +162,7 @@ def write_recording(
             to_raw_ns=-anchors.offset_ns,
             acl=request.switches.acl_api,
             runtime=request.switches.runtime_api,
+            calls=recording.calls,
         )
         context = RecordContext(
             recording=recording,
@@ -208,7 +212,8 @@ def _launching_thread(recording: Recording, pid: int) -> int:
     used = [pid, *(mark.thread for mark in recording.marks), *(thread for _, thread, _ in recording.streams)]
     used += [of.thread for of in recording.collectives]
     used += [of.thread if of.end_thread is None else max(of.thread, of.end_thread) for of in recording.tx_marks]
-    columns = (recording.operators.thread, recording.allocations.thread)
+    columns = [recording.operators.thread, recording.allocations.thread]
+    columns += [] if recording.calls is None else [recording.calls.thread]
     return max(*used, *(int(column.max(initial=0)) for column in columns)) + 1
 
 

@@ -1,0 +1,155 @@
+"""
+How functions of the vendor's binding take their arguments.
+
+The binding is a C extension that parses positional arguments by a format of letters (pyacl_prof.md 1):
+
+- ``k`` and ``K`` unsigned 64 bits and ``I`` unsigned 32 bits, both wrapped without a check,
+- ``i`` a C int and ``b`` 0..255, both checked,
+- ``s`` a ``str``, ``O`` anything,
+- what follows ``|`` may be missing.
+
+An empty format stands for a function that ignores its arguments: it takes any number of them.
+"""
+
+from __future__ import annotations
+
+import operator
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+__all__ = ["ApiListener", "Binder", "code_alone", "number_and_code", "numbers_and_code", "parse"]
+
+_INT_MIN, _INT_MAX, _BYTE_MAX = -(2**31), 2**31 - 1, 255
+
+
+class ApiListener(Protocol):
+    """Who is told of calls."""
+
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
+        """
+        Take over one call on the calling thread: its C name, and when it began and returned (Unix ns).
+
+        *arguments* are the converted ones, whose handles may be wrong.
+        """
+
+
+def parse(name: str, letters: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """
+    Return *arguments* converted by a format of letters.
+
+    Raises
+    ------
+    TypeError
+        Wrong number or type, with the binding's text: ``acl.rt.malloc args parse failed``.
+    """
+    if not letters:
+        return ()
+    required, _, optional = letters.partition("|")
+    if not len(required) <= len(arguments) <= len(required) + len(optional):
+        raise TypeError(f"{name} args parse failed")
+    try:
+        return tuple(map(_convert, required + optional, arguments))
+    except (TypeError, OverflowError) as error:
+        raise TypeError(f"{name} args parse failed") from error
+
+
+def _convert(letter: str, value: Any) -> Any:
+    if letter == "O":
+        return value
+    if letter == "s":
+        if not isinstance(value, str) or "\0" in value:
+            raise TypeError(type(value).__name__)
+        return value
+    number = operator.index(value)
+    if letter in "kK":
+        return number & (2**64 - 1)
+    if letter == "I":
+        return number & (2**32 - 1)
+    low, high = (0, _BYTE_MAX) if letter == "b" else (_INT_MIN, _INT_MAX)
+    if not low <= number <= high:
+        raise OverflowError(number)
+    return number
+
+
+class Binder:
+    """
+    Makes the functions of one module of the vendor's.
+
+    Parameters
+    ----------
+    module:
+        ``acl.rt``.
+    prefix:
+        What the C functions of the module begin with: ``aclrt``.
+    listener:
+        Returns who is told of calls; ``None`` tells nobody.
+    ready:
+        Returns 0, or the code that functions with a ``failure`` give instead of doing anything.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        prefix: str,
+        listener: Callable[[], ApiListener | None],
+        ready: Callable[[], int] = lambda: 0,
+    ) -> None:
+        self._module, self._prefix, self._listener, self._ready = module, prefix, listener, ready
+
+    def __call__(
+        self,
+        name: str,
+        letters: str,
+        target: Callable[..., Any],
+        *,
+        api: str | None = None,
+        said: str | None = None,
+        failure: Callable[[int], Any] | None = None,
+    ) -> Callable[..., Any]:
+        """
+        Return the function *name*, which calls *target* with converted arguments.
+
+        *api* is the name of the C function where it does not follow from *name*, and empty where there is none to
+        tell of; *said* is what parse errors call the function; *failure* makes what is returned of a code where
+        the library is not ready.
+        """
+        whole = f"{self._module}.{name}"
+        spelt, listener, ready = said or whole, self._listener, self._ready
+        c_name = self._prefix + "".join(word.capitalize() for word in name.split("_")) if api is None else api
+
+        def function(*arguments: Any, **keywords: Any) -> Any:
+            if keywords:
+                raise TypeError(f"{whole}() takes no keyword arguments")
+            values = parse(spelt, letters, arguments)
+            if failure is not None and (code := ready()):
+                return failure(code)
+            told = listener() if c_name else None
+            if told is None:
+                return target(*values)
+            start_ns = time.time_ns()
+            try:
+                return target(*values)
+            finally:
+                told.api(c_name, start_ns, max(time.time_ns(), start_ns + 1), values)
+
+        function.__name__ = name
+        function.__qualname__ = name
+        function.__module__ = self._module
+        function.__doc__ = getattr(target, "func", target).__doc__
+        return function
+
+
+def code_alone(code: int) -> int:
+    """Return what functions that return a code give when they fail."""
+    return code
+
+
+def number_and_code(code: int) -> tuple[int, int]:
+    """Return what functions that return a handle and a code give when they fail."""
+    return 0, code
+
+
+def numbers_and_code(code: int) -> tuple[int, int, int]:
+    """Return what functions that return two numbers and a code give when they fail."""
+    return 0, 0, code

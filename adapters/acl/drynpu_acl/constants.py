@@ -1,0 +1,122 @@
+"""
+The numbers of pyACL's profiling calls under the C headers' names (pyacl_prof.md 3, 4).
+
+The module ``acl`` has no constants, as the real one has none: programs write the numbers themselves. These are here
+for those who want names: ``from drynpu_acl.constants import DataType``.
+"""
+
+from __future__ import annotations
+
+import enum
+
+__all__ = [
+    "MAX_OP_NAME_LEN",
+    "MAX_OP_TYPE_LEN",
+    "AicoreMetrics",
+    "ConfigType",
+    "DataType",
+    "ReturnCode",
+    "StepTag",
+    "SubscribeFlag",
+]
+
+MAX_OP_NAME_LEN = 257
+"""``ACL_PROF_MAX_OP_NAME_LEN``: the length that older programs pass to ``get_op_name``."""
+MAX_OP_TYPE_LEN = 65
+"""``ACL_PROF_MAX_OP_TYPE_LEN``: the same for ``get_op_type``."""
+
+
+class DataType(enum.IntFlag):
+    """``ACL_PROF_*``: bits of the fourth argument of ``create_config``."""
+
+    ACL_API = 0x1
+    TASK_TIME = 0x2
+    AICORE_METRICS = 0x4
+    AICPU = 0x8
+    L2CACHE = 0x10
+    HCCL_TRACE = 0x20
+    TRAINING_TRACE = 0x40
+    MSPROFTX = 0x80
+    RUNTIME_API = 0x100
+    GE_API_L0 = 0x200
+    TASK_TIME_L0 = 0x800
+    TASK_MEMORY = 0x1000
+    TASK_TIME_L2 = 0x2000
+    OP_ATTR = 0x4000
+    TASK_TIME_L3 = 0x8000
+    GE_API_L1 = 0x100_0000
+
+
+class AicoreMetrics(enum.IntEnum):
+    """``ACL_AICORE_*``: the second argument of ``create_config`` and ``create_subscribe_config``."""
+
+    ARITHMETIC_UTILIZATION = 0
+    PIPE_UTILIZATION = 1
+    MEMORY_BANDWIDTH = 2
+    L0B_AND_WIDTH = 3
+    RESOURCE_CONFLICT_RATIO = 4
+    MEMORY_UB = 5
+    L2_CACHE = 6
+    PIPE_EXECUTE_UTILIZATION = 7
+    MEMORY_ACCESS = 8
+    NONE = 0xFF
+
+
+class ConfigType(enum.IntEnum):
+    """``ACL_PROF_*``: the first argument of ``set_config``; its value is a text."""
+
+    STORAGE_LIMIT = 1
+    SYS_HARDWARE_MEM_FREQ = 3
+    LLC_MODE = 4
+    SYS_IO_FREQ = 5
+    SYS_INTERCONNECTION_FREQ = 6
+    DVPP_FREQ = 7
+    HOST_SYS = 8
+    HOST_SYS_USAGE = 9
+    HOST_SYS_USAGE_FREQ = 10
+    LOW_POWER_FREQ = 11
+    SYS_MEM_SERVICEFLOW = 12
+    SYS_CPU_FREQ = 13
+    OPTYPE = 14
+    NTS_METRICS = 15
+    PATH = 16
+
+
+class StepTag(enum.IntEnum):
+    """``ACL_STEP_*``: the second argument of ``get_step_timestamp``."""
+
+    START = 0
+    END = 1
+
+
+class SubscribeFlag(enum.IntEnum):
+    """``ACL_SUBSCRIBE_*``: what a subscription record describes."""
+
+    OP = 0
+    SUBGRAPH = 1
+    OP_THREAD = 2
+    NONE = 0xFF
+
+
+class ReturnCode(enum.IntEnum):
+    """``ACL_*``: what the profiling calls return."""
+
+    SUCCESS = 0
+    FAILED = -1
+    """Of the msproftx calls, whatever went wrong."""
+    INVALID_PARAM = 100000
+    UNINITIALIZE = 100001
+    REPEAT_INITIALIZE = 100002
+    INVALID_FILE = 100003
+    PARSE_FILE = 100006
+    INVALID_PROFILING_CONFIG = 100010
+    INVALID_MODEL_ID = 100011
+    REPEAT_FINALIZE = 100037
+    PROF_ALREADY_RUN = 100042
+    PROF_NOT_RUN = 100043
+    PROF_REPEAT_SUBSCRIBE = 148046
+    PROF_API_CONFLICT = 148047
+    FEATURE_UNSUPPORTED = 200006
+    PROF_MODULES_UNSUPPORTED = 200007
+    GE_FAILURE = 500002
+    PROFILING_FAILURE = 500005

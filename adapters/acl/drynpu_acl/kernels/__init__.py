@@ -1,0 +1,61 @@
+"""
+Kernels: what an NPU launches for a node of an ONNX graph.
+
+A rule takes a signature and states work (operations, bytes, tiles, tensors, kernel names), never times. Kernels bear
+GE's operator types (device_and_cost_model.md 4.3) and the names of the nodes. :func:`compile_graph` says which nodes
+become one operator, where formats change, and what is known when the model is compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from drynpu_acl.kernels._call import Call, Rule, signature
+from drynpu_acl.kernels._cube import cube_rules
+from drynpu_acl.kernels._dtypes import ACL_SIZES, NO_DATA, acl_dtype, ge_dtype, ge_of_array
+from drynpu_acl.kernels._elementwise import elementwise_rules
+from drynpu_acl.kernels._fusions import fusions
+from drynpu_acl.kernels._graph import Compiled, GraphNode, Operation, compile_graph
+from drynpu_acl.kernels._movement import movement_rules
+from drynpu_acl.kernels._plans import node_plans
+from drynpu_acl.kernels._pooling import pooling_rules
+from drynpu_acl.kernels._reduction import reduction_rules
+from drynpu_acl.kernels._work import framed
+
+__all__ = [
+    "ACL_SIZES",
+    "NO_DATA",
+    "RULES",
+    "Call",
+    "Compiled",
+    "GraphNode",
+    "Operation",
+    "Rule",
+    "acl_dtype",
+    "build_rules",
+    "compile_graph",
+    "fusions",
+    "ge_dtype",
+    "ge_of_array",
+    "node_plans",
+    "signature",
+]
+
+_FAMILIES: Final = (elementwise_rules, cube_rules, pooling_rules, reduction_rules, movement_rules)
+
+
+def build_rules() -> dict[str, Rule]:
+    """Return a fresh table of all rules by operator type, as ONNX spells it."""
+    rules: dict[str, Rule] = {}
+    for family in _FAMILIES:
+        found = family()
+        twice = rules.keys() & found.keys()
+        if twice:
+            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
+        rules |= {name: framed(rule) for name, rule in found.items()}
+    return rules
+
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

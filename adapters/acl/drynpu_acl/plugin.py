@@ -1,0 +1,37 @@
+"""
+The pyACL adapter's hooks.
+
+Cheap to import: nothing of the adapter is imported before a hook needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import drynpu
+from drynpu.plugins import Facade, KernelRule, hookimpl
+
+__all__ = ["drynpu_facades", "drynpu_kernel_rules"]
+
+
+@hookimpl
+def drynpu_facades() -> tuple[Facade, ...]:
+    """Return the vendor's module ``acl``."""
+    return (Facade(module="acl", framework="onnx", extra="onnx", folder=_vendor_folder()),)
+
+
+@hookimpl
+def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
+    """Return the rules for the nodes of ONNX graphs."""
+    if framework != "onnx":
+        return {}
+    from drynpu_acl.kernels import RULES
+
+    return RULES
+
+
+def _vendor_folder() -> Path:
+    """Return the folder of the facade: inside the core in a wheel, beside the adapter in a checkout."""
+    installed = Path(drynpu.__file__).with_name("_vendor")
+    return installed if installed.is_dir() else Path(__file__).parents[1] / "vendor"

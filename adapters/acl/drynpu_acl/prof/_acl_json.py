@@ -1,0 +1,69 @@
+"""The file of ``acl.init``: what its ``profiler`` section asks for (pyacl_prof.md 11)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from drynpu import OptionError
+from drynpu.chips import Chip
+from drynpu.options import ProfilingRequest, acl_json
+from drynpu.options.profiling_options import prepare_output
+from drynpu_acl.constants import ReturnCode
+from drynpu_acl.messages import say
+
+__all__ = ["Asked", "read_acl_json"]
+
+Asked = tuple[ProfilingRequest, Path]
+_MOST_DEPTH = 10
+"""Levels of braces and of brackets that the file may have."""
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"')
+
+
+def read_acl_json(path: str, chip: Chip, *, strict: bool) -> tuple[int, Asked | None]:
+    """
+    Return the code of ``acl.init`` and, where profiling is on, the request and the directory of the results.
+
+    Without ``output`` results go to ``$ASCEND_WORK_PATH/profiling_data``, or to the directory of the script.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        say(f"acl.init: {path} cannot be read: {error}")
+        return ReturnCode.INVALID_FILE, None
+    if not _readable(text):
+        say(f"acl.init: {path} is no JSON object of at most {_MOST_DEPTH} levels")
+        return ReturnCode.PARSE_FILE, None
+    home = str(Path(sys.argv[0] or ".").resolve().parent if sys.argv else Path.cwd())
+    home = home if os.access(home, os.W_OK | os.X_OK) else str(Path.cwd())
+    try:
+        parsed = acl_json.parse_document(text, chip=chip.platform_version, strict=strict, executable_dir=home)
+        if not parsed.enabled:
+            return ReturnCode.SUCCESS, None
+        directory = prepare_output(parsed.request.output.directory or home, fallback=home)
+    except OptionError as error:
+        for problem in error.problems:
+            say(f"acl.init: {path}: {problem}")
+        return ReturnCode.INVALID_PARAM, None
+    for notice in parsed.notices:
+        if notice.path != "output":  # which speaks of the executable
+            say(f"acl.init: {notice.message}")
+    return ReturnCode.SUCCESS, (parsed.request, directory)
+
+
+def _readable(text: str) -> bool:
+    bare = _STRING.sub("", text)
+    for opening, closing in ("{}", "[]"):
+        depth = deepest = 0
+        for character in bare:
+            depth += (character == opening) - (character == closing)
+            deepest = max(deepest, depth)
+        if deepest > _MOST_DEPTH:
+            return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False

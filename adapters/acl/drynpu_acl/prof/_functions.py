@@ -1,0 +1,79 @@
+"""The functions of ``acl.prof``: names, argument formats and what answers (pyacl_prof.md 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from drynpu_acl.binding import Binder
+from drynpu_acl.constants import ReturnCode
+from drynpu_acl.prof._profiling import Profiling
+from drynpu_acl.prof._records import RECORD_BYTES
+
+__all__ = ["functions"]
+
+_BAD = int(ReturnCode.INVALID_PARAM)
+
+
+def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
+    """Return all functions by name, working on *profiling*."""
+    p, readers = profiling, profiling.readers
+    value = partial(partial, readers.value)
+    table: tuple[tuple[str, str, Callable[..., Any]], ...] = (
+        ("create_config", "OikK", p.create_config),
+        ("destroy_config", "k", _int(p.destroy_config)),
+        ("init", "s", _int(p.init)),
+        ("finalize", "", _int(p.finish)),
+        ("start", "k", _int(p.start)),
+        ("stop", "k", _int(p.stop)),
+        ("set_config", "is", _int(p.set_config)),
+        ("model_subscribe", "Ik", _int(p.model_subscribe)),
+        ("model_unsubscribe", "I", _int(p.model_unsubscribe)),
+        ("model_un_subscribe", "I", _int(p.model_unsubscribe)),
+        ("create_subscribe_config", "bii", p.create_subscribe_config),
+        ("destroy_subscribe_config", "k", _int(p.destroy_subscribe_config)),
+        ("get_op_desc_size", "", _desc_size),
+        ("get_op_num", "kk", readers.number),
+        ("get_op_type", "kkIk", partial(readers.text, "type")),
+        ("get_op_name", "kkIk", partial(readers.text, "name")),
+        ("get_op_type_v2", "kkI", partial(readers.text_v2, "type")),
+        ("get_op_name_v2", "kkI", partial(readers.text_v2, "name")),
+        ("get_op_type_len", "kkI", partial(readers.text_length, "type")),
+        ("get_op_name_len", "kkI", partial(readers.text_length, "name")),
+        ("get_op_start", "kkI", value("start_us", missing=0)),
+        ("get_op_end", "kkI", value("end_us", missing=0)),
+        ("get_op_duration", "kkI", value("duration_us", missing=0)),
+        ("get_model_id", "kkI", value("model_id", missing=_BAD)),
+        ("create_step_info", "", p.steps.create),
+        ("destroy_step_info", "k", p.steps.destroy),
+        ("get_step_timestamp", "kik", _int(p.get_step_timestamp)),
+        ("create_stamp", "", p.create_stamp),
+        ("destroy_stamp", "k", p.stamps.destroy),
+        ("set_stamp_trace_message", "ksI", p.stamps.set_message),
+        ("mark", "k", p.stamps.mark),
+        ("mark_ex", "sk", p.mark_ex),
+        ("push", "k", p.stamps.push),
+        ("pop", "", p.stamps.pop),
+        ("range_start", "k", p.stamps.range_start),
+        ("range_stop", "I", p.stamps.range_stop),
+    )
+    # None of these is told to a listener: a recording does not show the calls that control it.
+    bind = Binder("acl.prof", "aclprof", lambda: None)
+    said = {"init": "acl.prof.Init"}
+    return {name: bind(name, letters, of, api="", said=said.get(name)) for name, letters, of in table}
+
+
+def _int(answer: Callable[..., int]) -> Callable[..., int]:
+    """Return *answer* with plain numbers: a program that prints its code sees no enumeration."""
+
+    def code(*arguments: Any) -> int:
+        return int(answer(*arguments))
+
+    code.__doc__ = answer.__doc__
+    return code
+
+
+def _desc_size() -> tuple[int, int]:
+    """Return the bytes of a record, and the code."""
+    return RECORD_BYTES, int(ReturnCode.SUCCESS)

@@ -1,0 +1,103 @@
+"""The records of one run of a subscribed model, from the same model of the device that a recording uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from drynpu.chips import Chip
+from drynpu.device import Clock, fifo
+from drynpu.kernels import Allocations, KernelPlan, Operators, Signature, TaskType, jitter, occurrences
+from drynpu.session import lower, simulate
+from drynpu_acl.constants import SubscribeFlag
+from drynpu_acl.prof._records import RECORD
+from drynpu_acl.recording import launches
+
+__all__ = ["OpTimes"]
+
+_NO_CORE = (TaskType.AI_CPU, TaskType.DSA)
+
+
+@define(kw_only=True)
+class OpTimes:
+    """
+    Times the operators of the runs of one subscription, in order.
+
+    Durations are those of a recording with the same seed: the same kernel, counted from the subscription on, takes
+    equally long. Starts lie on the projected clock from the run's own start.
+    """
+
+    chip: Chip
+    seed: int
+    plan: Callable[[Signature], KernelPlan]
+    _seen: dict[object, int] = field(factory=dict, init=False)
+    """Launches so far by kernel: that of a place in the plan of a signature."""
+
+    def records(
+        self, operators: Operators, model_id: int, *, counters: bool, start_ns: int, end_ns: int
+    ) -> tuple[npt.NDArray[np.void], list[tuple[str, str]]]:
+        """
+        Return the unsigned records of one run, without device and ``op_index``, and the name and type of each.
+
+        *counters* tells whether the subscription asked for counters: floating point operations are among those.
+        """
+        operators = launches(operators, self.plan, start_ns=start_ns, end_ns=end_ns)
+        lowered = lower(operators, self.plan)
+        simulation = simulate(
+            operators,
+            Allocations.empty(),
+            lowered,
+            chip=self.chip,
+            clock=Clock.PROJECTED,
+            seed=self.seed,
+            begin_ns=start_ns,
+            end_ns=end_ns,
+            base_ns=start_ns,
+        )
+        kernel, costs = lowered.launch_kernel, simulation.costs
+        times = occurrences(kernel) + self._earlier(operators, lowered.dispatch_plan, lowered.launch_dispatch, kernel)
+        factor = jitter(kernel, times, costs.duration_ns, self.seed, lowered.kernels)
+        ticks = np.maximum(1, np.ceil(costs.duration_ns[kernel] * factor / self.chip.tick_ns)).astype(np.int64)
+        begin = fifo(simulation.schedule.kernel_start_ticks, ticks, 0)
+        on_device = np.array([of.task_type is not TaskType.MEMCPY for of in lowered.kernels] or [False])[kernel]
+        rows = np.flatnonzero(on_device)
+        kernel, found = kernel[rows], np.zeros(len(rows), RECORD)
+        start_us = (start_ns + np.ceil(begin[rows] * self.chip.tick_ns).astype(np.int64)) // 1000
+        end_us = (start_ns + np.ceil((begin + ticks)[rows] * self.chip.tick_ns).astype(np.int64)) // 1000
+        core_ns = np.maximum(costs.aic_time_ns, costs.aiv_time_ns)[kernel] * factor[rows]
+        cores = np.array([of.task_type not in _NO_CORE for of in lowered.kernels] or [False])[kernel]
+        found["model_id"], found["flag"] = model_id, int(SubscribeFlag.OP)
+        found["start_us"], found["end_us"], found["duration_us"] = start_us, end_us, end_us - start_us
+        found["execution_us"] = np.where(cores, core_ns, 0).astype(np.int64) // 1000
+        if counters:
+            for name, values in (
+                ("cube_flops", [of.cube_flops for of in lowered.kernels]),
+                ("vector_flops", [of.vector_ops for of in lowered.kernels]),
+            ):
+                found[name] = np.array(values or [0], np.uint64)[kernel]
+        words = [(of.name, of.op_type) for of in lowered.kernels]
+        return found, [words[index] for index in kernel.tolist()]
+
+    def _earlier(
+        self,
+        operators: Operators,
+        dispatch_plan: npt.NDArray[np.int64],
+        launch_dispatch: npt.NDArray[np.int64],
+        kernel: npt.NDArray[np.int64],
+    ) -> npt.NDArray[np.int64]:
+        """Return how often the kernel of each launch ran in earlier runs, and count this run."""
+        base = np.zeros(int(kernel.max(initial=-1)) + 1, np.int64)
+        first, position = np.unique(kernel, return_index=True)
+        amount = np.bincount(kernel, minlength=len(base))
+        lowest: dict[int, int] = {}
+        for index, launch in zip(first.tolist(), position.tolist(), strict=True):
+            signature = int(dispatch_plan[launch_dispatch[launch]])
+            of = operators.signatures[signature]
+            place = index - lowest.setdefault(signature, index)
+            key = (of.name, of.inputs, repr(of.attributes), of.placement, place)
+            base[index] = self._seen.get(key, 0)
+            self._seen[key] = int(base[index]) + int(amount[index])
+        return np.asarray(base[kernel])

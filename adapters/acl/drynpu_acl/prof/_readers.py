@@ -1,0 +1,99 @@
+"""``get_op_*``: reading records out of memory that the script points to (pyacl_prof.md 8)."""
+
+from __future__ import annotations
+
+import threading
+from itertools import count
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from drynpu_acl.constants import ReturnCode
+from drynpu_acl.prof._memory import read_memory
+from drynpu_acl.prof._records import RECORD_BYTES, read_records
+
+__all__ = ["OpReaders"]
+
+_BAD, _OK = int(ReturnCode.INVALID_PARAM), int(ReturnCode.SUCCESS)
+_MOST_LENGTH = 4096
+_ALSO_NUL = 1
+
+Records = npt.NDArray[np.void]
+
+
+@define
+class OpReaders:
+    """
+    The getters, and the names and types that belong to records of this process.
+
+    Names and types are kept here under the record's index until a getter has given them: a second call for the same
+    record fails, as it does with the vendor's.
+    """
+
+    _names: dict[int, str] = field(factory=dict)
+    _types: dict[int, str] = field(factory=dict)
+    _numbers: count[int] = field(factory=lambda: count(1))
+    _lock: threading.Lock = field(factory=threading.Lock)
+    _checked: tuple[bytes, Records] | None = None
+    """The last good buffer: a script asks for its records one by one."""
+
+    def register(self, words: list[tuple[str, str]]) -> npt.NDArray[np.uint64]:
+        """Keep a name and a type for each of as many records and return their indices, uint64 ``[n]``."""
+        with self._lock:
+            numbers = [next(self._numbers) for _ in words]
+        for number, (name, op_type) in zip(numbers, words, strict=True):
+            self._names[number], self._types[number] = name, op_type
+        return np.array(numbers, np.uint64)
+
+    def number(self, address: int, length: int) -> tuple[int, int]:
+        """Return how many records there are, and the code."""
+        records = self._records(address, length)
+        return (0, _BAD) if records is None else (len(records), _OK)
+
+    def text(self, kind: str, address: int, length: int, index: int, room: int) -> tuple[str, int]:
+        """Return the ``name`` or ``type`` of a record, once, and the code; it has to fit into *room* bytes."""
+        if room > _MOST_LENGTH:
+            return "", _BAD
+        key, kept = self._key(address, length, index), self._kept(kind)
+        found = kept.get(key)
+        if found is None or len(found.encode()) > room:
+            return "", _BAD
+        return ("", _BAD) if kept.pop(key, None) is None else (found, _OK)
+
+    def text_v2(self, kind: str, address: int, length: int, index: int) -> tuple[str | None, int]:
+        """Return the same without a length: ``None`` where there is no text."""
+        room, code = self.text_length(kind, address, length, index)
+        return self.text(kind, address, length, index, min(room, _MOST_LENGTH)) if code == _OK else (None, code)
+
+    def text_length(self, kind: str, address: int, length: int, index: int) -> tuple[int, int]:
+        """Return the bytes of the text and its terminating zero, and the code; the text stays."""
+        found = self._kept(kind).get(self._key(address, length, index))
+        return (0, _BAD) if found is None else (len(found.encode()) + _ALSO_NUL, _OK)
+
+    def value(self, name: str, address: int, length: int, index: int, missing: int) -> int:
+        """Return a field of a record, *missing* where there is none."""
+        records = self._records(address, length)
+        if records is None or index >= len(records):
+            return missing
+        return int(records[name][index])
+
+    def _kept(self, kind: str) -> dict[int, str]:
+        return self._names if kind == "name" else self._types
+
+    def _key(self, address: int, length: int, index: int) -> int:
+        return self.value("op_index", address, length, index, 0)
+
+    def _records(self, address: int, length: int) -> Records | None:
+        if length % RECORD_BYTES:
+            return None
+        data = read_memory(address, length)
+        if data is None:
+            return None
+        last = self._checked
+        if last is not None and last[0] == data:
+            return last[1]
+        records = read_records(data)
+        if records is not None:
+            self._checked = data, records
+        return records

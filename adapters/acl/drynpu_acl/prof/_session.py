@@ -1,0 +1,103 @@
+"""Sessions: begun by ``start``, by acl.json or by ``drynpu msprof``, one at a time, each a PROF directory."""
+
+from __future__ import annotations
+
+import os
+from itertools import count
+from pathlib import Path
+
+from attrs import define, field
+
+from drynpu import DrynpuError
+from drynpu.options import ProfilingRequest
+from drynpu.session import COLLECT_VARIABLE
+from drynpu_acl.messages import say
+from drynpu_acl.prof._runtime import Runtime
+from drynpu_acl.prof._settings import AclSettings
+from drynpu_acl.recording import Captured, Marks, Recorder
+
+__all__ = ["Sessions"]
+
+
+@define
+class Sessions:
+    """
+    What is being recorded, and what was.
+
+    Attributes
+    ----------
+    captured:
+        Takes what happens; ``None`` while nothing is recorded.
+    marks:
+        Takes user marks; ``None`` while nothing does.
+    finished:
+        The PROF directories of this process in order.
+    """
+
+    settings: AclSettings
+    captured: Captured | None = None
+    marks: Marks | None = None
+    finished: list[Path] = field(factory=list)
+    notes: tuple[str, ...] = ()
+    _recorder: Recorder | None = None
+    _numbers: count[int] = field(factory=count)
+
+    def begin(
+        self, request: ProfilingRequest, directory: Path, runtime: Runtime, *, devices: tuple[int, ...], marks: bool
+    ) -> None:
+        """Begin a recording of *devices*; *marks* tells whether it takes user marks."""
+        recorder = Recorder(
+            request=request,
+            directory=directory,
+            devices=devices,
+            settings=self.settings.shared,
+            chip=self.settings.chip,
+            plan=runtime.plan,
+        )
+        self._recorder, self.captured = recorder, recorder.captured
+        self.marks = recorder.captured.marks if marks else None
+
+    def extend(self, devices: tuple[int, ...]) -> None:
+        """Record further devices."""
+        if self._recorder is not None:
+            self._recorder.devices = tuple(sorted({*self._recorder.devices, *devices}))
+
+    def end(self) -> bool:
+        """
+        Write what was recorded and tell whether that went well.
+
+        What goes wrong is told in one line: a profiler does not end a program.
+        """
+        recorder, self._recorder = self._recorder, None
+        self.captured = self.marks = None
+        if recorder is None:
+            return True
+        try:
+            outcomes = recorder.close(self._numbers)
+        except (DrynpuError, OSError) as error:
+            recorder.abandon()
+            self.notes = (f"no profile was written: {error}",)
+            say(f"acl.prof: {self.notes[0]}")
+            return False
+        self.finished += [outcome.prof_path for outcome in outcomes if outcome.prof_path is not None]
+        self.notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes))
+        for note in self.notes:
+            say(note)
+        return True
+
+    def show(self) -> None:
+        """Print the summary of the last recording, as other frameworks do at the end of a process."""
+        if (
+            not self.finished
+            or COLLECT_VARIABLE in os.environ
+            or self.settings.shared.quiet
+            or os.environ.get("RANK_ID", "0") != "0"
+        ):
+            return
+        from drynpu.tables import load_profile
+        from drynpu.views import print_summary
+
+        try:
+            print_summary(load_profile(self.finished[-1]), others=self.finished[:-1])
+        except (DrynpuError, OSError) as error:
+            say(f"no summary: {error}")

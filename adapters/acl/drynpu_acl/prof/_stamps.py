@@ -1,0 +1,137 @@
+"""msproftx: stamps, marks and ranges (pyacl_prof.md 6)."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from attrs import define, field
+
+from drynpu.session import TxKind
+from drynpu_acl.constants import ReturnCode
+from drynpu_acl.prof._handles import Handles
+from drynpu_acl.recording import Marks, Place
+
+__all__ = ["Stamps"]
+
+_SLOTS = 100
+_MESSAGE_BYTES = 128
+_NO_NAME = ""
+_OK, _FAILED = int(ReturnCode.SUCCESS), int(ReturnCode.FAILED)
+
+
+@define
+class _Stamp:
+    """One of the pool; ``start_ns`` 0: no range was started with it."""
+
+    slot: int
+    message: str = _NO_NAME
+    start_ns: int = 0
+
+
+@define
+class Stamps:
+    """
+    The pool of a process. ``marks`` tells where marks go now, ``None`` while nothing takes them.
+
+    Nothing on the way of a mark takes a lock: what is shared is changed by single operations of the interpreter.
+    """
+
+    marks: Callable[[], Marks | None]
+    _pool: Handles[_Stamp] = field(factory=lambda: Handles(0x2_0000_0000))
+    _free: list[int] = field(factory=lambda: list(range(_SLOTS - 1, -1, -1)))
+    _started: dict[int, _Stamp] = field(factory=dict)
+    """By slot, which is the number of its range."""
+    _stack: list[_Stamp] = field(factory=list)
+
+    def create(self) -> int:
+        """Return the handle of a stamp; 0 if marks are not recorded or all 100 are taken."""
+        if self.marks() is None:
+            return 0
+        try:
+            return self._pool.add(_Stamp(self._free.pop()))
+        except IndexError:
+            return 0
+
+    def destroy(self, handle: int) -> None:
+        """Give a stamp back; nothing happens for what is none."""
+        stamp = self._pool.free(handle)
+        if stamp is not None:
+            if self._started.get(stamp.slot) is stamp:
+                del self._started[stamp.slot]
+            self._free.append(stamp.slot)
+
+    def set_message(self, handle: int, message: str, length: int) -> int:
+        """Take the first *length* bytes of a text, which are fewer than 128."""
+        stamp = self._pool.get(handle)
+        if stamp is None or length >= _MESSAGE_BYTES or self.marks() is None:
+            return _FAILED
+        stamp.message = message.encode()[:length].decode(errors="ignore")
+        return _OK
+
+    def mark(self, handle: int) -> int:
+        """Record an instant."""
+        stamp, marks = self._pool.get(handle), self.marks()
+        if stamp is None or marks is None:
+            return _FAILED
+        now_ns = time.time_ns()
+        marks.append((TxKind.MARKER, stamp.message, now_ns, now_ns, threading.get_native_id(), None))
+        return _OK
+
+    def mark_stream(self, message: str, place: Place | None) -> int:
+        """Record an instant of the host and, behind the work of a stream, of its device; no place is no stream."""
+        marks = self.marks()
+        if marks is None or place is None or not 0 < len(message.encode()) < _MESSAGE_BYTES:
+            return _FAILED
+        now_ns = time.time_ns()
+        marks.append((TxKind.MARKER_EX, message, now_ns, now_ns, threading.get_native_id(), place))
+        return _OK
+
+    def push(self, handle: int) -> int:
+        """Begin a range on the stack, of which the process has one."""
+        stamp = self._pool.get(handle)
+        if stamp is None or self.marks() is None:
+            return _FAILED
+        # What is on the stack keeps its own start and message, whatever becomes of the stamp.
+        self._stack.append(_Stamp(stamp.slot, stamp.message, time.time_ns()))
+        return _OK
+
+    def pop(self) -> int:
+        """End the newest range of the stack."""
+        marks = self.marks()
+        if marks is None:
+            return _FAILED
+        try:
+            stamp = self._stack.pop()
+        except IndexError:
+            return _FAILED
+        self._report(marks, TxKind.PUSH_POP, stamp)
+        return _OK
+
+    def range_start(self, handle: int) -> tuple[int, int]:
+        """Begin a range; returns its number, which is the stamp's place in the pool, and the code."""
+        stamp = self._pool.get(handle)
+        if stamp is None or self.marks() is None:
+            return 0, _FAILED
+        stamp.start_ns = time.time_ns()
+        self._started[stamp.slot] = stamp
+        return stamp.slot, _OK
+
+    def range_stop(self, number: int) -> int:
+        """End a range, from whatever thread; one that is ended twice is recorded twice."""
+        stamp, marks = self._started.get(number), self.marks()
+        if stamp is None or marks is None:
+            return _FAILED
+        self._report(marks, TxKind.START_END, stamp)
+        return _OK
+
+    def forget(self) -> None:
+        """Drop ranges that were begun and not ended: they belong to a session that is over."""
+        self._stack.clear()
+        self._started.clear()
+
+    @staticmethod
+    def _report(marks: Marks, kind: TxKind, stamp: _Stamp) -> None:
+        # The thread is that of the call that reports.
+        marks.append((kind, stamp.message, stamp.start_ns, time.time_ns(), threading.get_native_id(), None))

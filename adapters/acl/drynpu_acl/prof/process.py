@@ -1,0 +1,53 @@
+"""
+Profiling of this process, as process-wide as the vendor's: made at the first import, by the facade.
+
+The runtime tells it what happens; it asks the runtime what is loaded.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+
+from drynpu.kernels import KernelPlan, RuleBook, Signature, build_rule_book
+from drynpu.plugins import build_manager
+from drynpu_acl.kernels import RULES, node_plans
+from drynpu_acl.prof._process import open_profiling
+from drynpu_acl.runtime import PROCESS, Process
+
+__all__ = ["PROFILING"]
+
+
+class _OfProcess:
+    """What profiling asks, answered by the library of the process."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    @cached_property
+    def _rules(self) -> RuleBook:
+        return build_rule_book(RULES, build_manager().kernel_rules("onnx"))
+
+    def model_name(self, model_id: int) -> str | None:
+        """Return the name of a loaded model."""
+        model = self._process.models.get(model_id)
+        return None if model is None else model.name
+
+    def stream_id(self, stream: int) -> int | None:
+        """Return the number of a stream of this thread's context."""
+        _, found = self._process.devices.stream(stream)
+        return None if found is None else found.number
+
+    def device_id(self) -> int:
+        """Return the device of this thread's context."""
+        context = self._process.devices.current
+        return 0 if context is None else context.device_id
+
+    def plan(self, signature: Signature) -> KernelPlan:
+        """Return what a node launches."""
+        return node_plans(self._rules.plan)(signature)
+
+
+PROFILING = open_profiling(os.environ)
+PROFILING.runtime = _OfProcess(PROCESS)
+PROCESS.listener = PROCESS.lifecycle = PROFILING

@@ -1,0 +1,162 @@
+"""One recording, from ``start`` to ``stop``."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from attrs import define, evolve, field
+
+from drynpu.chips import Chip
+from drynpu.device import Clock
+from drynpu.export import export_msprof
+from drynpu.kernels import KernelPlan, Signature
+from drynpu.options import ProfilingRequest, Settings
+from drynpu.raw import ClockAnchors
+from drynpu.session import (
+    AclCalls,
+    HostSampler,
+    HostSamples,
+    Outcome,
+    Recording,
+    Target,
+    TxMark,
+    write_document,
+    write_recording,
+)
+from drynpu.tables import load_profile
+from drynpu_acl.recording._captured import Captured
+from drynpu_acl.recording._timeline import (
+    copies_and_steps,
+    graph_plans,
+    graph_runs,
+    joined,
+    launches,
+    stream_number,
+    stream_switches,
+    waits,
+)
+
+__all__ = ["Recorder"]
+
+_FRAMEWORK = "acl"
+_METADATA = "profiler_metadata.json"
+"""Says what of the recording is modelled, as in the directories of other frameworks."""
+
+
+@define(kw_only=True)
+class Recorder:
+    """
+    What was captured so far, and where it will go. Nothing is on disk before :meth:`close`.
+
+    ``plan`` tells what an operator of a model launches; ``devices`` are those that are recorded, the first one also
+    where nothing ran.
+    """
+
+    request: ProfilingRequest
+    directory: Path
+    devices: tuple[int, ...]
+    settings: Settings
+    chip: Chip
+    plan: Callable[[Signature], KernelPlan]
+    captured: Captured = field(factory=Captured)
+    _anchors: ClockAnchors = field(init=False)
+    _sampler: HostSampler = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._anchors = ClockAnchors.now(round(self.chip.hwts_mhz * 1_000_000))
+        self._sampler = HostSampler(self.request.sampling)
+        self._sampler.start()
+
+    @property
+    def begin_ns(self) -> int:
+        """When the recording began, Unix ns."""
+        return self._anchors.collection_begin_us * 1000
+
+    def close(self, numbers: Iterator[int]) -> list[Outcome]:
+        """
+        Write the PROF directories with their results, one for each device that worked.
+
+        *numbers* gives each of them its number.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        """
+        samples = self._sampler.stop()
+        end_ns = time.time_ns()
+        worked = sorted(self.captured.devices.intersection(self.devices)) or list(self.devices[:1])
+        return [
+            self._write(device_id, end_ns, next(numbers), samples if device_id == worked[0] else None, worked[0])
+            for device_id in worked
+        ]
+
+    def _write(
+        self, device_id: int, end_ns: int, number: int, samples: HostSamples | None, first_device: int
+    ) -> Outcome:
+        request = self.request
+        captured = self.captured.of_device(device_id, first=device_id == first_device)
+        runs = [run for run in captured.runs if run.start_ns >= self.begin_ns]
+        marks = _tx_marks(captured)
+        if marks and not request.switches.tx:
+            request = evolve(request, switches=evolve(request.switches, tx=True))
+        plan = graph_plans(self.plan)
+        launched = [launches(run.operators, plan, start_ns=run.start_ns, end_ns=run.end_ns) for run in runs]
+        operators = joined([*launched, copies_and_steps(captured)])
+        calls = [call for call in captured.calls if call.start_ns >= self.begin_ns]
+        recording = Recording(
+            operators=operators,
+            begin_ns=self.begin_ns,
+            end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
+            marks=waits(calls),
+            streams=stream_switches(captured, runs),
+            graphs=graph_runs(runs),
+            tx_marks=marks,
+            host_samples=samples,
+            calls=AclCalls.from_rows([(of.name, of.start_ns, of.end_ns, of.thread) for of in calls]),
+        )
+        outcome = write_recording(
+            recording,
+            Target(
+                directory=self.directory,
+                framework=_FRAMEWORK,
+                pid=os.getpid(),
+                device_id=device_id,
+                prof_number=number,
+                host_data=False,
+            ),
+            request=request,
+            chip=self.chip,
+            clock=Clock(self.settings.clock.value),
+            seed=self.settings.seed,
+            anchors=self._anchors,
+            plan=plan,
+        )
+        path = outcome.prof_path
+        assert path is not None
+        write_document(path / _METADATA, json.dumps({"drynpu": outcome.describe()}))
+        if request.output.analyse:
+            export_msprof(load_profile(path))
+        return outcome
+
+    def abandon(self) -> None:
+        """End the recording and leave nothing."""
+        self._sampler.stop()
+
+
+def _tx_marks(captured: Captured) -> tuple[TxMark, ...]:
+    return tuple(
+        TxMark(
+            kind=kind,
+            message=message,
+            start_ns=start_ns,
+            end_ns=end_ns,
+            thread=thread,
+            stream=None if place is None else stream_number(place[1]),
+        )
+        for kind, message, start_ns, end_ns, thread, place in captured.marks
+    )

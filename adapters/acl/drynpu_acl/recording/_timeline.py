@@ -1,0 +1,238 @@
+"""One timeline of what was captured."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve
+
+from drynpu.device import Mark
+from drynpu.kernels import (
+    Call,
+    Copy,
+    KernelPlan,
+    Operators,
+    Placement,
+    Signature,
+    TensorDesc,
+    copy_plan,
+)
+from drynpu.session import DEFAULT_STREAM, GraphRun, HostMark, Iteration
+from drynpu_acl.kernels import fusions
+from drynpu_acl.recording._captured import ApiCall, Captured, Run
+from drynpu_acl.recording._captured import Copy as CopyCall
+
+__all__ = [
+    "copies_and_steps",
+    "graph_plans",
+    "graph_runs",
+    "joined",
+    "launches",
+    "stream_number",
+    "stream_switches",
+    "waits",
+]
+
+I64 = npt.NDArray[np.int64]
+_COPY = "acl::memcpy"
+_PLACES: Mapping[int, Placement] = {1: Placement.TO_DEVICE, 2: Placement.TO_HOST, 3: Placement.DEVICE}
+_ORDERING: Mapping[str, Mark] = {
+    "aclmdlExecute": Mark.WAIT_STREAM,
+    "aclrtMemcpy": Mark.WAIT_STREAM,
+    "aclrtSynchronizeStream": Mark.WAIT_STREAM,
+    "aclrtSynchronizeStreamWithTimeout": Mark.WAIT_STREAM,
+    "aclrtSynchronizeDevice": Mark.WAIT_DEVICE,
+    "aclrtSynchronizeEvent": Mark.SYNCHRONIZE_EVENT,
+    "aclrtRecordEvent": Mark.RECORD_EVENT,
+    "aclrtStreamWaitEvent": Mark.WAIT_EVENT,
+}
+"""Calls that wait for the device or order its streams; those that name no stream mean the default one."""
+_ASYNC_COPY = "aclrtMemcpyAsync"
+
+
+def stream_number(stream: int) -> int:
+    """Return the number in the records of a stream: the default one, 0, is the vendor's 2, others follow."""
+    return DEFAULT_STREAM + stream
+
+
+def graph_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
+    """
+    Return *plan* for operators of a compiled model, and for copies.
+
+    A model is launched as a whole: there is no call for a single operator, and none of them waits for the device. The
+    calls that a script makes are recorded as such.
+    """
+
+    def of(signature: Signature) -> KernelPlan:
+        if signature.name == _COPY:
+            return evolve(_copy(signature), in_graph=True)
+        return evolve(plan(signature), claims=True, synchronizes=False, in_graph=True)
+
+    return of
+
+
+def _copy(signature: Signature) -> KernelPlan:
+    if signature.placement is not Placement.DEVICE:
+        return copy_plan(signature)
+    there = copy_plan(evolve(signature, placement=Placement.TO_DEVICE))
+    return evolve(there, kernels=tuple(evolve(kernel, copy=Copy.DEVICE_TO_DEVICE) for kernel in there.kernels))
+
+
+def launches(operators: Operators, plan: Callable[[Signature], KernelPlan], *, start_ns: int, end_ns: int) -> Operators:
+    """
+    Return what one run of a model, from *start_ns* to *end_ns*, hands to the device.
+
+    A model is launched as a whole. So only operators that launch something are left, each lasting until the next one:
+    what this CPU did between them did not happen beside an NPU.
+    """
+    has_kernels = np.array([*(bool(plan(signature).kernels) for signature in operators.signatures), False])
+    rows = np.flatnonzero(has_kernels[operators.signature])
+    if not len(rows):
+        return Operators.from_calls(())
+    turn = np.arange(len(rows))
+    start = operators.start_ns[rows]
+    start[0] = start_ns
+    start = np.maximum.accumulate(start - turn) + turn
+    return evolve(
+        operators,
+        name=operators.name[rows],
+        start_ns=start,
+        end_ns=np.append(start[1:], max(end_ns, int(start[-1]) + 1)),
+        thread=operators.thread[rows],
+        fwd_thread=operators.fwd_thread[rows],
+        sequence=operators.sequence[rows],
+        scope=operators.scope[rows],
+        signature=operators.signature[rows],
+        stack=operators.stack[rows],
+    )
+
+
+def copies_and_steps(captured: Captured) -> Operators:
+    """Return rows for the copies that pass the device's copy engines, and annotations for the steps."""
+    calls = [Call(_signature(of), of.start_ns, of.end_ns, of.thread) for of in captured.copies if of.kind in _PLACES]
+    calls += [Call(f"ProfilerStep#{number}", start, end, thread) for number, start, end, thread, _ in captured.steps]
+    return Operators.from_calls(calls)
+
+
+def _signature(copy: CopyCall) -> Signature:
+    return Signature(_COPY, (TensorDesc((copy.size_bytes,), "INT8"),), placement=_PLACES[copy.kind])
+
+
+def graph_runs(runs: Sequence[Run]) -> tuple[GraphRun, ...]:
+    """
+    Return every model with its runs as iterations, which follow each other also where threads ran it at once.
+
+    What operators it is made of is that of the first run.
+    """
+    found = []
+    for model_id, of_model in groupby(sorted(runs, key=attrgetter("model_id", "start_ns")), attrgetter("model_id")):
+        iterations: list[Iteration] = []
+        free_ns, own = 0, list(of_model)
+        for run in own:
+            start_ns = max(run.start_ns, free_ns)
+            free_ns = max(run.end_ns, start_ns + 1)
+            iterations.append(Iteration(index=len(iterations) + 1, start_ns=start_ns, end_ns=free_ns))
+        found.append(
+            GraphRun(
+                model_id=model_id,
+                graph_id=model_id,
+                model_name=own[0].model_name,
+                iterations=tuple(iterations),
+                fusions=fusions(own[0].operators.signatures),
+            )
+        )
+    return tuple(found)
+
+
+def stream_switches(captured: Captured, runs: Sequence[Run]) -> tuple[tuple[int, int, int], ...]:
+    """Return ``(time_ns, thread, stream)`` of every run and copy, in time order."""
+    begun: dict[int, list[ApiCall]] = {}
+    for call in sorted(of for of in captured.calls if of.name == _ASYNC_COPY and of.stream is not None):
+        begun.setdefault(call.thread, []).append(call)
+    copies = [(of.start_ns, of.thread, _stream_of(of, begun.get(of.thread, []))) for of in captured.copies]
+    own = [
+        (run.start_ns, int(run.operators.thread[0]), stream_number(run.stream)) for run in runs if len(run.operators)
+    ]
+    return tuple(sorted([*copies, *own]))
+
+
+def _stream_of(copy: CopyCall, calls: Sequence[ApiCall]) -> int:
+    """Return the stream of a copy: that of the call it was made by, among those of its thread, else the default."""
+    before = bisect_right(calls, copy.start_ns, key=attrgetter("start_ns")) - 1
+    if before < 0 or copy.end_ns > calls[before].end_ns:
+        return DEFAULT_STREAM
+    return stream_number(calls[before].stream or 0)
+
+
+def waits(calls: Sequence[ApiCall]) -> tuple[HostMark, ...]:
+    """Return where the host waited for the device or ordered its streams: as the last thing in calls that do."""
+    return tuple(
+        HostMark(
+            max(call.end_ns - 1, call.start_ns),
+            call.thread,
+            _ORDERING[call.name],
+            stream=stream_number(call.stream or 0),
+            event=call.event,
+        )
+        for call in calls
+        if call.name in _ORDERING
+    )
+
+
+def joined(parts: Sequence[Operators]) -> Operators:
+    """Join tables and sort by time; equal names and signatures become one, so that their runs are counted together."""
+    names: dict[str, int] = {}
+    numbers: dict[object, int] = {}
+    signatures: list[Signature] = []
+    texts: list[tuple[str, str]] = []
+    known: dict[int, I64] = {}
+    for part in parts:
+        if id(part.signatures) in known:
+            continue
+        given = part.texts or (("", ""),) * len(part.signatures)
+        for signature, text in zip(part.signatures, given, strict=True):
+            if numbers.setdefault(_key(signature), len(signatures)) == len(signatures):
+                signatures.append(signature)
+                texts.append(text)
+        # The last entry is for rows without a signature.
+        known[id(part.signatures)] = np.array([*(numbers[_key(each)] for each in part.signatures), -1], np.int64)
+    for part in parts:
+        for name in part.names:
+            names.setdefault(name, len(names))
+    columns = [_columns(part, names, known[id(part.signatures)]) for part in parts]
+    empty = _columns(Operators.from_calls(()), {}, np.array([-1]))
+    merged: dict[str, npt.NDArray[Any]] = {
+        name: np.concatenate([empty[name], *(of[name] for of in columns)]) for name in empty
+    }
+    order = np.lexsort((-merged["end_ns"], merged["start_ns"]))
+    return Operators(
+        names=tuple(names),
+        signatures=tuple(signatures),
+        texts=tuple(texts),
+        **{name: values[order] for name, values in merged.items()},
+    )
+
+
+def _key(signature: Signature) -> object:
+    """Tell signatures apart as a rule book does: attributes by their spelling."""
+    return signature.name, signature.inputs, repr(signature.attributes), signature.placement
+
+
+def _columns(part: Operators, names: Mapping[str, int], signature: I64) -> dict[str, npt.NDArray[Any]]:
+    name = np.array([*(names[each] for each in part.names), 0], np.int32)
+    return {
+        "name": name[part.name],
+        "start_ns": part.start_ns,
+        "end_ns": part.end_ns,
+        "thread": part.thread,
+        "fwd_thread": part.fwd_thread,
+        "sequence": part.sequence,
+        "scope": part.scope,
+        "signature": signature[part.signature].astype(np.int32),
+    }

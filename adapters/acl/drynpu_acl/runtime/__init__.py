@@ -1,0 +1,32 @@
+"""
+The runtime: devices, contexts, streams, memory, models, data buffers and utilities of the vendor's library.
+
+Functions return the vendor's codes and never trust a number that comes in: handles are looked up, pointers have to lie
+in memory that was asked for. Models are ONNX files that run on the CPU when they are called; a
+:class:`Listener` is told what ran.
+"""
+
+from __future__ import annotations
+
+from drynpu_acl.runtime._devices import Context, Stream
+from drynpu_acl.runtime._handles import Handles, handle_numbers
+from drynpu_acl.runtime._listener import Lifecycle, Listener
+from drynpu_acl.runtime._memory import Memory
+from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, parse_model
+from drynpu_acl.runtime._process import PROCESS, Process
+
+__all__ = [
+    "PROCESS",
+    "Context",
+    "Handles",
+    "Lifecycle",
+    "Listener",
+    "Memory",
+    "ModelFile",
+    "Process",
+    "Stream",
+    "UnreadableModel",
+    "handle_numbers",
+    "open_model",
+    "parse_model",
+]

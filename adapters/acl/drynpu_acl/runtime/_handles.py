@@ -1,0 +1,56 @@
+"""Handles: numbers that stand for objects, checked whenever they come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Generic, TypeVar
+
+__all__ = ["Handles", "handle_numbers"]
+
+T = TypeVar("T")
+
+_FIRST, _STEP = 0x2000_0000_0000, 0x40
+
+
+def handle_numbers() -> Iterator[int]:
+    """Return the numbers of a process: they look like addresses, are never given twice and never followed."""
+    return count(_FIRST, _STEP)
+
+
+class Handles(Generic[T]):
+    """
+    The living objects of one kind; a number of another kind, a freed one and a made up one are unknown alike.
+
+    Safe under threads: each method is one operation of a dict.
+    """
+
+    def __init__(self, numbers: Iterator[int]) -> None:
+        self._numbers = numbers
+        self._objects: dict[int, T] = {}
+
+    def add(self, value: T) -> int:
+        """Return the handle of a new object."""
+        number = next(self._numbers)
+        self._objects[number] = value
+        return number
+
+    def get(self, number: int) -> T | None:
+        """Return the object, ``None`` for an unknown number."""
+        return self._objects.get(number)
+
+    def remove(self, number: int) -> T | None:
+        """Forget the object and return it, ``None`` for an unknown number."""
+        return self._objects.pop(number, None)
+
+    def items(self) -> list[tuple[int, T]]:
+        """Return what lives now."""
+        return list(self._objects.items())
+
+    def values(self) -> list[T]:
+        """Return the objects that live now."""
+        return list(self._objects.values())
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._objects.clear()

@@ -1,0 +1,49 @@
+"""Who the runtime tells what it does: a recording."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from drynpu.kernels import Operators
+
+__all__ = ["Lifecycle", "Listener"]
+
+
+class Listener(Protocol):
+    """Is told what happens, on the thread that called. Times are Unix ns."""
+
+    def executed(self, model_id: int, stream: int, operators: Operators, start_ns: int, end_ns: int) -> None:
+        """
+        Take over one run of a model.
+
+        Parameters
+        ----------
+        stream:
+            Number of the stream: 0 the context's default stream, others as they were created from 1 on.
+        operators:
+            One row per operator of the compiled graph, between *start_ns* and *end_ns*, on the calling thread.
+            Signatures are those of :mod:`drynpu_acl.kernels`; runs of equal shapes share the tuple.
+        """
+
+    def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
+        """Take over a copy of *size* bytes: kind 0 host to host, 1 host to device, 2 back, 3 within the device."""
+
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
+        """
+        Take over one call of the vendor's library, by its C name (``aclmdlExecute``).
+
+        *arguments* are those of the call; handles among them may be wrong.
+        """
+
+
+class Lifecycle(Protocol):
+    """Takes part in the beginning and the end of the library."""
+
+    def initialize(self, config_path: str | None) -> int:
+        """Begin what the configuration file of ``acl.init`` asks for and return 0, or the code of what is wrong."""
+
+    def finalize(self) -> None:
+        """End it."""
+
+    def unload(self, model_id: int) -> None:
+        """Take leave of a model before it goes."""

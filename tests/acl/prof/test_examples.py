@@ -1,0 +1,61 @@
+"""The examples of pyACL, run as a user runs them."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "acl"
+
+
+def run(folder, name, *arguments):
+    pytest.importorskip("onnx")
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name), *arguments],
+        cwd=folder,
+        env={**os.environ, "DRYNPU_QUIET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_profile_inference(tmp_path):
+    assert "2 runs, scores add up to 1.000" in run(tmp_path, "profile_inference.py", "--runs", "2")
+    folder = next(tmp_path.glob("acl_out/PROF_*/mindstudio_profiler_output"))
+
+    def rows(stem):
+        (found,) = folder.glob(f"{stem}_[0-9]*.csv")
+        with found.open(newline="", encoding="utf-8") as file:
+            return [{name: text.strip() for name, text in row.items()} for row in csv.DictReader(file)]
+
+    kernels = rows("op_summary")
+    assert [row["OP Type"] for row in kernels] == ["MatMulV2", "Relu", "MatMulV2", "SoftmaxV2"] * 2
+    assert [row["message"] for row in rows("msprof_tx") if row["event_type"] == "push/pop"] == [
+        "inference 0",
+        "inference 1",
+    ]
+    calls = {row["API Name"]: int(row["Count"]) for row in rows("api_statistic") if row["Level"] == "acl"}
+    assert calls["aclmdlExecute"] == 2
+    assert calls["aclrtMemcpy"] == 4
+    # A run of the model is launched at once: the time that this CPU computed is not in it.
+    starts = [float(row["Task Start Time(us)"]) for row in kernels[:4]]
+    assert starts[-1] - starts[0] < 200
+
+
+def test_subscribe_operators(tmp_path):
+    lines = run(tmp_path, "subscribe_operators.py", "--runs", "3").splitlines()
+    assert [line.split()[:3] for line in lines] == [
+        ["hidden/MatMul", "MatMulV2", "3"],
+        ["hidden/Relu", "Relu", "3"],
+        ["scores/MatMul", "MatMulV2", "3"],
+        ["scores/Softmax", "SoftmaxV2", "3"],
+    ]

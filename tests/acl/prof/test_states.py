@@ -1,0 +1,267 @@
+"""The state machine: every order of the calls has its code, before and after release 9.1."""
+
+from __future__ import annotations
+
+import csv
+import os
+import random
+import threading
+from pathlib import Path
+
+import pytest
+
+from drynpu_acl.constants import DataType
+
+ALL = 0x1 | 0x2 | 0x80
+
+
+def config(acl, mask=ALL, devices=(0,), metrics=0):
+    return acl.create_config(list(devices), metrics, 0, mask)
+
+
+def directories(place="out"):
+    return sorted(Path(place).glob("PROF_*"))
+
+
+def test_the_documented_order(acl):
+    assert acl.init("out") == 0
+    first = config(acl)
+    assert acl.start(first) == 0
+    acl.execute()
+    assert acl.stop(first) == 0
+    assert acl.destroy_config(first) == 0
+    assert acl.finalize() == 0
+    (prof,) = directories()
+    assert prof.name.startswith("PROF_000001_")
+    assert {each.name for each in prof.iterdir()} >= {"host", "device_0", "mindstudio_profiler_output"}
+
+
+def test_before_init(acl):
+    first = config(acl)
+    assert acl.start(first) == acl.stop(first) == acl.finalize() == 100043
+    assert acl.init("out") == 0
+    assert acl.init("out") == 100002
+    assert acl.stop(first) == 100043
+    assert acl.finalize() == 0
+    assert acl.finalize() == 100043
+    assert not directories()
+
+
+def test_from_release_9_1_start_needs_no_init(make):
+    acl = make(ACL_VERSION="9.1.0")
+    first = config(acl)
+    assert acl.stop(first) == acl.finalize() == 0
+    assert acl.set_config(16, "chosen") == 0
+    assert acl.start(first) == 0
+    assert acl.init("out") == 100002
+    assert acl.stop(first) == acl.finalize() == 0
+    assert len(directories("chosen")) == 1
+
+
+def test_a_path_is_refused_by_init_or_from_9_1_by_start(make):
+    Path("file").write_text("")
+    old, new = make(), make(ACL_VERSION="9.1")
+    for text, code in (("", 100000), ("a" * 4096, 100000), ("a|b", 100003), ("a\nb", 100003)):
+        assert old.init(text) == new.init(text) == code
+    assert old.init("file") == 100003
+    assert new.init("file") == 0
+    assert new.start(config(new)) == 100003
+
+
+def test_what_start_refuses(acl):
+    assert acl.init("out") == 0
+    assert acl.start(config(acl, mask=0)) == 100000
+    assert acl.start(config(acl, mask=0x400)) == 200007
+    assert acl.start(config(acl, mask=1 << 40)) == 200007
+    assert acl.start(config(acl, mask=0x6, metrics=77)) == 100000
+    assert acl.start(1234) == 100000
+    freed = config(acl)
+    acl.destroy_config(freed)
+    assert acl.start(freed) == acl.stop(freed) == acl.stop(0) == 100000
+    assert acl.start(config(acl, mask=0x3, metrics=77)) == 0, "metrics count with their bit alone"
+
+
+def test_metrics_that_the_chip_lacks(make):
+    acl = make(CHIP="Ascend910A")
+    assert acl.init("out") == 0
+    assert acl.start(config(acl, mask=0x6, metrics=6)) == 100000
+
+
+def test_a_second_start_and_a_stop_with_another_mask(acl):
+    assert acl.init("out") == 0
+    first, again, other = config(acl), config(acl), config(acl, devices=(1,))
+    assert acl.start(first) == 0
+    assert acl.start(first) == acl.start(again) == 100042
+    assert acl.start(config(acl, mask=0x1, devices=(2,))) == 100010
+    assert acl.start(other) == 0
+    assert acl.start(other) == 100042
+    assert acl.stop(config(acl, mask=0x1)) == 100010
+    assert acl.stop(again) == 0
+    assert acl.stop(again) == 100043
+
+
+def test_the_source_compares_masks_alone(make):
+    acl = make(ACL_COMPAT="source")
+    assert acl.init("out") == 0
+    first = config(acl)
+    assert acl.start(first) == acl.start(first) == 0
+    assert acl.start(config(acl, mask=1)) == 100010
+
+
+def test_another_collector_has_the_process(acl, monkeypatch):
+    monkeypatch.setenv("PROFILING_MODE", "dynamic")
+    assert acl.init("out") == 200006
+
+
+def test_rounds_with_other_paths_and_configurations(acl):
+    for number, (path, mask) in enumerate((("a", 0x2), ("b", 0x801), ("a", 0x82)), start=1):
+        assert acl.init(path) == 0
+        first = config(acl, mask=mask)
+        assert acl.start(first) == 0
+        acl.execute()
+        assert acl.finalize() == 0, "which ends what runs"
+        assert directories(path)[-1].name.startswith(f"PROF_{number:06}_")
+    assert len(directories("a")) == 2
+    assert list(directories("a")[0].glob("**/op_summary_*.csv"))
+    assert not list(directories("b")[0].glob("**/tensor_info*")), "task time L0 has no operators' shapes"
+
+
+def test_what_runs_at_the_end_of_the_process_is_written(acl):
+    assert acl.init("out") == 0
+    assert acl.start(config(acl)) == 0
+    acl.profiling.shut_down()
+    assert len(directories()) == 1
+
+
+def test_the_default_configuration(acl):
+    assert acl.init("out") == 0
+    assert acl.start(0) == 0
+    acl.execute()
+    assert acl.finalize() == 0
+    (found,) = directories()[0].glob("**/op_summary_*.csv")
+    with found.open(newline="") as file:
+        assert [row["Op Name"] for row in csv.DictReader(file)] == ["fc1", "relu", "fc2"]
+
+
+def test_a_directory_that_is_gone_when_the_result_is_written(acl, capsys):
+    assert acl.init("out") == 0
+    first = config(acl)
+    assert acl.start(first) == 0
+    Path("out").rmdir()
+    Path("out").write_text("in its place")
+    assert acl.stop(first) == 500005
+    assert "no profile was written" in capsys.readouterr().err
+    assert acl.finalize() == 0
+
+
+def test_steps(acl):
+    assert acl.init("out") == 0
+    first = config(acl, mask=0x42 | 0x800)
+    assert acl.start(first) == 0
+    step = acl.create_step_info()
+    assert acl.get_step_timestamp(0, 0, 0) == acl.get_step_timestamp(step, 2, 0) == 100000
+    assert acl.get_step_timestamp(step, 0, 4711) == 500002
+    assert acl.get_step_timestamp(step, 0, 0) == 0
+    acl.execute()
+    assert acl.get_step_timestamp(step, 0, 0) == 100000
+    assert acl.get_step_timestamp(step, 1, 0) == 0
+    assert acl.destroy_step_info(step) is None
+    assert acl.get_step_timestamp(step, 1, 0) == 100000
+    assert acl.stop(first) == 0
+    (found,) = directories()[0].glob("**/step_trace_*.csv")
+    with found.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["Iteration ID"], row["Model ID"]) for row in rows] == [("1", "1"), ("1", "4294967295")]
+
+
+def test_the_calls_of_the_script_are_those_that_are_shown(acl):
+    assert acl.init("out") == 0
+    first = config(acl, mask=0x3)
+    assert acl.start(first) == 0
+    acl.execute()
+    acl.execute()
+    assert acl.stop(first) == 0
+    (found,) = directories()[0].glob("**/api_statistic_*.csv")
+    with found.open(newline="") as file:
+        of_acl = {row["API Name"]: row["Count"] for row in csv.DictReader(file) if row["Level"] == "acl"}
+    assert of_acl == {"aclmdlExecute": "2"}
+
+
+def test_every_device_that_worked_has_a_directory_and_no_other(acl):
+    assert acl.init("out") == 0
+    first, more = config(acl, devices=(3, 1)), config(acl, devices=(5,))
+    assert acl.start(first) == acl.start(more) == 0
+    for device in (0, 1, 5, 5):
+        acl.profiling.runtime.device = device
+        acl.execute()
+        assert acl.mark_ex(f"on {device}", 0x5000) == 0
+    stamp = acl.create_stamp()
+    assert acl.mark(stamp) == 0
+    assert acl.stop(first) == 0
+    found = {}
+    for prof in directories():
+        (device,) = (each.name for each in prof.glob("device_*"))
+        rows = {}
+        for stem in ("op_summary", "msprof_tx"):
+            (file,) = prof.glob(f"**/{stem}_*.csv")
+            with file.open(newline="") as lines:
+                rows[stem] = list(csv.DictReader(lines))
+        found[device] = (len(rows["op_summary"]), [row["message"] for row in rows["msprof_tx"]])
+    assert found == {"device_1": (3, ["on 1", ""]), "device_5": (6, ["on 5", "on 5"])}
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B2", "Ascend310P3", "Ascend910A"])
+def test_every_bit_alone_and_all_together(make, chip):
+    acl = make(CHIP=chip)
+    lacking = 0 if chip == "Ascend910B2" else DataType.TASK_TIME_L3
+    bits = [bit for bit in DataType if not bit & lacking]
+    for mask in (*bits, sum(bits)):
+        assert acl.init("out") == 0
+        assert acl.start(config(acl, mask=int(mask))) == 0
+        acl.execute()
+        assert acl.finalize() == 0
+    assert len(directories()) == len(bits) + 1
+    if lacking:
+        assert acl.init("out") == 0
+        assert acl.start(config(acl, mask=int(lacking))) == 200007
+
+
+def test_threads_that_call_everything_at_once(acl):
+    """Nothing raises, and what is left works."""
+    failures = []
+
+    def work(seed):
+        chance = random.Random(seed)
+        own = config(acl)
+        source, sink = os.pipe()
+        subscription = acl.create_subscribe_config(1, 0xFF, sink)
+        steps = [
+            lambda: acl.init("out"),
+            lambda: acl.start(own),
+            lambda: acl.execute(),
+            lambda: acl.mark(acl.create_stamp()),
+            lambda: acl.pop(),
+            lambda: acl.stop(own),
+            lambda: acl.finalize(),
+            lambda: acl.model_subscribe(1, subscription),
+            lambda: acl.model_unsubscribe(1),
+        ]
+        try:
+            for _ in range(60):
+                chance.choice(steps)()
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is told below
+            failures.append(error)
+        acl.model_unsubscribe(1)
+        os.close(source)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    acl.finalize()
+    assert acl.init("out") == 0
+    assert acl.start(config(acl)) == 0
+    acl.execute()
+    assert acl.finalize() == 0

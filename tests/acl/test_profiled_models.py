@@ -1,0 +1,169 @@
+"""Models on streams and threads, and what their profile shows of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+PROGRAM = """
+import json, threading
+import numpy as np
+import acl
+
+def check(ret):
+    ret = ret if isinstance(ret, int) else ret[-1]
+    assert ret == 0, (ret, acl.get_recent_err_msg())
+
+def dataset(*sizes):
+    made, pointers = acl.mdl.create_dataset(), []
+    for size in sizes:
+        pointer, ret = acl.rt.malloc(size, 0)
+        check(ret)
+        check(acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(pointer, size)))
+        pointers.append(pointer)
+    return made, pointers
+
+def copy_in(pointer, array):
+    data = array.tobytes()
+    check(acl.rt.memcpy(pointer, len(data), acl.util.bytes_to_ptr(data), len(data), 1))
+
+def copy_out(pointer, shape):
+    data = bytes(4 * int(np.prod(shape)))
+    check(acl.rt.memcpy(acl.util.bytes_to_ptr(data), len(data), pointer, len(data), 2))
+    return np.frombuffer(data, np.float32).reshape(shape)
+
+check(acl.init())
+check(acl.rt.set_device(0))
+context, _ = acl.rt.get_context()
+net, ret = acl.mdl.load_from_file("conv.onnx")
+check(ret)
+mlp, ret = acl.mdl.load_from_file("mlp.om")
+check(ret)
+check(acl.prof.init("out"))
+config = acl.prof.create_config([0], 1, 0, 0x1 | 0x2 | 0x4)
+check(acl.prof.start(config))
+image = np.arange(768, dtype=np.float32).reshape(1, 3, 16, 16) / 768
+x = np.arange(64, dtype=np.float32).reshape(4, 16) / 64
+stream, ret = acl.rt.create_stream()
+check(ret)
+(given, (source,)), (made, (result,)) = dataset(image.nbytes), dataset(40)
+copy_in(source, image)
+check(acl.mdl.execute_async(net, given, made, stream))
+check(acl.rt.synchronize_stream(stream))
+print("scores=" + json.dumps(copy_out(result, (1, 10)).tolist()))
+
+def work(arguments):
+    check(acl.rt.set_context(context))
+    (given, (source,)), (made, (result,)) = dataset(x.nbytes), dataset(128)
+    copy_in(source, x)
+    for _ in range(3):
+        check(acl.mdl.execute(mlp, given, made))
+    arguments.append(copy_out(result, (4, 8)).tolist())
+
+results = [[], []]
+threads = [acl.util.start_thread(work, own)[0] for own in results]
+for thread in threads:
+    check(acl.util.stop_thread(thread))
+print("results=" + json.dumps([own[0] for own in results]))
+check(acl.prof.stop(config))
+check(acl.prof.finalize())
+check(acl.finalize())
+"""
+
+
+@pytest.fixture(scope="module")
+def run(programs):
+    return programs(PROGRAM, environment={"DRYNPU_QUIET": "1"})
+
+
+def rows(run, stem):
+    (path,) = run.folder.glob(f"out/PROF_*/mindstudio_profiler_output/{stem}_*.csv")
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [{name: text.rstrip("\t") for name, text in row.items()} for row in csv.DictReader(stream)]
+
+
+def test_results_are_those_of_the_evaluator(run, models):
+    from onnx.reference import ReferenceEvaluator
+
+    image = np.arange(768, dtype=np.float32).reshape(1, 3, 16, 16) / 768
+    x = np.arange(64, dtype=np.float32).reshape(4, 16) / 64
+    (scores,) = ReferenceEvaluator(models.conv_net()).run(None, {"image": image})
+    (chances,) = ReferenceEvaluator(models.mlp()).run(None, {"x": x})
+    assert np.array_equal(np.array(run.printed("scores"), np.float32), scores)
+    for result in run.printed("results"):
+        assert np.array_equal(np.array(result, np.float32), chances)
+
+
+def test_every_run_has_its_kernels(run):
+    found = rows(run, "op_summary")
+    net = [(row["Op Name"], row["OP Type"]) for row in found if row["Model ID"] == "1"]
+    assert net == [
+        ("trans_TransData_0", "TransData"),
+        ("conv1relu1", "Conv2D"),
+        ("pool1", "MaxPool"),
+        ("conv2", "Conv2D"),
+        ("shortcut", "Add"),
+        ("sigmoid", "Sigmoid"),
+        ("gap", "ReduceMeanD"),
+        ("trans_TransData_1", "TransData"),
+        ("fc", "MatMulV2"),
+    ]
+    mlp = [row["Op Name"] for row in found if row["Model ID"] == "2"]
+    assert sorted(mlp) == sorted(["fc1", "relu1", "fc2", "softmax"] * 6)
+    assert len({row["Stream ID"] for row in found}) == 2
+    conv = next(row for row in found if row["Op Name"] == "conv2")
+    assert json.loads(conv["Input Shapes"]) == "1,1,8,8,8;9,1,16,8;8"
+    assert (conv["Input Formats"], conv["Task Type"]) == ("NC1HWC0;FRACTAL_Z;ND", "AI_CORE")
+
+
+def test_what_became_one_operator_is_listed(run):
+    found = {row["Fusion Op"]: row["Original Ops"] for row in rows(run, "fusion_op")}
+    assert found == {"conv1relu1": "conv1;bn1;relu1", "fc": "fc;fc_bias"}
+
+
+def test_calls_are_counted_under_their_c_names(run):
+    counts = {row["API Name"]: int(row["Count"]) for row in rows(run, "api_statistic") if row["Level"] == "acl"}
+    assert (counts["aclmdlExecute"], counts["aclmdlExecuteAsync"], counts["aclrtMemcpy"]) == (6, 1, 6)
+    assert counts["aclrtSynchronizeStream"] == 1
+
+
+RACES = """
+import random, sys, threading
+import acl
+
+acl.init()
+acl.rt.set_device(0)
+context, _ = acl.rt.get_context()
+shared = [acl.rt.malloc(1 << 16, 0)[0] for _ in range(8)]
+sys.setswitchinterval(1e-5)
+
+def work(seed):
+    own = random.Random(seed)
+    acl.rt.set_context(context)
+    for _ in range(1500):
+        place = own.randrange(8)
+        choice = own.random()
+        if choice < 0.2:
+            acl.rt.free(shared[place])
+            shared[place] = acl.rt.malloc(1 << 16, 0)[0]
+        elif choice < 0.6:
+            assert acl.rt.memcpy(shared[place], 1 << 16, shared[own.randrange(8)], 1 << 16, 3) in (0, 107000)
+        elif choice < 0.8:
+            acl.rt.memset(shared[place], 1 << 16, 1, 1 << 16)
+        else:
+            acl.util.bytes_to_ptr(bytes(own.randrange(2, 5000)))
+
+threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert acl.finalize() == 0
+"""
+
+
+def test_threads_that_free_what_others_copy_get_codes(programs):
+    programs(RACES)
