@@ -22,17 +22,12 @@ class Heard:
     runs: list[tuple[Any, ...]] = field(factory=list)
     copies: list[tuple[int, ...]] = field(factory=list)
     calls: list[str] = field(factory=list)
-    order: list[tuple[str, int, int]] = field(factory=list)
 
     def executed(self, *run: Any) -> None:
         self.runs.append(run)
 
     def memcpy(self, *copy: int) -> None:
         self.copies.append(copy)
-
-    def ordered(self, mark: Any, stream: int, event: int, time_ns: int) -> None:
-        assert time_ns > 0
-        self.order.append((mark.name, stream, event))
 
     def api(self, name: str, start_ns: int, end_ns: int) -> None:
         assert start_ns < end_ns

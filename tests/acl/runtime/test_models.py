@@ -221,32 +221,6 @@ def test_the_listener_hears_of_runs_and_copies(library, heard, models, x):
     assert second[3] >= end_ns
 
 
-def test_the_listener_hears_what_orders_streams(library, heard):
-    process = library.process
-    (first, _), (second, _), (event, _) = (
-        process.devices.create_stream(),
-        process.devices.create_stream(),
-        process.devices.create_event(),
-    )
-    one, other = (process.devices.stream(handle)[1].number for handle in (first, second))
-    assert process.devices.stream_wait_event(second, event) == 0, "nothing was recorded: nothing to wait for"
-    assert process.devices.synchronize_event(event) == 0
-    assert heard.order == []
-    assert process.devices.record_event(event, first) == 0
-    assert process.devices.stream_wait_event(second, event) == 0
-    assert process.devices.synchronize_event(event) == 0
-    assert process.waiting.synchronize_stream(second) == 0
-    assert heard.order == [
-        ("RECORD_EVENT", one, event),
-        ("WAIT_EVENT", other, event),
-        ("SYNCHRONIZE_EVENT", 0, event),
-        ("WAIT_STREAM", other, 0),
-    ]
-    (device, _), (host, _) = process.malloc(8, 0), process.malloc_host(8)
-    assert process.memcpy_async(device, 8, host, 8, 1, second) == 0
-    assert heard.copies[-1][-1] == other
-
-
 def test_a_refused_run_is_not_heard_of(library, heard, models, x):
     model_id = library.load(models.mlp())
     (inputs, _), (none, _) = library.dataset(x), library.dataset()

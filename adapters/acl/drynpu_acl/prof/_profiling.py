@@ -16,7 +16,6 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu import OptionError
-from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu.options.profiling_options import forbidden_characters, prepare_output
 from drynpu_acl.constants import ConfigType, DataType, ReturnCode
@@ -353,20 +352,13 @@ class Profiling:
             captured.runs.append(Run(model_id, name, stream, operators, start_ns, end_ns, self.runtime.device_id()))
         self.subscriptions.executed(model_id, operators, start_ns, end_ns, self.runtime.device_id())
 
-    def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int, stream: int = 0) -> None:
+    def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
         """Take over a copy."""
         captured = self.sessions.captured
         if captured is not None:
             captured.copies.append(
-                Copy(kind, size, start_ns, end_ns, threading.get_native_id(), self.runtime.device_id(), stream)
+                Copy(kind, size, start_ns, end_ns, threading.get_native_id(), self.runtime.device_id())
             )
-
-    def ordered(self, mark: Mark, stream: int, event: int, time_ns: int) -> None:
-        """Take over what orders streams and the host."""
-        captured = self.sessions.captured
-        if captured is not None:
-            row = (mark, stream, event, time_ns, threading.get_native_id(), self.runtime.device_id())
-            captured.order.append(row)
 
     def api(self, name: str, start_ns: int, end_ns: int) -> None:
         """Take over a call of the library."""

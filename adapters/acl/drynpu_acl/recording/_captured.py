@@ -6,7 +6,6 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from drynpu.device import Mark
 from drynpu.kernels import Operators
 from drynpu.session import TxKind
 
@@ -41,7 +40,6 @@ class Copy:
     end_ns: int
     thread: int
     device_id: int = 0
-    stream: int = 0
 
 
 @define(eq=False)
@@ -50,8 +48,7 @@ class Captured:
     What came in so far.
 
     ``calls`` are rows of `drynpu.session.AclCalls` and the device of the thread; ``steps`` are iterations told by the
-    script, rows ``(number, start_ns, end_ns, thread, device_id)``; ``order`` has what orders streams and the host, rows
-    ``(mark, stream, event, time_ns, thread, device_id)``. Appending to a list is one operation of the
+    script, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending to a list is one operation of the
     interpreter, so that many threads lose nothing.
     """
 
@@ -60,7 +57,6 @@ class Captured:
     calls: list[tuple[str, int, int, int, int]] = field(factory=list)
     marks: Marks = field(factory=list)
     steps: list[tuple[int, int, int, int, int]] = field(factory=list)
-    order: list[tuple[Mark, int, int, int, int, int]] = field(factory=list)
 
     def of_device(self, device_id: int, *, first: bool) -> Captured:
         """Return what belongs to one device; marks of the host alone go with the *first* one."""
@@ -70,7 +66,6 @@ class Captured:
             calls=[call for call in self.calls if call[-1] == device_id],
             marks=[mark for mark in self.marks if (first if mark[-1] is None else mark[-1][0] == device_id)],
             steps=[step for step in self.steps if step[-1] == device_id],
-            order=[row for row in self.order if row[-1] == device_id],
         )
 
     @property

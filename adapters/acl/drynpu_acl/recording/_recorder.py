@@ -112,7 +112,7 @@ class Recorder:
             operators=operators,
             begin_ns=self.begin_ns,
             end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
-            marks=waits(calls, [row for row in captured.order if row[3] >= self.begin_ns]),
+            marks=waits(calls),
             streams=stream_switches(captured, runs),
             graphs=graph_runs(runs),
             tx_marks=marks,

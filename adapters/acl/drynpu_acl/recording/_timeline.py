@@ -44,9 +44,15 @@ _PLACES: Mapping[int, Placement] = {1: Placement.TO_DEVICE, 2: Placement.TO_HOST
 _WAITS: Mapping[str, Mark] = {
     "aclmdlExecute": Mark.WAIT_STREAM,
     "aclrtMemcpy": Mark.WAIT_STREAM,
+    "aclrtSynchronizeStream": Mark.WAIT_DEVICE,
+    "aclrtSynchronizeStreamWithTimeout": Mark.WAIT_DEVICE,
     "aclrtSynchronizeDevice": Mark.WAIT_DEVICE,
+    "aclrtSynchronizeEvent": Mark.WAIT_DEVICE,
 }
-"""Calls in which the host waits, besides those that name a stream or an event: the runtime tells of these."""
+"""
+Calls in which the host waits. Of those that name a stream or an event a recording knows only that they waited, so that
+they are taken to wait for whatever the device does.
+"""
 
 
 def stream_number(stream: int) -> int:
@@ -144,27 +150,21 @@ def graph_runs(runs: Sequence[Run]) -> tuple[GraphRun, ...]:
 
 
 def stream_switches(captured: Captured, runs: Sequence[Run]) -> tuple[tuple[int, int, int], ...]:
-    """Return ``(time_ns, thread, stream)`` of every run and copy, in time order."""
-    copies = [(of.start_ns, of.thread, stream_number(of.stream)) for of in captured.copies]
+    """Return ``(time_ns, thread, stream)`` of every run and copy, in time order; copies are on the default stream."""
+    copies = [(of.start_ns, of.thread, DEFAULT_STREAM) for of in captured.copies]
     own = [
         (run.start_ns, int(run.operators.thread[0]), stream_number(run.stream)) for run in runs if len(run.operators)
     ]
     return tuple(sorted([*copies, *own]))
 
 
-def waits(
-    calls: Sequence[tuple[str, int, int, int, int]], order: Sequence[tuple[Mark, int, int, int, int, int]]
-) -> tuple[HostMark, ...]:
-    """Return where the host waited for the device, as the last thing in calls that do, and what orders streams."""
-    marks = [
-        HostMark(time_ns, thread, mark, stream_number(own), event) for mark, own, event, time_ns, thread, _ in order
-    ]
-    marks += [
+def waits(calls: Sequence[tuple[str, int, int, int, int]]) -> tuple[HostMark, ...]:
+    """Return where the host waited for the device: as the last thing in calls that do."""
+    return tuple(
         HostMark(max(end_ns - 1, start_ns), thread, _WAITS[name])
         for name, start_ns, end_ns, thread, _ in calls
         if name in _WAITS
-    ]
-    return tuple(sorted(marks, key=attrgetter("time_ns")))
+    )
 
 
 def joined(parts: Sequence[Operators]) -> Operators:

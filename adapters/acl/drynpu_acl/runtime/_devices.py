@@ -17,7 +17,6 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu.device import Mark
 from drynpu_acl.runtime._codes import (
     CONTEXT_NULL,
     EVENT_TIMESTAMP_INVALID,
@@ -29,7 +28,6 @@ from drynpu_acl.runtime._codes import (
     SUCCESS,
 )
 from drynpu_acl.runtime._handles import Handles
-from drynpu_acl.runtime._listener import Listener
 
 __all__ = ["Callback", "Context", "Devices", "Event", "Stream"]
 
@@ -87,15 +85,10 @@ class Devices:
         Number of devices; the library sets it when it begins.
     numbers:
         Where handles come from.
-    listener:
-        Returns who is told what orders streams.
     """
 
-    def __init__(
-        self, device_count: int, numbers: Iterator[int], listener: Callable[[], Listener | None] = lambda: None
-    ) -> None:
+    def __init__(self, device_count: int, numbers: Iterator[int]) -> None:
         self.count = device_count
-        self._listener = listener
         self.contexts: Handles[Context] = Handles(numbers)
         self.streams: Handles[Stream] = Handles(numbers)
         self.events: Handles[Event] = Handles(numbers)
@@ -224,7 +217,6 @@ class Devices:
         code, event = self._event(handle, stream)
         if event is not None:
             event.recorded_ns = time.time_ns()
-            self.tell(Mark.RECORD_EVENT, stream, handle)
         return code
 
     def reset_event(self, handle: int, stream: int) -> int:
@@ -236,10 +228,7 @@ class Devices:
 
     def stream_wait_event(self, stream: int, handle: int) -> int:
         """Let a stream wait for an event, which has happened already."""
-        code, event = self._event(handle, stream)
-        if event is not None and event.recorded_ns is not None:
-            self.tell(Mark.WAIT_EVENT, stream, handle)
-        return code
+        return self._event(handle, stream)[0]
 
     def _event(self, handle: int, stream: int) -> tuple[int, Event | None]:
         if handle == 0:
@@ -254,18 +243,7 @@ class Devices:
         """Wait for an event; nothing has to be waited for, recorded or not."""
         if handle == 0:
             return INVALID_PARAM
-        event = self.events.get(handle)
-        if event is None:
-            return INVALID_HANDLE
-        if event.recorded_ns is not None:
-            self.tell(Mark.SYNCHRONIZE_EVENT, 0, handle)
-        return SUCCESS
-
-    def tell(self, mark: Mark, stream: int, event: int = 0) -> None:
-        """Tell the listener what happened now, on the stream of a handle."""
-        listener, (_, found) = self._listener(), self.stream(stream)
-        if listener is not None and found is not None:
-            listener.ordered(mark, found.number, event, time.time_ns())
+        return SUCCESS if self.events.get(handle) is not None else INVALID_HANDLE
 
     def event_elapsed_time(self, first: int, second: int) -> tuple[float, int]:
         """Return ``(milliseconds, code)`` between two events, as measured on this CPU."""

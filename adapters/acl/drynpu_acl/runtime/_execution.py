@@ -76,9 +76,9 @@ class Runner:
         Refused
             Data sets do not fit the model, point nowhere, or a node failed.
         """
-        start_ns = time.time_ns()
         feeds = self._feeds(inputs, data, memory)
         into = self._room(outputs, data, memory)
+        start_ns = time.time_ns()
         try:
             with np.errstate(all="ignore"):
                 run = self.model.run(feeds)

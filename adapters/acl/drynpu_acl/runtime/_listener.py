@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from drynpu.device import Mark
 from drynpu.kernels import Operators
 
 __all__ = ["Lifecycle", "Listener"]
@@ -26,21 +25,8 @@ class Listener(Protocol):
             Signatures are those of :mod:`drynpu_acl.kernels`; runs of equal shapes share the tuple.
         """
 
-    def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int, stream: int = 0) -> None:
+    def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
         """Take over a copy of *size* bytes: kind 0 host to host, 1 host to device, 2 back, 3 within the device."""
-
-    def ordered(self, mark: Mark, stream: int, event: int, time_ns: int) -> None:
-        """
-        Take over what orders streams and the host.
-
-        Parameters
-        ----------
-        mark:
-            ``WAIT_STREAM`` (the host waits for *stream*), ``RECORD_EVENT``, ``WAIT_EVENT`` (the stream waits for
-            *event*) or ``SYNCHRONIZE_EVENT`` (the host does).
-        event:
-            The event's handle, 0 where there is none.
-        """
 
     def api(self, name: str, start_ns: int, end_ns: int) -> None:
         """Take over one call of the vendor's library, by its C name (``aclmdlExecute``)."""

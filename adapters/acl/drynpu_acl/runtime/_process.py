@@ -59,7 +59,7 @@ class Process:
         self._messages = threading.local()
         self.chip: Chip | None = None
         numbers = handle_numbers()
-        self.devices = Devices(0, numbers, lambda: self.listener)
+        self.devices = Devices(0, numbers)
         self.waiting = Waiting(self.devices)
         self.memory = Memory(0)
         self.data = DataSets(numbers)
@@ -194,20 +194,18 @@ class Process:
 
     def memcpy(self, target: int, room: int, source: int, count: int, kind: int) -> int:
         """Copy *count* bytes and wait for it."""
-        return self.memcpy_async(target, room, source, count, kind, 0)
-
-    def memcpy_async(self, target: int, room: int, source: int, count: int, kind: int, stream: int) -> int:
-        """Copy *count* bytes, in the order of a stream."""
-        code, found = self.devices.stream(stream)
-        if found is None:
-            return code
+        if self.devices.current is None:
+            return CONTEXT_NULL
         start_ns = time.time_ns()
         code = self.memory.copy(target, room, source, count, kind)
         listener = self.listener
         if listener is not None and code == SUCCESS:
-            kind, end_ns = self.memory.kind(target, source, kind), max(time.time_ns(), start_ns + 1)
-            listener.memcpy(kind, count, start_ns, end_ns, found.number)
+            listener.memcpy(self.memory.kind(target, source, kind), count, start_ns, max(time.time_ns(), start_ns + 1))
         return code
+
+    def memcpy_async(self, target: int, room: int, source: int, count: int, kind: int, stream: int) -> int:
+        """Copy *count* bytes, in the order of a stream."""
+        return self.devices.stream(stream)[0] or self.memcpy(target, room, source, count, kind)
 
     def get_mem_info(self, attribute: int) -> tuple[int, int, int]:
         """Return ``(free, total, code)`` in bytes of the memory of this thread's device."""

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from drynpu.device import Mark
 from drynpu_acl.runtime._codes import (
     CONTEXT_NULL,
     INVALID_PARAM,
@@ -38,11 +37,7 @@ class Waiting:
         if timeout_ms < _FOREVER_MS:
             return INVALID_PARAM
         code, stream = self._devices.stream(handle)
-        if stream is None:
-            return code
-        code = self._drained([stream], timeout_ms)
-        self._devices.tell(Mark.WAIT_STREAM, handle)
-        return code
+        return code if stream is None else self._drained([stream], timeout_ms)
 
     def synchronize_device(self) -> int:
         """Wait for all streams of this thread's context."""
