@@ -26,8 +26,12 @@ _INT_MIN, _INT_MAX, _BYTE_MAX = -(2**31), 2**31 - 1, 255
 class ApiListener(Protocol):
     """Who is told of calls."""
 
-    def api(self, name: str, start_ns: int, end_ns: int) -> None:
-        """Take over one call: its C name, and when it began and returned (Unix ns), on the calling thread."""
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
+        """
+        Take over one call on the calling thread: its C name, and when it began and returned (Unix ns).
+
+        *arguments* are the converted ones, whose handles may be wrong.
+        """
 
 
 def parse(name: str, letters: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -127,7 +131,7 @@ class Binder:
             try:
                 return target(*values)
             finally:
-                told.api(c_name, start_ns, max(time.time_ns(), start_ns + 1))
+                told.api(c_name, start_ns, max(time.time_ns(), start_ns + 1), values)
 
         function.__name__ = name
         function.__qualname__ = name

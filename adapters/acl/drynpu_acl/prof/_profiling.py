@@ -10,6 +10,7 @@ from __future__ import annotations
 import enum
 import os
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +32,23 @@ from drynpu_acl.prof._settings import AclSettings
 from drynpu_acl.prof._stamps import Stamps
 from drynpu_acl.prof._steps import Steps
 from drynpu_acl.prof._subscriptions import SubscribeConfig, Subscriptions
-from drynpu_acl.recording import Copy, Marks, Run, graph_plans
+from drynpu_acl.recording import ApiCall, Copy, Marks, Run, graph_plans
 
 __all__ = ["Profiling"]
 
 _LONGEST_PATH = 4095
 _DEFAULT = Config((), 1, DataType.ACL_API | DataType.TASK_TIME | DataType.AICORE_METRICS | DataType.RUNTIME_API)
 """What ``start(0)`` records: the defaults of acl.json, as the vendor's are not documented."""
+
+_HANDLES: Mapping[str, tuple[int | None, int | None]] = {
+    "aclrtSynchronizeStream": (0, None),
+    "aclrtSynchronizeStreamWithTimeout": (0, None),
+    "aclrtSynchronizeEvent": (None, 0),
+    "aclrtRecordEvent": (1, 0),
+    "aclrtStreamWaitEvent": (0, 1),
+    "aclrtMemcpyAsync": (-1, None),
+}
+"""Which argument of a call is its stream, which its event."""
 
 
 class Mode(enum.Enum):
@@ -360,11 +371,16 @@ class Profiling:
                 Copy(kind, size, start_ns, end_ns, threading.get_native_id(), self.runtime.device_id())
             )
 
-    def api(self, name: str, start_ns: int, end_ns: int) -> None:
+    def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
         """Take over a call of the library."""
         captured = self.sessions.captured
-        if captured is not None:
-            captured.calls.append((name, start_ns, end_ns, threading.get_native_id(), self.runtime.device_id()))
+        if captured is None:
+            return
+        stream_at, event_at = _HANDLES.get(name, (None, None))
+        stream = None if stream_at is None else self.runtime.stream_id(arguments[stream_at])
+        event = 0 if event_at is None else arguments[event_at]
+        thread, device_id = threading.get_native_id(), self.runtime.device_id()
+        captured.calls.append(ApiCall(name, start_ns, end_ns, thread, device_id, stream, event))
 
 
 def _usable(directory: Path) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from drynpu_acl.recording._captured import Captured, Copy, Marks, Place, Run
+from drynpu_acl.recording._captured import ApiCall, Captured, Copy, Marks, Place, Run
 from drynpu_acl.recording._recorder import Recorder
 from drynpu_acl.recording._timeline import graph_plans, joined, launches, stream_number
 
 __all__ = [
+    "ApiCall",
     "Captured",
     "Copy",
     "Marks",

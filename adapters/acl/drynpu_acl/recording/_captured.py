@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from attrs import define, field, frozen
 
 from drynpu.kernels import Operators
 from drynpu.session import TxKind
 
-__all__ = ["Captured", "Copy", "Marks", "Place", "Run"]
+__all__ = ["ApiCall", "Captured", "Copy", "Marks", "Place", "Run"]
 
 Place: TypeAlias = "tuple[int, int]"
 """A stream of a device: ``(device_id, stream)``."""
@@ -42,19 +42,34 @@ class Copy:
     device_id: int = 0
 
 
+class ApiCall(NamedTuple):
+    """
+    A call that the script made into the library, by its C name.
+
+    ``stream`` is the number of the stream that it names, None for none; ``event`` the handle of the event, 0 for none.
+    """
+
+    name: str
+    start_ns: int
+    end_ns: int
+    thread: int
+    device_id: int = 0
+    stream: int | None = None
+    event: int = 0
+
+
 @define(eq=False)
 class Captured:
     """
     What came in so far.
 
-    ``calls`` are rows of `drynpu.session.AclCalls` and the device of the thread; ``steps`` are iterations told by the
-    script, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending to a list is one operation of the
-    interpreter, so that many threads lose nothing.
+    ``steps`` are iterations told by the script, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending to a
+    list is one operation of the interpreter, so that many threads lose nothing.
     """
 
     runs: list[Run] = field(factory=list)
     copies: list[Copy] = field(factory=list)
-    calls: list[tuple[str, int, int, int, int]] = field(factory=list)
+    calls: list[ApiCall] = field(factory=list)
     marks: Marks = field(factory=list)
     steps: list[tuple[int, int, int, int, int]] = field(factory=list)
 
@@ -63,7 +78,7 @@ class Captured:
         return Captured(
             runs=[run for run in self.runs if run.device_id == device_id],
             copies=[copy for copy in self.copies if copy.device_id == device_id],
-            calls=[call for call in self.calls if call[-1] == device_id],
+            calls=[call for call in self.calls if call.device_id == device_id],
             marks=[mark for mark in self.marks if (first if mark[-1] is None else mark[-1][0] == device_id)],
             steps=[step for step in self.steps if step[-1] == device_id],
         )

@@ -107,7 +107,7 @@ class Recorder:
         plan = graph_plans(self.plan)
         launched = [launches(run.operators, plan, start_ns=run.start_ns, end_ns=run.end_ns) for run in runs]
         operators = joined([*launched, copies_and_steps(captured)])
-        calls = [call for call in captured.calls if call[1] >= self.begin_ns]
+        calls = [call for call in captured.calls if call.start_ns >= self.begin_ns]
         recording = Recording(
             operators=operators,
             begin_ns=self.begin_ns,
@@ -117,7 +117,7 @@ class Recorder:
             graphs=graph_runs(runs),
             tx_marks=marks,
             host_samples=samples,
-            calls=AclCalls.from_rows([call[:-1] for call in calls]),
+            calls=AclCalls.from_rows([(of.name, of.start_ns, of.end_ns, of.thread) for of in calls]),
         )
         outcome = write_recording(
             recording,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -24,7 +25,7 @@ from drynpu.kernels import (
 )
 from drynpu.session import DEFAULT_STREAM, GraphRun, HostMark, Iteration
 from drynpu_acl.kernels import fusions
-from drynpu_acl.recording._captured import Captured, Run
+from drynpu_acl.recording._captured import ApiCall, Captured, Run
 from drynpu_acl.recording._captured import Copy as CopyCall
 
 __all__ = [
@@ -41,18 +42,18 @@ __all__ = [
 I64 = npt.NDArray[np.int64]
 _COPY = "acl::memcpy"
 _PLACES: Mapping[int, Placement] = {1: Placement.TO_DEVICE, 2: Placement.TO_HOST, 3: Placement.DEVICE}
-_WAITS: Mapping[str, Mark] = {
+_ORDERING: Mapping[str, Mark] = {
     "aclmdlExecute": Mark.WAIT_STREAM,
     "aclrtMemcpy": Mark.WAIT_STREAM,
-    "aclrtSynchronizeStream": Mark.WAIT_DEVICE,
-    "aclrtSynchronizeStreamWithTimeout": Mark.WAIT_DEVICE,
+    "aclrtSynchronizeStream": Mark.WAIT_STREAM,
+    "aclrtSynchronizeStreamWithTimeout": Mark.WAIT_STREAM,
     "aclrtSynchronizeDevice": Mark.WAIT_DEVICE,
-    "aclrtSynchronizeEvent": Mark.WAIT_DEVICE,
+    "aclrtSynchronizeEvent": Mark.SYNCHRONIZE_EVENT,
+    "aclrtRecordEvent": Mark.RECORD_EVENT,
+    "aclrtStreamWaitEvent": Mark.WAIT_EVENT,
 }
-"""
-Calls in which the host waits. Of those that name a stream or an event a recording knows only that they waited, so that
-they are taken to wait for whatever the device does.
-"""
+"""Calls that wait for the device or order its streams; those that name no stream mean the default one."""
+_ASYNC_COPY = "aclrtMemcpyAsync"
 
 
 def stream_number(stream: int) -> int:
@@ -150,20 +151,37 @@ def graph_runs(runs: Sequence[Run]) -> tuple[GraphRun, ...]:
 
 
 def stream_switches(captured: Captured, runs: Sequence[Run]) -> tuple[tuple[int, int, int], ...]:
-    """Return ``(time_ns, thread, stream)`` of every run and copy, in time order; copies are on the default stream."""
-    copies = [(of.start_ns, of.thread, DEFAULT_STREAM) for of in captured.copies]
+    """Return ``(time_ns, thread, stream)`` of every run and copy, in time order."""
+    begun: dict[int, list[ApiCall]] = {}
+    for call in sorted(of for of in captured.calls if of.name == _ASYNC_COPY and of.stream is not None):
+        begun.setdefault(call.thread, []).append(call)
+    copies = [(of.start_ns, of.thread, _stream_of(of, begun.get(of.thread, []))) for of in captured.copies]
     own = [
         (run.start_ns, int(run.operators.thread[0]), stream_number(run.stream)) for run in runs if len(run.operators)
     ]
     return tuple(sorted([*copies, *own]))
 
 
-def waits(calls: Sequence[tuple[str, int, int, int, int]]) -> tuple[HostMark, ...]:
-    """Return where the host waited for the device: as the last thing in calls that do."""
+def _stream_of(copy: CopyCall, calls: Sequence[ApiCall]) -> int:
+    """Return the stream of a copy: that of the call it was made by, among those of its thread, else the default."""
+    before = bisect_right(calls, copy.start_ns, key=attrgetter("start_ns")) - 1
+    if before < 0 or copy.end_ns > calls[before].end_ns:
+        return DEFAULT_STREAM
+    return stream_number(calls[before].stream or 0)
+
+
+def waits(calls: Sequence[ApiCall]) -> tuple[HostMark, ...]:
+    """Return where the host waited for the device or ordered its streams: as the last thing in calls that do."""
     return tuple(
-        HostMark(max(end_ns - 1, start_ns), thread, _WAITS[name])
-        for name, start_ns, end_ns, thread, _ in calls
-        if name in _WAITS
+        HostMark(
+            max(call.end_ns - 1, call.start_ns),
+            call.thread,
+            _ORDERING[call.name],
+            stream=stream_number(call.stream or 0),
+            event=call.event,
+        )
+        for call in calls
+        if call.name in _ORDERING
     )
 
 
