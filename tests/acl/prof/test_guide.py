@@ -270,6 +270,38 @@ def test_a_program_that_does_not_profile_itself_under_msprof(run, tmp_path):
     assert [row["Op Name"] for row in Ran(tmp_path, "", "").rows("op_summary")] == ["fc", "relu"]
 
 
+STREAMS = """
+other, ret = acl.rt.create_stream()
+event, ret = acl.rt.create_event()
+host, ret = acl.rt.malloc_host(8 * 64 * 4)
+pointer = acl.get_data_buffer_addr(acl.mdl.get_dataset_buffer(output, 0))
+assert acl.prof.init(PROF_INIT_PATH) == 0
+prof_config = acl.prof.create_config(device_list, 0, 0, ACL_PROF_ACL_API | ACL_PROF_TASK_TIME)
+assert acl.prof.start(prof_config) == 0
+for _ in range(3):
+    assert acl.mdl.execute_async(model_id, input, output, stream) == 0
+assert acl.rt.record_event(event, stream) == 0
+assert acl.rt.stream_wait_event(other, event) == 0
+assert acl.rt.memcpy_async(host, 8 * 64 * 4, pointer, 8 * 64 * 4, 2, other) == 0
+assert acl.rt.synchronize_stream(other) == 0
+assert acl.prof.stop(prof_config) == 0
+assert acl.prof.finalize() == 0
+"""
+
+
+def test_streams_and_events_order_the_device(run):
+    found = run(STREAMS)
+    kernels = found.rows("op_summary")
+    assert len(kernels) == 6
+    (stream,) = {row["Stream ID"] for row in kernels}
+    (copy,) = (row for row in found.rows("task_time") if row["kernel_type"] == "MEMCPY_ASYNC")
+    assert copy["stream_id"] != stream
+    last = float(kernels[-1]["Task Start Time(us)"]) + float(kernels[-1]["Task Duration(us)"])
+    assert float(copy["task_start(us)"]) >= last - 0.001
+    waits = [row for row in found.rows("api_statistic") if row["API Name"] == "aclrtSynchronizeStream"]
+    assert [row["Count"] for row in waits] == ["1"]
+
+
 def test_a_configuration_file(run, tmp_path):
     (tmp_path / "acl.json").write_text('{"profiler": {"switch": "on", "output": "out"}}')
     found = run("assert acl.mdl.execute(model_id, input, output) == 0", config="'acl.json'")
