@@ -130,6 +130,69 @@ def test_calls_are_counted_under_their_c_names(run):
     assert counts["aclrtSynchronizeStream"] == 1
 
 
+ORDER = """
+import csv, glob, json, sys
+import acl
+
+def check(ret):
+    ret = ret if isinstance(ret, int) else ret[-1]
+    assert ret == 0, (ret, acl.get_recent_err_msg())
+
+check(acl.init())
+check(acl.rt.set_device(0))
+model, ret = acl.mdl.load_from_file("large.onnx")
+check(ret)
+
+def dataset(size):
+    made = acl.mdl.create_dataset()
+    pointer, ret = acl.rt.malloc(size, 0)
+    check(ret)
+    check(acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(pointer, size)))
+    return made
+
+sets = [(dataset(4 * 512 * 2048), dataset(4 * 512 * 64)) for _ in range(2)]
+(first, _), (second, _), (event, _) = acl.rt.create_stream(), acl.rt.create_stream(), acl.rt.create_event()
+check(acl.prof.init("out"))
+config = acl.prof.create_config([0], 0, 0, 0x2)
+check(acl.prof.start(config))
+check(acl.mdl.execute_async(model, *sets[0], first))
+check(acl.rt.record_event(event, first))
+if sys.argv[1] == "wait":
+    check(acl.rt.stream_wait_event(second, event))
+check(acl.mdl.execute_async(model, *sets[1], second))
+if sys.argv[1] == "synchronize":
+    check(acl.rt.synchronize_stream(first))
+check(acl.prof.stop(config))
+check(acl.prof.finalize())
+check(acl.finalize())
+"""
+
+
+@pytest.fixture(scope="module")
+def spans(programs, models):
+    """Return when the work of each stream began and ended, in microseconds."""
+
+    def of(order):
+        folder = programs.folder()
+        models.save(models.mlp(512, (2048, 2048, 64)), folder / "large.onnx")
+        # A slow chip, so that kernels last longer than a busy machine holds the program up.
+        run = programs(ORDER, order, folder=folder, environment={"DRYNPU_QUIET": "1", "DRYNPU_CHIP": "Ascend310"})
+        found: dict[str, list[tuple[float, float]]] = {}
+        for row in rows(run, "op_summary"):
+            start_us = float(row["Task Start Time(us)"])
+            found.setdefault(row["Stream ID"], []).append((start_us, start_us + float(row["Task Duration(us)"])))
+        return [(min(start for start, _ in found[name]), max(end for _, end in found[name])) for name in sorted(found)]
+
+    return of
+
+
+def test_streams_overlap_unless_one_waits_for_an_event_of_the_other(spans):
+    (_, first_end), (second_start, _) = spans("overlap")
+    assert second_start < first_end
+    (_, first_end), (second_start, _) = spans("wait")
+    assert second_start >= first_end
+
+
 RACES = """
 import random, sys, threading
 import acl
