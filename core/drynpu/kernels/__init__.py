@@ -26,6 +26,7 @@ from drynpu.kernels._joining import concatenate
 from drynpu.kernels._operators import Allocations, Call, Operators
 from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, unmapped_plan
 from drynpu.kernels._sampled import core_columns, core_metrics
+from drynpu.kernels._specs import computed_on_cpu, cube_spec, launched, output_tiles, vector_spec
 from drynpu.kernels._table import CostTable
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import (
@@ -70,22 +71,27 @@ __all__ = [
     "Tuning",
     "broadcast_shape",
     "build_rule_book",
+    "computed_on_cpu",
     "concatenate",
     "copy_plan",
     "core_columns",
     "core_metrics",
     "cost",
+    "cube_spec",
     "event_codes",
     "family_of",
     "jitter",
+    "launched",
     "metric_column_names",
     "metric_columns",
     "metric_group",
     "occurrences",
+    "output_tiles",
     "pipe_utilization_columns",
     "platform_family",
     "pmu_events",
     "pmu_slots",
     "task_type_on",
     "unmapped_plan",
+    "vector_spec",
 ]

@@ -11,14 +11,23 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
+from drynpu.kernels import (
+    KernelPlan,
+    KernelSpec,
+    Signature,
+    TaskType,
+    TensorDesc,
+    computed_on_cpu,
+    cube_spec,
+    launched,
+    output_tiles,
+    vector_spec,
+)
 from drynpu_acl.kernels._call import Call, Rule
 from drynpu_acl.kernels._dtypes import NO_DATA
 
 __all__ = ["blocked", "ceil_div", "cube_kernel", "framed", "is_image", "kernel", "output_tiles", "plan", "trans_data"]
 
-_CPU_ONLY = frozenset({"DOUBLE", "COMPLEX64", "COMPLEX128"})
-_TILE_M, _TILE_N = 128, 256
 _LONGEST_NAME = 512
 
 
@@ -41,11 +50,6 @@ def blocked(image: TensorDesc) -> TensorDesc:
     n, c, h, w = image.shape
     c0 = 8 if image.dtype == "FLOAT" else 16
     return TensorDesc((n, ceil_div(c, c0), h, w, c0), image.dtype, "NC1HWC0")
-
-
-def output_tiles(rows: int, columns: int) -> int:
-    """Return the number of 128 x 256 tiles of a matrix (measured block numbers, device_and_cost_model.md 3.3)."""
-    return ceil_div(rows, _TILE_M) * ceil_div(columns, _TILE_N)
 
 
 def _name(call: Call) -> str:
@@ -84,19 +88,9 @@ def kernel(
     """
     taken = tuple(t for t in inputs if t.dtype != NO_DATA)
     made = tuple(t for t in outputs if t.dtype != NO_DATA)
-    if any(t.dtype in _CPU_ONLY for t in (*taken, *made)):
+    if computed_on_cpu((*taken, *made)):
         task = TaskType.AI_CPU
-    elements = max((t.elements for t in (*taken, *made)), default=0) if over is None else over
-    return KernelSpec(
-        name=_name(call),
-        op_type=op_type,
-        task_type=task,
-        inputs=taken,
-        outputs=made,
-        vector_ops=round(elements * cost),
-        bytes_read=sum(t.size_bytes for t in taken) if read is None else read,
-        bytes_written=sum(t.size_bytes for t in made) if written is None else written,
-    )
+    return vector_spec(_name(call), op_type, taken, made, task=task, cost=cost, over=over, read=read, written=written)
 
 
 def cube_kernel(
@@ -115,19 +109,17 @@ def cube_kernel(
 
     *flops* counts multiply and add, *tiles* the independent output tiles. DOUBLE and complex go to the AI CPU.
     """
-    task = TaskType.AI_CPU if any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)) else TaskType.AI_CORE
-    return KernelSpec(
-        name=_name(call),
-        op_type=op_type,
-        task_type=task,
-        inputs=tuple(inputs),
-        outputs=tuple(outputs),
-        cube_flops=flops,
+    on_cpu = computed_on_cpu((*inputs, *outputs))
+    return cube_spec(
+        _name(call),
+        op_type,
+        inputs,
+        outputs,
+        flops=flops,
+        tiles=tiles,
+        task=TaskType.AI_CPU if on_cpu else TaskType.AI_CORE,
         vector_ops=vector_ops,
-        bytes_read=sum(t.size_bytes for t in inputs),
-        bytes_written=sum(t.size_bytes for t in outputs),
-        cube_tiles=max(tiles, 1),
-        hf32=hf32 and task is TaskType.AI_CORE,
+        hf32=hf32 and not on_cpu,
     )
 
 
@@ -146,12 +138,7 @@ def trans_data(number: int, source: TensorDesc, target: TensorDesc) -> KernelSpe
 
 def plan(*kernels: KernelSpec) -> KernelPlan:
     """Return the plan of a node of a graph; kernels without any element are left out."""
-    return KernelPlan(kernels=tuple(k for k in kernels if not _is_empty(k)), in_graph=True)
-
-
-def _is_empty(spec: KernelSpec) -> bool:
-    judged = spec.outputs or spec.inputs
-    return bool(judged) and all(t.elements == 0 for t in judged)
+    return KernelPlan(kernels=launched(kernels), in_graph=True)
 
 
 def framed(rule: Rule) -> Rule:

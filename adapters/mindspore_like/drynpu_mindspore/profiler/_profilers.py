@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -27,7 +28,7 @@ _DEPRECATED = (
 )
 
 
-class Profiling:
+class Profiling(ABC):
     """What both profilers share: a controller, a step counter, and metadata."""
 
     _session: ClassVar[Session]
@@ -79,13 +80,13 @@ class Profiling:
             self._session.voice.error(f"The {self._called} has not started. Do not turn off again in the closed state.")
         return not self._has_started
 
+    @abstractmethod
     def start(self) -> None:
         """Record from now on, or begin with the schedule."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stop(self) -> None:
         """Record no longer."""
-        raise NotImplementedError
 
     @guarded
     def add_metadata(self, key: str, value: str) -> None:

@@ -10,7 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
+from drynpu.kernels import (
+    KernelPlan,
+    KernelSpec,
+    Signature,
+    TaskType,
+    TensorDesc,
+    computed_on_cpu,
+    cube_spec,
+    launched,
+    output_tiles,
+    vector_spec,
+)
 from drynpu_mindspore.rules._signature import Call
 
 __all__ = [
@@ -29,9 +40,6 @@ __all__ = [
 ]
 
 Rule = Callable[[Signature], "KernelPlan | None"]
-
-_CPU_ONLY = frozenset({"DOUBLE", "COMPLEX64", "COMPLEX128"})
-_TILE_M, _TILE_N = 128, 256
 
 
 def rule_of(read: Callable[[Call], KernelPlan | None], op_type: str) -> Rule:
@@ -98,19 +106,9 @@ def kernel(
     -----
     No AI core kernel computes DOUBLE or complex numbers: such launches become AI_CPU kernels.
     """
-    if task is not TaskType.DSA and any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)):
+    if task is not TaskType.DSA and computed_on_cpu((*inputs, *outputs)):
         task = TaskType.AI_CPU
-    elements = max((t.elements for t in (*inputs, *outputs)), default=0) if over is None else over
-    return KernelSpec(
-        name=op_type,
-        op_type=op_type,
-        task_type=task,
-        inputs=tuple(inputs),
-        outputs=tuple(outputs),
-        vector_ops=round(elements * cost),
-        bytes_read=sum(t.size_bytes for t in inputs) if read is None else read,
-        bytes_written=sum(t.size_bytes for t in outputs) if written is None else written,
-    )
+    return vector_spec(op_type, op_type, inputs, outputs, task=task, cost=cost, over=over, read=read, written=written)
 
 
 def cube_kernel(
@@ -129,20 +127,17 @@ def cube_kernel(
 
     *flops* counts multiply and add, *tiles* the independent output tiles. DOUBLE and complex go to the AI CPU.
     """
-    if any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)):
-        task = TaskType.AI_CPU
-    return KernelSpec(
-        name=op_type,
-        op_type=op_type,
-        task_type=task,
-        inputs=tuple(inputs),
-        outputs=tuple(outputs),
-        cube_flops=flops,
+    on_cpu = computed_on_cpu((*inputs, *outputs))
+    return cube_spec(
+        op_type,
+        op_type,
+        inputs,
+        outputs,
+        flops=flops,
+        tiles=tiles,
+        task=TaskType.AI_CPU if on_cpu else task,
         vector_ops=vector_ops,
-        bytes_read=sum(t.size_bytes for t in inputs),
-        bytes_written=sum(t.size_bytes for t in outputs),
-        cube_tiles=max(tiles, 1),
-        hf32=hf32 and task is not TaskType.AI_CPU,
+        hf32=hf32 and not on_cpu and task is not TaskType.AI_CPU,
     )
 
 
@@ -159,22 +154,12 @@ def trans_data(source: TensorDesc, target: TensorDesc) -> KernelSpec:
     )
 
 
-def output_tiles(rows: int, columns: int) -> int:
-    """Return the number of 128 x 256 tiles of a matrix (measured block numbers, device_and_cost_model.md 3.3)."""
-    return ceil_div(rows, _TILE_M) * ceil_div(columns, _TILE_N)
-
-
 def plan(*kernels: KernelSpec, synchronizes: bool = False) -> KernelPlan:
     """Return a plan; kernels without any element are left out, as nothing is launched for empty tensors."""
-    return KernelPlan(kernels=tuple(k for k in kernels if not _is_empty(k)), synchronizes=synchronizes)
+    return KernelPlan(kernels=launched(kernels), synchronizes=synchronizes)
 
 
 def nothing(signature: Signature) -> KernelPlan:
     """Rule of primitives that launch nothing on a device."""
     del signature
     return KernelPlan()
-
-
-def _is_empty(spec: KernelSpec) -> bool:
-    judged = spec.outputs or spec.inputs
-    return bool(judged) and all(t.elements == 0 for t in judged)

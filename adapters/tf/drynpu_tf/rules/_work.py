@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
+from drynpu.kernels import (
+    KernelPlan,
+    KernelSpec,
+    Signature,
+    TaskType,
+    TensorDesc,
+    computed_on_cpu,
+    cube_spec,
+    launched,
+    output_tiles,
+    vector_spec,
+)
 from drynpu_tf.rules._dtypes import NO_DATA
 from drynpu_tf.rules._signature import Call
 
@@ -34,8 +45,6 @@ __all__ = [
 
 Rule = Callable[[Signature], "KernelPlan | None"]
 
-_CPU_ONLY = frozenset({"DOUBLE", "COMPLEX64", "COMPLEX128"})
-_TILE_M, _TILE_N = 128, 256
 _LONGEST_NAME = 512
 
 
@@ -144,18 +153,18 @@ def kernel(
     """
     taken = tuple(t for t in inputs if t.dtype != NO_DATA)
     made = tuple(t for t in outputs if t.dtype != NO_DATA)
-    if task is not TaskType.DSA and any(t.dtype in _CPU_ONLY for t in (*taken, *made)):
+    if task is not TaskType.DSA and computed_on_cpu((*taken, *made)):
         task = TaskType.AI_CPU
-    elements = max((t.elements for t in (*taken, *made)), default=0) if over is None else over
-    return KernelSpec(
-        name=_name(call, op_type, suffix, tail=tail),
-        op_type=op_type,
-        task_type=task,
-        inputs=taken,
-        outputs=made,
-        vector_ops=round(elements * cost),
-        bytes_read=sum(t.size_bytes for t in taken) if read is None else read,
-        bytes_written=sum(t.size_bytes for t in made) if written is None else written,
+    return vector_spec(
+        _name(call, op_type, suffix, tail=tail),
+        op_type,
+        taken,
+        made,
+        task=task,
+        cost=cost,
+        over=over,
+        read=read,
+        written=written,
     )
 
 
@@ -175,38 +184,26 @@ def cube_kernel(
 
     *flops* counts multiply and add, *tiles* the independent output tiles. DOUBLE and complex go to the AI CPU.
     """
-    task = TaskType.AI_CPU if any(t.dtype in _CPU_ONLY for t in (*inputs, *outputs)) else TaskType.AI_CORE
-    return KernelSpec(
-        name=_name(call, op_type, ""),
-        op_type=op_type,
-        task_type=task,
-        inputs=tuple(inputs),
-        outputs=tuple(outputs),
-        cube_flops=flops,
+    on_cpu = computed_on_cpu((*inputs, *outputs))
+    return cube_spec(
+        _name(call, op_type, ""),
+        op_type,
+        inputs,
+        outputs,
+        flops=flops,
+        tiles=tiles,
+        task=TaskType.AI_CPU if on_cpu else TaskType.AI_CORE,
         vector_ops=vector_ops,
-        bytes_read=sum(t.size_bytes for t in inputs),
-        bytes_written=sum(t.size_bytes for t in outputs),
-        cube_tiles=max(tiles, 1),
-        hf32=hf32 and task is TaskType.AI_CORE,
+        hf32=hf32 and not on_cpu,
     )
-
-
-def output_tiles(rows: int, columns: int) -> int:
-    """Return the number of 128 x 256 tiles of a matrix (measured block numbers, device_and_cost_model.md 3.3)."""
-    return ceil_div(rows, _TILE_M) * ceil_div(columns, _TILE_N)
 
 
 def plan(*kernels: KernelSpec, synchronizes: bool = False) -> KernelPlan:
     """Return a plan; kernels without any element are left out, as nothing is launched for empty tensors."""
-    return KernelPlan(kernels=tuple(k for k in kernels if not _is_empty(k)), synchronizes=synchronizes)
+    return KernelPlan(kernels=launched(kernels), synchronizes=synchronizes)
 
 
 def nothing(signature: Signature) -> KernelPlan:
     """Rule of operators that launch nothing on a device."""
     del signature
     return KernelPlan()
-
-
-def _is_empty(spec: KernelSpec) -> bool:
-    judged = spec.outputs or spec.inputs
-    return bool(judged) and all(t.elements == 0 for t in judged)
