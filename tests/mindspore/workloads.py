@@ -18,7 +18,7 @@ import mindspore.dataset as ds
 import numpy as np
 from mindspore import nn, ops
 
-from drynpu_mindspore.capture import Capture
+from drynpu_mindspore.capture import Capture, CaptureOptions
 
 F32 = np.float32
 RANDOM = np.random.default_rng(7)
@@ -123,8 +123,8 @@ def training(network, loss, optimizer):
     return step
 
 
-def captured(capture, work, found, name):
-    capture.start()
+def captured(capture, work, found, name, **options):
+    capture.start(CaptureOptions(**options))
     begin_ns = time.time_ns()
     work()
     found[name] = (begin_ns, capture.stop(), time.time_ns())
@@ -172,9 +172,8 @@ def main(mode, file):
     captured(capture, failing, found, "failing")
     captured(capture, twice, found, "after_failing")
     captured(capture, lambda: None, found, "nothing")
-    with_data = Capture(graphs=capture.graphs, data_process=True)
-    captured(with_data, lambda: list(pipeline().create_tuple_iterator(num_epochs=1)), found, "dataset")
-    captured(with_data, lambda: None, found, "no_dataset")
+    captured(capture, lambda: list(pipeline().create_tuple_iterator(num_epochs=1)), found, "dataset", data_process=True)
+    captured(capture, lambda: None, found, "no_dataset", data_process=True)
     folder = Path(capture.graphs.folder)
     assert folder.is_dir()
     capture.close()

@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from drynpu import CaptureError
 from drynpu.kernels import Operators, Signature, TensorDesc
-from drynpu_mindspore.capture import Captured, is_backward
+from drynpu_mindspore.capture import Captured, CaptureOptions, is_backward
 from drynpu_mindspore.rules import NO_DATA, ge_dtype, signature
 
 __all__ = ["Recorder", "Reported", "TensorKey"]
@@ -46,14 +46,8 @@ class Recorder:
     Collects operators while it runs; see ``recording.CaptureLike``.
 
     Reporting one costs a look-up of what was called and four numbers appended; the table is made when it stops.
-
-    Attributes
-    ----------
-    data_process:
-        Data pipelines are plain Python here: there is nothing to record of them.
     """
 
-    data_process: bool = False
     graphs: _NoGraphs = field(factory=_NoGraphs)
     _rows: array[int] | None = None
     _calls: dict[tuple[str, Reported], int] = field(factory=dict)
@@ -65,8 +59,12 @@ class Recorder:
         """Whether what is reported now is kept."""
         return self._rows is not None
 
-    def start(self) -> None:
-        """Keep what is reported from now on. Raises `CaptureError` when it does already."""
+    def start(self, options: CaptureOptions | None = None) -> None:  # noqa: ARG002 there is nothing to record beside
+        """
+        Keep what is reported from now on. Raises `CaptureError` when it does already.
+
+        Operators are all there is: data pipelines are plain Python here, and there is no runtime below the script.
+        """
         if self._rows is not None:
             raise CaptureError("operators are being recorded already; stop before another start")
         self._rows = array("q")

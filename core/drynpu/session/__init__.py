@@ -8,6 +8,7 @@ from drynpu.session._collection import COLLECT_VARIABLE, CollectionOrder, Collec
 from drynpu.session._control import Answer, ControlClient, Controlled, Wish, control_socket, serve_control
 from drynpu.session._counters import METRIC_NAMES, counter_problem
 from drynpu.session._document import write_document
+from drynpu.session._framework_events import FrameworkEvents
 from drynpu.session._host_order import DEFAULT_STREAM, HostMark
 from drynpu.session._inputs import (
     Collective,
@@ -45,6 +46,7 @@ __all__ = [
     "Controlled",
     "DatasetEvent",
     "Duty",
+    "FrameworkEvents",
     "FusionOp",
     "GraphRun",
     "HostMark",

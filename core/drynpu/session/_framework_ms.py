@@ -30,6 +30,7 @@ from drynpu.raw import (
 )
 from drynpu.session._document import write_document
 from drynpu.session._framework import FrameworkOptions
+from drynpu.session._framework_events import FrameworkEvents, renumbered
 from drynpu.session._simulate import Simulation
 
 __all__ = ["write_mindspore"]
@@ -56,9 +57,17 @@ class _Part:
     texts: tuple[dict[int, str], ...]
 
 
-def write_mindspore(directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
+def write_mindspore(
+    directory: Path,
+    simulation: Simulation,
+    operators: Operators,
+    options: FrameworkOptions,
+    events: FrameworkEvents | None = None,
+) -> None:
     """
     Write ``mindspore.op_range``; by the options also shapes and memory; operators of the host's own as text.
+
+    *events* are what the framework itself recorded: they stand in op_range as they are, at the times of the recording.
 
     Times of op_range are counts of the host: those that the PROF directory beside it explains, and without one counts
     of 10 ns since 1970, which is what MindSpore's analysis takes them for then.
@@ -74,7 +83,8 @@ def write_mindspore(directory: Path, simulation: Simulation, operators: Operator
         raise OutputError(f"cannot create the directory {directory}: {error.strerror}") from error
     hidden = simulation.lowered.computing & (not options.keep_computing)
     rows = np.flatnonzero(~hidden & ~_on_host(operators))
-    _write_events(directory / f"{options.prefix}.op_range", simulation, operators, options, rows)
+    own = FrameworkEvents.empty() if events is None else events
+    _write_events(directory / f"{options.prefix}.op_range", simulation, operators, options, rows, own)
     if options.record_shapes:
         _write_shapes(directory / f"{options.prefix}.record_shapes", operators, rows)
     if options.profile_memory:
@@ -89,12 +99,19 @@ def _on_host(operators: Operators) -> npt.NDArray[np.bool_]:
 
 
 def _write_events(
-    path: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions, rows: I64
+    path: Path,
+    simulation: Simulation,
+    operators: Operators,
+    options: FrameworkOptions,
+    rows: I64,
+    events: FrameworkEvents,
 ) -> None:
     steps = _steps(simulation, operators)
+    launches = _launch_events(simulation, operators, options.launching_thread)
     parts = [
         _operator_events(simulation, operators, rows),
-        *_launch_events(simulation, operators, options.launching_thread),
+        *launches,
+        _recorded_events(simulation, events, len(launches[0].fixed)),
     ]
     fixed = np.concatenate([part.fixed for part in parts])
     fixed["pid"] = options.pid
@@ -165,6 +182,15 @@ def _launch_events(simulation: Simulation, operators: Operators, launching_threa
         _Part(flows, np.zeros(len(index), np.int64), (_named(_FLOW),)),
         _Part(launches, index, tuple(_named(name) for name in names)),
     ]
+
+
+def _recorded_events(simulation: Simulation, events: FrameworkEvents, flows: int) -> _Part:
+    """Return what the framework recorded; its flows are numbered behind the *flows* there are."""
+    fixed = renumbered(events.records, flows)
+    start_ns = simulation.warp(fixed["start"].astype(np.int64))
+    fixed["start"], fixed["end"] = start_ns, np.maximum(simulation.warp(fixed["end"].astype(np.int64)), start_ns)
+    index = np.where(events.text_index < 0, len(events.texts), events.text_index)
+    return _Part(fixed, index, (*events.texts, {}))
 
 
 def _steps(simulation: Simulation, operators: Operators) -> I64:

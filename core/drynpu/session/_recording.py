@@ -21,6 +21,7 @@ from drynpu.session._controls import host_info, sample
 from drynpu.session._counters import counter_notes, counter_records
 from drynpu.session._device_records import MEMORY_HZ, device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
+from drynpu.session._framework_events import FrameworkEvents
 from drynpu.session._framework_ms import write_mindspore
 from drynpu.session._host_order import HostMark
 from drynpu.session._host_records import host_records
@@ -58,6 +59,8 @@ class Recording:
     meeting: Meeting | None = None
     """Who tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
     python_frames: PythonFrames | None = None
+    framework_events: FrameworkEvents | None = None
+    """What the framework recorded of its own host side; written for MindSpore alone."""
     garbage_ns: tuple[tuple[int, int], ...] = ()
     """Start and end of every garbage collection to be shown, in time order."""
     calls: AclCalls | None = None
@@ -147,8 +150,11 @@ def write_recording(
             rank=max(target.rank_id, 0),
             device_data=target.device_data,
         )
-        write = write_mindspore if target.framework == MINDSPORE else write_framework
-        write(target.directory / "FRAMEWORK", simulation, recording.operators, options)
+        directory = target.directory / "FRAMEWORK"
+        if target.framework == MINDSPORE:
+            write_mindspore(directory, simulation, recording.operators, options, recording.framework_events)
+        else:
+            write_framework(directory, simulation, recording.operators, options)
         _write_python(recording, simulation, target, -anchors.offset_ns)
     prof_path: Path | None = None
     notes: tuple[str, ...] = ()
@@ -214,6 +220,8 @@ def _launching_thread(recording: Recording, pid: int) -> int:
     used += [of.thread if of.end_thread is None else max(of.thread, of.end_thread) for of in recording.tx_marks]
     columns = [recording.operators.thread, recording.allocations.thread]
     columns += [] if recording.calls is None else [recording.calls.thread]
+    events = recording.framework_events
+    columns += [] if events is None else [events.records["tid"].astype(np.int64)]
     return max(*used, *(int(column.max(initial=0)) for column in columns)) + 1
 
 

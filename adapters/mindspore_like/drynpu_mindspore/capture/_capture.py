@@ -1,4 +1,4 @@
-"""The capture of one process: MindSpore's own CPU profiler, its saved graphs, its dataset profiler."""
+"""The capture of one process: MindSpore's own CPU profiler and recorder, its saved graphs, its dataset profiler."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from attrs import define, field, frozen
 
 from drynpu import CaptureError
 from drynpu.kernels import Operators
+from drynpu.session import FrameworkEvents
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._graphs import GraphStore
-from drynpu_mindspore.capture._launches import read_launches
+from drynpu_mindspore.capture._host_events import HostRecorder
+from drynpu_mindspore.capture._launches import on_threads, read_launches
+from drynpu_mindspore.capture._options import CaptureOptions
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
 
 __all__ = ["Capture", "Captured"]
@@ -27,12 +30,13 @@ class Captured:
     """
     What MindSpore did between start and stop.
 
-    ``dataset`` is ``None`` where it was not asked for or no data pipeline was made and read in the meantime. ``notes``
-    are readable lines on what could not be told.
+    ``dataset`` is ``None`` where it was not asked for or no data pipeline was made and read in the meantime;
+    ``host_events`` are none where they were not asked for. ``notes`` are readable lines on what could not be told.
     """
 
     operators: Operators
     dataset: DatasetPipeline | None = None
+    host_events: FrameworkEvents = field(factory=FrameworkEvents.empty)
     notes: tuple[str, ...] = ()
 
 
@@ -48,14 +52,13 @@ class Capture:
     graphs:
         Keep one store per process, hand it to every capture, and call its ``begin`` before the first graph is compiled:
         without graphs shapes are known of some launches only and data types of none.
-    data_process:
-        Profile the data pipelines that are made while it records, too.
     """
 
     graphs: GraphStore = field(factory=GraphStore)
-    data_process: bool = False
+    _options: CaptureOptions = field(factory=CaptureOptions)
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _dataset: Any = field(default=None)
+    _recorder: HostRecorder = field(factory=HostRecorder)
     _thread: int = 0
 
     @property
@@ -63,9 +66,11 @@ class Capture:
         """Whether a recording runs."""
         return self._folder is not None
 
-    def start(self) -> None:
+    def start(self, options: CaptureOptions | None = None) -> None:
         """
         Begin to record; launches from here on are in what :meth:`stop` returns.
+
+        By default nothing is recorded beside operators.
 
         Raises
         ------
@@ -78,8 +83,9 @@ class Capture:
         self.graphs.begin()
         self.graphs.busy()
         self._thread = threading.get_native_id()
+        self._options = CaptureOptions() if options is None else options
         folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
-        if self.data_process:
+        if self._options.data_process:
             self._dataset = _dataset_profiler()
             self._dataset.init()
             self._dataset.start()
@@ -87,6 +93,8 @@ class Capture:
         profiler.init(folder.name)
         profiler.step_profiling_enable(True)
         profiler.enable_op_time()
+        if self._options.host_events:
+            self._recorder.start(with_stack=self._options.with_stack)
         self._folder = folder
 
     def stop(self) -> Captured:
@@ -103,6 +111,7 @@ class Capture:
         notes = _settle()
         folder, dataset = self._folder, self._dataset
         self._folder = self._dataset = None
+        events, on_host = self._recorder.stop()
         with folder:
             path = Path(folder.name)
             _cpu_profiler().stop()
@@ -111,9 +120,22 @@ class Capture:
                 dataset.save(folder.name)
             forward = self.graphs.collect()
             self.graphs.idle()
-            operators = describe(read_launches(path), self.graphs, self._thread, forward)
+            operators = describe(on_threads(read_launches(path), on_host), self.graphs, self._thread, forward)
             pipeline = read_pipeline(path) if dataset is not None else None
-        return Captured(operators=operators, dataset=pipeline, notes=(*notes, *_notes(operators)))
+        return Captured(
+            operators=operators,
+            dataset=pipeline,
+            host_events=events,
+            notes=(*notes, *self._unavailable(), *_notes(operators)),
+        )
+
+    def _unavailable(self) -> list[str]:
+        if self._recorder.available or not self._options.host_events:
+            return []
+        lost = "events of the host, dataset.csv" + (
+            " and the Python calls of with_stack" if self._options.with_stack else ""
+        )
+        return [f"the library of this MindSpore is not that of 2.7 for Linux: {lost} are missing"]
 
     def close(self) -> None:
         """Stop recording, if it does, and have no more graphs saved; what is known of them stays."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from drynpu.kernels import Operators
-from drynpu_mindspore.capture import DatasetPipeline
+from drynpu.session import FrameworkEvents
+from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline
 
 __all__ = ["CaptureLike", "CapturedLike", "GraphsLike"]
 
@@ -21,6 +22,11 @@ class CapturedLike(Protocol):
     @property
     def dataset(self) -> DatasetPipeline | None:
         """The data pipeline, ``None`` where none was recorded."""
+        ...
+
+    @property
+    def host_events(self) -> FrameworkEvents:
+        """What the framework did on the host."""
         ...
 
     @property
@@ -40,16 +46,13 @@ class GraphsLike(Protocol):
 class CaptureLike(Protocol):
     """The capture of this process; started and stopped in turn."""
 
-    data_process: bool
-    """Whether the data pipelines that are made while it runs are recorded, too; set before a start."""
-
     @property
     def graphs(self) -> GraphsLike:
         """What has to collect graphs before the first one is compiled."""
         ...
 
-    def start(self) -> None:
-        """Capture from now on."""
+    def start(self, options: CaptureOptions | None = None) -> None:
+        """Capture from now on; by default operators alone."""
         ...
 
     def stop(self) -> CapturedLike:

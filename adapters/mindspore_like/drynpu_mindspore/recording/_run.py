@@ -18,6 +18,7 @@ from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
 from drynpu.session import (
+    FrameworkEvents,
     GraphRun,
     HostSampler,
     HostSamples,
@@ -27,7 +28,7 @@ from drynpu.session import (
     Target,
     write_recording,
 )
-from drynpu_mindspore.capture import DatasetPipeline
+from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import CaptureLike
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
@@ -68,6 +69,7 @@ class Run:
     _sampler: HostSampler | None = None
     _samples: HostSamples | None = None
     _parts: list[Operators] = field(factory=list)
+    _events: list[FrameworkEvents] = field(factory=list)
     _dataset: DatasetPipeline | None = None
     _notes: tuple[str, ...] = ()
     _metadata: dict[str, Any] = field(factory=dict)
@@ -115,8 +117,14 @@ class Run:
             return
         if self._anchors is None:
             self._anchors = evolve(ClockAnchors.now(self._chip.hwts_hz), host_hz=_HOST_HZ)
-        self._capture.data_process = self.run.parameters.data_process
-        self._capture.start()
+        given = self.run.parameters
+        self._capture.start(
+            CaptureOptions(
+                data_process=given.data_process,
+                host_events=Activity.HOST in self._request.activities,
+                with_stack=given.with_stack,
+            )
+        )
         self._running = True
         if self._sampler is None:
             self._sampler = HostSampler(self._request.sampling)
@@ -132,6 +140,7 @@ class Run:
         if self._sampler is not None:
             self._samples, self._sampler = self._sampler.stop(), None
         self._parts.append(captured.operators)
+        self._events.append(captured.host_events)
         self._dataset = self._dataset if captured.dataset is None else captured.dataset
         self._notes += captured.notes
         self._write()
@@ -166,6 +175,7 @@ class Run:
             end_ns=end_ns,
             graphs=self._graphs(calls, begin_ns, end_ns),
             host_samples=self._samples,
+            framework_events=FrameworkEvents.join(self._events),
             tx_marks=tuple(mark for mark in self.marks.tx if mark.start_ns >= begin_ns),
         )
         self.outcome = write_recording(

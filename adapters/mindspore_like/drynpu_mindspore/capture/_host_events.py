@@ -1,0 +1,124 @@
+"""
+What MindSpore does on the host, as it records it itself (mindspore_profiler.md 11).
+
+On a device these events are part of every recording: layers of the runtime with their threads and flows, stages of
+compilation, operators of the data pipeline, calls of Python functions. The CPU build records them as well.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from drynpu.raw import MS_EVENTS, MS_MODULES, layouts, read_tlv
+from drynpu.session import FrameworkEvents
+from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
+
+__all__ = ["HostRecorder"]
+
+I64 = npt.NDArray[np.int64]
+
+_FILE = "mindspore.op_range"
+_TRIES = 5
+_LAUNCHES = (("Kernel", "KernelLaunch"), ("PynativeFramework", "PyNativeLaunchTask"))
+_OPERATORS = (("PynativeFramework", "RunOp"), ("RuntimeFramework", "PreLaunch"))
+"""Events that a recording has of every operator anyway, where the launch of a device is told rather than the CPU's."""
+
+
+def _own_library() -> ProfilerLibrary | None:
+    import mindspore
+
+    return load_library(Path(mindspore.__file__).parent)
+
+
+@define
+class HostRecorder:
+    """Records, as often as wanted; without what it takes in MindSpore's library there are no events."""
+
+    _library: ProfilerLibrary | None = field(factory=_own_library)
+    _folder: tempfile.TemporaryDirectory[str] | None = None
+    _begun: tuple[int, int] = (0, 0)
+    _traces: bool = False
+
+    @property
+    def available(self) -> bool:
+        """Whether the library of this process's MindSpore has what it takes."""
+        return self._library is not None
+
+    def start(self, *, with_stack: bool) -> None:
+        """Record from now on, calls of Python functions only where *with_stack* says so."""
+        if self._library is None or self._folder is not None:
+            return
+        self._folder = tempfile.TemporaryDirectory(prefix="drynpu-events-")
+        self._begun = _moment(self._library)
+        self._library.record_into(Path(self._folder.name))
+        _switch(on=True)
+        self._traces = with_stack
+        if with_stack:
+            self._library.trace_python()
+
+    def stop(self) -> tuple[FrameworkEvents, I64]:
+        """
+        Record no longer, and return the events, and start, end and thread of the CPU's launches, int64 ``[n, 3]``.
+
+        Times are Unix ns; launches are in the order of their starts.
+        """
+        if self._library is None or self._folder is None:
+            return FrameworkEvents.empty(), np.empty((0, 3), np.int64)
+        if self._traces:
+            self._library.stop_tracing()
+        _switch(on=False)
+        self._library.stop_recording()
+        ended = _moment(self._library)
+        with self._folder as folder:
+            path = Path(folder) / _FILE
+            events = _read(path, self._begun, ended) if path.is_file() else FrameworkEvents.empty()
+        self._folder = None
+        return _split(events)
+
+
+def _switch(*, on: bool) -> None:
+    from mindspore import _c_expression
+
+    (_c_expression._framework_profiler_enable_mi if on else _c_expression._framework_profiler_disable_mi)()
+
+
+def _moment(library: ProfilerLibrary) -> tuple[int, int]:
+    """Return a reading of the counter and its Unix time (ns): the closest of a few, half-way between two times."""
+    readings = [(time.time_ns(), library.counter(), time.time_ns()) for _ in range(_TRIES)]
+    before, count, after = min(readings, key=lambda reading: reading[2] - reading[0])
+    return count, (before + after) // 2
+
+
+def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> FrameworkEvents:
+    found = read_tlv(path, layouts.MS_OP_RANGE)
+    records = found.fixed
+    rate = (ended[1] - begun[1]) / max(ended[0] - begun[0], 1)
+    for name in ("start", "end"):
+        counts = records[name].astype(np.int64) - begun[0]
+        records[name] = begun[1] + np.rint(counts * rate).astype(np.int64)
+    return FrameworkEvents(records=records, text_index=found.text_index, texts=found.texts)
+
+
+def _split(events: FrameworkEvents) -> tuple[FrameworkEvents, I64]:
+    records = events.records
+    launches = records[_of(records, _LAUNCHES)]
+    times = np.stack([launches[name].astype(np.int64) for name in ("start", "end", "tid")], axis=1)
+    kept = ~_of(records, (*_LAUNCHES, *_OPERATORS))
+    return (
+        FrameworkEvents(records=records[kept], text_index=events.text_index[kept], texts=events.texts),
+        times[np.argsort(times[:, 0], kind="stable")],
+    )
+
+
+def _of(records: npt.NDArray[Any], kinds: tuple[tuple[str, str], ...]) -> npt.NDArray[np.bool_]:
+    found = np.zeros(len(records), bool)
+    for module, event in kinds:
+        found |= (records["module"] == MS_MODULES.index(module)) & (records["event"] == MS_EVENTS.index(event))
+    return found & ~records["is_graph_data"] & ~records["is_stage"] & ~records["is_stack"]

@@ -1,0 +1,113 @@
+"""
+Functions of MindSpore's library ``libmindspore_profiler`` that its Python does not offer.
+
+MindSpore records what its own host side does in C++, in every build, but only the profiler of the Ascend build switches
+that on. The library exports what it takes under the linker's names; they are those of MindSpore 2.7 for Linux.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from pathlib import Path
+
+from attrs import frozen
+
+__all__ = ["ProfilerLibrary", "load_library"]
+
+_FILE = "lib/libmindspore_profiler.so"
+_PROFILER = "_ZN9mindspore8profiler"
+_DUMPER = f"{_PROFILER}6ascend19ProfilingDataDumper"
+_MANAGER = f"{_PROFILER}15ProfilerManager"
+_SYMBOLS = {
+    "dumper": f"{_DUMPER}11GetInstanceEv",
+    "dumper_init": f"{_DUMPER}4InitERKSsm",
+    "dumper_start": f"{_DUMPER}5StartEv",
+    "dumper_stop": f"{_DUMPER}4StopEv",
+    "dumper_clear": f"{_DUMPER}6UnInitEv",
+    "manager": f"{_MANAGER}11GetInstanceEv",
+    "manager_set": f"{_MANAGER}19SetProfileFrameworkERKSs",
+    "counter": f"{_PROFILER}14GetClockSyscntEv",
+    "python_tracer": f"{_PROFILER}12PythonTracer4callENS0_7CommandEj",
+}
+_CAPACITY = 1 << 20
+"""Events that may wait to be written; the library writes them from a thread of its own."""
+_TRACE_ALL, _TRACE_STOP, _TRACE_CLEAR = 1, 2, 3
+_EVERYTHING, _NOTHING = "all", "NULL"
+
+
+@frozen(eq=False)
+class ProfilerLibrary:
+    """The library, with every function that is needed there."""
+
+    _functions: dict[str, ctypes._CFuncPtr]
+    _dumper: int
+    _manager: int
+
+    def counter(self) -> int:
+        """Return the counter of the host by which events are timed."""
+        return int(self._functions["counter"]())
+
+    def record_into(self, folder: Path) -> None:
+        """Write events into ``<folder>/mindspore.op_range`` from now on; one recording at a time."""
+        self._functions["dumper_init"](self._dumper, _text(str(folder)), _CAPACITY)
+        self._functions["dumper_start"](self._dumper)
+        self._functions["manager_set"](self._manager, _text(_EVERYTHING))
+
+    def stop_recording(self) -> None:
+        """Write what is left, and end the recording."""
+        self._functions["manager_set"](self._manager, _text(_NOTHING))
+        self._functions["dumper_stop"](self._dumper)
+        self._functions["dumper_clear"](self._dumper)
+
+    def trace_python(self) -> None:
+        """Record calls of Python functions in all threads from now on."""
+        self._functions["python_tracer"](_TRACE_ALL, 0)
+
+    def stop_tracing(self) -> None:
+        """Hand the calls over to the recording, which has to run."""
+        self._functions["python_tracer"](_TRACE_STOP, 0)
+        self._functions["python_tracer"](_TRACE_CLEAR, 0)
+
+
+def load_library(package: Path) -> ProfilerLibrary | None:
+    """Return the library of the MindSpore in the folder *package*; ``None`` if it lacks a function or is not there."""
+    path = package / _FILE
+    try:
+        library, interpreted = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
+        functions = {name: library[symbol] for name, symbol in _SYMBOLS.items()}
+    except (OSError, AttributeError):
+        return None
+    # The tracer works on Python's threads and needs the interpreter's lock.
+    functions["python_tracer"] = interpreted[_SYMBOLS["python_tracer"]]
+    address, size = ctypes.c_void_p, ctypes.c_size_t
+    for name, result, arguments in (
+        ("dumper", address, []),
+        ("dumper_init", None, [address, address, size]),
+        ("dumper_start", None, [address]),
+        ("dumper_stop", None, [address]),
+        ("dumper_clear", None, [address]),
+        ("manager", ctypes.POINTER(address), []),
+        ("manager_set", None, [address, address]),
+        ("counter", ctypes.c_uint64, []),
+        ("python_tracer", None, [ctypes.c_int, ctypes.c_uint]),
+    ):
+        functions[name].restype, functions[name].argtypes = result, arguments
+    # The manager is given as a reference to a shared pointer, whose first word is the object's address.
+    dumper, manager = functions["dumper"](), functions["manager"]()[0]
+    return ProfilerLibrary(functions, dumper, manager) if dumper and manager else None
+
+
+def _text(text: str) -> ctypes.Array[ctypes.c_char]:
+    """
+    Return a ``std::string`` of the library, to be passed by reference; it is copied by whoever takes it.
+
+    That is a pointer to the characters, in front of which stand length, capacity and number of sharers (GNU C++ before
+    C++11, which is what ``Ss`` in the linker's names says); a negative number forbids to share it.
+    """
+    characters = text.encode()
+    body = struct.pack("<QQq", len(characters), len(characters), -1) + characters + b"\0"
+    buffer = ctypes.create_string_buffer(8 + len(body))
+    start = ctypes.addressof(buffer) + 8
+    buffer.raw = struct.pack("<Q", start + 24) + body
+    return buffer
