@@ -158,6 +158,8 @@ def main(mode, file):
         captured(capture, twice, found, name)
         if name == "mlp_sgd":
             captured(capture, twice, found, "again")
+            captured(capture, twice, found, "events", host_events=True)
+            captured(capture, twice, found, "calls", host_events=True, with_stack=True)
             network.set_train(False)
             captured(capture, lambda network=network: network(ms.Tensor(rows(3, 16))).asnumpy(), found, "inference")
 
@@ -172,7 +174,8 @@ def main(mode, file):
     captured(capture, failing, found, "failing")
     captured(capture, twice, found, "after_failing")
     captured(capture, lambda: None, found, "nothing")
-    captured(capture, lambda: list(pipeline().create_tuple_iterator(num_epochs=1)), found, "dataset", data_process=True)
+    everything = {"data_process": True, "host_events": True}
+    captured(capture, lambda: list(pipeline().create_tuple_iterator(num_epochs=1)), found, "dataset", **everything)
     captured(capture, lambda: None, found, "no_dataset", data_process=True)
     folder = Path(capture.graphs.folder)
     assert folder.is_dir()

@@ -187,8 +187,8 @@ def _launch_events(simulation: Simulation, operators: Operators, launching_threa
 def _recorded_events(simulation: Simulation, events: FrameworkEvents, flows: int) -> _Part:
     """Return what the framework recorded; its flows are numbered behind the *flows* there are."""
     fixed = renumbered(events.records, flows)
-    start_ns = simulation.warp(fixed["start"].astype(np.int64))
-    fixed["start"], fixed["end"] = start_ns, np.maximum(simulation.warp(fixed["end"].astype(np.int64)), start_ns)
+    for name in ("start", "end"):
+        fixed[name] = simulation.warp(fixed[name].astype(np.int64))
     index = np.where(events.text_index < 0, len(events.texts), events.text_index)
     return _Part(fixed, index, (*events.texts, {}))
 

@@ -98,7 +98,8 @@ def main() -> None:
         prof.stop()
 
     surface = build_surface(Host(), backend)
-    scheduled(surface, "steps", experimental_config=config(mstx=True, export_type=[ExportType.Text, ExportType.Db]))
+    both = [ExportType.Text, ExportType.Db]
+    scheduled(surface, "steps", with_stack=True, experimental_config=config(mstx=True, export_type=both))
 
     os.environ |= {"PROFILING_FP_START": FORWARD, "PROFILING_BP_END": BACKWARD}
     scheduled(build_surface(Host("O2"), backend), "graph", experimental_config=config())

@@ -143,6 +143,31 @@ def test_the_data_pipeline_is_told(recorded: Any) -> None:
     assert (path / "FRAMEWORK" / "pipeline_profiling_0.json").is_file()
 
 
+def test_times_of_the_pipeline_s_operators_are_summed_up(recorded: Any) -> None:
+    (path,) = runs(recorded, "data")
+    table = rows(path / "ASCEND_PROFILER_OUTPUT" / "dataset.csv")
+    assert list(table[0]) == ["Operation", "Stage", "Occurrences", "Avg. time (us)", "Custom Info"]
+    made = {
+        row["Operation"].partition("(")[0]: int(row["Occurrences"])
+        for row in table
+        if row["Stage"] in ("__next__", "WorkerProcess") and row["Custom Info"] in ("", "{}", "TensorRowFlags:Data")
+    }
+    assert made["BatchOp"] >= 4, "64 rows in batches of 16"
+    assert all(float(row["Avg. time (us)"]) >= 0 for row in table)
+
+
+def test_python_calls_are_in_the_timeline_where_they_are_asked_for(recorded: Any) -> None:
+    calls = {}
+    for kind in ("steps", "data"):
+        events = json.loads((runs(recorded, kind)[0] / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text())
+        calls[kind] = [event for event in events if event.get("cat") == "python_function"]
+    assert calls["data"] == []
+    names = {event["name"] for event in calls["steps"]}
+    assert any(name.startswith("mindspore/nn/cell.py(") for name in names)
+    assert not [name for name in names if "drynpu_mindspore" in name]
+    assert {event["pid"] for event in calls["steps"]} == {1}
+
+
 def test_parsing_says_what_it_does(recorded: Any) -> None:
     lines = recorded.stdout.replace("\r", "\n").splitlines()
     begun = [line for line in lines if "Start parsing profiling data" in line]

@@ -7,8 +7,10 @@ compilation, operators of the data pipeline, calls of Python functions. The CPU 
 
 from __future__ import annotations
 
+import re
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from drynpu.raw import MS_EVENTS, MS_MODULES, layouts, read_tlv
+from drynpu.raw import MS_EVENTS, MS_MODULES, MsOpRangeField, layouts, read_tlv
 from drynpu.session import FrameworkEvents
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
 
-__all__ = ["HostRecorder"]
+__all__ = ["HostRecorder", "hide_own_calls"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -29,6 +31,10 @@ _TRIES = 5
 _LAUNCHES = (("Kernel", "KernelLaunch"), ("PynativeFramework", "PyNativeLaunchTask"))
 _OPERATORS = (("PynativeFramework", "RunOp"), ("RuntimeFramework", "PreLaunch"))
 """Events that a recording has of every operator anyway, where the launch of a device is told rather than the CPU's."""
+
+_OWN = re.compile(r"(^|/)drynpu_mindspore/")
+_STANDS_IN = re.compile(r"(^|/)drynpu_mindspore/patching/")
+"""Files as the names of Python calls begin with them."""
 
 
 def _own_library() -> ProfilerLibrary | None:
@@ -103,6 +109,8 @@ def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> Framewo
     for name in ("start", "end"):
         counts = records[name].astype(np.int64) - begun[0]
         records[name] = begun[1] + np.rint(counts * rate).astype(np.int64)
+    # A flow may be told to end a few counts before it starts.
+    records["end"] = np.maximum(records["end"], records["start"])
     return FrameworkEvents(records=records, text_index=found.text_index, texts=found.texts)
 
 
@@ -110,11 +118,35 @@ def _split(events: FrameworkEvents) -> tuple[FrameworkEvents, I64]:
     records = events.records
     launches = records[_of(records, _LAUNCHES)]
     times = np.stack([launches[name].astype(np.int64) for name in ("start", "end", "tid")], axis=1)
-    kept = ~_of(records, (*_LAUNCHES, *_OPERATORS))
+    kept = ~_of(records, (*_LAUNCHES, *_OPERATORS)) & ~hide_own_calls(records, events.text_index, events.texts)
     return (
         FrameworkEvents(records=records[kept], text_index=events.text_index[kept], texts=events.texts),
         times[np.argsort(times[:, 0], kind="stable")],
     )
+
+
+def hide_own_calls(
+    records: npt.NDArray[Any], text_index: I64, texts: Sequence[Mapping[int, str]]
+) -> npt.NDArray[np.bool_]:
+    """
+    Return which events are calls of this package's functions, or calls of any function from inside those.
+
+    Functions that stand in for MindSpore's call those: only the stand-in itself is left out.
+    """
+    hidden = np.zeros(len(records), bool)
+    calls = np.flatnonzero(records["is_stack"])
+    names = [*(text.get(MsOpRangeField.NAME, "") for text in texts), ""]
+    own = np.array([_OWN.search(name) is not None for name in names])
+    stands_in = np.array([_STANDS_IN.search(name) is not None for name in names])
+    hidden[calls] = own[text_index[calls]]
+    outer = calls[(own & ~stands_in)[text_index[calls]]]
+    start, end, thread = (records[name].astype(np.int64) for name in ("start", "end", "tid"))
+    for of in np.unique(thread[outer]):
+        around, inner = (rows[thread[rows] == of] for rows in (outer, calls))
+        around = around[np.argsort(start[around], kind="stable")]
+        at = np.searchsorted(start[around], start[inner], side="right") - 1
+        hidden[inner[(at >= 0) & (end[inner] <= np.maximum.accumulate(end[around])[at])]] = True
+    return hidden
 
 
 def _of(records: npt.NDArray[Any], kinds: tuple[tuple[str, str], ...]) -> npt.NDArray[np.bool_]:
