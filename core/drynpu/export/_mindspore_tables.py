@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import polars as pl
 
@@ -127,15 +128,21 @@ def dataset_table(profile: Profile) -> pl.DataFrame:
         .filter(pl.col("part").list.len() == _NAME_PARTS)
         .with_columns(pl.col("part").list.get(1).alias("operation"), pl.col("part").list.get(2).alias("stage"))
         .group_by("operation", "stage", "custom", maintain_order=True)
-        .agg(pl.len().alias("count"), ((pl.col("end_ns") - pl.col("start_ns")).mean() / 1000).round(2).alias("us"))
+        .agg(pl.len().alias("count"), (pl.col("end_ns") - pl.col("start_ns")).sum().alias("total_ns"))
     )
+    averages = [_average_us(total_ns, count) for total_ns, count in rows.select("total_ns", "count").iter_rows()]
     return rows.select(
         pl.col("operation").alias("Operation"),
         pl.col("stage").alias("Stage"),
         pl.col("count").cast(pl.String).alias("Occurrences"),
-        floats_text(rows["us"]).alias("Avg. time (us)"),
+        pl.Series("Avg. time (us)", averages, dtype=pl.String),
         pl.col("custom").alias("Custom Info"),
     )
+
+
+def _average_us(total_ns: int, count: int) -> str:
+    """Return the average as MindSpore's analysis rounds it: exact until it is a float, that to two places."""
+    return str(round(float(Decimal(total_ns) / 1000 / count), 2))
 
 
 def _custom(texts: pl.Series) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -42,6 +42,30 @@ class HostSamples:
     cost_ns: int = 0
     """Mean time that one sample took."""
     failures: tuple[str, ...] = ()
+
+    @classmethod
+    def join(cls, parts: Sequence[HostSamples]) -> HostSamples | None:
+        """Return the samples of several stretches of one recording, in order; None if there are none."""
+        if not parts:
+            return None
+        texts: dict[str, str] = {}
+        processes: dict[str, dict[int, str]] = {}
+        for part in parts:
+            for family, text in part.texts.items():
+                texts[family] = texts.get(family, "") + text
+            for family, of_family in part.processes.items():
+                known = processes.setdefault(family, {})
+                for pid, text in of_family.items():
+                    known[pid] = known.get(pid, "") + text
+        samples = sum(part.samples for part in parts)
+        return cls(
+            texts=texts,
+            processes=processes,
+            disk=tuple(row for part in parts for row in part.disk),
+            samples=samples,
+            cost_ns=sum(part.cost_ns * part.samples for part in parts) // max(samples, 1),
+            failures=tuple(dict.fromkeys(failure for part in parts for failure in part.failures)),
+        )
 
 
 @define

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+from attrs import asdict
 
 from drynpu.chips import load_chip
 from drynpu.device import Clock
@@ -298,3 +299,34 @@ def test_what_cannot_be_read_does_not_stop_the_program(monkeypatch: pytest.Monke
     (tmp_path / "profile").mkdir()
     notes = write(tmp_path / "profile", EVERYTHING, samples).notes
     assert set(samples.failures) <= set(notes)
+
+
+def test_samples_of_several_stretches_follow_each_other() -> None:
+    first = HostSamples(
+        texts={"host_mem": "1 a\n"},
+        processes={"host_process_mem": {7: "x"}},
+        disk=((1, 0, 0, None),),
+        samples=1,
+        cost_ns=30,
+    )
+    second = HostSamples(
+        texts={"host_mem": "2 b\n", "host_cpu": "c\n"},
+        processes={"host_process_mem": {7: "y", 8: "z"}},
+        disk=((2, 5, 0, None),),
+        samples=2,
+        cost_ns=60,
+        failures=("none",),
+    )
+    joined = HostSamples.join([first, second])
+    assert joined is not None
+    assert asdict(joined) == asdict(
+        HostSamples(
+            texts={"host_mem": "1 a\n2 b\n", "host_cpu": "c\n"},
+            processes={"host_process_mem": {7: "xy", 8: "z"}},
+            disk=((1, 0, 0, None), (2, 5, 0, None)),
+            samples=3,
+            cost_ns=50,
+            failures=("none",),
+        )
+    )
+    assert HostSamples.join([]) is None

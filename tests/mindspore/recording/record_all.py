@@ -16,6 +16,7 @@ from drynpu_mindspore.capture import Capture
 from drynpu_mindspore.profiler import (
     AicoreMetrics,
     ExportType,
+    HostSystem,
     ProfilerActivity,
     ProfilerLevel,
     _ExperimentalConfig,
@@ -108,7 +109,9 @@ def main() -> None:
 
     # Two pairs of start and stop before the analysis add to one directory; nothing is analysed until then.
     surface = build_surface(Host(), backend)
-    prof = surface.Profiler(output_path=str(Path("twice").resolve()), start_profile=False)
+    prof = surface.Profiler(
+        output_path=str(Path("twice").resolve()), start_profile=False, host_sys=[HostSystem.CPU, HostSystem.MEM]
+    )
     for _ in range(2):
         prof.start()
         step(x, y)

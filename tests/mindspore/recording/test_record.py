@@ -115,8 +115,12 @@ def test_the_points_of_the_iteration_trace_are_those_asked_for(recorded: Any) ->
 def test_two_starts_before_the_analysis_are_one_recording(recorded: Any) -> None:
     (path,) = runs(recorded, "twice")
     profile = load_profile(path)
-    assert profile.kernels.height == 2 * 22
+    kernels = profile.kernels.sort("start_ns")
+    assert kernels.height == 2 * 22
     assert len(list(path.glob("PROF_*"))) == 1
+    sampled_ns = profile.frame("host_memory_usage")["time_ns"].to_list()
+    assert sum(time_ns <= kernels["start_ns"][21] for time_ns in sampled_ns) >= 1, "the first stretch was measured, too"
+    assert sum(time_ns > kernels["start_ns"][21] for time_ns in sampled_ns) >= 2
     assert profile.notes == ()
     metadata = json.loads((path / "profiler_metadata.json").read_text())
     assert metadata["who"] == "drynpu"

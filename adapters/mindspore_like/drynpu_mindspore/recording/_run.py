@@ -67,7 +67,7 @@ class Run:
     _running: bool = False
     _anchors: ClockAnchors | None = None
     _sampler: HostSampler | None = None
-    _samples: HostSamples | None = None
+    _samples: list[HostSamples] = field(factory=list)
     _parts: list[Operators] = field(factory=list)
     _events: list[FrameworkEvents] = field(factory=list)
     _dataset: DatasetPipeline | None = None
@@ -138,7 +138,8 @@ class Run:
         captured = self._capture.stop()
         self.marks.close_step()
         if self._sampler is not None:
-            self._samples, self._sampler = self._sampler.stop(), None
+            taken, self._sampler = self._sampler.stop(), None
+            self._samples += [] if taken is None else [taken]
         self._parts.append(captured.operators)
         self._events.append(captured.host_events)
         self._dataset = self._dataset if captured.dataset is None else captured.dataset
@@ -174,7 +175,7 @@ class Run:
             begin_ns=min(begin_ns, int(operators.start_ns.min(initial=begin_ns))),
             end_ns=end_ns,
             graphs=self._graphs(calls, begin_ns, end_ns),
-            host_samples=self._samples,
+            host_samples=HostSamples.join(self._samples),
             framework_events=FrameworkEvents.join(self._events),
             tx_marks=tuple(mark for mark in self.marks.tx if mark.start_ns >= begin_ns),
         )
