@@ -47,7 +47,7 @@ def compared(
 ) -> dict[str, tuple[Path, Path]]:
     """Return our folder and the vendor's, of every directory by a name."""
     folder = tmp_path_factory.mktemp("compared")
-    directories = {"by hand": hand.record(folder)}
+    directories = {"by hand": hand.record(folder, events=hand.own_events())}
     hand.write_pipeline(directories["by hand"])
     directories["level 0"] = hand.record(
         folder,

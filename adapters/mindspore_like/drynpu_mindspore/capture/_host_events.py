@@ -109,8 +109,9 @@ def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> Framewo
     for name in ("start", "end"):
         counts = records[name].astype(np.int64) - begun[0]
         records[name] = begun[1] + np.rint(counts * rate).astype(np.int64)
-    # A flow may be told to end a few counts before it starts.
-    records["end"] = np.maximum(records["end"], records["start"])
+    # The two readings of a flow, which are of one moment, may be told in the wrong order.
+    times = np.sort(np.stack([records["start"], records["end"]]), axis=0)
+    records["start"], records["end"] = times
     return FrameworkEvents(records=records, text_index=found.text_index, texts=found.texts)
 
 

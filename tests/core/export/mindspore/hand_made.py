@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from attrs import evolve
 
 from drynpu.chips import load_chip
@@ -24,8 +25,8 @@ from drynpu.kernels import (
     copy_plan,
 )
 from drynpu.options import Activity, Level, ProfilingRequest, Switches
-from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, Recording, Target, TxKind, TxMark, write_recording
+from drynpu.raw import MS_ABSENT, MS_EVENTS, MS_MODULES, ClockAnchors, layouts
+from drynpu.session import Collective, FrameworkEvents, Recording, Target, TxKind, TxMark, write_recording
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321
@@ -133,6 +134,45 @@ def parameters(**changed: object) -> dict[str, object]:
     return standard | changed
 
 
+def own_events() -> FrameworkEvents:
+    """
+    What the framework recorded of itself: a flow between two threads, calls of Python, a data pipeline.
+
+    Three lengths of the pipeline's have averages that end in a 5 behind the second digit, in us.
+    """
+    pipeline = ("Dataset", "BatchOp(ID:1)", "WorkerProcess")
+    rows: list[tuple[int, int, int, int, str, str, dict[int, str]]] = [
+        (PID, 3, 100_000, 1_000, "Default", "Default", {13: "flow", 14: "flow"}),
+        (PID + 9, 3, 110_000, 40_000, "PynativeFramework", "PyNativeBackendTask", {13: "pyboost", 14: "pyboost"}),
+        (PID, MS_ABSENT, 90_000, 60_000, "", "", {13: "train.py(7):step"}),
+        (PID, MS_ABSENT, 95_000, 20_000, "", "", {13: "<built-in function len>"}),
+        *(
+            (
+                PID + 8,
+                MS_ABSENT,
+                200_000 + number * 100_000,
+                length_ns,
+                *pipeline[:2],
+                {13: "WorkerProcess"} | ({17: info} if info else {}),
+            )
+            for number, (length_ns, info) in enumerate(
+                [(76_815, ""), (25, "TensorRowFlags:Data"), (20_005, "a:1;b:2"), (20_010, "a:1;b:2"), (0, "")]
+            )
+        ),
+    ]
+    records = np.zeros(len(rows), layouts.MS_OP_RANGE)
+    texts = []
+    for record, (thread, flow, start_ns, length_ns, module, event, text) in zip(records, rows, strict=True):
+        graph = module == pipeline[0]
+        record["tid"], record["flow_id"], record["level"] = thread, flow, -1
+        record["start"], record["end"] = BEGIN_NS + start_ns, BEGIN_NS + start_ns + length_ns
+        record["is_graph_data"], record["is_stack"] = graph, not module
+        if module and not graph:
+            record["module"], record["event"] = MS_MODULES.index(module), MS_EVENTS.index(event)
+        texts.append({14: "", 15: module if graph else "", 16: event if graph else "", **text})
+    return FrameworkEvents(records=records, text_index=np.arange(len(rows)), texts=tuple(texts))
+
+
 def record(
     folder: Path,
     *,
@@ -144,6 +184,7 @@ def record(
     chip: str = "Ascend910B2",
     jit_level: str = "O0",
     told: Mapping[str, object] | None = None,
+    events: FrameworkEvents | None = None,
 ) -> Path:
     """Record, and leave the raw data and profiler_info_<rank>.json of one run directory; return it."""
     directory = folder / name
@@ -169,6 +210,7 @@ def record(
             end_ns=BEGIN_NS + 2_000_000 + max(steps, 1) * STEP_NS,
             collectives=collectives(steps, rank) if communication else (),
             tx_marks=marks,
+            framework_events=events,
         ),
         Target(
             directory=directory,
