@@ -5,13 +5,16 @@ from __future__ import annotations
 from drynpu_mindspore.capture._capture import Capture, Captured
 from drynpu_mindspore.capture._describe import is_backward, primitive_of
 from drynpu_mindspore.capture._graphs import GraphStore
+from drynpu_mindspore.capture._memory import GraphMemory, MemoryModel
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, parse_pipeline, read_pipeline
 
 __all__ = [
     "Capture",
     "Captured",
     "DatasetPipeline",
+    "GraphMemory",
     "GraphStore",
+    "MemoryModel",
     "is_backward",
     "parse_pipeline",
     "primitive_of",

@@ -15,6 +15,7 @@ from drynpu.kernels import Operators
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._launches import read_launches
+from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
 
 __all__ = ["Capture", "Captured"]
@@ -28,12 +29,14 @@ class Captured:
     What MindSpore did between start and stop.
 
     ``dataset`` is ``None`` where it was not asked for or no data pipeline was made and read in the meantime. ``notes``
-    are readable lines on what could not be told.
+    are readable lines on what could not be told. ``memory`` is what the graphs tell of allocations, ``None`` without
+    graphs.
     """
 
     operators: Operators
     dataset: DatasetPipeline | None = None
     notes: tuple[str, ...] = ()
+    memory: GraphMemory | None = None
 
 
 @define
@@ -113,7 +116,8 @@ class Capture:
             self.graphs.idle()
             operators = describe(read_launches(path), self.graphs, self._thread, forward)
             pipeline = read_pipeline(path) if dataset is not None else None
-        return Captured(operators=operators, dataset=pipeline, notes=(*notes, *_notes(operators)))
+            memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
+        return Captured(operators=operators, dataset=pipeline, notes=(*notes, *_notes(operators)), memory=memory)
 
     def close(self) -> None:
         """Stop recording, if it does, and have no more graphs saved; what is known of them stays."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from drynpu.kernels import Operators
-from drynpu_mindspore.capture import DatasetPipeline
+from drynpu_mindspore.capture import DatasetPipeline, GraphMemory
 
 __all__ = ["CaptureLike", "CapturedLike", "GraphsLike"]
 
@@ -21,6 +21,11 @@ class CapturedLike(Protocol):
     @property
     def dataset(self) -> DatasetPipeline | None:
         """The data pipeline, ``None`` where none was recorded."""
+        ...
+
+    @property
+    def memory(self) -> GraphMemory | None:
+        """What the graphs tell of allocations, ``None`` without graphs."""
         ...
 
     @property
