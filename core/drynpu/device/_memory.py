@@ -45,7 +45,7 @@ BEST_FIT_POOL: Final = MemoryPool(
 )
 """
 MindSpore's best-fit pool: parameters are in a persistent one, the rest in a common one, and both grow by
-``kDynamicMemAllocUnitSize`` = 1 GB (mem_dynamic_allocator.h of MindSpore's sources), unless the script sets another size.
+``kDynamicMemAllocUnitSize`` = 1 GB (mem_dynamic_allocator.h of MindSpore's sources), unless the script sets another.
 """
 
 

@@ -107,7 +107,7 @@ def main() -> None:
 
     # Two pairs of start and stop before the analysis add to one directory; nothing is analysed until then.
     surface = build_surface(Host(), backend)
-    prof = surface.Profiler(output_path=str(Path("twice").resolve()), start_profile=False)
+    prof = surface.Profiler(output_path=str(Path("twice").resolve()), start_profile=False, profile_memory=True)
     for _ in range(2):
         prof.start()
         step(x, y)

@@ -29,7 +29,7 @@ def find_runs(graphs: Sequence[KernelGraph], operators: Operators) -> dict[int, 
 
     They are int64 of shape ``[runs, nodes]`` in order of time: the row of every node in the table of operators, -1
     where it was not launched. Views are not looked at, because a device launches nothing for them. Of graphs that share
-    names and shapes a run is one of that whose nodes are all there, of several of these of the largest, the latest.
+    names and shapes a run is one of that of which most is there, and least is missing; of equal ones the latest.
     """
     count = max(len(operators.signatures), 1)
     called = np.flatnonzero(operators.signature >= 0)
@@ -46,7 +46,7 @@ def find_runs(graphs: Sequence[KernelGraph], operators: Operators) -> dict[int, 
         return {}
     of_row = of_row.reshape(-1)
     in_graph = np.isin(of_row, np.flatnonzero(np.any(np.stack([*local.values()]) >= 0, axis=0)))
-    return _cut(of_row[in_graph], called[in_graph], local, {graph: len(graphs[graph].nodes) for graph in local})
+    return _cut(of_row[in_graph], called[in_graph], local, {graph: graphs[graph] for graph in local})
 
 
 def _places(graphs: Sequence[KernelGraph]) -> dict[Node, list[tuple[int, int]]]:
@@ -59,9 +59,14 @@ def _places(graphs: Sequence[KernelGraph]) -> dict[Node, list[tuple[int, int]]]:
     return places
 
 
-def _cut(keys: I64, rows: I64, local: Mapping[int, I64], nodes: Mapping[int, int]) -> dict[int, I64]:
+def _cut(keys: I64, rows: I64, local: Mapping[int, I64], graphs: Mapping[int, KernelGraph]) -> dict[int, I64]:
     """Cut a sequence of launches into runs; one step of this loop is one run."""
+    # Nodes that are launched at all: some are computed while compiling.
     width = {graph: len(np.unique(of_key[of_key >= 0])) for graph, of_key in local.items()}
+    missing = {
+        graph: sum(node.primitive not in NOTHING for node in graphs[graph].nodes) - launched
+        for graph, launched in width.items()
+    }
     known: dict[int, list[int]] = {
         int(key): [graph for graph, of_key in local.items() if of_key[key] >= 0] for key in np.unique(keys).tolist()
     }
@@ -71,9 +76,9 @@ def _cut(keys: I64, rows: I64, local: Mapping[int, I64], nodes: Mapping[int, int
         tried = []
         for graph in known[int(keys[at])]:
             taken = _prefix(local[graph][keys[at : at + width[graph]]])
-            tried.append((len(taken) == width[graph], len(taken), graph, taken))
-        _, length, graph, taken = max(tried, key=lambda of: of[:3])
-        run = np.full(nodes[graph], -1, np.int64)
+            tried.append((len(taken) == width[graph], len(taken), -missing[graph], graph, taken))
+        _, length, _, graph, taken = max(tried, key=lambda of: of[:4])
+        run = np.full(len(graphs[graph].nodes), -1, np.int64)
         run[taken] = rows[at : at + length]
         found.setdefault(graph, []).append(run)
         at += length
