@@ -250,7 +250,8 @@ def test_what_is_not_known_is_left_out_and_said():
     )
     nothing = modelled(step, [cast])
     assert len(nothing.allocations) == 0
-    assert nothing.notes == ("the memory of MindSpore is not known: no launch belongs to a graph that was saved",)
+    (note,) = nothing.notes
+    assert note.endswith("no launch belongs to a graph that was saved with its shapes")
     assert modelled(step, []).notes == ()
 
 

@@ -26,7 +26,7 @@ __all__ = ["GraphMemory", "MemoryModel"]
 I64 = npt.NDArray[np.int64]
 
 _FIRST_ADDRESS = 1 << 44
-_NO_GRAPHS = "the memory of MindSpore is not known: no launch belongs to a graph that was saved"
+_NO_GRAPHS = "the memory of MindSpore is not known: no launch belongs to a graph that was saved with its shapes"
 _PYNATIVE = "the memory of MindSpore is not known: PyNative tells nothing of the lives of its tensors; use GRAPH mode"
 
 
