@@ -68,9 +68,10 @@ def steps_of(profile: Profile) -> Iterator[list[str]]:
         name.removeprefix(LAUNCH).replace("Gradients/Default/", "Grad:").removeprefix("Default/")
         for name in events["name"].to_list()
     ]
-    first = [at for at, name in enumerate(names) if name == names[0]]
-    for begin, end in zip(first, [*first[1:], len(names)], strict=True):
-        yield names[begin:end]
+    # Two steps; what depends on nothing may come first in one and later in the other.
+    half = len(names) // 2
+    assert sorted(names[:half]) == sorted(names[half:])
+    yield from (names[:half], names[half:])
 
 
 def peak_by_hand(order: list[str], held_bytes: int) -> int:
@@ -107,7 +108,6 @@ def test_the_peak_is_that_of_the_network(directories: dict[str, list[Path]]) -> 
     for path in directories["steps"]:
         profile = load_profile(path)
         orders = list(steps_of(profile))
-        assert len(orders) == 2
         assert all(set(order) >= READ.keys() - {X, Y} for order in orders)
         expected = [peak_by_hand(order, held) for order, held in zip(orders, (0, block()), strict=True)]
         table = rows(path / "ASCEND_PROFILER_OUTPUT" / "operator_memory.csv")
