@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from drynpu.device._costs import HostCosts
-from drynpu.device._memory import MemoryTimeline, account, block_bytes, pair
+from drynpu.device._memory import (
+    BEST_FIT_POOL,
+    CACHING_POOL,
+    MemoryPool,
+    MemoryTimeline,
+    account,
+    block_bytes,
+    pair,
+)
 from drynpu.device._nesting import inherit, innermost, nest
 from drynpu.device._schedule import Clock, Dispatches, Launches, Mark, Schedule, fifo, schedule
 
 __all__ = [
+    "BEST_FIT_POOL",
+    "CACHING_POOL",
     "Clock",
     "Dispatches",
     "HostCosts",
     "Launches",
     "Mark",
+    "MemoryPool",
     "MemoryTimeline",
     "Schedule",
     "account",

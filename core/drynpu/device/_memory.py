@@ -1,29 +1,61 @@
 """
-Device memory from the lives of tensors, as the caching allocator would account for it.
+Device memory from the lives of tensors, as the framework's allocator would account for it.
 
-Sizes and times of allocations are measured; the rounding of blocks and the growth of the reserved memory follow
-the allocator's published rules and are a model of what the device would have reserved.
+Sizes and times of allocations are given; the rounding of blocks and the growth of the reserved memory follow the
+allocators' published rules and are a model of what the device would have reserved.
 """
 
 from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-__all__ = ["MemoryTimeline", "account", "block_bytes", "pair"]
+__all__ = ["BEST_FIT_POOL", "CACHING_POOL", "MemoryPool", "MemoryTimeline", "account", "block_bytes", "pair"]
 
 I64 = npt.NDArray[np.int64]
 
 _ALIGN = 512
 _PADDING = 32
-_SMALL_REQUEST = 1 << 20
-_SMALL_SEGMENT = 2 << 20
-_LARGE_SEGMENT = 20 << 20
+
+
+@frozen(kw_only=True)
+class MemoryPool:
+    """
+    How an allocator's reserved memory grows.
+
+    Requests up to ``small_request_bytes`` have segments of their own. ``lasting_apart``: so has what lived before the
+    recording.
+    """
+
+    small_request_bytes: int
+    small_segment_bytes: int
+    segment_bytes: int
+    lasting_apart: bool
+
+
+CACHING_POOL: Final = MemoryPool(
+    small_request_bytes=1 << 20, small_segment_bytes=2 << 20, segment_bytes=20 << 20, lasting_apart=False
+)
+"""The caching allocator of torch_npu."""
+BEST_FIT_POOL: Final = MemoryPool(
+    small_request_bytes=0, small_segment_bytes=1 << 30, segment_bytes=1 << 30, lasting_apart=True
+)
+"""
+MindSpore's best-fit pool: parameters are in a persistent one, the rest in a common one, and both grow by
+``kDynamicMemAllocUnitSize`` = 1 GB (mem_dynamic_allocator.h of MindSpore's sources), unless the script sets another.
+"""
 
 
 def block_bytes(size_bytes: I64) -> I64:
-    """Round requests up to allocator blocks: 32 bytes of padding, then a multiple of 512 (measured: 32 KiB -> 32.5)."""
+    """
+    Round requests up to allocator blocks: 32 bytes of padding, then a multiple of 512.
+
+    That is measured with torch_npu (32 KiB -> 32.5), and MindSpore asks its pool for as much:
+    ``(size + 512 + 32 - 1) / 512 * 512`` (``MemoryManager::GetCommonAlignSize`` in its memory_manager.cc).
+    """
     return (size_bytes + _PADDING + _ALIGN - 1) // _ALIGN * _ALIGN
 
 
@@ -69,27 +101,31 @@ def account(
     size_bytes: I64,
     *,
     live_before_bytes: int = 0,
+    pool: MemoryPool = CACHING_POOL,
 ) -> MemoryTimeline:
     """
     Account for allocations and releases given in time order; *size_bytes* is the requested size, signed.
 
-    ``live_before_bytes`` is what tensors held when the recording began. Reserved memory never shrinks: per pool
-    (requests up to 1 MiB, larger ones) it is the high-water mark rounded up to segments of 2 and 20 MiB.
+    ``live_before_bytes`` is what tensors held when the recording began. Reserved memory never shrinks: per kind of
+    segments of the *pool* it is the high-water mark rounded up to whole ones.
     """
     block = np.sign(size_bytes) * block_bytes(np.abs(size_bytes))
-    small = np.abs(size_bytes) <= _SMALL_REQUEST
+    small = np.abs(size_bytes) <= pool.small_request_bytes
     held_small = np.cumsum(np.where(small, block, 0))
-    held_large = np.cumsum(np.where(small, 0, block)) + live_before_bytes
+    held_large = np.cumsum(np.where(small, 0, block))
+    reserved_before = -(-live_before_bytes // pool.segment_bytes) * pool.segment_bytes
+    shared, apart = (0, reserved_before) if pool.lasting_apart else (live_before_bytes, 0)
     return MemoryTimeline(
         time_ns=time_ns,
         thread=thread,
         address=address,
         size_bytes=block,
         partner=pair(address, size_bytes),
-        allocated_bytes=held_small + held_large,
-        reserved_bytes=_segments(held_small, 0, _SMALL_SEGMENT)
-        + _segments(held_large, live_before_bytes, _LARGE_SEGMENT),
-        reserved_before_bytes=-(-live_before_bytes // _LARGE_SEGMENT) * _LARGE_SEGMENT,
+        allocated_bytes=held_small + held_large + live_before_bytes,
+        reserved_bytes=_segments(held_small, 0, pool.small_segment_bytes)
+        + _segments(held_large + shared, shared, pool.segment_bytes)
+        + apart,
+        reserved_before_bytes=reserved_before,
     )
 
 

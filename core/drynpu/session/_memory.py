@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.device import MemoryTimeline, account, innermost, pair
+from drynpu.device import CACHING_POOL, MemoryPool, MemoryTimeline, account, innermost, pair
 from drynpu.kernels import Allocations, Operators
 from drynpu.session._lower import Lowered
 
@@ -15,10 +15,14 @@ I64 = npt.NDArray[np.int64]
 
 
 def device_memory(
-    operators: Operators, allocations: Allocations, lowered: Lowered, live_before_bytes: int
+    operators: Operators,
+    allocations: Allocations,
+    lowered: Lowered,
+    live_before_bytes: int,
+    pool: MemoryPool = CACHING_POOL,
 ) -> MemoryTimeline:
     """
-    Account for what lives on the device, times as measured.
+    Account for what lives on the device in the framework's *pool*, times as measured.
 
     Left out are host tensors, what was allocated outside of operators, and the scratch of the CPU's own
     implementation: memory that is taken and given back inside one launching operator. A release counts where its
@@ -33,7 +37,14 @@ def device_memory(
     scratch = (partner >= 0) & (dispatch >= 0) & (dispatch == dispatch[partner])
     kept = allocated & ~scratch
     keep = kept | ((partner >= 0) & (size < 0) & kept[partner])
-    return account(time[keep], thread[keep], allocations.address[keep], size[keep], live_before_bytes=live_before_bytes)
+    return account(
+        time[keep],
+        thread[keep],
+        allocations.address[keep],
+        size[keep],
+        live_before_bytes=live_before_bytes,
+        pool=pool,
+    )
 
 
 def _dispatch_of(row: I64, lowered: Lowered) -> I64:

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from drynpu import __version__
 from drynpu.chips import Chip
-from drynpu.device import Clock
+from drynpu.device import BEST_FIT_POOL, CACHING_POOL, Clock
 from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Signature
 from drynpu.options import Level, ProfilingRequest
 from drynpu.raw import ClockAnchors, DeviceInfo, ProfWriter
@@ -65,6 +65,8 @@ class Recording:
     """Start and end of every garbage collection to be shown, in time order."""
     calls: AclCalls | None = None
     """Calls that the script made into the vendor's library itself."""
+    modelled: tuple[str, ...] = ()
+    """What of it is no measurement but the adapter's model, named as the metadata shall name it."""
 
 
 @frozen(kw_only=True)
@@ -82,6 +84,7 @@ class Outcome:
     warp: Warp = field(repr=False)
     """Maps measured host times to those of the files."""
     collectives: int = 0
+    modelled: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What was asked and is not written, and where the model goes beyond the hardware, one readable line each."""
 
@@ -94,7 +97,8 @@ class Outcome:
             "seed": self.seed,
             "model": MODEL_VERSION,
             "simulated": ["kernel times", "counters", "queue and CANN API times", "device memory reservation"]
-            + (["communication: links, tasks and transfer times"] if self.collectives else []),
+            + (["communication: links, tasks and transfer times"] if self.collectives else [])
+            + list(self.modelled),
             "measured": ["operators", "shapes", "threads", "tensor sizes"]
             + (["host times"] if self.clock == Clock.WALL.value else ["host times between operators"]),
             "unmapped_operators": dict(self.unmapped),
@@ -133,6 +137,7 @@ def write_recording(
         marks=recording.marks,
         streams=recording.streams,
         live_before_bytes=recording.live_before_bytes,
+        pool=BEST_FIT_POOL if target.framework == MINDSPORE else CACHING_POOL,
         collectives=recording.collectives,
         meeting=recording.meeting,
     )
@@ -192,6 +197,7 @@ def write_recording(
         unmapped=lowered.unmapped,
         warp=simulation.warp,
         collectives=len(recording.collectives),
+        modelled=recording.modelled,
         notes=notes,
     )
 

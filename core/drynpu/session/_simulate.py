@@ -7,7 +7,16 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.chips import Chip
-from drynpu.device import Clock, Dispatches, HostCosts, MemoryTimeline, Schedule, schedule
+from drynpu.device import (
+    CACHING_POOL,
+    Clock,
+    Dispatches,
+    HostCosts,
+    MemoryPool,
+    MemoryTimeline,
+    Schedule,
+    schedule,
+)
 from drynpu.kernels import Allocations, CostTable, Operators, TaskType, jitter, occurrences, task_type_on
 from drynpu.session._collectives import (
     CollectiveTimes,
@@ -77,6 +86,7 @@ def simulate(
     marks: tuple[HostMark, ...] = (),
     streams: tuple[tuple[int, int, int], ...] = (),
     live_before_bytes: int = 0,
+    pool: MemoryPool = CACHING_POOL,
     collectives: tuple[Collective, ...] = (),
     meeting: Meeting | None = None,
 ) -> Simulation:
@@ -95,6 +105,8 @@ def simulate(
         Stream switches ``(time_ns, thread, stream)``, per thread in time order.
     live_before_bytes:
         Device memory held when the recording began.
+    pool:
+        How the framework's allocator grows.
     collectives:
         Communication operators, on streams of their groups beside those of the operators.
     meeting:
@@ -150,7 +162,7 @@ def simulate(
         op_start_ns=op_start,
         op_end_ns=op_end,
         collectives=times,
-        memory=device_memory(operators, allocations, lowered, live_before_bytes),
+        memory=device_memory(operators, allocations, lowered, live_before_bytes, pool),
         warp=warp,
     )
 

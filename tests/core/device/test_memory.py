@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import account, block_bytes, pair
+from drynpu.device import BEST_FIT_POOL, account, block_bytes, pair
 
 
 def test_blocks_are_rounded_as_measured_on_the_device() -> None:
@@ -42,6 +42,18 @@ def test_totals_add_up(case: tuple[np.ndarray, np.ndarray], before: int) -> None
     assert timeline.allocated_bytes.tolist() == held.tolist()
     assert (timeline.reserved_bytes >= timeline.allocated_bytes).all()
     assert (np.diff(timeline.reserved_bytes) >= 0).all()
+
+
+def test_the_pool_of_mindspore_grows_by_gigabytes_and_holds_parameters_apart() -> None:
+    gib = 1 << 30
+    size = np.array([64, gib, -64, -gib, 512], np.int64)
+    address = np.array([1, 2, 1, 2, 1], np.uint64)
+    times = np.arange(len(size), dtype=np.int64)
+    timeline = account(times, times, address, size, live_before_bytes=gib + 512, pool=BEST_FIT_POOL)
+    assert timeline.reserved_before_bytes == 2 * gib
+    # 512 bytes beside a gigabyte, which as a block is 512 more, need a second segment; nothing is given back.
+    assert (timeline.reserved_bytes // gib).tolist() == [3, 4, 4, 4, 4]
+    assert timeline.allocated_bytes.tolist()[-1] == gib + 512 + 1024
 
 
 @given(allocations())

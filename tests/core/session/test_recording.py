@@ -151,6 +151,27 @@ def test_an_outcome_says_what_is_simulated(tools: Any, write: Write) -> None:
     assert orjson.loads(orjson.dumps(told)) == told
 
 
+def test_memory_is_that_of_the_framework_s_pool_and_may_be_a_model(tools: Any, write: Write) -> None:
+    request = ProfilingRequest(switches=Switches(profile_memory=True))
+    memory = tools.allocations([(2000, 64, 10_000)])
+    reserved = {}
+    for framework in ("torch", "mindspore"):
+        outcome = write(
+            tools.mixture(),
+            framework,
+            framework=framework,
+            request=request,
+            allocations=memory,
+            live_before_bytes=512,
+            modelled=("device memory: lives",),
+        )
+        assert outcome.describe()["simulated"][-1] == "device memory: lives"
+        (row,) = load_profile(outcome.directory).allocations.iter_rows(named=True)
+        assert row["total_allocated_bytes"] == 512 + 10_240
+        reserved[framework] = row["total_reserved_bytes"]
+    assert reserved == {"torch": (2 << 20) + (20 << 20), "mindspore": 2 << 30}
+
+
 def test_the_directory_carries_vendor_names_and_modes(tools: Any, write: Write) -> None:
     request = ProfilingRequest(activities=(Activity.HOST, Activity.DEVICE), switches=Switches(profile_memory=True))
     memory = tools.allocations([(2000, 64, 10_000)])

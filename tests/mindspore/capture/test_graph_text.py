@@ -5,6 +5,7 @@ from __future__ import annotations
 from drynpu.kernels import TensorDesc
 from drynpu_mindspore.capture._forward import read_forward, same_graph
 from drynpu_mindspore.capture._ir import read_graph
+from drynpu_mindspore.capture._wiring import GraphParameter, read_kernel_graphs
 
 GRAPH = """\
 # IR entry: @kernel_graph0
@@ -105,3 +106,27 @@ def test_steps_that_differ_in_numbers_and_values_are_the_same_graph():
     assert same_graph(FORWARD.replace("[1 2 3]", "[4 5 6]")) == same_graph(FORWARD)
     assert same_graph(FORWARD.replace("(2, 4)", "(8, 4)")) != same_graph(FORWARD)
     assert same_graph(FORWARD.replace("[1]: CNode_3", "[1]: CNode_2")) != same_graph(FORWARD)
+
+
+def test_the_wiring_of_a_graph():
+    text = GRAPH.replace("-> (<Tensor[Int32], (-1)>)", "-> (<Ref[Tensor[Int32]], (5), ref_key=n, is_parameter>)")
+    body, _, _ = text.rpartition("}")
+    inputs = "%para2_inputs0: <Tensor[Float32], (2, 4)> : [2, 4]  :  <Float32x[]{2, 4}>  :  IsWeight: false\n"
+    weight = "%para3_t: <Tensor[Int8], (7)>  :  <Int8x[]{7}>  :  IsWeight: true\n%para4_n: <Bool, NoShape>  :  true\n"
+    (graph, other) = read_kernel_graphs(inputs + weight + body + "  Return(%4, %1)\n}\n" + GRAPH)
+    assert graph.parameters == (
+        GraphParameter("%para2_inputs0", f32(2, 4), ""),
+        GraphParameter("%para3_t", TensorDesc((7,), "INT8"), "%para3_t"),
+        GraphParameter("%para4_n", None, ""),
+        GraphParameter("%para1_fc.weight", f32(3, 4), "fc.weight"),
+    )
+    assert graph.results == ("%4", "%1")
+    assert [node.label for node in graph.nodes] == ["%0", "%1", "%2", "%3", "%4"]
+    assert [node.in_place for node in graph.nodes] == [False, False, False, False, True]
+    load, product, quotient, norm, total = (node.operands for node in graph.nodes)
+    assert (load, product, total) == (("%para1_fc.weight",), ("%para2_inputs0", "%0", "", ""), ("%3",))
+    assert norm == ("%1", "%0", "", "", "")
+    assert quotient[1] == "Tensor(shape=[], dtype=Float32, value=8)"
+    assert quotient[0].startswith("Tensor(shape=[2, 2], dtype=Float32, value=")
+    assert other.results == ()
+    assert other.parameters == graph.parameters[3:]

@@ -110,7 +110,10 @@ def main() -> None:
     # Two pairs of start and stop before the analysis add to one directory; nothing is analysed until then.
     surface = build_surface(Host(), backend)
     prof = surface.Profiler(
-        output_path=str(Path("twice").resolve()), start_profile=False, host_sys=[HostSystem.CPU, HostSystem.MEM]
+        output_path=str(Path("twice").resolve()),
+        start_profile=False,
+        profile_memory=True,
+        host_sys=[HostSystem.CPU, HostSystem.MEM],
     )
     for _ in range(2):
         prof.start()

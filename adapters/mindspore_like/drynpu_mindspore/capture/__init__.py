@@ -5,6 +5,7 @@ from __future__ import annotations
 from drynpu_mindspore.capture._capture import Capture, Captured
 from drynpu_mindspore.capture._describe import is_backward, primitive_of
 from drynpu_mindspore.capture._graphs import GraphStore
+from drynpu_mindspore.capture._memory import GraphMemory, MemoryModel
 from drynpu_mindspore.capture._options import CaptureOptions
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, parse_pipeline, read_pipeline
 
@@ -13,7 +14,9 @@ __all__ = [
     "CaptureOptions",
     "Captured",
     "DatasetPipeline",
+    "GraphMemory",
     "GraphStore",
+    "MemoryModel",
     "is_backward",
     "parse_pipeline",
     "primitive_of",

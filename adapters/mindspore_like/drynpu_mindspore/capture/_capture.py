@@ -17,6 +17,7 @@ from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._host_events import HostRecorder
 from drynpu_mindspore.capture._launches import on_threads, read_launches
+from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._options import CaptureOptions
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
 
@@ -32,12 +33,14 @@ class Captured:
 
     ``dataset`` is ``None`` where it was not asked for or no data pipeline was made and read in the meantime;
     ``host_events`` are none where they were not asked for. ``notes`` are readable lines on what could not be told.
+    ``memory`` is what the graphs tell of allocations, ``None`` without graphs.
     """
 
     operators: Operators
     dataset: DatasetPipeline | None = None
     host_events: FrameworkEvents = field(factory=FrameworkEvents.empty)
     notes: tuple[str, ...] = ()
+    memory: GraphMemory | None = None
 
 
 @define
@@ -122,20 +125,20 @@ class Capture:
             self.graphs.idle()
             operators = describe(on_threads(read_launches(path), on_host), self.graphs, self._thread, forward)
             pipeline = read_pipeline(path) if dataset is not None else None
+            memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
         return Captured(
             operators=operators,
             dataset=pipeline,
             host_events=events,
             notes=(*notes, *self._unavailable(), *_notes(operators)),
+            memory=memory,
         )
 
     def _unavailable(self) -> list[str]:
         if self._recorder.available or not self._options.host_events:
             return []
-        lost = "events of the host, dataset.csv" + (
-            " and the Python calls of with_stack" if self._options.with_stack else ""
-        )
-        return [f"the library of this MindSpore is not that of 2.7 for Linux: {lost} are missing"]
+        calls = ", no Python calls (with_stack)" if self._options.with_stack else ""
+        return [f"MindSpore's library is not that of 2.7 for Linux: no events of the host, no dataset.csv{calls}"]
 
     def close(self) -> None:
         """Stop recording, if it does, and have no more graphs saved; what is known of them stays."""

@@ -24,6 +24,7 @@ from attrs import define, field
 
 from drynpu_mindspore.capture._forward import ForwardCall, read_forward, same_graph
 from drynpu_mindspore.capture._ir import GraphNode, read_graph
+from drynpu_mindspore.capture._wiring import KernelGraph, read_kernel_graphs
 
 __all__ = ["GraphStore", "shapes_of"]
 
@@ -57,6 +58,7 @@ class GraphStore:
     _own_passes: bool = False
     _seen: set[Path] = field(factory=set)
     _named: defaultdict[str, list[GraphNode]] = field(factory=lambda: defaultdict(list))
+    _kernel_graphs: list[KernelGraph] = field(factory=list)
     _single: dict[tuple[str, Shapes], GraphNode] = field(factory=dict)
     _calls: dict[bytes, tuple[ForwardCall, ...]] = field(factory=dict)
     _quiet: threading.Event = field(factory=threading.Event)
@@ -125,14 +127,20 @@ class GraphStore:
             if path.name.startswith(_FORWARD):
                 forward.append((_number(path), self._forward(_text(path))))
             elif path.name.startswith(_KERNELS):
-                for node in read_graph(_text(path)):
-                    self._named[node.name].append(node)
+                for graph in read_kernel_graphs(_text(path)):
+                    self._kernel_graphs.append(graph)
+                    for node in graph.nodes:
+                        self._named[node.name].append(node)
             elif path.name.startswith(_SINGLE):
                 for node in read_graph(_text(path)):
                     self._single.setdefault((node.primitive, shapes_of(node)), node)
             if path not in self._seen:
                 path.unlink(missing_ok=True)
         return [calls for _, calls in sorted(forward, key=lambda pair: pair[0])]
+
+    def kernel_graphs(self) -> tuple[KernelGraph, ...]:
+        """Return the graphs of kernels that are known, in the order in which they were compiled."""
+        return tuple(self._kernel_graphs)
 
     def named(self, name: str) -> list[GraphNode]:
         """Return the nodes with that full name; several if graphs share it."""

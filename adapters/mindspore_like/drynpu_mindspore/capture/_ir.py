@@ -21,9 +21,9 @@ from attrs import frozen
 from drynpu.kernels import TensorDesc
 from drynpu_mindspore.rules import ge_dtype
 
-__all__ = ["GraphNode", "group", "read_graph", "split", "tensors_of", "value_of"]
+__all__ = ["GraphNode", "group", "read_graph", "read_nodes", "split", "tensors_of", "value_of"]
 
-_NODE = re.compile(r"^  %\d+\([^)]*\) = (?:PrimFunc_)?(\w+)\(")
+_NODE = re.compile(r"^  (%\d+)\([^)]*\) = (?:PrimFunc_)?(\w+)\(")
 _ATTRS = " primitive_attrs: {"
 _TYPES = "      : ("
 _FULL_NAME = "      # Fullname with scope: ("
@@ -31,6 +31,7 @@ _NUMBER = re.compile(r"^(Bool|[IUF]\d+|BF16)\((.*)\)$")
 _TENSOR = re.compile(r"Tensor\[(\w+)\]")
 _NOTES = ("IsFeatureMap", "input_names", "output_names")
 """Attributes that say nothing of the work."""
+_OPERANDS = ("%", "Tensor(")
 _OPEN, _CLOSE = "([{<", ")]}>"
 
 
@@ -49,6 +50,13 @@ class GraphNode:
         ``None`` where a shape is not known before the run.
     arguments:
         By position the value of an argument that is no tensor.
+    label:
+        What the graph calls the node: ``%22``.
+    operands:
+        By position what stands there: the label of a node, the name of a parameter (``%para3_fc.weight``), the text of
+        a constant tensor; ``""`` for anything else.
+    in_place:
+        Whether the result is a reference to what the first argument refers to.
     """
 
     name: str
@@ -57,14 +65,18 @@ class GraphNode:
     outputs: tuple[TensorDesc, ...] | None
     attrs: tuple[tuple[str, object], ...]
     arguments: tuple[object, ...]
+    label: str = ""
+    operands: tuple[str, ...] = ()
+    in_place: bool = False
 
 
 def read_graph(text: str) -> tuple[GraphNode, ...]:
     """Return the nodes of a saved graph, all of its subgraphs, in the order in which they stand in it."""
-    return tuple(_nodes(text.splitlines()))
+    return tuple(read_nodes(text.splitlines()))
 
 
-def _nodes(lines: list[str]) -> Iterator[GraphNode]:
+def read_nodes(lines: list[str]) -> Iterator[GraphNode]:
+    """Yield the nodes that stand on *lines*."""
     starts = [index for index, line in enumerate(lines) if line.startswith("  %")]
     for start, end in pairwise([*starts, len(lines)]):
         # Values of constants may go over several lines.
@@ -75,10 +87,12 @@ def _nodes(lines: list[str]) -> Iterator[GraphNode]:
             continue
         full = next((line for line in lines[middle + 1 : end] if line.startswith(_FULL_NAME)), "")
         name = full.removeprefix(_FULL_NAME).rstrip().removesuffix(")")
-        yield _node(name, head.group(1), text[head.end() - 1 :], lines[middle].removeprefix(_TYPES[:-1]))
+        label, primitive = head.groups()
+        yield _node(name, (label, primitive), text[head.end() - 1 :], lines[middle].removeprefix(_TYPES[:-1]))
 
 
-def _node(name: str, primitive: str, call: str, types: str) -> GraphNode:
+def _node(name: str, head: tuple[str, str], call: str, types: str) -> GraphNode:
+    label, primitive = head
     arguments, rest = group(call)
     taken, made = group(types)
     kinds = split(taken)
@@ -90,7 +104,8 @@ def _node(name: str, primitive: str, call: str, types: str) -> GraphNode:
     for i, single in zip(keep, inputs, strict=True):
         several = tensors_of(kinds[i])
         flat.extend(several if several is not None and len(several) > 1 else [single])
-    known = [tensors_of(kind) for kind in split(group(made.partition("-> ")[2] or "()")[0])]
+    results = split(group(made.partition("-> ")[2] or "()")[0])
+    known = [tensors_of(kind) for kind in results]
     outputs = None if any(part is None for part in known) else tuple(t for part in known for t in part or ())
     return GraphNode(
         name=name,
@@ -99,6 +114,9 @@ def _node(name: str, primitive: str, call: str, types: str) -> GraphNode:
         outputs=outputs,
         attrs=_attributes(rest),
         arguments=tuple(value_of(given[i]) if i < len(given) else None for i in keep),
+        label=label,
+        operands=tuple(given[i] if i < len(given) and given[i].startswith(_OPERANDS) else "" for i in keep),
+        in_place=bool(results) and results[0].startswith("<Ref["),
     )
 
 

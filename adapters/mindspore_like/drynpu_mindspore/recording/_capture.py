@@ -6,7 +6,7 @@ from typing import Protocol
 
 from drynpu.kernels import Operators
 from drynpu.session import FrameworkEvents
-from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline
+from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
 
 __all__ = ["CaptureLike", "CapturedLike", "GraphsLike"]
 
@@ -27,6 +27,11 @@ class CapturedLike(Protocol):
     @property
     def host_events(self) -> FrameworkEvents:
         """What the framework did on the host."""
+        ...
+
+    @property
+    def memory(self) -> GraphMemory | None:
+        """What the graphs tell of allocations, ``None`` without graphs."""
         ...
 
     @property

@@ -28,11 +28,12 @@ from drynpu.session import (
     Target,
     write_recording,
 )
-from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline
+from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import CaptureLike
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
 from drynpu_mindspore.recording._marks import Marks
+from drynpu_mindspore.recording._memory import MODELLED, model_memory
 from drynpu_mindspore.recording._pipeline import write_pipeline
 from drynpu_mindspore.recording._plans import launching_plans
 from drynpu_mindspore.recording._request import WHOLE_GRAPH, profiling_request
@@ -70,6 +71,7 @@ class Run:
     _samples: list[HostSamples] = field(factory=list)
     _parts: list[Operators] = field(factory=list)
     _events: list[FrameworkEvents] = field(factory=list)
+    _memory: list[GraphMemory | None] = field(factory=list)
     _dataset: DatasetPipeline | None = None
     _notes: tuple[str, ...] = ()
     _metadata: dict[str, Any] = field(factory=dict)
@@ -142,6 +144,7 @@ class Run:
             self._samples += [] if taken is None else [taken]
         self._parts.append(captured.operators)
         self._events.append(captured.host_events)
+        self._memory.append(captured.memory)
         self._dataset = self._dataset if captured.dataset is None else captured.dataset
         self._notes += captured.notes
         self._write()
@@ -169,9 +172,13 @@ class Run:
         calls = [call for call in self.marks.calls if call.start_ns >= begin_ns]
         operators = concatenate([*self._parts, Operators.from_calls(calls)])
         end_ns = max(time.time_ns(), begin_ns + 1, int(operators.end_ns.max(initial=0)))
+        memory = model_memory(self.run, self._memory, operators)
         rules = build_rule_book(build_manager().kernel_rules(_FRAMEWORK)).plan
         recording = Recording(
             operators=operators,
+            allocations=memory.allocations,
+            live_before_bytes=memory.live_before_bytes,
+            modelled=(MODELLED,) if len(memory.allocations) else (),
             begin_ns=min(begin_ns, int(operators.start_ns.min(initial=begin_ns))),
             end_ns=end_ns,
             graphs=self._graphs(calls, begin_ns, end_ns),
@@ -189,7 +196,9 @@ class Run:
             anchors=self._anchors,
             plan=launching_plans(rules, whole_graph=self.run.jit_level == WHOLE_GRAPH),
         )
-        self.outcome = evolve(self.outcome, notes=tuple(dict.fromkeys((*self._notes, *self.outcome.notes))))
+        self.outcome = evolve(
+            self.outcome, notes=tuple(dict.fromkeys((*self._notes, *memory.notes, *self.outcome.notes)))
+        )
         write_pipeline(self.path / FRAMEWORK, self._dataset, self.run.rank_id)
         self._write_metadata()
         if self.run.device_target == _ASCEND:

@@ -1,0 +1,166 @@
+"""
+Allocations of a device's runtime, modelled from the graphs: MindSpore's CPU build tells nothing of its own.
+
+Times are those of the launches that were measured, sizes follow from the shapes in the graphs. Addresses tell buffers
+apart and say nothing of where a pool would have put them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.device import block_bytes
+from drynpu.kernels import Allocations, Operators
+from drynpu_mindspore.capture._lives import Buffer, Lives, lives_of
+from drynpu_mindspore.capture._runs import find_runs
+from drynpu_mindspore.capture._wiring import KernelGraph
+from drynpu_mindspore.rules import NOTHING
+
+__all__ = ["GraphMemory", "MemoryModel"]
+
+I64 = npt.NDArray[np.int64]
+
+_FIRST_ADDRESS = 1 << 44
+_NO_GRAPHS = "the memory of MindSpore is not known: no launch belongs to a graph that was saved with its shapes"
+_PYNATIVE = "the memory of MindSpore is not known: PyNative tells nothing of the lives of its tensors; use GRAPH mode"
+
+
+@frozen(eq=False, kw_only=True)
+class MemoryModel:
+    """
+    What the runtime of a device would have allocated; requested bytes, times in Unix ns.
+
+    ``live_before_bytes`` is what parameters and constants of the graphs that ran hold all the time, as blocks of the
+    pool. ``notes`` are readable lines on what is not in it.
+    """
+
+    allocations: Allocations
+    live_before_bytes: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@frozen(eq=False, kw_only=True)
+class GraphMemory:
+    """
+    What is known of memory: graphs of kernels, in the order in which they were compiled.
+
+    ``gradients`` says that PyNative computed gradients, which holds activations in ways that no graph shows.
+    """
+
+    graphs: tuple[KernelGraph, ...]
+    gradients: bool = False
+
+    def model(self, operators: Operators) -> MemoryModel:
+        """
+        Return what was allocated and released for the launches among *operators*.
+
+        The results of a node are allocated when it is launched, and released when the last node that reads them was.
+        The inputs of a run are there from its first launch on, as copied to the device; what a run gives back is held
+        until the next run of the same graph has ended. Nothing is known of launches outside of graphs.
+        """
+        if self.gradients:
+            return MemoryModel(allocations=Allocations.empty(), notes=(_PYNATIVE,))
+        runs = find_runs(self.graphs, operators)
+        if not runs:
+            launched = bool((operators.signature >= 0).any())
+            return MemoryModel(allocations=Allocations.empty(), notes=(_NO_GRAPHS,) if launched else ())
+        lives = {graph: lives_of(self.graphs[graph]) for graph in runs}
+        lasting = {key: size for of in lives.values() for key, size in of.lasting}
+        blocks = block_bytes(np.array([*lasting.values()], np.int64))
+        return MemoryModel(
+            allocations=_allocations(runs, lives, operators),
+            live_before_bytes=int(blocks.sum()),
+            notes=_notes(runs, lives, operators),
+        )
+
+
+@frozen(eq=False)
+class _Events:
+    """Allocations of one buffer, a row for each: rows of operators (-1: not released), and what was allocated."""
+
+    begin: I64
+    end: I64
+    address: I64
+    size_bytes: int
+
+
+def _allocations(runs: Mapping[int, I64], lives: Mapping[int, Lives], operators: Operators) -> Allocations:
+    address = _FIRST_ADDRESS
+    events = []
+    for graph, rows in runs.items():
+        # Rows are ordered by time, so that the last of some launches is the one with the highest.
+        first = np.where(rows >= 0, rows, len(operators)).min(axis=1)
+        last = rows.max(axis=1)
+        for buffer in lives[graph].buffers:
+            found = _events(buffer, rows, first, last, address)
+            address += 2 * int(block_bytes(np.array([buffer.size_bytes], np.int64))[0])
+            events.append(found)
+    return _in_time(events, operators)
+
+
+def _events(buffer: Buffer, rows: I64, first: I64, last: I64, address: int) -> _Events:
+    readers = rows[:, buffer.readers]
+    if buffer.producer >= 0:
+        begin = rows[:, buffer.producer]
+    else:
+        begin = np.where((readers >= 0).any(axis=1), first, -1)
+    # Where a run broke off, everything is freed at its end.
+    end = np.where((readers < 0).any(axis=1), last, readers.max(axis=1, initial=-1))
+    end = np.maximum(end, begin)
+    place = np.full(len(rows), address, np.int64)
+    if buffer.kept:
+        end = np.append(last[1:], -1)
+        # Two runs hold one at the same time.
+        place += np.arange(len(rows)) % 2 * int(block_bytes(np.array([buffer.size_bytes], np.int64))[0])
+    there = begin >= 0
+    return _Events(begin[there], end[there], place[there], buffer.size_bytes)
+
+
+def _in_time(events: Sequence[_Events], operators: Operators) -> Allocations:
+    begin, end, place = (_joined([getattr(of, name) for of in events]) for name in ("begin", "end", "address"))
+    size = np.repeat(np.array([of.size_bytes for of in events], np.int64), [len(of.begin) for of in events])
+    freed = np.flatnonzero(end >= 0)
+    time = np.concatenate([operators.start_ns[begin], _after(operators, end[freed])])
+    # What is released at an instant is so before something else is allocated.
+    order = np.lexsort((np.arange(len(time)) < len(begin), time))
+    return Allocations(
+        time_ns=time[order],
+        thread=np.concatenate([operators.thread[begin], operators.thread[end[freed]]])[order],
+        address=np.concatenate([place, place[freed]])[order].astype(np.uint64),
+        size_bytes=np.concatenate([size, -size[freed]])[order],
+    )
+
+
+def _joined(columns: Sequence[I64]) -> I64:
+    return np.concatenate(columns) if columns else np.empty(0, np.int64)
+
+
+def _after(operators: Operators, rows: I64) -> I64:
+    """Return when a launch is over: a nanosecond after its end, if the next launch leaves that."""
+    end = operators.end_ns[rows]
+    following = np.append(operators.start_ns, np.iinfo(np.int64).max)[np.searchsorted(operators.start_ns, end)]
+    return np.minimum(end + 1, following)
+
+
+def _notes(runs: Mapping[int, I64], lives: Mapping[int, Lives], operators: Operators) -> tuple[str, ...]:
+    notes = []
+    placed = np.zeros(len(operators), bool)
+    for rows in runs.values():
+        placed[rows[rows >= 0]] = True
+    launching = np.array([*(of.name not in NOTHING for of in operators.signatures), False])[operators.signature]
+    outside = np.unique(operators.signature[launching & ~placed], return_counts=True)
+    counts: Counter[str] = Counter()
+    for signature, count in zip(*(column.tolist() for column in outside), strict=True):
+        counts[operators.signatures[signature].name] += count
+    if counts:
+        told = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+        notes.append(f"the memory of launches outside of saved graphs is not in the totals: {told}")
+    unknown = sorted(frozenset[str]().union(*(of.unknown for of in lives.values())))
+    if unknown:
+        notes.append(f"the memory of results of unknown shape is not in the totals: {', '.join(unknown)}")
+    return tuple(notes)
