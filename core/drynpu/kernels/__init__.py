@@ -23,10 +23,30 @@ from drynpu.kernels._families import (
 )
 from drynpu.kernels._jitter import jitter, occurrences
 from drynpu.kernels._joining import concatenate
+from drynpu.kernels._nodes import (
+    NO_DATA,
+    NodeCall,
+    framed,
+    node_cube_kernel,
+    node_kernel,
+    node_name,
+    node_rule,
+    node_signature,
+    numbered_format_change,
+)
 from drynpu.kernels._operators import Allocations, Call, Operators
-from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, unmapped_plan
+from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, join_rules, unmapped_plan
 from drynpu.kernels._sampled import core_columns, core_metrics
-from drynpu.kernels._specs import computed_on_cpu, cube_spec, launched, output_tiles, vector_spec
+from drynpu.kernels._specs import (
+    ceil_div,
+    computed_on_cpu,
+    cube_spec,
+    format_change,
+    launched,
+    output_tiles,
+    tensor_like,
+    vector_spec,
+)
 from drynpu.kernels._table import CostTable
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import (
@@ -49,6 +69,7 @@ __all__ = [
     "FORMATS",
     "METRIC_COLUMNS",
     "MODEL_VERSION",
+    "NO_DATA",
     "PMU_SLOTS",
     "Allocations",
     "Call",
@@ -60,6 +81,7 @@ __all__ = [
     "KernelCost",
     "KernelPlan",
     "KernelSpec",
+    "NodeCall",
     "Operators",
     "Placement",
     "PmuEvents",
@@ -71,6 +93,7 @@ __all__ = [
     "Tuning",
     "broadcast_shape",
     "build_rule_book",
+    "ceil_div",
     "computed_on_cpu",
     "concatenate",
     "copy_plan",
@@ -80,11 +103,20 @@ __all__ = [
     "cube_spec",
     "event_codes",
     "family_of",
+    "format_change",
+    "framed",
     "jitter",
+    "join_rules",
     "launched",
     "metric_column_names",
     "metric_columns",
     "metric_group",
+    "node_cube_kernel",
+    "node_kernel",
+    "node_name",
+    "node_rule",
+    "node_signature",
+    "numbered_format_change",
     "occurrences",
     "output_tiles",
     "pipe_utilization_columns",
@@ -92,6 +124,7 @@ __all__ = [
     "pmu_events",
     "pmu_slots",
     "task_type_on",
+    "tensor_like",
     "unmapped_plan",
     "vector_spec",
 ]

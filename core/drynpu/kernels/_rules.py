@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from drynpu.kernels._types import Copy, KernelPlan, KernelSpec, Placement, Signature, TaskType, TensorDesc
 
-__all__ = ["Rule", "RuleBook", "broadcast_shape", "build_rule_book", "copy_plan", "unmapped_plan"]
+__all__ = ["Rule", "RuleBook", "broadcast_shape", "build_rule_book", "copy_plan", "join_rules", "unmapped_plan"]
 
 Rule: TypeAlias = Callable[[Signature], "KernelPlan | None"]
 """Returns the plan of a signature, or ``None`` when it has no answer for it."""
@@ -79,6 +79,24 @@ def build_rule_book(
     """Join *rule_sets* into one book; where two have the same operator, the later one wins."""
     rules = {name: rule for rule_set in rule_sets for name, rule in rule_set.items()}
     return RuleBook(rules, fallbacks=fallbacks, no_kernel=no_kernel)
+
+
+def join_rules(families: Iterable[Mapping[str, Rule]]) -> dict[str, Rule]:
+    """
+    Return the rules of several tables as one.
+
+    Raises
+    ------
+    ValueError
+        An operator has a rule in more than one of them.
+    """
+    rules: dict[str, Rule] = {}
+    for family in families:
+        twice = rules.keys() & family.keys()
+        if twice:
+            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
+        rules |= family
+    return rules
 
 
 def copy_plan(signature: Signature) -> KernelPlan:

@@ -6,10 +6,29 @@ from collections.abc import Iterable, Sequence
 
 from drynpu.kernels._types import KernelSpec, TaskType, TensorDesc
 
-__all__ = ["computed_on_cpu", "cube_spec", "launched", "output_tiles", "vector_spec"]
+__all__ = [
+    "ceil_div",
+    "computed_on_cpu",
+    "cube_spec",
+    "format_change",
+    "launched",
+    "output_tiles",
+    "tensor_like",
+    "vector_spec",
+]
 
 _CPU_ONLY = frozenset({"DOUBLE", "COMPLEX64", "COMPLEX128"})
 _TILE_M, _TILE_N = 128, 256
+
+
+def ceil_div(value: int, divisor: int) -> int:
+    """Return *value* / *divisor* rounded up."""
+    return -(-value // divisor)
+
+
+def tensor_like(other: TensorDesc, *, dtype: str | None = None, layout: str | None = None) -> TensorDesc:
+    """Return a tensor of the shape of *other*."""
+    return TensorDesc(other.shape, dtype or other.dtype, layout or other.format)
 
 
 def computed_on_cpu(tensors: Iterable[TensorDesc]) -> bool:
@@ -92,7 +111,12 @@ def output_tiles(rows: int, columns: int) -> int:
     The tile reproduces the measured block numbers (device_and_cost_model.md 3.3): 16 for a [32, 4096] result, all 24
     cores for larger ones.
     """
-    return -(-rows // _TILE_M) * -(-columns // _TILE_N)
+    return ceil_div(rows, _TILE_M) * ceil_div(columns, _TILE_N)
+
+
+def format_change(name: str, source: TensorDesc, target: TensorDesc) -> KernelSpec:
+    """Return the TransData kernel that makes *target* of *source*."""
+    return vector_spec(name, "TransData", [source], [target], cost=0)
 
 
 def launched(kernels: Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:

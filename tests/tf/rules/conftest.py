@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from drynpu.kernels import KernelPlan, RuleBook, TensorDesc, build_rule_book
-from drynpu_tf.rules import FALLBACKS, RULES, GraphNode, signature, tensor_desc
+from drynpu.kernels import KernelPlan, RuleBook, TensorDesc, build_rule_book, node_signature
+from drynpu_tf.rules import FALLBACKS, RULES, GraphNode, tensor_desc
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +37,7 @@ def plan(book: RuleBook) -> Callable[..., KernelPlan]:
 
     def of(op: str, inputs: Sequence[Any], outputs: Sequence[Any] = (), node: str = "", **attrs: Any) -> KernelPlan:
         made = [describe(t) for t in outputs]
-        return book.plan(signature(op, [describe(t) for t in inputs], made, attrs, node=node))
+        return book.plan(node_signature(op, [describe(t) for t in inputs], made, attrs, node=node))
 
     return of
 
@@ -54,7 +54,7 @@ class Graph:
         places = tuple((text, 0) if isinstance(text, str) else text for text in inputs)
         made = [describe(t) for t in outputs]
         self._made |= {(name, slot): tensor for slot, tensor in enumerate(made)}
-        call = signature(op, [self._made.get(place) for place in places], made, attrs, node=name)
+        call = node_signature(op, [self._made.get(place) for place in places], made, attrs, node=name)
         self.nodes.append(GraphNode(name, places, call))
         return name
 
@@ -104,6 +104,8 @@ def _graph_nodes(nodes: list[dict[str, Any]]) -> list[GraphNode]:
         outputs = [made.get((node["name"], slot)) for slot in range(len(node["outputs"]))]
         inputs = [made.get(place) for place in places]
         found.append(
-            GraphNode(node["name"], places, signature(node["op"], inputs, outputs, node["attrs"], node=node["name"]))
+            GraphNode(
+                node["name"], places, node_signature(node["op"], inputs, outputs, node["attrs"], node=node["name"])
+            )
         )
     return found

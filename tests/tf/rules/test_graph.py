@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from drynpu.kernels import KernelSpec, Placement, RuleBook, TaskType
-from drynpu_tf.rules import compile_graph, fusions, signature, tensor_desc
+from drynpu.kernels import KernelSpec, Placement, RuleBook, TaskType, node_signature
+from drynpu_tf.rules import compile_graph, fusions, tensor_desc
 
 I32 = "int32"
 IMAGE, KERNEL = (2, 4, 4, 8), (1, 1, 8, 8)
@@ -214,8 +214,8 @@ def test_what_is_not_on_the_device_stays_as_it_is() -> None:
     from drynpu_tf.rules import GraphNode
 
     tensor = tensor_desc((3,), "float32")
-    feed = signature("_Arg", [tensor], [tensor], {}, node="x", placement=Placement.TO_DEVICE)
-    relu = signature("Relu", [tensor], [tensor], {}, node="relu")
-    fetch = signature("_Retval", [tensor], [], {}, node="y", placement=Placement.TO_HOST)
+    feed = node_signature("_Arg", [tensor], [tensor], {}, node="x", placement=Placement.TO_DEVICE)
+    relu = node_signature("Relu", [tensor], [tensor], {}, node="relu")
+    fetch = node_signature("_Retval", [tensor], [], {}, node="y", placement=Placement.TO_HOST)
     nodes = [GraphNode("x", (), feed), GraphNode("relu", (("x", 0),), relu), GraphNode("y", (("relu", 0),), fetch)]
     assert compile_graph(nodes).signatures == {"x": feed, "relu": relu, "y": fetch}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
-from drynpu.kernels import KernelPlan, RuleBook, TaskType, build_rule_book
-from drynpu_tf.rules import RULES, build_rules, is_call, is_host, is_input_pipeline, signature
+from drynpu.kernels import KernelPlan, RuleBook, TaskType, build_rule_book, node_signature
+from drynpu_tf.rules import RULES, build_rules, is_call, is_host, is_input_pipeline
 
 Plan = Callable[..., KernelPlan]
 V, C, CPU = TaskType.AI_VECTOR_CORE, TaskType.AI_CORE, TaskType.AI_CPU
@@ -301,10 +301,10 @@ def test_an_empty_tensor_launches_nothing(plan: Plan) -> None:
 def test_every_rule_has_an_answer_for_nothing_known(book: RuleBook) -> None:
     """A rule never fails: without tensors it either has no answer or launches what needs none."""
     for name, rule in RULES.items():
-        found = rule(signature(name, [None, None], [], {}))
+        found = rule(node_signature(name, [None, None], [], {}))
         assert found is None or all(k.bytes_read >= 0 for k in found.kernels), name
     assert build_rules().keys() == RULES.keys()
-    assert book.plan(signature("NobodyKnowsThis", [], [], {})).mapped is False
+    assert book.plan(node_signature("NobodyKnowsThis", [], [], {})).mapped is False
 
 
 @given(
@@ -318,8 +318,8 @@ def test_broadcasting_is_numpys(op: str, shapes: Any) -> None:
     book = build_rule_book(RULES)
     operands = [tensor_desc(shape, "float32") for shape in shapes.input_shapes]
     out = tensor_desc(shapes.result_shape, "bool" if op == "Less" else "float32")
-    told = book.plan(signature(op, operands, [out], {}))
-    alone = book.plan(signature(op, operands, [], {}))
+    told = book.plan(node_signature(op, operands, [out], {}))
+    alone = book.plan(node_signature(op, operands, [], {}))
     for kernel in told.kernels + alone.kernels:
         assert kernel.outputs[0].shape == shapes.result_shape
         assert kernel.bytes_read == 4 * sum(t.elements for t in operands)
@@ -347,7 +347,7 @@ def test_batched_products_broadcast_their_batches(
     b = (*shapes.input_shapes[1], *((columns, inner) if adj_y else (inner, columns)))
     operands = [tensor_desc(shape, "float16") for shape in (a, b)]
     book = build_rule_book(RULES)
-    plan = book.plan(signature("BatchMatMulV2", operands, [], {"adj_x": adj_x, "adj_y": adj_y}))
+    plan = book.plan(node_signature("BatchMatMulV2", operands, [], {"adj_x": adj_x, "adj_y": adj_y}))
     batch = shapes.result_shape
     for kernel in plan.kernels:
         assert kernel.outputs[0].shape == (*batch, rows, columns)

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from drynpu.kernels import Placement
-from drynpu_tf.rules import attributes_of, dtype_name, signature, tensor_desc
+from drynpu.kernels import Placement, node_signature
+from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_numbers_of_types_count_references_as_what_they_refer_to() -> None:
 
 def test_a_signature_is_hashable_and_tells_nodes_apart() -> None:
     tensor = tensor_desc((2,), "float32")
-    calls = {signature("Relu", [tensor], [tensor], {"a": [1, [2, b"x"]]}, node=node) for node in ("a", "a", "b")}
+    calls = {node_signature("Relu", [tensor], [tensor], {"a": [1, [2, b"x"]]}, node=node) for node in ("a", "a", "b")}
     assert len(calls) == 2
     assert all(call.placement is Placement.DEVICE for call in calls)
 

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from drynpu.kernels import Operators, Signature, TensorDesc
+from drynpu.kernels import Operators, Signature, TensorDesc, node_signature
 from drynpu_tf.capture._planes import Kind, Planes
-from drynpu_tf.rules import dtype_name, signature, tensor_desc
+from drynpu_tf.rules import dtype_name, tensor_desc
 
 __all__ = ["EagerOperators"]
 
@@ -109,7 +109,7 @@ class EagerOperators:
         for op_type, inputs, attrs, outputs in list(self._numbers)[len(self._signatures) :]:
             named = {str(name): value for name, value in zip(attrs[::2], attrs[1::2], strict=True)}
             described = tuple(map(_described, inputs)), tuple(map(_described, outputs))
-            self._signatures.append(signature(op_type, *described, named))
+            self._signatures.append(node_signature(op_type, *described, named))
 
 
 def _tensor(tensor: Any) -> tuple[tuple[int, ...], int]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu.device import innermost, nest
-from drynpu.kernels import Operators, Placement, Signature, TensorDesc
+from drynpu.kernels import Operators, Placement, Signature, TensorDesc, node_signature
 from drynpu.session import FusionOp
 from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
@@ -19,7 +19,7 @@ from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import Runs
 from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, Take
-from drynpu_tf.rules import GraphNode, compile_graph, signature, tensor_desc
+from drynpu_tf.rules import GraphNode, compile_graph, tensor_desc
 
 __all__ = ["FunctionRun", "FunctionRuns", "shapes_of"]
 
@@ -282,11 +282,11 @@ def _signature(
 ) -> Signature:
     """Return a node's call; what a function is given is copied to the device, what it returns stays there."""
     if kind == _FEED:
-        return signature(kind, outputs, outputs, {}, node=name, placement=Placement.HOST)
+        return node_signature(kind, outputs, outputs, {}, node=name, placement=Placement.HOST)
     if kind == _FETCH:
-        return signature(kind, inputs, (), {}, node=name, placement=Placement.HOST)
+        return node_signature(kind, inputs, (), {}, node=name, placement=Placement.HOST)
     kind = GET_NEXT if kind == ITERATOR_GET_NEXT else kind
-    return signature(kind, inputs, outputs, node.attributes if node is not None else {}, node=name)
+    return node_signature(kind, inputs, outputs, node.attributes if node is not None else {}, node=name)
 
 
 def _not_run(name: str, node: FunctionNode, outputs: Mapping[str, tuple[TensorDesc, ...]]) -> Signature:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
-from drynpu.kernels import Placement, Signature, TensorDesc
+from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
 from drynpu.session import FusionOp
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._turns import stats_of_turns
-from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, signature, tensor_desc
+from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, tensor_desc
 
 __all__ = ["GraphVariant", "SessionGraph"]
 
@@ -203,7 +203,7 @@ def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...
 def _signature(node: _Node, inputs: tuple[TensorDesc | None, ...], outputs: tuple[TensorDesc, ...]) -> Signature:
     """Return a node's call; what is fed is copied to the device, what is fetched comes back from there."""
     if node.op_type == _FEED:
-        return signature(node.op_type, outputs, outputs, {}, node=node.name, placement=Placement.TO_DEVICE)
+        return node_signature(node.op_type, outputs, outputs, {}, node=node.name, placement=Placement.TO_DEVICE)
     if node.op_type == _FETCH:
-        return signature(node.op_type, inputs, (), {}, node=node.name, placement=Placement.TO_HOST)
-    return signature(node.op_type, inputs, outputs, node.attributes, node=node.name)
+        return node_signature(node.op_type, inputs, (), {}, node=node.name, placement=Placement.TO_HOST)
+    return node_signature(node.op_type, inputs, outputs, node.attributes, node=node.name)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from drynpu.kernels import Rule, framed, join_rules
 from drynpu_tf.rules._composed import composed_rules
 from drynpu_tf.rules._convolution import convolution_rules
 from drynpu_tf.rules._dtypes import dtype_name
@@ -25,8 +26,7 @@ from drynpu_tf.rules._optimizer import optimizer_rules
 from drynpu_tf.rules._placement import is_call, is_host, is_input_pipeline, pattern_rule, placement_rules
 from drynpu_tf.rules._pooling import pooling_rules
 from drynpu_tf.rules._reduction import reduction_rules
-from drynpu_tf.rules._signature import attributes_of, signature, tensor_desc
-from drynpu_tf.rules._work import Rule, framed
+from drynpu_tf.rules._signature import attributes_of, tensor_desc
 
 __all__ = [
     "FALLBACKS",
@@ -42,7 +42,6 @@ __all__ = [
     "is_call",
     "is_host",
     "is_input_pipeline",
-    "signature",
     "tensor_desc",
 ]
 
@@ -62,14 +61,8 @@ _FAMILIES: Final = (
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as TensorFlow spells it."""
-    rules: dict[str, Rule] = {}
-    for family in _FAMILIES:
-        found = family()
-        twice = rules.keys() & found.keys()
-        if twice:
-            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
-        rules |= {name: framed(rule) for name, rule in found.items()}
-    return rules
+    rules = join_rules(family() for family in _FAMILIES)
+    return {name: framed(rule) for name, rule in rules.items()}
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

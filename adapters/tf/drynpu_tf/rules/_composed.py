@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan
+from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule
 from drynpu_tf.rules._elementwise import element_operations
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
+from drynpu_tf.rules._work import plan
 
 __all__ = ["composed_rules"]
 
 
-def _unary_chain(call: Call) -> KernelPlan | None:
+def _unary_chain(call: NodeCall) -> KernelPlan | None:
     """``_UnaryOpsComposition``: element-wise operators in one kernel, which bears the type of the first."""
     x, names = call.tensor(0), call.texts("op_names")
     if x is None or not names:
         return None
     cost = sum(element_operations(name) for name in names)
-    return plan(kernel(call, names[0], [x], [call.output() or x], cost=cost))
+    return plan(node_kernel(call, names[0], [x], [call.output() or x], cost=cost))
 
 
 def _sequence(op_type: str) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         out = call.output()
-        return None if out is None else plan(kernel(call, op_type, call.tensors(), [out], read=0))
+        return None if out is None else plan(node_kernel(call, op_type, call.tensors(), [out], read=0))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def composed_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
     return {
-        "_UnaryOpsComposition": rule_of(_unary_chain),
+        "_UnaryOpsComposition": node_rule(_unary_chain),
         "Range": _sequence("RangeD"),
         "LinSpace": _sequence("LinSpaceD"),
     }

@@ -8,13 +8,27 @@ HF32 is on for FP32 convolutions, as it is by default.
 
 from __future__ import annotations
 
+import math
+
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc
+from drynpu.kernels import (
+    KernelPlan,
+    KernelSpec,
+    NodeCall,
+    Rule,
+    TaskType,
+    TensorDesc,
+    node_cube_kernel,
+    node_kernel,
+    node_rule,
+    numbered_format_change,
+    output_tiles,
+    tensor_like,
+)
 from drynpu_tf.rules._elementwise import fused_operations
 from drynpu_tf.rules._layout import blocked, channels_first, fractal, is_image, plain, windowed
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, cube_kernel, kernel, like, output_tiles, plan, product, rule_of, trans_data
+from drynpu_tf.rules._work import plan
 
 __all__ = ["convolution_rules"]
 
@@ -53,7 +67,7 @@ class _Geometry:
 
     def tiles(self, image: TensorDesc) -> int:
         """Output tiles where *image* is the result."""
-        channels, rows = self._channels(image), product(image.shape[1:])
+        channels, rows = self._channels(image), math.prod(image.shape[1:])
         return image.shape[0] * output_tiles(rows // max(channels, 1), channels)
 
     def _channels(self, image: TensorDesc) -> int:
@@ -61,20 +75,20 @@ class _Geometry:
 
 
 def _geometry(
-    call: Call, x: TensorDesc | None, weight: TensorDesc | None, y: TensorDesc | None, *, depthwise: bool
+    call: NodeCall, x: TensorDesc | None, weight: TensorDesc | None, y: TensorDesc | None, *, depthwise: bool
 ) -> _Geometry | None:
     if x is None or weight is None or y is None or not all(is_image(t.shape) for t in (x, weight, y)):
         return None
     return _Geometry(x=x, weight=weight, y=y, nchw=channels_first(call), depthwise=depthwise)
 
 
-def _alone(call: Call) -> bool:
+def _alone(call: NodeCall) -> bool:
     """Whether the call is not part of a compiled graph, whose format changes are known."""
     return "_graph" not in call.attrs
 
 
 def _forward(op_type: str, *, depthwise: bool) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x, weight = call.tensor(0), call.tensor(1)
         y = call.output() or _result(call, x, weight, depthwise=depthwise)
         conv = _geometry(call, x, weight, y, depthwise=depthwise)
@@ -82,7 +96,7 @@ def _forward(op_type: str, *, depthwise: bool) -> Rule:
             return None
         # A bias (of a fused call) comes third.
         extra = call.tensors()[2:]
-        main = cube_kernel(
+        main = node_cube_kernel(
             call,
             op_type,
             [conv.blocked_x, conv.fractal, *extra],
@@ -96,26 +110,26 @@ def _forward(op_type: str, *, depthwise: bool) -> Rule:
             return plan(main)
         return plan(*_in(conv, conv.x, 0), *_weight_in(conv), main, *_out(conv, conv.y, 2))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
-def _result(call: Call, x: TensorDesc | None, weight: TensorDesc | None, *, depthwise: bool) -> TensorDesc | None:
+def _result(call: NodeCall, x: TensorDesc | None, weight: TensorDesc | None, *, depthwise: bool) -> TensorDesc | None:
     """Return what a convolution makes where TensorFlow did not say."""
     if x is None or weight is None or not is_image(weight.shape):
         return None
-    channels = product(weight.shape[2:]) if depthwise else weight.shape[3]
+    channels = math.prod(weight.shape[2:]) if depthwise else weight.shape[3]
     return windowed(call, x, weight.shape[:2], channels)
 
 
 def _input_gradient(op_type: str, *, depthwise: bool) -> Rule:
     """``(sizes of x, weight, dy) -> dx``; a transposed convolution is the same operator."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         conv = _geometry(call, call.output(), call.tensor(1), call.tensor(2), depthwise=depthwise)
         if conv is None:
             return None
         extra = call.tensors()[3:]
-        main = cube_kernel(
+        main = node_cube_kernel(
             call,
             op_type,
             [conv.fractal, conv.blocked_y, *extra],
@@ -129,7 +143,7 @@ def _input_gradient(op_type: str, *, depthwise: bool) -> Rule:
             return plan(main)
         return plan(*_in(conv, conv.y, 0), *_weight_in(conv), main, *_out(conv, conv.x, 2))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _weight_gradient(op_type: str, *, depthwise: bool) -> Rule:
@@ -139,13 +153,13 @@ def _weight_gradient(op_type: str, *, depthwise: bool) -> Rule:
     The gradient is summed up in FP32 by several cores, hence its memory is cleared first.
     """
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         conv = _geometry(call, call.tensor(0), call.output(), call.tensor(2), depthwise=depthwise)
         if conv is None:
             return None
-        gradient = fractal(like(conv.weight, dtype="FLOAT"), depthwise=depthwise)
-        rows, columns = conv.weight.shape[-1], product(conv.weight.shape[:-1])
-        main = cube_kernel(
+        gradient = fractal(tensor_like(conv.weight, dtype="FLOAT"), depthwise=depthwise)
+        rows, columns = conv.weight.shape[-1], math.prod(conv.weight.shape[:-1])
+        main = node_cube_kernel(
             call,
             op_type,
             [conv.blocked_x, conv.blocked_y],
@@ -154,38 +168,38 @@ def _weight_gradient(op_type: str, *, depthwise: bool) -> Rule:
             tiles=output_tiles(rows, columns) * conv.y.shape[0],
             hf32=conv.hf32,
         )
-        clear = kernel(call, "MemSet", [], [gradient], suffix="_MemSet", tail=False, cost=0)
+        clear = node_kernel(call, "MemSet", [], [gradient], suffix="_MemSet", tail=False, cost=0)
         if main.task_type is TaskType.AI_CPU:
             return plan(main)
         if not _alone(call):
             return plan(clear, main)
-        back = trans_data(2, gradient, like(conv.weight, layout="HWCN"))
+        back = numbered_format_change(2, gradient, tensor_like(conv.weight, layout="HWCN"))
         return plan(*_in(conv, conv.x, 0), *_in(conv, conv.y, 1), clear, main, back)
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _in(conv: _Geometry, image: TensorDesc, number: int) -> list[KernelSpec]:
-    return [trans_data(number, plain(image, nchw=conv.nchw), blocked(image, nchw=conv.nchw))]
+    return [numbered_format_change(number, plain(image, nchw=conv.nchw), blocked(image, nchw=conv.nchw))]
 
 
 def _weight_in(conv: _Geometry) -> list[KernelSpec]:
-    return [trans_data(1, like(conv.weight, layout="HWCN"), conv.fractal)]
+    return [numbered_format_change(1, tensor_like(conv.weight, layout="HWCN"), conv.fractal)]
 
 
 def _out(conv: _Geometry, image: TensorDesc, number: int) -> list[KernelSpec]:
-    return [trans_data(number, blocked(image, nchw=conv.nchw), plain(image, nchw=conv.nchw))]
+    return [numbered_format_change(number, blocked(image, nchw=conv.nchw), plain(image, nchw=conv.nchw))]
 
 
-def _bias_add(call: Call) -> KernelPlan | None:
+def _bias_add(call: NodeCall) -> KernelPlan | None:
     """``BiasAdd`` is an addition unless the operator before it takes the bias (:mod:`drynpu_tf.rules._graph`)."""
     x, bias = call.tensor(0), call.tensor(1)
     if x is None or bias is None:
         return None
-    return plan(kernel(call, "Add", [x, bias], [x], over=x.elements))
+    return plan(node_kernel(call, "Add", [x, bias], [x], over=x.elements))
 
 
-def _bias_gradient(call: Call) -> KernelPlan | None:
+def _bias_gradient(call: NodeCall) -> KernelPlan | None:
     dy = call.tensor(0)
     if dy is None or not dy.shape:
         return None
@@ -193,7 +207,7 @@ def _bias_gradient(call: Call) -> KernelPlan | None:
     out = call.output() or TensorDesc((channels,), dy.dtype)
     inside = is_image(dy.shape) and not _alone(call)
     image = blocked(dy, nchw=channels_first(call)) if inside else dy
-    return plan(kernel(call, "BiasAddGrad", [image], [out], over=dy.elements))
+    return plan(node_kernel(call, "BiasAddGrad", [image], [out], over=dy.elements))
 
 
 def convolution_rules() -> dict[str, Rule]:
@@ -208,7 +222,7 @@ def convolution_rules() -> dict[str, Rule]:
         native: _forward("DepthwiseConv2D", depthwise=True),
         f"{native}BackpropInput": _input_gradient("DepthwiseConv2DBackpropInputD", depthwise=True),
         f"{native}BackpropFilter": _weight_gradient("DepthwiseConv2DBackpropFilterD", depthwise=True),
-        "BiasAdd": rule_of(_bias_add),
-        "BiasAddV1": rule_of(_bias_add),
-        "BiasAddGrad": rule_of(_bias_gradient),
+        "BiasAdd": node_rule(_bias_add),
+        "BiasAddV1": node_rule(_bias_add),
+        "BiasAddGrad": node_rule(_bias_gradient),
     }

@@ -5,10 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["NO_DATA", "dtype_name", "ge_dtype"]
+from drynpu.kernels import NO_DATA
 
-NO_DATA: Final = "UNDEFINED"
-"""GE name of what holds no numbers on a device: handles of variables and lists, texts."""
+__all__ = ["dtype_name", "ge_dtype"]
 
 # tensorflow/core/framework/types.proto: number -> (Python name, GE name).
 _TYPES: Final = MappingProxyType(

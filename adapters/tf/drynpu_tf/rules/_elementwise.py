@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, TaskType, TensorDesc, broadcast_shape
-from drynpu_tf.rules._dtypes import NO_DATA, ge_dtype
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
+from drynpu.kernels import (
+    NO_DATA,
+    KernelPlan,
+    NodeCall,
+    Rule,
+    TaskType,
+    TensorDesc,
+    broadcast_shape,
+    node_kernel,
+    node_rule,
+)
+from drynpu_tf.rules._dtypes import ge_dtype
+from drynpu_tf.rules._work import plan
 
 __all__ = [
     "BINARY",
@@ -145,13 +154,13 @@ def element_operations(op_type: str) -> float:
     return (_table(_UNARY) | _table(_BINARY) | _table(_GRADIENTS)).get(op_type, ("", 1.0))[1]
 
 
-def fused_operations(call: Call, out: TensorDesc) -> int:
+def fused_operations(call: NodeCall, out: TensorDesc) -> int:
     """Return the vector operations of what was fused into a cube kernel that makes *out*: biases, activations."""
     names = call.texts("_fused") or call.texts("fused_ops")
     return round(out.elements * sum(element_operations(name) for name in names))
 
 
-def _joined(call: Call, dtype: str | None = None) -> TensorDesc | None:
+def _joined(call: NodeCall, dtype: str | None = None) -> TensorDesc | None:
     """Return what the call returns, worked out from its inputs where TensorFlow did not say."""
     known = call.output()
     if known is not None:
@@ -162,22 +171,22 @@ def _joined(call: Call, dtype: str | None = None) -> TensorDesc | None:
 
 
 def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call, dtype)
         if _handles_only(call):
-            return plan(kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
+            return plan(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         # In loops TensorFlow does not tell every operand, but always the result.
         if not inputs or out is None or (len(inputs) < operands and call.output() is None):
             return None
         fused = call.texts("_fused")
         taken = inputs if fused else inputs[:operands]
         every = cost + sum(element_operations(name) for name in fused)
-        return plan(kernel(call, op_type, taken, [out], cost=every, over=out.elements))
+        return plan(node_kernel(call, op_type, taken, [out], cost=every, over=out.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
-def _handles_only(call: Call) -> bool:
+def _handles_only(call: NodeCall) -> bool:
     """
     Whether it works on lists of tensors (gradients of loops), which no kernel knows.
 
@@ -188,46 +197,46 @@ def _handles_only(call: Call) -> bool:
     return bool(call.signature.tensors()) or call.signature.name in _OF_LISTS
 
 
-def _cast(call: Call) -> KernelPlan | None:
+def _cast(call: NodeCall) -> KernelPlan | None:
     x, out = call.tensor(0), call.output()
     if x is None:
         return None
     if out is None:
         dtype = ge_dtype(call.text("DstT"))
         if dtype == NO_DATA:  # nothing is said of the result
-            return plan(kernel(call, "Cast", [x], []))
+            return plan(node_kernel(call, "Cast", [x], []))
         out = TensorDesc(x.shape, dtype, x.format)
     # A conversion to the same type is removed by the graph engine.
-    return plan() if x.dtype == out.dtype else plan(kernel(call, "Cast", [x], [out]))
+    return plan() if x.dtype == out.dtype else plan(node_kernel(call, "Cast", [x], [out]))
 
 
 def _sparing(op_type: str) -> Rule:
     """Fills write what they return and read next to nothing."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         out = call.output() or call.tensor(0)
         if _handles_only(call):
-            return plan(kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
+            return plan(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         if out is None:
             return None
-        return plan(kernel(call, op_type, call.tensors(), [out], cost=0, read=0))
+        return plan(node_kernel(call, op_type, call.tensors(), [out], cost=0, read=0))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _many(op_type: str, cost_per_input: float) -> Rule:
     """Sums of any number of tensors."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call)
         if _handles_only(call):
-            return plan(kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
+            return plan(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         if not inputs or out is None:
             return None
         cost = cost_per_input * max(len(inputs) - 1, 1)
-        return plan(kernel(call, op_type, inputs, [out], cost=cost, over=out.elements))
+        return plan(node_kernel(call, op_type, inputs, [out], cost=cost, over=out.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def elementwise_rules() -> dict[str, Rule]:
@@ -237,7 +246,7 @@ def elementwise_rules() -> dict[str, Rule]:
     for name, (ge, cost) in (_table(_BINARY) | _table(_GRADIENTS)).items():
         rules[name] = _rule(ge, cost, 2, "BOOL" if name in _COMPARISONS else None)
     return rules | {
-        "Cast": rule_of(_cast),
+        "Cast": node_rule(_cast),
         "OnesLike": _sparing("OnesLike"),
         "ZerosLike": _sparing("ZerosLike"),
         "Fill": _sparing("Fill"),

@@ -12,9 +12,13 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import Placement, Signature, TensorDesc
+from drynpu.kernels import (
+    NO_DATA,
+    Placement,
+    Signature,
+    TensorDesc,
+)
 from drynpu.session import FusionOp
-from drynpu_tf.rules._dtypes import NO_DATA
 from drynpu_tf.rules._folding import folded
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drynpu.kernels import TensorDesc
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import ceil_div
+from drynpu.kernels import (
+    NodeCall,
+    TensorDesc,
+    ceil_div,
+)
 
 __all__ = ["blocked", "channels_first", "fractal", "is_image", "plain", "windowed"]
 
 
-def channels_first(call: Call) -> bool:
+def channels_first(call: NodeCall) -> bool:
     """Whether images of this call are NCHW."""
     return call.text("data_format", "NHWC") == "NCHW"
 
@@ -46,7 +48,7 @@ def fractal(weight: TensorDesc, *, depthwise: bool = False) -> TensorDesc:
     return TensorDesc((ceil_div(inside, c0) * kh * kw, ceil_div(outside, 16), 16, c0), weight.dtype, "FRACTAL_Z")
 
 
-def windowed(call: Call, x: TensorDesc, window: Sequence[int], channels: int) -> TensorDesc | None:
+def windowed(call: NodeCall, x: TensorDesc, window: Sequence[int], channels: int) -> TensorDesc | None:
     """
     Return what a window of *window* rows and columns makes of an image, by the attributes of the call.
 

@@ -7,10 +7,21 @@ MatMulV3 is taken from a thousand million multiply-adds on, MatMulV2 below; that
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
+import math
+
+from drynpu.kernels import (
+    KernelPlan,
+    NodeCall,
+    Rule,
+    TensorDesc,
+    broadcast_shape,
+    node_cube_kernel,
+    node_kernel,
+    node_rule,
+    output_tiles,
+)
 from drynpu_tf.rules._elementwise import fused_operations
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, cube_kernel, kernel, output_tiles, plan, product, rule_of
+from drynpu_tf.rules._work import plan
 
 __all__ = ["matmul_rules"]
 
@@ -18,7 +29,7 @@ _V3_FROM_MULTIPLY_ADDS = 10**9
 _TURNS = ((False, False), (False, True), (True, False), (True, True))
 
 
-def _sides(call: Call, left: str, right: str) -> tuple[TensorDesc, TensorDesc, int, int, int] | None:
+def _sides(call: NodeCall, left: str, right: str) -> tuple[TensorDesc, TensorDesc, int, int, int] | None:
     """
     Return (a, b, rows, inner, columns); ``None`` when the shapes do not fit.
 
@@ -36,7 +47,7 @@ def _sides(call: Call, left: str, right: str) -> tuple[TensorDesc, TensorDesc, i
     return None
 
 
-def _matmul(call: Call) -> KernelPlan | None:
+def _matmul(call: NodeCall) -> KernelPlan | None:
     sides = _sides(call, "transpose_a", "transpose_b")
     if sides is None:
         return None
@@ -44,7 +55,7 @@ def _matmul(call: Call) -> KernelPlan | None:
     op_type = "MatMulV3" if rows * inner * columns >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
     out = call.output() or TensorDesc((rows, columns), a.dtype)
     return plan(
-        cube_kernel(
+        node_cube_kernel(
             call,
             op_type,
             [a, b, *call.tensors()[2:]],
@@ -56,7 +67,7 @@ def _matmul(call: Call) -> KernelPlan | None:
     )
 
 
-def _batch_matmul(call: Call) -> KernelPlan | None:
+def _batch_matmul(call: NodeCall) -> KernelPlan | None:
     sides = _sides(call, "adj_x", "adj_y")
     if sides is None:
         return None
@@ -65,9 +76,9 @@ def _batch_matmul(call: Call) -> KernelPlan | None:
     if batch is None:
         return None
     out = call.output() or TensorDesc((*batch, rows, columns), a.dtype)
-    count = product(batch)
+    count = math.prod(batch)
     return plan(
-        cube_kernel(
+        node_cube_kernel(
             call,
             "BatchMatMulV2",
             [a, b, *call.tensors()[2:]],
@@ -79,22 +90,22 @@ def _batch_matmul(call: Call) -> KernelPlan | None:
     )
 
 
-def _einsum(call: Call) -> KernelPlan | None:
+def _einsum(call: NodeCall) -> KernelPlan | None:
     """Return a batched product of two tensors, read off the equation; others are sums of one tensor."""
     inputs, out = call.tensors(), call.output()
     terms = call.text("equation").replace(" ", "").split("->")[0].split(",")
     if out is None or len(terms) != len(inputs):
         return None
     if len(inputs) != 2:
-        return plan(kernel(call, "Einsum", inputs, [out]))
+        return plan(node_kernel(call, "Einsum", inputs, [out]))
     sizes = _label_sizes(terms, inputs)
     if sizes is None:
         return None
-    every = product(sizes.values())
+    every = math.prod(sizes.values())
     rows = out.shape[-2] if len(out.shape) > 1 else 1
     columns = out.shape[-1] if out.shape else 1
     tiles = max(out.elements // max(rows * columns, 1), 1) * output_tiles(rows, columns)
-    return plan(cube_kernel(call, "BatchMatMulV2", inputs, [out], flops=2 * every, tiles=tiles))
+    return plan(node_cube_kernel(call, "BatchMatMulV2", inputs, [out], flops=2 * every, tiles=tiles))
 
 
 def _label_sizes(terms: list[str], inputs: list[TensorDesc]) -> dict[str, int] | None:
@@ -114,11 +125,11 @@ def _label_sizes(terms: list[str], inputs: list[TensorDesc]) -> dict[str, int] |
 def matmul_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
     return {
-        "MatMul": rule_of(_matmul),
-        "_FusedMatMul": rule_of(_matmul),
-        "_FusedBatchMatMulV2": rule_of(_batch_matmul),
-        "BatchMatMul": rule_of(_batch_matmul),
-        "BatchMatMulV2": rule_of(_batch_matmul),
-        "BatchMatMulV3": rule_of(_batch_matmul),
-        "Einsum": rule_of(_einsum),
+        "MatMul": node_rule(_matmul),
+        "_FusedMatMul": node_rule(_matmul),
+        "_FusedBatchMatMulV2": node_rule(_batch_matmul),
+        "BatchMatMul": node_rule(_batch_matmul),
+        "BatchMatMulV2": node_rule(_batch_matmul),
+        "BatchMatMulV3": node_rule(_batch_matmul),
+        "Einsum": node_rule(_einsum),
     }

@@ -7,8 +7,10 @@ from typing import TypeAlias
 
 from attrs import define, frozen
 
-from drynpu.kernels import Signature
-from drynpu_tf.rules._signature import Call
+from drynpu.kernels import (
+    NodeCall,
+    Signature,
+)
 
 __all__ = ["GraphNode", "Place", "Work", "consumers_of"]
 
@@ -50,8 +52,8 @@ class Work:
         return self.signature.name
 
     @property
-    def call(self) -> Call:
-        return Call(self.signature)
+    def call(self) -> NodeCall:
+        return NodeCall(self.signature)
 
 
 def consumers_of(works: Sequence[Work]) -> dict[Place, list[Work]]:

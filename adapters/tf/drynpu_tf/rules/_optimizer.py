@@ -12,9 +12,8 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, TaskType, TensorDesc
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
+from drynpu.kernels import KernelPlan, NodeCall, Rule, TaskType, TensorDesc, node_kernel, node_rule
+from drynpu_tf.rules._work import plan
 
 __all__ = ["optimizer_rules"]
 
@@ -66,7 +65,7 @@ _SPARSE: Final = {
 
 
 def _dense(update: _Update) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         grad = call.tensor(update.gradient)
         if grad is None:
             return None
@@ -76,23 +75,23 @@ def _dense(update: _Update) -> Rule:
             for i in range(update.state, len(call.signature.inputs))
             if (t := call.tensor(i)) is not None and i != update.gradient
         ]
-        spec = kernel(call, update.op_type, [*state, *numbers, grad], state, cost=update.cost, over=grad.elements)
+        spec = node_kernel(call, update.op_type, [*state, *numbers, grad], state, cost=update.cost, over=grad.elements)
         return plan(spec)
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _rows(update: _Update) -> Rule:
     """Only the rows of the index are read and written, of the variable and of its slots."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         grad, index = call.tensor(update.gradient), call.tensor(update.gradient + 1)
         if grad is None or index is None:
             return None
         known = [t for t in (call.tensor(i) for i in range(update.state)) if t is not None]
         moved = update.state * grad.size_bytes
         return plan(
-            kernel(
+            node_kernel(
                 call,
                 update.op_type,
                 [*known, grad, index],
@@ -105,30 +104,32 @@ def _rows(update: _Update) -> Rule:
             )
         )
 
-    return rule_of(read)
+    return node_rule(read)
 
 
-def _assign(call: Call) -> KernelPlan | None:
+def _assign(call: NodeCall) -> KernelPlan | None:
     """``Assign(ref, value)``, ``AssignVariableOp(handle, value)``."""
     value = call.tensor(1)
     return (
-        None if value is None else plan(kernel(call, "Assign", [value, value], [value], cost=0, read=value.size_bytes))
+        None
+        if value is None
+        else plan(node_kernel(call, "Assign", [value, value], [value], cost=0, read=value.size_bytes))
     )
 
 
 def _assign_with(op_type: str) -> Rule:
     """``AssignAdd`` and ``AssignSub``: the variable is read and written."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         value = call.tensor(1)
-        return None if value is None else plan(kernel(call, op_type, [value, value], [value]))
+        return None if value is None else plan(node_kernel(call, op_type, [value, value], [value]))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def optimizer_rules() -> dict[str, Rule]:
     """Return the rules by operator type; reference and resource variables have the same kernels."""
-    rules: dict[str, Rule] = {"Assign": rule_of(_assign), "AssignVariableOp": rule_of(_assign)}
+    rules: dict[str, Rule] = {"Assign": node_rule(_assign), "AssignVariableOp": node_rule(_assign)}
     for verb in ("AssignAdd", "AssignSub"):
         rules[verb] = rules[f"{verb}VariableOp"] = _assign_with(verb)
     for name, update in _UPDATES.items():

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Signature, TaskType
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, nothing, plan, rule_of
+from drynpu.kernels import KernelPlan, NodeCall, Rule, Signature, TaskType, node_kernel, node_rule
+from drynpu_tf.rules._work import nothing, plan
 
 __all__ = [
     "AT_COMPILE_TIME",
@@ -156,15 +155,15 @@ def pattern_rule(signature: Signature) -> KernelPlan | None:
     return KernelPlan() if is_call(signature.name) or is_host(signature.name) else None
 
 
-def _on_ai_cpu(call: Call) -> KernelPlan:
+def _on_ai_cpu(call: NodeCall) -> KernelPlan:
     """One element operation per element that it makes; lists and arrays move the tensor they are given or give."""
     op_type = call.signature.name
     if op_type.startswith(_WITHOUT_VERSION):
         op_type = _VERSION.sub("", op_type)
-    return plan(kernel(call, op_type, call.tensors(), list(call.outputs), task=TaskType.AI_CPU))
+    return plan(node_kernel(call, op_type, call.tensors(), list(call.outputs), task=TaskType.AI_CPU))
 
 
 def placement_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
     rules = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), nothing)
-    return rules | dict.fromkeys(sorted(_AI_CPU_TYPES), rule_of(_on_ai_cpu))
+    return rules | dict.fromkeys(sorted(_AI_CPU_TYPES), node_rule(_on_ai_cpu))

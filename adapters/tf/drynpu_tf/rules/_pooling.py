@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, TensorDesc
+import math
+
+from drynpu.kernels import (
+    KernelPlan,
+    NodeCall,
+    Rule,
+    TensorDesc,
+    node_kernel,
+    node_rule,
+)
 from drynpu_tf.rules._layout import blocked, channels_first, is_image, windowed
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, plan, product, rule_of
+from drynpu_tf.rules._work import plan
 
 __all__ = ["pooling_rules"]
 
 
-def _image(call: Call, image: TensorDesc) -> TensorDesc:
+def _image(call: NodeCall, image: TensorDesc) -> TensorDesc:
     inside = "_graph" in call.attrs and is_image(image.shape)
     return blocked(image, nchw=channels_first(call)) if inside else image
 
 
-def _result(call: Call, x: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc | None:
+def _result(call: NodeCall, x: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc | None:
     """Return what pooling makes where TensorFlow did not say."""
     if not is_image(x.shape) or len(sizes) != 4:
         return None
@@ -24,35 +32,37 @@ def _result(call: Call, x: TensorDesc, sizes: tuple[int, ...]) -> TensorDesc | N
 
 
 def _forward(op_type: str) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x, sizes = call.tensor(0), call.integers("ksize")
         if x is None:
             return None
-        y, window = call.output() or _result(call, x, sizes), product(sizes)
+        y, window = call.output() or _result(call, x, sizes), math.prod(sizes)
         if y is None:
             return None
-        return plan(kernel(call, op_type, [_image(call, x)], [_image(call, y)], cost=window, over=y.elements))
+        return plan(node_kernel(call, op_type, [_image(call, x)], [_image(call, y)], cost=window, over=y.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
-def _max_gradient(call: Call) -> KernelPlan | None:
+def _max_gradient(call: NodeCall) -> KernelPlan | None:
     """``MaxPoolGrad(x, y, dy)``."""
     x, y, dy = (call.tensor(i) for i in range(3))
     if x is None or y is None or dy is None:
         return None
-    window = product(call.integers("ksize"))
+    window = math.prod(call.integers("ksize"))
     images = [_image(call, t) for t in (x, y, dy)]
-    return plan(kernel(call, "MaxPoolGrad", images, [images[0]], cost=window, over=dy.elements))
+    return plan(node_kernel(call, "MaxPoolGrad", images, [images[0]], cost=window, over=dy.elements))
 
 
-def _average_gradient(call: Call) -> KernelPlan | None:
+def _average_gradient(call: NodeCall) -> KernelPlan | None:
     """``AvgPoolGrad(sizes of x, dy)``."""
     dy, out = call.tensor(1), call.output()
     if dy is None or out is None:
         return None
-    window = product(call.integers("ksize"))
-    return plan(kernel(call, "AvgPoolGradD", [_image(call, dy)], [_image(call, out)], cost=window, over=dy.elements))
+    window = math.prod(call.integers("ksize"))
+    return plan(
+        node_kernel(call, "AvgPoolGradD", [_image(call, dy)], [_image(call, out)], cost=window, over=dy.elements)
+    )
 
 
 def pooling_rules() -> dict[str, Rule]:
@@ -63,6 +73,6 @@ def pooling_rules() -> dict[str, Rule]:
         "MaxPool3D": _forward("MaxPool3D"),
         "AvgPool": _forward("AvgPool"),
         "AvgPool3D": _forward("AvgPool3D"),
-        "MaxPoolGrad": rule_of(_max_gradient),
-        "AvgPoolGrad": rule_of(_average_gradient),
+        "MaxPoolGrad": node_rule(_max_gradient),
+        "AvgPoolGrad": node_rule(_average_gradient),
     }

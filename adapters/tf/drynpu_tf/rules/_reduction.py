@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan
-from drynpu_tf.rules._signature import Call
-from drynpu_tf.rules._work import Rule, kernel, plan, rule_of
+from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule
+from drynpu_tf.rules._work import plan
 
 __all__ = ["reduction_rules"]
 
@@ -23,28 +22,28 @@ _REDUCTIONS = {
 def _reduction(op_type: str, cost: float = 1) -> Rule:
     """Axes are constants, so they are attributes of the kernel and not read by it."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x, out = call.tensor(0), call.output()
         if x is None:
             return None
         if out is None:  # by axes that only TensorFlow knows: nothing is said of the result
-            return plan(kernel(call, op_type, [x], [], cost=cost))
+            return plan(node_kernel(call, op_type, [x], [], cost=cost))
         if x.elements == out.elements:
             return plan()  # reducing no axis, or axes of length 1, is a change of shape
-        return plan(kernel(call, op_type, [x], [out], cost=cost, over=x.elements))
+        return plan(node_kernel(call, op_type, [x], [out], cost=cost, over=x.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _over_input(op_type: str, cost: float = 1) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x = call.tensor(0)
         if x is None:
             return None
         made = list(call.outputs)
-        return plan(kernel(call, op_type, [x], made, cost=cost, over=x.elements))
+        return plan(node_kernel(call, op_type, [x], made, cost=cost, over=x.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def reduction_rules() -> dict[str, Rule]:
