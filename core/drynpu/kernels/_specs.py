@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from drynpu.kernels._types import KernelSpec, TaskType, TensorDesc
+from drynpu.kernels._types import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 
 __all__ = [
     "ceil_div",
@@ -12,7 +12,9 @@ __all__ = [
     "cube_spec",
     "format_change",
     "launched",
+    "launches_nothing",
     "output_tiles",
+    "plan_of",
     "tensor_like",
     "vector_spec",
 ]
@@ -127,3 +129,14 @@ def launched(kernels: Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:
 def _is_empty(spec: KernelSpec) -> bool:
     judged = spec.outputs or spec.inputs
     return bool(judged) and all(t.elements == 0 for t in judged)
+
+
+def plan_of(*kernels: KernelSpec, synchronizes: bool = False, in_graph: bool = False) -> KernelPlan:
+    """Return the plan of an operator that launches *kernels*, but for those without any element."""
+    return KernelPlan(kernels=launched(kernels), synchronizes=synchronizes, in_graph=in_graph)
+
+
+def launches_nothing(signature: Signature) -> KernelPlan:
+    """Rule of operators that launch nothing on a device."""
+    del signature
+    return KernelPlan()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule
+from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule, plan_of
 from drynpu_tf.rules._elementwise import element_operations
-from drynpu_tf.rules._work import plan
 
 __all__ = ["composed_rules"]
 
@@ -15,13 +14,13 @@ def _unary_chain(call: NodeCall) -> KernelPlan | None:
     if x is None or not names:
         return None
     cost = sum(element_operations(name) for name in names)
-    return plan(node_kernel(call, names[0], [x], [call.output() or x], cost=cost))
+    return plan_of(node_kernel(call, names[0], [x], [call.output() or x], cost=cost))
 
 
 def _sequence(op_type: str) -> Rule:
     def read(call: NodeCall) -> KernelPlan | None:
         out = call.output()
-        return None if out is None else plan(node_kernel(call, op_type, call.tensors(), [out], read=0))
+        return None if out is None else plan_of(node_kernel(call, op_type, call.tensors(), [out], read=0))
 
     return node_rule(read)
 

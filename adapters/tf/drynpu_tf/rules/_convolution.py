@@ -24,11 +24,11 @@ from drynpu.kernels import (
     node_rule,
     numbered_format_change,
     output_tiles,
+    plan_of,
     tensor_like,
 )
 from drynpu_tf.rules._elementwise import fused_operations
 from drynpu_tf.rules._layout import blocked, channels_first, fractal, is_image, plain, windowed
-from drynpu_tf.rules._work import plan
 
 __all__ = ["convolution_rules"]
 
@@ -107,8 +107,8 @@ def _forward(op_type: str, *, depthwise: bool) -> Rule:
             hf32=conv.hf32,
         )
         if not _alone(call):
-            return plan(main)
-        return plan(*_in(conv, conv.x, 0), *_weight_in(conv), main, *_out(conv, conv.y, 2))
+            return plan_of(main)
+        return plan_of(*_in(conv, conv.x, 0), *_weight_in(conv), main, *_out(conv, conv.y, 2))
 
     return node_rule(read)
 
@@ -140,8 +140,8 @@ def _input_gradient(op_type: str, *, depthwise: bool) -> Rule:
             hf32=conv.hf32,
         )
         if not _alone(call):
-            return plan(main)
-        return plan(*_in(conv, conv.y, 0), *_weight_in(conv), main, *_out(conv, conv.x, 2))
+            return plan_of(main)
+        return plan_of(*_in(conv, conv.y, 0), *_weight_in(conv), main, *_out(conv, conv.x, 2))
 
     return node_rule(read)
 
@@ -170,11 +170,11 @@ def _weight_gradient(op_type: str, *, depthwise: bool) -> Rule:
         )
         clear = node_kernel(call, "MemSet", [], [gradient], suffix="_MemSet", tail=False, cost=0)
         if main.task_type is TaskType.AI_CPU:
-            return plan(main)
+            return plan_of(main)
         if not _alone(call):
-            return plan(clear, main)
+            return plan_of(clear, main)
         back = numbered_format_change(2, gradient, tensor_like(conv.weight, layout="HWCN"))
-        return plan(*_in(conv, conv.x, 0), *_in(conv, conv.y, 1), clear, main, back)
+        return plan_of(*_in(conv, conv.x, 0), *_in(conv, conv.y, 1), clear, main, back)
 
     return node_rule(read)
 
@@ -196,7 +196,7 @@ def _bias_add(call: NodeCall) -> KernelPlan | None:
     x, bias = call.tensor(0), call.tensor(1)
     if x is None or bias is None:
         return None
-    return plan(node_kernel(call, "Add", [x, bias], [x], over=x.elements))
+    return plan_of(node_kernel(call, "Add", [x, bias], [x], over=x.elements))
 
 
 def _bias_gradient(call: NodeCall) -> KernelPlan | None:
@@ -207,7 +207,7 @@ def _bias_gradient(call: NodeCall) -> KernelPlan | None:
     out = call.output() or TensorDesc((channels,), dy.dtype)
     inside = is_image(dy.shape) and not _alone(call)
     image = blocked(dy, nchw=channels_first(call)) if inside else dy
-    return plan(node_kernel(call, "BiasAddGrad", [image], [out], over=dy.elements))
+    return plan_of(node_kernel(call, "BiasAddGrad", [image], [out], over=dy.elements))
 
 
 def convolution_rules() -> dict[str, Rule]:

@@ -14,9 +14,9 @@ from drynpu.kernels import (
     broadcast_shape,
     node_kernel,
     node_rule,
+    plan_of,
 )
 from drynpu_tf.rules._dtypes import ge_dtype
-from drynpu_tf.rules._work import plan
 
 __all__ = [
     "BINARY",
@@ -174,14 +174,14 @@ def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) ->
     def read(call: NodeCall) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call, dtype)
         if _handles_only(call):
-            return plan(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
+            return plan_of(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         # In loops TensorFlow does not tell every operand, but always the result.
         if not inputs or out is None or (len(inputs) < operands and call.output() is None):
             return None
         fused = call.texts("_fused")
         taken = inputs if fused else inputs[:operands]
         every = cost + sum(element_operations(name) for name in fused)
-        return plan(node_kernel(call, op_type, taken, [out], cost=every, over=out.elements))
+        return plan_of(node_kernel(call, op_type, taken, [out], cost=every, over=out.elements))
 
     return node_rule(read)
 
@@ -204,10 +204,10 @@ def _cast(call: NodeCall) -> KernelPlan | None:
     if out is None:
         dtype = ge_dtype(call.text("DstT"))
         if dtype == NO_DATA:  # nothing is said of the result
-            return plan(node_kernel(call, "Cast", [x], []))
+            return plan_of(node_kernel(call, "Cast", [x], []))
         out = TensorDesc(x.shape, dtype, x.format)
     # A conversion to the same type is removed by the graph engine.
-    return plan() if x.dtype == out.dtype else plan(node_kernel(call, "Cast", [x], [out]))
+    return plan_of() if x.dtype == out.dtype else plan_of(node_kernel(call, "Cast", [x], [out]))
 
 
 def _sparing(op_type: str) -> Rule:
@@ -216,10 +216,10 @@ def _sparing(op_type: str) -> Rule:
     def read(call: NodeCall) -> KernelPlan | None:
         out = call.output() or call.tensor(0)
         if _handles_only(call):
-            return plan(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
+            return plan_of(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         if out is None:
             return None
-        return plan(node_kernel(call, op_type, call.tensors(), [out], cost=0, read=0))
+        return plan_of(node_kernel(call, op_type, call.tensors(), [out], cost=0, read=0))
 
     return node_rule(read)
 
@@ -230,11 +230,11 @@ def _many(op_type: str, cost_per_input: float) -> Rule:
     def read(call: NodeCall) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call)
         if _handles_only(call):
-            return plan(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
+            return plan_of(node_kernel(call, call.signature.name, [], [], task=TaskType.AI_CPU))
         if not inputs or out is None:
             return None
         cost = cost_per_input * max(len(inputs) - 1, 1)
-        return plan(node_kernel(call, op_type, inputs, [out], cost=cost, over=out.elements))
+        return plan_of(node_kernel(call, op_type, inputs, [out], cost=cost, over=out.elements))
 
     return node_rule(read)
 

@@ -12,18 +12,12 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import (
-    NO_DATA,
-    Placement,
-    Signature,
-    TensorDesc,
-)
+from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc, node_name
 from drynpu.session import FusionOp
 from drynpu_tf.rules._folding import folded
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse
 from drynpu_tf.rules._nodes import GraphNode, Place, Work
-from drynpu_tf.rules._work import fused_name
 
 __all__ = ["CompiledGraph", "compile_graph", "fusions"]
 
@@ -106,12 +100,18 @@ def _record(work: Work, constants: frozenset[str]) -> FusionOp:
         weights += size if producer in constants else 0
         inputs += 0 if producer in constants else size
     return FusionOp(
-        name=fused_name(work.call),
+        name=_fused_name(work.call),
         original_ops=work.members,
         input_bytes=inputs,
         output_bytes=sum(_size(t) for t in work.call.outputs),
         weight_bytes=weights,
     )
+
+
+def _fused_name(call: NodeCall) -> str:
+    """Return the name of an operator made of several nodes."""
+    half = "_Update" if call.signature.name.startswith("FusedBatchNorm") else ""
+    return node_name(call, call.signature.name, half)
 
 
 def _size(tensor: TensorDesc | tuple[TensorDesc, ...] | None) -> int:

@@ -14,10 +14,11 @@ from drynpu.kernels import (
     Rule,
     Signature,
     TensorDesc,
+    launches_nothing,
     node_kernel,
     node_rule,
+    plan_of,
 )
-from drynpu_tf.rules._work import nothing, plan
 
 __all__ = ["indexing_rules"]
 
@@ -31,7 +32,7 @@ def _moved(op_type: str, positions: tuple[int, ...] = (0,)) -> Rule:
         if not inputs:
             return None
         size = sum(t.size_bytes for t in made)
-        return plan(node_kernel(call, op_type, inputs, made or list(call.outputs), cost=0, read=size))
+        return plan_of(node_kernel(call, op_type, inputs, made or list(call.outputs), cost=0, read=size))
 
     return node_rule(read)
 
@@ -40,7 +41,7 @@ def _transpose(call: NodeCall) -> KernelPlan | None:
     x, out = call.tensor(0), call.output()
     if x is None:
         return None
-    return plan(node_kernel(call, "TransposeD", [x], [out] if out is not None else [], cost=0, written=x.size_bytes))
+    return plan_of(node_kernel(call, "TransposeD", [x], [out] if out is not None else [], cost=0, written=x.size_bytes))
 
 
 def _joined(op_type: str, *, axis: int | None = None) -> Rule:
@@ -53,11 +54,11 @@ def _joined(op_type: str, *, axis: int | None = None) -> Rule:
         parts = [t for t in given if isinstance(t, TensorDesc) and t.dtype != NO_DATA]
         out = call.output()
         if out is None and given and all(isinstance(t, TensorDesc) and t.dtype == NO_DATA for t in given):
-            return plan()
+            return plan_of()
         if out is None and (not parts or len(parts) < len(given)):
             return None
         size = out.size_bytes if out is not None else sum(t.size_bytes for t in parts)
-        return plan(node_kernel(call, op_type, parts, [out] if out is not None else [], cost=0, written=size))
+        return plan_of(node_kernel(call, op_type, parts, [out] if out is not None else [], cost=0, written=size))
 
     return node_rule(read)
 
@@ -70,8 +71,8 @@ def _cut(op_type: str, at: int) -> Rule:
         if x is None:
             return None
         if len(call.outputs) == 1:
-            return plan()
-        return plan(node_kernel(call, op_type, [x], list(call.outputs), cost=0, written=x.size_bytes))
+            return plan_of()
+        return plan_of(node_kernel(call, op_type, [x], list(call.outputs), cost=0, written=x.size_bytes))
 
     return node_rule(read)
 
@@ -84,10 +85,10 @@ def _grown(op_type: str) -> Rule:
         if x is None:
             return None
         if out is None:
-            return plan(node_kernel(call, op_type, [x], [], cost=0))
+            return plan_of(node_kernel(call, op_type, [x], [], cost=0))
         if x.shape == out.shape:
-            return plan()
-        return plan(node_kernel(call, op_type, [x], [out], cost=0))
+            return plan_of()
+        return plan_of(node_kernel(call, op_type, [x], [out], cost=0))
 
     return node_rule(read)
 
@@ -100,14 +101,14 @@ def _gather(call: NodeCall) -> KernelPlan | None:
     inputs = ([table] if table is not None else []) + [index]
     made = [out] if out is not None else []
     size = sum(t.size_bytes for t in made)
-    return plan(node_kernel(call, "GatherV2D", inputs, made, cost=0, read=size + index.size_bytes))
+    return plan_of(node_kernel(call, "GatherV2D", inputs, made, cost=0, read=size + index.size_bytes))
 
 
 def _gather_nd(call: NodeCall) -> KernelPlan | None:
     table, index, out = call.tensor(0), call.tensor(1), call.output()
     if table is None or index is None or out is None:
         return None
-    return plan(node_kernel(call, "GatherNd", [table, index], [out], cost=0, read=out.size_bytes + index.size_bytes))
+    return plan_of(node_kernel(call, "GatherNd", [table, index], [out], cost=0, read=out.size_bytes + index.size_bytes))
 
 
 def _scatter(op_type: str, *, variable: bool) -> Rule:
@@ -120,7 +121,7 @@ def _scatter(op_type: str, *, variable: bool) -> Rule:
         inputs = [t for t in (target, index, updates) if t is not None]
         made = [target] if target is not None else []
         extra = 0 if variable else sum(t.size_bytes for t in made)
-        return plan(
+        return plan_of(
             node_kernel(
                 call,
                 op_type,
@@ -142,7 +143,7 @@ def _segment(op_type: str) -> Rule:
         data, ids, out = call.tensor(0), call.tensor(1), call.output()
         if data is None or ids is None or out is None:
             return None
-        return plan(node_kernel(call, op_type, [data, ids], [out], over=data.elements))
+        return plan_of(node_kernel(call, op_type, [data, ids], [out], over=data.elements))
 
     return node_rule(read)
 
@@ -152,7 +153,7 @@ def _one_hot(call: NodeCall) -> KernelPlan | None:
     if index is None or out is None:
         return None
     one = TensorDesc((), out.dtype)
-    return plan(node_kernel(call, "OneHotD", [index, one, one], [out]))
+    return plan_of(node_kernel(call, "OneHotD", [index, one, one], [out]))
 
 
 def _scatter_new(call: NodeCall) -> KernelPlan | None:
@@ -160,7 +161,7 @@ def _scatter_new(call: NodeCall) -> KernelPlan | None:
     index, updates, out = call.tensor(0), call.tensor(1), call.output()
     if index is None or updates is None or out is None:
         return None
-    return plan(node_kernel(call, "ScatterNd", [index, updates], [out], over=updates.elements))
+    return plan_of(node_kernel(call, "ScatterNd", [index, updates], [out], over=updates.elements))
 
 
 def indexing_rules() -> dict[str, Rule]:
@@ -214,7 +215,7 @@ def _unless_texts(rule: Rule) -> Rule:
 
     def read(signature: Signature) -> KernelPlan | None:
         outputs = NodeCall(signature).outputs
-        return nothing(signature) if outputs and all(t.dtype == NO_DATA for t in outputs) else rule(signature)
+        return launches_nothing(signature) if outputs and all(t.dtype == NO_DATA for t in outputs) else rule(signature)
 
     return read
 
@@ -226,6 +227,6 @@ def _grad_of_slice() -> Rule:
         dy, out = call.tensor(4), call.output()
         if dy is None:
             return None
-        return plan(node_kernel(call, "StridedSliceGradD", [dy], [out] if out is not None else [], cost=0))
+        return plan_of(node_kernel(call, "StridedSliceGradD", [dy], [out] if out is not None else [], cost=0))
 
     return node_rule(read)

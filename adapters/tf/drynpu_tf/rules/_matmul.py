@@ -19,9 +19,9 @@ from drynpu.kernels import (
     node_kernel,
     node_rule,
     output_tiles,
+    plan_of,
 )
 from drynpu_tf.rules._elementwise import fused_operations
-from drynpu_tf.rules._work import plan
 
 __all__ = ["matmul_rules"]
 
@@ -54,7 +54,7 @@ def _matmul(call: NodeCall) -> KernelPlan | None:
     a, b, rows, inner, columns = sides
     op_type = "MatMulV3" if rows * inner * columns >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
     out = call.output() or TensorDesc((rows, columns), a.dtype)
-    return plan(
+    return plan_of(
         node_cube_kernel(
             call,
             op_type,
@@ -77,7 +77,7 @@ def _batch_matmul(call: NodeCall) -> KernelPlan | None:
         return None
     out = call.output() or TensorDesc((*batch, rows, columns), a.dtype)
     count = math.prod(batch)
-    return plan(
+    return plan_of(
         node_cube_kernel(
             call,
             "BatchMatMulV2",
@@ -97,7 +97,7 @@ def _einsum(call: NodeCall) -> KernelPlan | None:
     if out is None or len(terms) != len(inputs):
         return None
     if len(inputs) != 2:
-        return plan(node_kernel(call, "Einsum", inputs, [out]))
+        return plan_of(node_kernel(call, "Einsum", inputs, [out]))
     sizes = _label_sizes(terms, inputs)
     if sizes is None:
         return None
@@ -105,7 +105,7 @@ def _einsum(call: NodeCall) -> KernelPlan | None:
     rows = out.shape[-2] if len(out.shape) > 1 else 1
     columns = out.shape[-1] if out.shape else 1
     tiles = max(out.elements // max(rows * columns, 1), 1) * output_tiles(rows, columns)
-    return plan(node_cube_kernel(call, "BatchMatMulV2", inputs, [out], flops=2 * every, tiles=tiles))
+    return plan_of(node_cube_kernel(call, "BatchMatMulV2", inputs, [out], flops=2 * every, tiles=tiles))
 
 
 def _label_sizes(terms: list[str], inputs: list[TensorDesc]) -> dict[str, int] | None:

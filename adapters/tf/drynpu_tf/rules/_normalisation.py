@@ -7,17 +7,9 @@ The graph engine splits a training batch norm into BNTrainingReduce and BNTraini
 
 from __future__ import annotations
 
-from drynpu.kernels import (
-    KernelPlan,
-    NodeCall,
-    Rule,
-    TensorDesc,
-    node_kernel,
-    node_rule,
-)
+from drynpu.kernels import KernelPlan, NodeCall, Rule, TensorDesc, node_kernel, node_rule, plan_of
 from drynpu_tf.rules._elementwise import element_operations
 from drynpu_tf.rules._layout import blocked, channels_first, is_image
-from drynpu_tf.rules._work import plan
 
 __all__ = ["normalisation_rules"]
 
@@ -45,7 +37,7 @@ def _batch_norm(call: NodeCall) -> KernelPlan | None:
     (image,) = _images(call, x)
     if not _training(call):
         parameters = [t for t in (call.tensor(i) for i in range(1, 5)) if t is not None]
-        return plan(node_kernel(call, "BNInfer", [image, *parameters], [image], cost=_INFER_OPS, over=x.elements))
+        return plan_of(node_kernel(call, "BNInfer", [image, *parameters], [image], cost=_INFER_OPS, over=x.elements))
     sums = [TensorDesc(scale.shape, "FLOAT")] * 2
     reduce = node_kernel(
         call, "BNTrainingReduce", [image], sums, suffix="_Reduce", tail=False, cost=_REDUCE_OPS, over=x.elements
@@ -59,7 +51,7 @@ def _batch_norm(call: NodeCall) -> KernelPlan | None:
         cost=_UPDATE_OPS + sum(element_operations(name) for name in call.texts("_fused")),
         over=x.elements,
     )
-    return plan(update) if call.flag("_reduced") else plan(reduce, update)
+    return plan_of(update) if call.flag("_reduced") else plan_of(reduce, update)
 
 
 def _running(call: NodeCall) -> list[TensorDesc]:
@@ -82,7 +74,7 @@ def _batch_norm_grad(call: NodeCall) -> KernelPlan | None:
         infer = node_kernel(
             call, "BNInferGrad", [grads, scale, channel], [image], suffix="_Infer", cost=_INFER_OPS, over=x.elements
         )
-        return plan(update, infer)
+        return plan_of(update, infer)
     update = node_kernel(
         call,
         "BNTrainingUpdateGrad",
@@ -101,13 +93,13 @@ def _batch_norm_grad(call: NodeCall) -> KernelPlan | None:
         cost=_REDUCE_GRAD_OPS,
         over=x.elements,
     )
-    return plan(update, reduce)
+    return plan_of(update, reduce)
 
 
 def _softmax(op_type: str) -> Rule:
     def read(call: NodeCall) -> KernelPlan | None:
         x = call.tensor(0)
-        return None if x is None else plan(node_kernel(call, op_type, [x], [x], cost=_SOFTMAX_OPS))
+        return None if x is None else plan_of(node_kernel(call, op_type, [x], [x], cost=_SOFTMAX_OPS))
 
     return node_rule(read)
 
@@ -121,7 +113,7 @@ def _cross_entropy(op_type: str) -> Rule:
             return None
         made = [call.output(0) or TensorDesc(logits.shape[:1], logits.dtype), call.output(1) or logits]
         spec = node_kernel(call, op_type, [logits, labels], made, cost=_CROSS_ENTROPY_OPS, over=logits.elements)
-        return plan(spec)
+        return plan_of(spec)
 
     return node_rule(read)
 

@@ -12,8 +12,7 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, NodeCall, Rule, TaskType, TensorDesc, node_kernel, node_rule
-from drynpu_tf.rules._work import plan
+from drynpu.kernels import KernelPlan, NodeCall, Rule, TaskType, TensorDesc, node_kernel, node_rule, plan_of
 
 __all__ = ["optimizer_rules"]
 
@@ -76,7 +75,7 @@ def _dense(update: _Update) -> Rule:
             if (t := call.tensor(i)) is not None and i != update.gradient
         ]
         spec = node_kernel(call, update.op_type, [*state, *numbers, grad], state, cost=update.cost, over=grad.elements)
-        return plan(spec)
+        return plan_of(spec)
 
     return node_rule(read)
 
@@ -90,7 +89,7 @@ def _rows(update: _Update) -> Rule:
             return None
         known = [t for t in (call.tensor(i) for i in range(update.state)) if t is not None]
         moved = update.state * grad.size_bytes
-        return plan(
+        return plan_of(
             node_kernel(
                 call,
                 update.op_type,
@@ -113,7 +112,7 @@ def _assign(call: NodeCall) -> KernelPlan | None:
     return (
         None
         if value is None
-        else plan(node_kernel(call, "Assign", [value, value], [value], cost=0, read=value.size_bytes))
+        else plan_of(node_kernel(call, "Assign", [value, value], [value], cost=0, read=value.size_bytes))
     )
 
 
@@ -122,7 +121,7 @@ def _assign_with(op_type: str) -> Rule:
 
     def read(call: NodeCall) -> KernelPlan | None:
         value = call.tensor(1)
-        return None if value is None else plan(node_kernel(call, op_type, [value, value], [value]))
+        return None if value is None else plan_of(node_kernel(call, op_type, [value, value], [value]))
 
     return node_rule(read)
 

@@ -11,8 +11,17 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from drynpu.kernels import KernelPlan, NodeCall, Rule, Signature, TaskType, node_kernel, node_rule
-from drynpu_tf.rules._work import nothing, plan
+from drynpu.kernels import (
+    KernelPlan,
+    NodeCall,
+    Rule,
+    Signature,
+    TaskType,
+    launches_nothing,
+    node_kernel,
+    node_rule,
+    plan_of,
+)
 
 __all__ = [
     "AT_COMPILE_TIME",
@@ -160,10 +169,10 @@ def _on_ai_cpu(call: NodeCall) -> KernelPlan:
     op_type = call.signature.name
     if op_type.startswith(_WITHOUT_VERSION):
         op_type = _VERSION.sub("", op_type)
-    return plan(node_kernel(call, op_type, call.tensors(), list(call.outputs), task=TaskType.AI_CPU))
+    return plan_of(node_kernel(call, op_type, call.tensors(), list(call.outputs), task=TaskType.AI_CPU))
 
 
 def placement_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
-    rules = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), nothing)
+    rules = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), launches_nothing)
     return rules | dict.fromkeys(sorted(_AI_CPU_TYPES), node_rule(_on_ai_cpu))

@@ -4,16 +4,8 @@ from __future__ import annotations
 
 import math
 
-from drynpu.kernels import (
-    KernelPlan,
-    NodeCall,
-    Rule,
-    TensorDesc,
-    node_kernel,
-    node_rule,
-)
+from drynpu.kernels import KernelPlan, NodeCall, Rule, TensorDesc, node_kernel, node_rule, plan_of
 from drynpu_tf.rules._layout import blocked, channels_first, is_image, windowed
-from drynpu_tf.rules._work import plan
 
 __all__ = ["pooling_rules"]
 
@@ -39,7 +31,7 @@ def _forward(op_type: str) -> Rule:
         y, window = call.output() or _result(call, x, sizes), math.prod(sizes)
         if y is None:
             return None
-        return plan(node_kernel(call, op_type, [_image(call, x)], [_image(call, y)], cost=window, over=y.elements))
+        return plan_of(node_kernel(call, op_type, [_image(call, x)], [_image(call, y)], cost=window, over=y.elements))
 
     return node_rule(read)
 
@@ -51,7 +43,7 @@ def _max_gradient(call: NodeCall) -> KernelPlan | None:
         return None
     window = math.prod(call.integers("ksize"))
     images = [_image(call, t) for t in (x, y, dy)]
-    return plan(node_kernel(call, "MaxPoolGrad", images, [images[0]], cost=window, over=dy.elements))
+    return plan_of(node_kernel(call, "MaxPoolGrad", images, [images[0]], cost=window, over=dy.elements))
 
 
 def _average_gradient(call: NodeCall) -> KernelPlan | None:
@@ -60,7 +52,7 @@ def _average_gradient(call: NodeCall) -> KernelPlan | None:
     if dy is None or out is None:
         return None
     window = math.prod(call.integers("ksize"))
-    return plan(
+    return plan_of(
         node_kernel(call, "AvgPoolGradD", [_image(call, dy)], [_image(call, out)], cost=window, over=dy.elements)
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule
-from drynpu_tf.rules._work import plan
+from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule, plan_of
 
 __all__ = ["reduction_rules"]
 
@@ -27,10 +26,10 @@ def _reduction(op_type: str, cost: float = 1) -> Rule:
         if x is None:
             return None
         if out is None:  # by axes that only TensorFlow knows: nothing is said of the result
-            return plan(node_kernel(call, op_type, [x], [], cost=cost))
+            return plan_of(node_kernel(call, op_type, [x], [], cost=cost))
         if x.elements == out.elements:
-            return plan()  # reducing no axis, or axes of length 1, is a change of shape
-        return plan(node_kernel(call, op_type, [x], [out], cost=cost, over=x.elements))
+            return plan_of()  # reducing no axis, or axes of length 1, is a change of shape
+        return plan_of(node_kernel(call, op_type, [x], [out], cost=cost, over=x.elements))
 
     return node_rule(read)
 
@@ -41,7 +40,7 @@ def _over_input(op_type: str, cost: float = 1) -> Rule:
         if x is None:
             return None
         made = list(call.outputs)
-        return plan(node_kernel(call, op_type, [x], made, cost=cost, over=x.elements))
+        return plan_of(node_kernel(call, op_type, [x], made, cost=cost, over=x.elements))
 
     return node_rule(read)
 
