@@ -14,9 +14,9 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu import CaptureError
-from drynpu.kernels import Operators, Signature, TensorDesc
+from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
 from drynpu_mindspore.capture import Captured, CaptureOptions, is_backward
-from drynpu_mindspore.rules import NO_DATA, ge_dtype, signature
+from drynpu_mindspore.rules import ge_dtype, signature
 
 __all__ = ["Recorder", "Reported", "TensorKey"]
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from drynpu.kernels import TaskType, TensorDesc, build_rule_book
-from drynpu_mindspore.rules import NO_DATA, RULES, build_rules, signature
+from drynpu.kernels import NO_DATA, TaskType, TensorDesc, build_rule_book
+from drynpu_mindspore.rules import RULES, build_rules, signature
 
 
 def f32(*shape):

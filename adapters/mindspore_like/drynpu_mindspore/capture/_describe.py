@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.kernels import Operators, Signature, TensorDesc
+from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
 from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.capture._graphs import GraphStore, shapes_of
 from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._launches import Launches
 from drynpu_mindspore.capture._pynative import explain
-from drynpu_mindspore.rules import NO_DATA, signature
+from drynpu_mindspore.rules import signature
 
 __all__ = ["describe", "is_backward", "is_known", "node_signature", "primitive_of"]
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from drynpu.kernels import NO_DATA, Rule, join_rules
 from drynpu_mindspore.rules._convolution import convolution_rules
-from drynpu_mindspore.rules._dtypes import NO_DATA, ge_dtype
+from drynpu_mindspore.rules._dtypes import ge_dtype
 from drynpu_mindspore.rules._elementwise import elementwise_rules
 from drynpu_mindspore.rules._indexing import indexing_rules
 from drynpu_mindspore.rules._matmul import matmul_rules
@@ -23,7 +24,6 @@ from drynpu_mindspore.rules._pooling import pooling_rules
 from drynpu_mindspore.rules._recurrent import recurrent_rules
 from drynpu_mindspore.rules._reduction import reduction_rules
 from drynpu_mindspore.rules._signature import Call, signature
-from drynpu_mindspore.rules._work import Rule
 
 __all__ = ["NOTHING", "NO_DATA", "RULES", "Call", "Rule", "build_rules", "ge_dtype", "signature"]
 
@@ -43,14 +43,7 @@ _FAMILIES: Final = (
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by primitive, as MindSpore names it."""
-    rules: dict[str, Rule] = {}
-    for family in _FAMILIES:
-        found = family()
-        twice = rules.keys() & found.keys()
-        if twice:
-            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
-        rules |= found
-    return rules
+    return join_rules(family() for family in _FAMILIES)
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

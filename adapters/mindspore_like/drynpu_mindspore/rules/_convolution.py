@@ -8,22 +8,23 @@ of them. HF32 is on for FP32 convolutions, as it is by default.
 
 from __future__ import annotations
 
+import math
+
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc
-from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import (
+from drynpu.kernels import (
+    KernelPlan,
+    KernelSpec,
     Rule,
+    TaskType,
+    TensorDesc,
     ceil_div,
-    cube_kernel,
-    kernel,
-    like,
     output_tiles,
-    plan,
-    product,
-    rule_of,
-    trans_data,
+    plan_of,
+    tensor_like,
 )
+from drynpu_mindspore.rules._signature import Call
+from drynpu_mindspore.rules._work import cube_kernel, kernel, rule_of, trans_data
 
 __all__ = ["convolution_rules"]
 
@@ -35,7 +36,7 @@ def _block(dtype: str) -> int:
 
 
 def _plain(tensor: TensorDesc) -> TensorDesc:
-    return like(tensor, layout="NCHW")
+    return tensor_like(tensor, layout="NCHW")
 
 
 def _blocked(image: TensorDesc) -> TensorDesc:
@@ -61,7 +62,7 @@ class _Geometry:
     @property
     def flops(self) -> int:
         """2 x multiply-adds of one direction; the three directions cost the same."""
-        return 2 * self.y.shape[0] * product(self.y.shape[2:]) * self.weight.elements
+        return 2 * self.y.shape[0] * math.prod(self.y.shape[2:]) * self.weight.elements
 
     @property
     def hf32(self) -> bool:
@@ -75,7 +76,7 @@ def _geometry(x: TensorDesc | None, weight: TensorDesc | None, y: TensorDesc | N
 
 
 def _tiles(image: TensorDesc) -> int:
-    return image.shape[0] * output_tiles(product(image.shape[2:]), image.shape[1])
+    return image.shape[0] * output_tiles(math.prod(image.shape[2:]), image.shape[1])
 
 
 def _to_blocked(image: TensorDesc) -> KernelSpec:
@@ -97,7 +98,7 @@ def _forward(call: Call) -> KernelPlan | None:
         hf32=conv.hf32,
     )
     back = trans_data(_blocked(conv.y), _plain(conv.y))
-    return plan(_to_blocked(conv.x), trans_data(_plain(conv.weight), weight), main, back)
+    return plan_of(_to_blocked(conv.x), trans_data(_plain(conv.weight), weight), main, back)
 
 
 def _input_gradient(call: Call) -> KernelPlan | None:
@@ -115,7 +116,7 @@ def _input_gradient(call: Call) -> KernelPlan | None:
         hf32=conv.hf32,
     )
     back = trans_data(_blocked(conv.x), _plain(conv.x))
-    return plan(_to_blocked(conv.y), trans_data(_plain(conv.weight), weight), main, back)
+    return plan_of(_to_blocked(conv.y), trans_data(_plain(conv.weight), weight), main, back)
 
 
 def _weight_gradient(call: Call) -> KernelPlan | None:
@@ -127,8 +128,8 @@ def _weight_gradient(call: Call) -> KernelPlan | None:
     conv = _geometry(call.tensor(1), call.output(), call.tensor(0))
     if conv is None:
         return None
-    gradient = _fractal(like(conv.weight, dtype="FLOAT"))
-    rows, columns = conv.weight.shape[0], product(conv.weight.shape[1:])
+    gradient = _fractal(tensor_like(conv.weight, dtype="FLOAT"))
+    rows, columns = conv.weight.shape[0], math.prod(conv.weight.shape[1:])
     main = cube_kernel(
         "Conv2DBackpropFilter",
         [_blocked(conv.x), _blocked(conv.y)],
@@ -138,15 +139,15 @@ def _weight_gradient(call: Call) -> KernelPlan | None:
         hf32=conv.hf32,
     )
     if main.task_type is TaskType.AI_CPU:
-        return plan(main)
+        return plan_of(main)
     clear = kernel("MemSet", [], [gradient], cost=0)
     back = trans_data(gradient, _plain(conv.weight))
-    return plan(_to_blocked(conv.x), _to_blocked(conv.y), clear, main, back)
+    return plan_of(_to_blocked(conv.x), _to_blocked(conv.y), clear, main, back)
 
 
 def _bias_add(call: Call) -> KernelPlan | None:
     x, bias = call.tensor(0), call.tensor(1)
-    return None if x is None or bias is None else plan(kernel("BiasAdd", [x, bias], [x], over=x.elements))
+    return None if x is None or bias is None else plan_of(kernel("BiasAdd", [x, bias], [x], over=x.elements))
 
 
 def _bias_gradient(call: Call) -> KernelPlan | None:
@@ -155,7 +156,7 @@ def _bias_gradient(call: Call) -> KernelPlan | None:
     if dy is None or len(dy.shape) < 2:
         return None
     out = call.output() or TensorDesc((dy.shape[1],), dy.dtype)
-    return plan(kernel("BiasAddGrad", [dy], [out], over=dy.elements))
+    return plan_of(kernel("BiasAddGrad", [dy], [out], over=dy.elements))
 
 
 def convolution_rules() -> dict[str, Rule]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["NO_DATA", "ge_dtype"]
+from drynpu.kernels import NO_DATA
 
-NO_DATA: Final = "UNDEFINED"
-"""GE name of what holds no numbers on a device, or of what type nothing is known."""
+__all__ = ["ge_dtype"]
 
 _GE_NAMES: Final = MappingProxyType(
     {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
+from drynpu.kernels import KernelPlan, Rule, TensorDesc, broadcast_shape, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, kernel, plan, rule_of
+from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["elementwise_rules"]
 
@@ -162,7 +162,7 @@ def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) ->
         inputs, out = call.tensors(), _joined(call, operands, dtype)
         if not inputs or out is None:
             return None
-        return plan(kernel(op_type, inputs[:operands], [out], cost=cost, over=out.elements))
+        return plan_of(kernel(op_type, inputs[:operands], [out], cost=cost, over=out.elements))
 
     return rule_of(read, op_type)
 
@@ -171,7 +171,7 @@ def _cast(call: Call) -> KernelPlan | None:
     x, out = call.tensor(0), call.output()
     if x is None or out is None:
         return None
-    return plan() if x.dtype == out.dtype else plan(kernel("Cast", [x], [out]))
+    return plan_of() if x.dtype == out.dtype else plan_of(kernel("Cast", [x], [out]))
 
 
 def _fill(op_type: str) -> Rule:
@@ -179,7 +179,7 @@ def _fill(op_type: str) -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         out = call.output()
-        return None if out is None else plan(kernel(op_type, call.tensors(), [out], cost=0, read=0))
+        return None if out is None else plan_of(kernel(op_type, call.tensors(), [out], cost=0, read=0))
 
     return rule_of(read, op_type)
 
@@ -190,7 +190,7 @@ def _sum(call: Call) -> KernelPlan | None:
     if not inputs:
         return None
     out = call.output() or inputs[0]
-    return plan(kernel("AddN", inputs, [out], cost=max(len(inputs) - 1, 1), over=out.elements))
+    return plan_of(kernel("AddN", inputs, [out], cost=max(len(inputs) - 1, 1), over=out.elements))
 
 
 def elementwise_rules() -> dict[str, Rule]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, TensorDesc
+from drynpu.kernels import KernelPlan, Rule, TensorDesc, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, kernel, plan, rule_of
+from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["indexing_rules"]
 
@@ -55,7 +55,7 @@ def _moved(op_type: str, tensors: int) -> Rule:
         if len(inputs) < tensors or out is None:
             return None
         size = out.size_bytes + sum(t.size_bytes for t in inputs[1:])
-        return plan(kernel(op_type, inputs, [out], cost=0, read=size))
+        return plan_of(kernel(op_type, inputs, [out], cost=0, read=size))
 
     return rule_of(read, op_type)
 
@@ -63,7 +63,7 @@ def _moved(op_type: str, tensors: int) -> Rule:
 def _grown(op_type: str) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         x, out = call.tensor(0), call.output()
-        return None if x is None or out is None else plan(kernel(op_type, [x], [out], cost=0))
+        return None if x is None or out is None else plan_of(kernel(op_type, [x], [out], cost=0))
 
     return rule_of(read, op_type)
 
@@ -71,7 +71,7 @@ def _grown(op_type: str) -> Rule:
 def _joined(op_type: str) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         parts, out = call.tensors(), call.output()
-        return None if not parts or out is None else plan(kernel(op_type, parts, [out], cost=0))
+        return None if not parts or out is None else plan_of(kernel(op_type, parts, [out], cost=0))
 
     return rule_of(read, op_type)
 
@@ -79,7 +79,7 @@ def _joined(op_type: str) -> Rule:
 def _cut(op_type: str) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         x = call.tensor(0)
-        return None if x is None or not call.outputs else plan(kernel(op_type, [x], call.outputs, cost=0))
+        return None if x is None or not call.outputs else plan_of(kernel(op_type, [x], call.outputs, cost=0))
 
     return rule_of(read, op_type)
 
@@ -87,7 +87,7 @@ def _cut(op_type: str) -> Rule:
 def _one_hot(call: Call) -> KernelPlan | None:
     """``OneHot(indices, depth, on, off)``."""
     out = call.output()
-    return None if out is None else plan(kernel("OneHot", call.tensors(), [out], over=out.elements))
+    return None if out is None else plan_of(kernel("OneHot", call.tensors(), [out], over=out.elements))
 
 
 def _segment_sum(call: Call) -> KernelPlan | None:
@@ -98,7 +98,7 @@ def _segment_sum(call: Call) -> KernelPlan | None:
     clear = kernel("MemSet", [], [out], cost=0)
     inputs = [x, segments]
     read, written = 2 * x.size_bytes + segments.size_bytes, x.size_bytes
-    return plan(clear, kernel("UnsortedSegmentSum", inputs, [out], over=x.elements, read=read, written=written))
+    return plan_of(clear, kernel("UnsortedSegmentSum", inputs, [out], over=x.elements, read=read, written=written))
 
 
 def _embedding_gradient(call: Call) -> KernelPlan | None:
@@ -109,7 +109,7 @@ def _embedding_gradient(call: Call) -> KernelPlan | None:
     clear = kernel("MemSet", [], [out], cost=0)
     read = 2 * dy.size_bytes + indices.size_bytes
     spec = kernel("EmbeddingDenseGrad", [dy, indices], [out], over=dy.elements, read=read, written=dy.size_bytes)
-    return plan(clear, spec)
+    return plan_of(clear, spec)
 
 
 def _scattered(op_type: str) -> Rule:
@@ -124,7 +124,7 @@ def _scattered(op_type: str) -> Rule:
         spec = kernel(
             op_type, inputs, [target], over=updates.elements, read=2 * size + indices.size_bytes, written=size
         )
-        return plan(spec)
+        return plan_of(spec)
 
     return rule_of(read, op_type)
 
@@ -136,7 +136,7 @@ def _gather_gradient(call: Call) -> KernelPlan | None:
         return None
     clear = kernel("MemSet", [], [out], cost=0)
     read = 2 * dy.size_bytes + index.size_bytes
-    return plan(
+    return plan_of(
         clear, kernel("ScatterElements", [out, index, dy], [out], over=dy.elements, read=read, written=dy.size_bytes)
     )
 

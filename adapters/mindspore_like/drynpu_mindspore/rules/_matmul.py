@@ -7,9 +7,11 @@ MatMulV3 is taken from a thousand million multiply-adds on, MatMulV2 below; that
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
+import math
+
+from drynpu.kernels import KernelPlan, Rule, TensorDesc, broadcast_shape, output_tiles, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, cube_kernel, output_tiles, plan, product, rule_of
+from drynpu_mindspore.rules._work import cube_kernel, rule_of
 
 __all__ = ["matmul_rules"]
 
@@ -46,7 +48,7 @@ def _matmul(call: Call) -> KernelPlan | None:
     op_type = "MatMulV3" if rows * inner * columns >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
     out = call.output() or TensorDesc((rows, columns), a.dtype)
     flops = 2 * rows * inner * columns
-    return plan(cube_kernel(op_type, [a, b], [out], flops=flops, tiles=output_tiles(rows, columns)))
+    return plan_of(cube_kernel(op_type, [a, b], [out], flops=flops, tiles=output_tiles(rows, columns)))
 
 
 def _batched(call: Call) -> KernelPlan | None:
@@ -58,9 +60,9 @@ def _batched(call: Call) -> KernelPlan | None:
     a, b, rows, inner, columns = sides
     if not batch:
         return _matmul(call)
-    count, out = product(batch), call.output() or TensorDesc((*batch, rows, columns), a.dtype)
+    count, out = math.prod(batch), call.output() or TensorDesc((*batch, rows, columns), a.dtype)
     tiles = count * output_tiles(rows, columns)
-    return plan(cube_kernel("BatchMatMulV2", [a, b], [out], flops=2 * count * rows * inner * columns, tiles=tiles))
+    return plan_of(cube_kernel("BatchMatMulV2", [a, b], [out], flops=2 * count * rows * inner * columns, tiles=tiles))
 
 
 def _dense(call: Call) -> KernelPlan | None:
@@ -68,11 +70,11 @@ def _dense(call: Call) -> KernelPlan | None:
     x, w = call.tensor(0), call.tensor(1)
     if x is None or w is None or not x.shape or len(w.shape) != 2 or x.shape[-1] != w.shape[1]:
         return None
-    rows, (columns, inner) = product(x.shape[:-1]), w.shape
+    rows, (columns, inner) = math.prod(x.shape[:-1]), w.shape
     op_type = "MatMulV3" if rows * inner * columns >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
     out = call.output() or TensorDesc((*x.shape[:-1], columns), x.dtype)
     flops = 2 * rows * inner * columns
-    return plan(cube_kernel(op_type, call.tensors(), [out], flops=flops, tiles=output_tiles(rows, columns)))
+    return plan_of(cube_kernel(op_type, call.tensors(), [out], flops=flops, tiles=output_tiles(rows, columns)))
 
 
 def matmul_rules() -> dict[str, Rule]:

@@ -7,9 +7,11 @@ BNTrainingReduceGrad; that of inference is BNInfer (device_and_cost_model.md 4.3
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, TaskType, TensorDesc
+import math
+
+from drynpu.kernels import KernelPlan, Rule, TaskType, TensorDesc, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, kernel, plan, product, rule_of
+from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["normalisation_rules"]
 
@@ -33,12 +35,12 @@ def _batch_norm(call: Call) -> KernelPlan | None:
     if training is None:
         return None
     if not training:
-        return plan(kernel("BNInfer", known, [x], cost=_INFER_OPS, over=x.elements))
+        return plan_of(kernel("BNInfer", known, [x], cost=_INFER_OPS, over=x.elements))
     sums = [TensorDesc(scale.shape, "FLOAT")] * 2
     reduce = kernel("BNTrainingReduce", [x], sums, cost=_REDUCE_OPS, over=x.elements)
     inputs = [x, *sums, scale, offset, mean, variance]
     update = kernel("BNTrainingUpdate", inputs, [x, *sums, *sums], cost=_UPDATE_OPS, over=x.elements)
-    return plan(reduce, update)
+    return plan_of(reduce, update)
 
 
 def _batch_norm_grad(call: Call) -> KernelPlan | None:
@@ -50,10 +52,10 @@ def _batch_norm_grad(call: Call) -> KernelPlan | None:
     inputs = [dy, x, channel, channel]
     update = kernel("BNTrainingUpdateGrad", inputs, [channel, channel], cost=_UPDATE_GRAD_OPS, over=x.elements)
     if call.flag("is_training", 6) is False:
-        return plan(update, kernel("BNInferGrad", [dy, scale, channel], [x], cost=_INFER_OPS, over=x.elements))
+        return plan_of(update, kernel("BNInferGrad", [dy, scale, channel], [x], cost=_INFER_OPS, over=x.elements))
     inputs = [*inputs, scale, channel, channel]
     reduce = kernel("BNTrainingReduceGrad", inputs, [x], cost=_REDUCE_GRAD_OPS, over=x.elements)
-    return plan(update, reduce)
+    return plan_of(update, reduce)
 
 
 def _layer_norm(call: Call) -> KernelPlan | None:
@@ -64,7 +66,7 @@ def _layer_norm(call: Call) -> KernelPlan | None:
     kept = x.shape[: len(x.shape) - len(gamma.shape)]
     statistic = TensorDesc((*kept, *(1,) * len(gamma.shape)), "FLOAT")
     made = list(call.outputs) or [x, statistic, statistic]
-    return plan(kernel("LayerNormV3", [x, gamma, beta], made, cost=_LAYER_NORM_OPS, over=x.elements))
+    return plan_of(kernel("LayerNormV3", [x, gamma, beta], made, cost=_LAYER_NORM_OPS, over=x.elements))
 
 
 def _layer_norm_grad(call: Call) -> KernelPlan | None:
@@ -74,7 +76,7 @@ def _layer_norm_grad(call: Call) -> KernelPlan | None:
         return None
     x = inputs[0]
     made = list(call.outputs) or [x, gamma, gamma]
-    return plan(kernel("LayerNormGradV3", inputs, made, cost=_LAYER_NORM_GRAD_OPS, over=x.elements))
+    return plan_of(kernel("LayerNormGradV3", inputs, made, cost=_LAYER_NORM_GRAD_OPS, over=x.elements))
 
 
 def _group_norm(call: Call) -> KernelPlan | None:
@@ -83,7 +85,7 @@ def _group_norm(call: Call) -> KernelPlan | None:
     if len(inputs) < 3 or not call.outputs:
         return None
     x = inputs[0]
-    return plan(kernel("GroupNorm", inputs, call.outputs, cost=_LAYER_NORM_OPS, over=x.elements))
+    return plan_of(kernel("GroupNorm", inputs, call.outputs, cost=_LAYER_NORM_OPS, over=x.elements))
 
 
 def _group_norm_grad(call: Call) -> KernelPlan | None:
@@ -92,7 +94,7 @@ def _group_norm_grad(call: Call) -> KernelPlan | None:
     if len(inputs) < 5 or not call.outputs:
         return None
     x = inputs[1]
-    return plan(kernel("GroupNormGrad", inputs, call.outputs, cost=_LAYER_NORM_GRAD_OPS, over=x.elements))
+    return plan_of(kernel("GroupNormGrad", inputs, call.outputs, cost=_LAYER_NORM_GRAD_OPS, over=x.elements))
 
 
 def _over_first(op_type: str, cost: float, operands: int = 1) -> Rule:
@@ -102,7 +104,7 @@ def _over_first(op_type: str, cost: float, operands: int = 1) -> Rule:
         inputs = call.tensors()[:operands]
         if len(inputs) < operands:
             return None
-        return plan(kernel(op_type, inputs, [inputs[0]], cost=cost, over=inputs[0].elements))
+        return plan_of(kernel(op_type, inputs, [inputs[0]], cost=cost, over=inputs[0].elements))
 
     return rule_of(read, op_type)
 
@@ -114,7 +116,7 @@ def _cross_entropy(call: Call) -> KernelPlan | None:
         return None
     made = list(call.outputs) or [TensorDesc(logits.shape[:1], logits.dtype), logits]
     op_type = "SoftmaxCrossEntropyWithLogits"
-    return plan(kernel(op_type, [logits, labels], made, cost=_CROSS_ENTROPY_OPS, over=logits.elements))
+    return plan_of(kernel(op_type, [logits, labels], made, cost=_CROSS_ENTROPY_OPS, over=logits.elements))
 
 
 def _sparse_cross_entropy(call: Call) -> KernelPlan | None:
@@ -134,8 +136,8 @@ def _sparse_cross_entropy(call: Call) -> KernelPlan | None:
     op_type = "SoftmaxCrossEntropyWithLogits"
     dense = kernel(op_type, [logits, logits], [rows, logits], cost=_CROSS_ENTROPY_OPS, over=logits.elements)
     if gradient:
-        return plan(one_hot, dense, kernel("RealDiv", [logits, scalar], [logits]))
-    return plan(one_hot, dense, kernel("ReduceMean", [rows], [scalar], over=rows.elements))
+        return plan_of(one_hot, dense, kernel("RealDiv", [logits, scalar], [logits]))
+    return plan_of(one_hot, dense, kernel("ReduceMean", [rows], [scalar], over=rows.elements))
 
 
 def _dropout(call: Call) -> KernelPlan | None:
@@ -146,7 +148,7 @@ def _dropout(call: Call) -> KernelPlan | None:
     bits = -(-x.elements // _MASK_BITS) * _MASK_BITS
     mask = TensorDesc((bits // 8,), "UINT8")
     made = kernel("DropOutGenMask", [], [mask], task=TaskType.DSA, cost=0, over=x.elements)
-    return plan(made, kernel("DropOutDoMaskV3", [x, mask], [x], cost=_DROPOUT_OPS, over=x.elements))
+    return plan_of(made, kernel("DropOutDoMaskV3", [x, mask], [x], cost=_DROPOUT_OPS, over=x.elements))
 
 
 def _dropout_grad(call: Call) -> KernelPlan | None:
@@ -154,8 +156,8 @@ def _dropout_grad(call: Call) -> KernelPlan | None:
     dy = call.tensor(0)
     if dy is None:
         return None
-    mask = TensorDesc((product([-(-dy.elements // _MASK_BITS), _MASK_BITS // 8]),), "UINT8")
-    return plan(kernel("DropOutDoMaskV3", [dy, mask], [dy], cost=_DROPOUT_OPS, over=dy.elements))
+    mask = TensorDesc((math.prod([-(-dy.elements // _MASK_BITS), _MASK_BITS // 8]),), "UINT8")
+    return plan_of(kernel("DropOutDoMaskV3", [dy, mask], [dy], cost=_DROPOUT_OPS, over=dy.elements))
 
 
 def normalisation_rules() -> dict[str, Rule]:

@@ -11,9 +11,9 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan
+from drynpu.kernels import KernelPlan, Rule, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, kernel, plan, rule_of
+from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["optimizer_rules"]
 
@@ -54,7 +54,7 @@ def _updated(update: _Update) -> Rule:
         state = [t for t in (call.tensor(i) for i in update.state) if t is not None]
         if len(state) < len(update.state):
             return None
-        return plan(kernel(update.op_type, call.tensors(), state, cost=update.cost, over=state[0].elements))
+        return plan_of(kernel(update.op_type, call.tensors(), state, cost=update.cost, over=state[0].elements))
 
     return rule_of(read, update.op_type)
 
@@ -64,7 +64,7 @@ def _assign(call: Call) -> KernelPlan | None:
     if target is None:
         return None
     moved = value or target
-    return plan(kernel("Assign", [target, moved], [target], cost=0, read=moved.size_bytes))
+    return plan_of(kernel("Assign", [target, moved], [target], cost=0, read=moved.size_bytes))
 
 
 def _assign_with(op_type: str) -> Rule:
@@ -72,7 +72,7 @@ def _assign_with(op_type: str) -> Rule:
 
     def read(call: Call) -> KernelPlan | None:
         target, value = call.tensor(0), call.tensor(1)
-        return None if target is None else plan(kernel(op_type, [target, value or target], [target]))
+        return None if target is None else plan_of(kernel(op_type, [target, value or target], [target]))
 
     return rule_of(read, op_type)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, TaskType
+from drynpu.kernels import KernelPlan, Rule, TaskType, launches_nothing, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, kernel, nothing, plan, rule_of
+from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["NOTHING", "placement_rules"]
 
@@ -35,12 +35,12 @@ def _on_ai_cpu(primitive: str) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         if not call.outputs:
             return None
-        return plan(kernel(primitive, call.tensors(), call.outputs, task=TaskType.AI_CPU))
+        return plan_of(kernel(primitive, call.tensors(), call.outputs, task=TaskType.AI_CPU))
 
     return rule_of(read, primitive)
 
 
 def placement_rules() -> dict[str, Rule]:
     """Return the rules by primitive."""
-    rules: dict[str, Rule] = dict.fromkeys(sorted(NOTHING), nothing)
+    rules: dict[str, Rule] = dict.fromkeys(sorted(NOTHING), launches_nothing)
     return rules | {name: _on_ai_cpu(name) for name in _AI_CPU.split()}

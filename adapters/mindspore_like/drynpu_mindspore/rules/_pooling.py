@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan
+import math
+
+from drynpu.kernels import KernelPlan, Rule, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, kernel, plan, product, rule_of
+from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["pooling_rules"]
 
@@ -12,7 +14,7 @@ __all__ = ["pooling_rules"]
 def _window(call: Call, position: int) -> int | None:
     """Return the elements of the window; MaxPool has it as an attribute, AvgPool as an argument."""
     sizes = call.integers("kernel_size", position)
-    return product(sizes) if sizes else None
+    return math.prod(sizes) if sizes else None
 
 
 def _forward(op_type: str) -> Rule:
@@ -20,7 +22,7 @@ def _forward(op_type: str) -> Rule:
         x, y, window = call.tensor(0), call.output(), _window(call, 1)
         if x is None or y is None or window is None:
             return None
-        return plan(kernel(op_type, [x], [y], cost=window, over=y.elements))
+        return plan_of(kernel(op_type, [x], [y], cost=window, over=y.elements))
 
     return rule_of(read, op_type)
 
@@ -34,7 +36,7 @@ def _gradient(op_type: str) -> Rule:
         if x is None or y is None or dy is None or window is None:
             return None
         inputs = [x, y, dy] if op_type == "MaxPoolGrad" else [dy]
-        return plan(kernel(op_type, inputs, [x], cost=window, over=dy.elements))
+        return plan_of(kernel(op_type, inputs, [x], cost=window, over=dy.elements))
 
     return rule_of(read, op_type)
 
@@ -42,7 +44,7 @@ def _gradient(op_type: str) -> Rule:
 def _adaptive_gradient(call: Call) -> KernelPlan | None:
     """``AdaptiveAvgPool2DGrad(dy, sizes of x)``."""
     dy, out = call.tensor(0), call.output()
-    return None if dy is None or out is None else plan(kernel("AdaptiveAvgPool2dGrad", [dy], [out]))
+    return None if dy is None or out is None else plan_of(kernel("AdaptiveAvgPool2dGrad", [dy], [out]))
 
 
 def pooling_rules() -> dict[str, Rule]:

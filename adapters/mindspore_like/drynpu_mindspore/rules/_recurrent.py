@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc
+from drynpu.kernels import KernelPlan, KernelSpec, Rule, TaskType, TensorDesc, output_tiles, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, cube_kernel, output_tiles, plan, rule_of
+from drynpu_mindspore.rules._work import cube_kernel, rule_of
 
 __all__ = ["recurrent_rules"]
 
@@ -76,12 +76,12 @@ def _layers(call: Call) -> list[_Layer]:
 
 def _forward(call: Call) -> KernelPlan | None:
     layers = _layers(call)
-    return plan(*(layer.kernel(gradient=False) for layer in layers)) if layers else None
+    return plan_of(*(layer.kernel(gradient=False) for layer in layers)) if layers else None
 
 
 def _backward(call: Call) -> KernelPlan | None:
     layers = _layers(call)
-    return plan(*(layer.kernel(gradient=True) for layer in reversed(layers))) if layers else None
+    return plan_of(*(layer.kernel(gradient=True) for layer in reversed(layers))) if layers else None
 
 
 def recurrent_rules() -> dict[str, Rule]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan
+from drynpu.kernels import KernelPlan, Rule, plan_of
 from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import Rule, kernel, plan, rule_of
+from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["reduction_rules"]
 
@@ -50,7 +50,7 @@ def _over_input(op_type: str, cost: float = 1) -> Rule:
         x = call.tensor(0)
         if x is None or not call.outputs:
             return None
-        return plan(kernel(op_type, [x], call.outputs, cost=cost, over=x.elements))
+        return plan_of(kernel(op_type, [x], call.outputs, cost=cost, over=x.elements))
 
     return rule_of(read, op_type)
 

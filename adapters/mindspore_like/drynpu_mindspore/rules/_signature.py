@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from drynpu.kernels import Placement, Signature, TensorDesc
-from drynpu_mindspore.rules._dtypes import NO_DATA
+from drynpu.kernels import NO_DATA, Placement, Signature, TensorDesc
 
 __all__ = ["Call", "signature"]
 

@@ -7,39 +7,23 @@ MindSpore launches its kernels one by one (jit level O0, PyNative), so a kernel 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from drynpu.kernels import (
     KernelPlan,
     KernelSpec,
+    Rule,
     Signature,
     TaskType,
     TensorDesc,
     computed_on_cpu,
     cube_spec,
-    launched,
-    output_tiles,
+    format_change,
     vector_spec,
 )
 from drynpu_mindspore.rules._signature import Call
 
-__all__ = [
-    "Rule",
-    "ceil_div",
-    "cube_kernel",
-    "kernel",
-    "like",
-    "nothing",
-    "output_tiles",
-    "plan",
-    "product",
-    "rule_of",
-    "trans_data",
-    "unknown_shapes",
-]
-
-Rule = Callable[[Signature], "KernelPlan | None"]
+__all__ = ["cube_kernel", "kernel", "rule_of", "trans_data", "unknown_shapes"]
 
 
 def rule_of(read: Callable[[Call], KernelPlan | None], op_type: str) -> Rule:
@@ -62,21 +46,6 @@ def unknown_shapes(op_type: str) -> KernelPlan:
     """Return the plan of a launch of which only the type is known."""
     spec = KernelSpec(name=op_type, op_type=op_type, task_type=TaskType.AI_VECTOR_CORE, mapped=False)
     return KernelPlan(kernels=(spec,), mapped=False)
-
-
-def ceil_div(value: int, divisor: int) -> int:
-    """Return *value* / *divisor* rounded up."""
-    return -(-value // divisor)
-
-
-def product(dims: Iterable[int]) -> int:
-    """Return the product of *dims*, 1 for none."""
-    return math.prod(dims)
-
-
-def like(other: TensorDesc, *, dtype: str | None = None, layout: str | None = None) -> TensorDesc:
-    """Return a tensor of the shape of *other*."""
-    return TensorDesc(other.shape, dtype or other.dtype, layout or other.format)
 
 
 def kernel(
@@ -143,23 +112,4 @@ def cube_kernel(
 
 def trans_data(source: TensorDesc, target: TensorDesc) -> KernelSpec:
     """Return the kernel that changes the format."""
-    return KernelSpec(
-        name="TransData",
-        op_type="TransData",
-        task_type=TaskType.AI_VECTOR_CORE,
-        inputs=(source,),
-        outputs=(target,),
-        bytes_read=source.size_bytes,
-        bytes_written=target.size_bytes,
-    )
-
-
-def plan(*kernels: KernelSpec, synchronizes: bool = False) -> KernelPlan:
-    """Return a plan; kernels without any element are left out, as nothing is launched for empty tensors."""
-    return KernelPlan(kernels=launched(kernels), synchronizes=synchronizes)
-
-
-def nothing(signature: Signature) -> KernelPlan:
-    """Rule of primitives that launch nothing on a device."""
-    del signature
-    return KernelPlan()
+    return format_change("TransData", source, target)
