@@ -12,6 +12,7 @@ from drynpu.kernels._columns import BLANK_310B, metric_columns, pipe_utilization
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counters import PmuEvents, event_codes, pmu_events
+from drynpu.kernels._elements import element_operations, kernel_types
 from drynpu.kernels._families import (
     METRIC_COLUMNS,
     PMU_SLOTS,
@@ -103,12 +104,14 @@ __all__ = [
     "core_metrics",
     "cost",
     "cube_spec",
+    "element_operations",
     "event_codes",
     "family_of",
     "format_change",
     "framed",
     "jitter",
     "join_rules",
+    "kernel_types",
     "launched",
     "launches_nothing",
     "metric_column_names",

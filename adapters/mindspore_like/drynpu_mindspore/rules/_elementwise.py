@@ -4,129 +4,34 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Rule, TensorDesc, broadcast_shape, plan_of
+from drynpu.kernels import KernelPlan, Rule, TensorDesc, broadcast_shape, element_operations, kernel_types, plan_of
 from drynpu_mindspore.rules._signature import Call
 from drynpu_mindspore.rules._work import kernel, rule_of
 
 __all__ = ["elementwise_rules"]
 
-# Primitive | GE type (the same if missing) | element operations (1 if missing).
-_UNARY: Final = """
-Abs
-Neg
-Sign | | 2
-Square
-Sqrt
-Rsqrt
-Reciprocal
-Exp
-Expm1
-Log
-Log1p
-Sin | | 12
-Cos | | 12
-Tan | | 16
-Sinh | | 8
-Cosh | | 8
-Asin | | 16
-Acos | | 16
-Atan | | 16
-Asinh | | 16
-Acosh | | 16
-Atanh | | 16
-Erf | | 12
-Erfc | | 12
-Tanh | | 8
-Sigmoid | | 4
-Softplus | | 6
-SoftplusExt | SoftplusV2 | 6
-Softsign | | 3
-Mish | | 10
-ReLU | Relu
-ReLU6 | Relu6 | 2
-Elu | | 4
-EluExt | Elu | 4
-SeLU | Selu | 4
-LeakyReLUExt | LeakyRelu | 2
-HSwish | HardSwish | 4
-HSigmoid | HardSigmoid | 3
-HShrink | HardShrink
-SiLU | Swish | 5
-GeLU | Gelu | 16
-GeluExt | GeluV2 | 16
-FastGeLU | FastGelu | 8
-Floor
-Ceil
-Round
-Trunc
-Rint
-LogicalNot
-BitwiseNot | Invert
-"""
+# Primitives, with GE's type where it is another.
+_UNARY: Final = kernel_types("""
+    Abs Neg Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh
+    Atanh Erf Erfc Tanh Sigmoid Softplus SoftplusExt=SoftplusV2 Softsign Mish ReLU=Relu ReLU6=Relu6 Elu EluExt=Elu
+    SeLU=Selu LeakyReLUExt=LeakyRelu HSwish=HardSwish HSigmoid=HardSigmoid HShrink=HardShrink SiLU=Swish GeLU=Gelu
+    GeluExt=GeluV2 FastGeLU=FastGelu Floor Ceil Round Trunc Rint LogicalNot BitwiseNot=Invert
+""")
 _TO_BOOL: Final = ("IsNan", "IsInf", "IsFinite")
-_BINARY: Final = """
-Add
-AddExt | Add
-Sub
-SubExt | Sub
-Mul
-Muls
-Div | RealDiv
-RealDiv
-DivMod | FloorDiv | 2
-DivNoNan | | 2
-FloorDiv | | 2
-FloorMod | | 4
-Mod | | 4
-TruncateDiv | | 2
-TruncateMod | | 4
-Maximum
-Minimum
-Pow | | 4
-PowTensorScalar | Pow | 4
-SquaredDifference | | 2
-Xdivy | | 2
-Xlogy | | 2
-Atan2 | | 20
-BitwiseAnd
-BitwiseOr
-BitwiseXor
-InplaceAddExt | Add
-InplaceSubExt | Sub
-InplaceMul | Mul
-InplaceDiv | RealDiv
-"""
-_COMPARISONS: Final = """
-Equal
-NotEqual
-Greater
-GreaterEqual
-Less
-LessEqual
-LogicalAnd
-LogicalOr
-LogicalXor | NotEqual
-"""
+_BINARY: Final = kernel_types("""
+    Add AddExt=Add Sub SubExt=Sub Mul Muls Div=RealDiv RealDiv DivMod=FloorDiv DivNoNan FloorDiv FloorMod Mod
+    TruncateDiv TruncateMod Maximum Minimum Pow PowTensorScalar=Pow SquaredDifference Xdivy Xlogy Atan2 BitwiseAnd
+    BitwiseOr BitwiseXor InplaceAddExt=Add InplaceSubExt=Sub InplaceMul=Mul InplaceDiv=RealDiv
+""")
+_COMPARISONS: Final = kernel_types("""
+    Equal NotEqual Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr LogicalXor=NotEqual
+""")
 # Two or three tensors of one shape: the incoming gradient and saved values, in whichever order the primitive has them.
-_GRADIENTS: Final = """
-ReluGrad
-ReLU6Grad | Relu6Grad | 2
-EluGrad | | 4
-SeluGrad | SeluGrad | 4
-HSwishGrad | HardSwishGrad | 4
-HSigmoidGrad | HardSigmoidGrad | 3
-SigmoidGrad | | 3
-TanhGrad | | 3
-SqrtGrad | | 2
-RsqrtGrad | | 3
-ReciprocalGrad | | 3
-SoftplusGrad | | 6
-SiLUGrad | SiluGrad | 7
-GeLUGrad | GeluGrad | 20
-FastGeLUGrad | FastGeluGrad | 10
-MishGrad | | 12
-AbsGrad | | 2
-"""
+_GRADIENTS: Final = kernel_types("""
+    ReluGrad ReLU6Grad=Relu6Grad EluGrad SeluGrad HSwishGrad=HardSwishGrad HSigmoidGrad=HardSigmoidGrad SigmoidGrad
+    TanhGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad SiLUGrad=SiluGrad GeLUGrad=GeluGrad
+    FastGeLUGrad=FastGeluGrad MishGrad AbsGrad
+""")
 _LOSSES: Final = {
     "SigmoidCrossEntropyWithLogits": 8,
     "SigmoidCrossEntropyWithLogitsGrad": 6,
@@ -139,15 +44,6 @@ _LOSSES: Final = {
 }
 
 
-def _table(text: str) -> dict[str, tuple[str, float]]:
-    found = {}
-    for line in text.strip().splitlines():
-        parts = [part.strip() for part in line.split("|")]
-        name, ge, cost = (*parts, *[""] * (3 - len(parts)))
-        found[name] = (ge or name, float(cost or 1))
-    return found
-
-
 def _joined(call: Call, operands: int, dtype: str | None) -> TensorDesc | None:
     """Return what the launch returns, worked out from its inputs where MindSpore did not say."""
     if call.output() is not None:
@@ -157,12 +53,13 @@ def _joined(call: Call, operands: int, dtype: str | None) -> TensorDesc | None:
     return TensorDesc(shape, dtype or inputs[0].dtype) if shape is not None else None
 
 
-def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) -> Rule:
+def _rule(op_type: str, operands: int, dtype: str | None = None, cost: float | None = None) -> Rule:
     def read(call: Call) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call, operands, dtype)
         if not inputs or out is None:
             return None
-        return plan_of(kernel(op_type, inputs[:operands], [out], cost=cost, over=out.elements))
+        operations = element_operations(op_type) if cost is None else cost
+        return plan_of(kernel(op_type, inputs[:operands], [out], cost=operations, over=out.elements))
 
     return rule_of(read, op_type)
 
@@ -195,22 +92,22 @@ def _sum(call: Call) -> KernelPlan | None:
 
 def elementwise_rules() -> dict[str, Rule]:
     """Return the rules by primitive."""
-    rules = {name: _rule(ge, cost, 1) for name, (ge, cost) in _table(_UNARY).items()}
-    rules |= {name: _rule(name, 1, 1, "BOOL") for name in _TO_BOOL}
-    rules |= {name: _rule(ge, cost, 2) for name, (ge, cost) in (_table(_BINARY) | _table(_GRADIENTS)).items()}
-    rules |= {name: _rule(ge, cost, 2, "BOOL") for name, (ge, cost) in _table(_COMPARISONS).items()}
-    rules |= {name: _rule(name, cost, 3 if name.endswith("Grad") else 2) for name, cost in _LOSSES.items()}
+    rules = {name: _rule(op_type, 1) for name, op_type in _UNARY.items()}
+    rules |= {name: _rule(name, 1, "BOOL") for name in _TO_BOOL}
+    rules |= {name: _rule(op_type, 2) for name, op_type in (_BINARY | _GRADIENTS).items()}
+    rules |= {name: _rule(op_type, 2, "BOOL") for name, op_type in _COMPARISONS.items()}
+    rules |= {name: _rule(name, 3 if name.endswith("Grad") else 2, cost=cost) for name, cost in _LOSSES.items()}
     fills = {"OnesLike": "OnesLike", "ZerosLike": "ZerosLike", "Ones": "OnesLike", "Zeros": "ZerosLike"}
     fills |= {"Fill": "Fill", "FillV2": "Fill", "FillScalar": "Fill", "FullLike": "Fill"}
     rules |= {name: _fill(ge) for name, ge in fills.items()}
     return rules | {
         "Cast": rule_of(_cast, "Cast"),
         "AddN": rule_of(_sum, "AddN"),
-        "Select": _rule("SelectV2", 1, 3),
-        "ClipByValue": _rule("ClipByValue", 2, 3),
-        "BCEWithLogitsLoss": _rule("BCEWithLogitsLoss", 8, 2),
-        "MaskedFill": _rule("MaskedFill", 1, 3),
-        "PReLU": _rule("PRelu", 2, 2),
-        "PReLUGrad": _rule("PReluGrad", 4, 3),
-        "LeakyReLUGradExt": _rule("LeakyReluGrad", 2, 2),
+        "Select": _rule("SelectV2", 3),
+        "ClipByValue": _rule("ClipByValue", 3),
+        "BCEWithLogitsLoss": _rule("BCEWithLogitsLoss", 2, cost=8),
+        "MaskedFill": _rule("MaskedFill", 3),
+        "PReLU": _rule("PRelu", 2),
+        "PReLUGrad": _rule("PReluGrad", 3),
+        "LeakyReLUGradExt": _rule("LeakyReluGrad", 2),
     }

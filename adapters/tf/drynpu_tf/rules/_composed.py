@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule, plan_of
-from drynpu_tf.rules._elementwise import element_operations
+from drynpu_tf.rules._elementwise import operations_of
 
 __all__ = ["composed_rules"]
 
@@ -13,7 +13,7 @@ def _unary_chain(call: NodeCall) -> KernelPlan | None:
     x, names = call.tensor(0), call.texts("op_names")
     if x is None or not names:
         return None
-    cost = sum(element_operations(name) for name in names)
+    cost = sum(operations_of(name) for name in names)
     return plan_of(node_kernel(call, names[0], [x], [call.output() or x], cost=cost))
 
 

@@ -12,6 +12,8 @@ from drynpu.kernels import (
     TaskType,
     TensorDesc,
     broadcast_shape,
+    element_operations,
+    kernel_types,
     node_kernel,
     node_rule,
     plan_of,
@@ -23,141 +25,50 @@ __all__ = [
     "CHANGES_TYPE",
     "GRADIENTS",
     "UNARY",
-    "element_operations",
     "elementwise_rules",
     "fused_operations",
+    "operations_of",
 ]
 
-# TensorFlow type | GE type (the same if missing) | element operations (1 if missing).
-_UNARY: Final = """
-Abs
-Neg
-Sign | | 2
-Square
-Sqrt
-Rsqrt
-Reciprocal
-Inv
-Exp
-Expm1
-Log
-Log1p
-Sin | | 12
-Cos | | 12
-Tan | | 16
-Sinh | | 8
-Cosh | | 8
-Asin | | 16
-Acos | | 16
-Atan | | 16
-Asinh | | 16
-Acosh | | 16
-Atanh | | 16
-Erf | | 12
-Erfc | | 12
-Tanh | | 8
-Sigmoid | | 4
-Softplus | | 6
-Softsign | | 3
-Relu
-Relu6 | | 2
-Elu | | 4
-Selu | | 4
-LeakyRelu | | 2
-Gelu | | 16
-Floor
-Ceil
-Round
-Rint
-LogicalNot
-Invert
-OnesLike | | 0
-ZerosLike | | 0
-Cast
-"""
+# TensorFlow's types, with GE's where it is another.
+_UNARY: Final = kernel_types("""
+    Abs Neg Sign Square Sqrt Rsqrt Reciprocal Inv Exp Expm1 Log Log1p Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh
+    Acosh Atanh Erf Erfc Tanh Sigmoid Softplus Softsign Relu Relu6 Elu Selu LeakyRelu Gelu Floor Ceil Round Rint
+    LogicalNot Invert OnesLike ZerosLike Cast
+""")
 _TO_BOOL: Final = ["IsNan", "IsInf", "IsFinite"]
-_BINARY: Final = """
-Add
-AddV2 | Add
-Sub
-Mul
-MulNoNan | | 2
-Div
-DivNoNan | | 2
-RealDiv
-FloorDiv | | 2
-TruncateDiv | | 2
-FloorMod | | 4
-Mod | | 4
-TruncateMod | | 4
-Maximum
-Minimum
-Pow | | 4
-SquaredDifference | | 2
-Xdivy | | 2
-Xlogy | | 2
-Atan2 | | 20
-BitwiseAnd
-BitwiseOr
-BitwiseXor
-LeftShift
-RightShift
-LogicalAnd
-LogicalOr
-Equal
-NotEqual
-Greater
-GreaterEqual
-Less
-LessEqual
-ApproximateEqual | | 2
-"""
+_BINARY: Final = kernel_types("""
+    Add AddV2=Add Sub Mul MulNoNan Div DivNoNan RealDiv FloorDiv TruncateDiv FloorMod Mod TruncateMod Maximum
+    Minimum Pow SquaredDifference Xdivy Xlogy Atan2 BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift LogicalAnd
+    LogicalOr Equal NotEqual Greater GreaterEqual Less LessEqual ApproximateEqual
+""")
 # Two tensors of one shape: the incoming gradient and the saved value, in whichever order the operator has them.
-_GRADIENTS: Final = """
-ReluGrad
-Relu6Grad | | 2
-EluGrad | | 4
-SeluGrad | | 4
-LeakyReluGrad | | 2
-SigmoidGrad | | 3
-TanhGrad | | 3
-SqrtGrad | | 2
-RsqrtGrad | | 3
-ReciprocalGrad | | 3
-InvGrad | | 3
-SoftplusGrad | | 6
-SoftsignGrad | | 4
-"""
+_GRADIENTS: Final = kernel_types("""
+    ReluGrad Relu6Grad EluGrad SeluGrad LeakyReluGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad ReciprocalGrad InvGrad
+    SoftplusGrad SoftsignGrad
+""")
 _OF_LISTS: Final = frozenset({"AddN", "ZerosLike"})
 _COMPARISONS: Final = frozenset(
     ["Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd", "LogicalOr", "ApproximateEqual"]
 )
 
 
-def _table(text: str) -> dict[str, tuple[str, float]]:
-    found = {}
-    for line in text.strip().splitlines():
-        parts = [part.strip() for part in line.split("|")]
-        name, ge, cost = (*parts, *[""] * (3 - len(parts)))
-        found[name] = (ge or name, float(cost or 1))
-    return found
-
-
-UNARY: Final = tuple(_table(_UNARY)) + tuple(_TO_BOOL)
-BINARY: Final = tuple(_table(_BINARY))
-GRADIENTS: Final = tuple(_table(_GRADIENTS))
+UNARY: Final = (*_UNARY, *_TO_BOOL)
+BINARY: Final = tuple(_BINARY)
+GRADIENTS: Final = tuple(_GRADIENTS)
+_KERNELS: Final = _UNARY | _BINARY | _GRADIENTS
 CHANGES_TYPE: Final = _COMPARISONS | {*_TO_BOOL, "Cast"}
 
 
-def element_operations(op_type: str) -> float:
+def operations_of(name: str) -> float:
     """Return the operations per element of a fused element-wise operator, 1 for others (a bias)."""
-    return (_table(_UNARY) | _table(_BINARY) | _table(_GRADIENTS)).get(op_type, ("", 1.0))[1]
+    return element_operations(_KERNELS.get(name, ""))
 
 
 def fused_operations(call: NodeCall, out: TensorDesc) -> int:
     """Return the vector operations of what was fused into a cube kernel that makes *out*: biases, activations."""
     names = call.texts("_fused") or call.texts("fused_ops")
-    return round(out.elements * sum(element_operations(name) for name in names))
+    return round(out.elements * sum(operations_of(name) for name in names))
 
 
 def _joined(call: NodeCall, dtype: str | None = None) -> TensorDesc | None:
@@ -170,7 +81,7 @@ def _joined(call: NodeCall, dtype: str | None = None) -> TensorDesc | None:
     return TensorDesc(shape, dtype or inputs[-1].dtype) if shape is not None else None
 
 
-def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) -> Rule:
+def _rule(op_type: str, operands: int, dtype: str | None = None) -> Rule:
     def read(call: NodeCall) -> KernelPlan | None:
         inputs, out = call.tensors(), _joined(call, dtype)
         if _handles_only(call):
@@ -180,7 +91,7 @@ def _rule(op_type: str, cost: float, operands: int, dtype: str | None = None) ->
             return None
         fused = call.texts("_fused")
         taken = inputs if fused else inputs[:operands]
-        every = cost + sum(element_operations(name) for name in fused)
+        every = element_operations(op_type) + sum(operations_of(name) for name in fused)
         return plan_of(node_kernel(call, op_type, taken, [out], cost=every, over=out.elements))
 
     return node_rule(read)
@@ -241,10 +152,10 @@ def _many(op_type: str, cost_per_input: float) -> Rule:
 
 def elementwise_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
-    rules = {name: _rule(ge, cost, 1) for name, (ge, cost) in _table(_UNARY).items()}
-    rules |= {name: _rule(name, 1, 1, "BOOL") for name in _TO_BOOL}
-    for name, (ge, cost) in (_table(_BINARY) | _table(_GRADIENTS)).items():
-        rules[name] = _rule(ge, cost, 2, "BOOL" if name in _COMPARISONS else None)
+    rules = {name: _rule(op_type, 1) for name, op_type in _UNARY.items()}
+    rules |= {name: _rule(name, 1, "BOOL") for name in _TO_BOOL}
+    for name, op_type in (_BINARY | _GRADIENTS).items():
+        rules[name] = _rule(op_type, 2, "BOOL" if name in _COMPARISONS else None)
     return rules | {
         "Cast": node_rule(_cast),
         "OnesLike": _sparing("OnesLike"),
@@ -252,7 +163,7 @@ def elementwise_rules() -> dict[str, Rule]:
         "Fill": _sparing("Fill"),
         "AddN": _many("AddN", 1),
         "AccumulateNV2": _many("AccumulateNV2", 1),
-        "ClipByValue": _rule("ClipByValue", 2, 3),
-        "Select": _rule("Select", 1, 3),
-        "SelectV2": _rule("SelectV2", 1, 3),
+        "ClipByValue": _rule("ClipByValue", 3),
+        "Select": _rule("Select", 3),
+        "SelectV2": _rule("SelectV2", 3),
     }

@@ -8,7 +8,7 @@ The graph engine splits a training batch norm into BNTrainingReduce and BNTraini
 from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, NodeCall, Rule, TensorDesc, node_kernel, node_rule, plan_of
-from drynpu_tf.rules._elementwise import element_operations
+from drynpu_tf.rules._elementwise import operations_of
 from drynpu_tf.rules._layout import blocked, channels_first, is_image
 
 __all__ = ["normalisation_rules"]
@@ -48,7 +48,7 @@ def _batch_norm(call: NodeCall) -> KernelPlan | None:
         [image, *sums, scale, offset, *_running(call)],
         [image, *sums, *sums],
         suffix="_Update",
-        cost=_UPDATE_OPS + sum(element_operations(name) for name in call.texts("_fused")),
+        cost=_UPDATE_OPS + sum(operations_of(name) for name in call.texts("_fused")),
         over=x.elements,
     )
     return plan_of(update) if call.flag("_reduced") else plan_of(reduce, update)

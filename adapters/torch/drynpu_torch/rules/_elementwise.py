@@ -1,9 +1,8 @@
 """
 Element-wise operators of one or two operands.
 
-The number in the tables is our count of element operations per element: 1 where the vector unit has an
-instruction (add, exp, sqrt, division, ...), more where it evaluates a polynomial or a chain; 16 for GELU with erf
-is that of device_and_cost_model.md 2.
+A number in the tables is the element operations per element where aclnn has the kernel do more than it does as an
+operator of its own (``element_operations``).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, KernelSpec, Signature, TensorDesc
+from drynpu.kernels import KernelPlan, KernelSpec, Signature, TensorDesc, element_operations
 from drynpu_torch.rules._dtypes import FLOATING, category, promote
 from drynpu_torch.rules._shapes import attribute, broadcast, number
 from drynpu_torch.rules._work import Rule, kernel, plan, scalar, tensor
@@ -40,101 +39,101 @@ def _ops(text: str) -> dict[str, _Op]:
     for line in text.strip().splitlines():
         name, api, op_type, *rest = (field.strip() for field in line.split("|"))
         cost, result, function = (*rest, *[""] * (3 - len(rest)))
-        table[name] = _Op(api, op_type, function or None, float(cost or 1), result)
+        table[name] = _Op(api, op_type, function or None, float(cost) if cost else element_operations(op_type), result)
     return table
 
 
 _UNARY: Final = """
 abs | Abs | Abs
 neg | Neg | Neg
-exp | Exp | Exp | 1 | float
-exp2 | Exp2 | Pow | 4 | float
-expm1 | Expm1 | Expm1 | 2 | float
-log | Log | Log | 1 | float
+exp | Exp | Exp | | float
+exp2 | Exp2 | Pow | | float
+expm1 | Expm1 | Expm1 | | float
+log | Log | Log | | float
 log2 | Log2 | Log | 2 | float
 log10 | Log10 | Log | 2 | float
-log1p | Log1p | Log1p | 2 | float
-sqrt | Sqrt | Sqrt | 1 | float
-rsqrt | Rsqrt | Rsqrt | 1 | float
-reciprocal | Reciprocal | Reciprocal | 1 | float
-sin | Sin | Sin | 12 | float
-cos | Cos | Cos | 12 | float
-tan | Tan | Tan | 16 | float
-asin | Asin | Asin | 16 | float
-acos | Acos | Acos | 16 | float
-atan | Atan | Atan | 16 | float
-sinh | Sinh | Sinh | 6 | float
-cosh | Cosh | Cosh | 6 | float
-asinh | Asinh | Asinh | 8 | float
-acosh | Acosh | Acosh | 8 | float
-atanh | Atanh | Atanh | 8 | float
-tanh | Tanh | Tanh | 8 | float
-sigmoid | Sigmoid | Sigmoid | 4 | float
-erf | Erf | Erf | 12 | float
-erfc | Erfc | Erfc | 13 | float
-erfinv | Erfinv | Erfinv | 16 | float
+log1p | Log1p | Log1p | | float
+sqrt | Sqrt | Sqrt | | float
+rsqrt | Rsqrt | Rsqrt | | float
+reciprocal | Reciprocal | Reciprocal | | float
+sin | Sin | Sin | | float
+cos | Cos | Cos | | float
+tan | Tan | Tan | | float
+asin | Asin | Asin | | float
+acos | Acos | Acos | | float
+atan | Atan | Atan | | float
+sinh | Sinh | Sinh | | float
+cosh | Cosh | Cosh | | float
+asinh | Asinh | Asinh | | float
+acosh | Acosh | Acosh | | float
+atanh | Atanh | Atanh | | float
+tanh | Tanh | Tanh | | float
+sigmoid | Sigmoid | Sigmoid | | float
+erf | Erf | Erf | | float
+erfc | Erfc | Erfc | | float
+erfinv | Erfinv | Erfinv | | float
 floor | Floor | Floor
 ceil | Ceil | Ceil
 round | Round | Round
 trunc | Trunc | Trunc
 frac | Frac | Sub | 2
-sign | Sign | Sign | 2
-sgn | Sign | Sign | 2
-relu | Relu | Relu | 1 | | Relu
-relu6 | Relu6 | Relu6 | 2
-silu | Silu | Swish | 5 | | SiluAiCore
-mish | Mish | Mish | 10
-gelu | Gelu | Gelu | 16 | | Gelu
-elu | Elu | Elu | 4
-celu | Celu | CeluV2 | 4
-selu | Selu | Selu | 4
-softplus | Softplus | SoftplusV2 | 6
-hardswish | Hardswish | HardSwish | 4
-hardsigmoid | Hardsigmoid | HardSigmoid | 3
-leaky_relu | LeakyRelu | LeakyRelu | 2
-log_sigmoid_forward | LogSigmoidForward | LogSigmoid | 6
-hardtanh | Hardtanh | ClipByValueV2 | 2 | | ClipByValueV2AiCore
-logical_not | LogicalNot | LogicalNot | 1 | bool
-isnan | NeTensor | NotEqual | 1 | bool
-isinf | IsInf | IsInf | 1 | bool
-isposinf | IsPosInf | IsPosInf | 1 | bool
-isneginf | IsNegInf | IsNegInf | 1 | bool
-isfinite | IsFinite | IsFinite | 1 | bool
-signbit | Signbit | Less | 1 | bool
-nan_to_num | NanToNum | NanToNum | 3
+sign | Sign | Sign
+sgn | Sign | Sign
+relu | Relu | Relu | | | Relu
+relu6 | Relu6 | Relu6
+silu | Silu | Swish | | | SiluAiCore
+mish | Mish | Mish
+gelu | Gelu | Gelu | | | Gelu
+elu | Elu | Elu
+celu | Celu | CeluV2
+selu | Selu | Selu
+softplus | Softplus | SoftplusV2
+hardswish | Hardswish | HardSwish
+hardsigmoid | Hardsigmoid | HardSigmoid
+leaky_relu | LeakyRelu | LeakyRelu
+log_sigmoid_forward | LogSigmoidForward | LogSigmoid
+hardtanh | Hardtanh | ClipByValueV2 | | | ClipByValueV2AiCore
+logical_not | LogicalNot | LogicalNot | | bool
+isnan | NeTensor | NotEqual | | bool
+isinf | IsInf | IsInf | | bool
+isposinf | IsPosInf | IsPosInf | | bool
+isneginf | IsNegInf | IsNegInf | | bool
+isfinite | IsFinite | IsFinite | | bool
+signbit | Signbit | Less | | bool
+nan_to_num | NanToNum | NanToNum
 """
 
 # Fields: api with a tensor | type | cost | result | api with a number.
 _BINARY: Final = """
-add | Add | Add | 1 | | Adds
-sub | Sub | Sub | 1 | | Subs
-mul | Mul | Mul | 1 | | Muls
-div | Div | RealDiv | 1 | float | Divs
-true_divide | Div | RealDiv | 1 | float | Divs
+add | Add | Add | | | Adds
+sub | Sub | Sub | | | Subs
+mul | Mul | Mul | | | Muls
+div | Div | RealDiv | | float | Divs
+true_divide | Div | RealDiv | | float | Divs
 maximum | Maximum | Maximum
 minimum | Minimum | Minimum
 fmax | Maximum | Maximum
 fmin | Minimum | Minimum
-floor_divide | FloorDivide | FloorDiv | 2 | | FloorDivides
-remainder | RemainderTensorTensor | FloorMod | 4 | | RemainderTensorScalar
-fmod | FmodTensor | Mod | 4 | | FmodScalar
-atan2 | Atan2 | Atan2 | 20 | float
+floor_divide | FloorDivide | FloorDiv | | | FloorDivides
+remainder | RemainderTensorTensor | FloorMod | | | RemainderTensorScalar
+fmod | FmodTensor | Mod | | | FmodScalar
+atan2 | Atan2 | Atan2 | | float
 hypot | Hypot | Sqrt | 4 | float
-logaddexp | LogAddExp | LogAddExp | 6 | float
-xlogy | XLogYTensor | Xlogy | 2 | float | XLogYScalarOther
+logaddexp | LogAddExp | LogAddExp | | float
+xlogy | XLogYTensor | Xlogy | | float | XLogYScalarOther
 copysign | Copysign | Sign | 3 | float
-eq | EqTensor | Equal | 1 | bool | EqScalar
-ne | NeTensor | NotEqual | 1 | bool | NeScalar
-gt | GtTensor | Greater | 1 | bool | GtScalar
-ge | GeTensor | GreaterEqual | 1 | bool | GeScalar
-lt | LtTensor | Less | 1 | bool | LtScalar
-le | LeTensor | LessEqual | 1 | bool | LeScalar
-logical_and | LogicalAnd | LogicalAnd | 1 | bool
-logical_or | LogicalOr | LogicalOr | 1 | bool
-logical_xor | LogicalXor | NotEqual | 1 | bool
-bitwise_and | BitwiseAndTensor | BitwiseAnd | 1 | | BitwiseAndScalar
-bitwise_or | BitwiseOrTensor | BitwiseOr | 1 | | BitwiseOrScalar
-bitwise_xor | BitwiseXorTensor | BitwiseXor | 1 | | BitwiseXorScalar
+eq | EqTensor | Equal | | bool | EqScalar
+ne | NeTensor | NotEqual | | bool | NeScalar
+gt | GtTensor | Greater | | bool | GtScalar
+ge | GeTensor | GreaterEqual | | bool | GeScalar
+lt | LtTensor | Less | | bool | LtScalar
+le | LeTensor | LessEqual | | bool | LeScalar
+logical_and | LogicalAnd | LogicalAnd | | bool
+logical_or | LogicalOr | LogicalOr | | bool
+logical_xor | LogicalXor | NotEqual | | bool
+bitwise_and | BitwiseAndTensor | BitwiseAnd | | | BitwiseAndScalar
+bitwise_or | BitwiseOrTensor | BitwiseOr | | | BitwiseOrScalar
+bitwise_xor | BitwiseXorTensor | BitwiseXor | | | BitwiseXorScalar
 bitwise_left_shift | LeftShift | LeftShift
 bitwise_right_shift | RightShift | RightShift
 """
