@@ -28,6 +28,8 @@ I64 = npt.NDArray[np.int64]
 
 _FILE = "mindspore.op_range"
 _TRIES = 5
+_UNDER_WAY_S = 0.002
+"""How long other threads have to finish an event that they were reporting when that was switched off."""
 _LAUNCHES = (("Kernel", "KernelLaunch"), ("PynativeFramework", "PyNativeLaunchTask"))
 _OPERATORS = (("PynativeFramework", "RunOp"), ("RuntimeFramework", "PreLaunch"))
 """Events that a recording has of every operator anyway, where the launch of a device is told rather than the CPU's."""
@@ -80,6 +82,7 @@ class HostRecorder:
         if self._traces:
             self._library.stop_tracing()
         _switch(on=False)
+        time.sleep(_UNDER_WAY_S)
         self._library.stop_recording()
         ended = _moment(self._library)
         with self._folder as folder:

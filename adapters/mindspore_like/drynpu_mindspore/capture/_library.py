@@ -33,7 +33,7 @@ _SYMBOLS = {
 _CAPACITY = 1 << 20
 """Events that may wait to be written; the library writes them from a thread of its own."""
 _TRACE_ALL, _TRACE_STOP, _TRACE_CLEAR = 1, 2, 3
-_EVERYTHING, _NOTHING = "all", "NULL"
+_EVERYTHING = "all"
 
 
 @frozen(eq=False)
@@ -42,7 +42,6 @@ class ProfilerLibrary:
 
     _functions: dict[str, ctypes._CFuncPtr]
     _dumper: int
-    _manager: int
 
     def counter(self) -> int:
         """Return the counter of the host by which events are timed."""
@@ -52,11 +51,9 @@ class ProfilerLibrary:
         """Write events into ``<folder>/mindspore.op_range`` from now on; one recording at a time."""
         self._functions["dumper_init"](self._dumper, _text(str(folder)), _CAPACITY)
         self._functions["dumper_start"](self._dumper)
-        self._functions["manager_set"](self._manager, _text(_EVERYTHING))
 
     def stop_recording(self) -> None:
-        """Write what is left, and end the recording."""
-        self._functions["manager_set"](self._manager, _text(_NOTHING))
+        """Write what is left, and end the recording; no thread may report events any more."""
         self._functions["dumper_stop"](self._dumper)
         self._functions["dumper_clear"](self._dumper)
 
@@ -71,7 +68,11 @@ class ProfilerLibrary:
 
 
 def load_library(package: Path) -> ProfilerLibrary | None:
-    """Return the library of the MindSpore in the folder *package*; ``None`` if it lacks a function or is not there."""
+    """
+    Return the library of the MindSpore in the folder *package*; ``None`` if it lacks a function or is not there.
+
+    From here on MindSpore reports events wherever it is switched on to do so, which it is not by itself.
+    """
     path = package / _FILE
     try:
         library, interpreted = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
@@ -95,7 +96,11 @@ def load_library(package: Path) -> ProfilerLibrary | None:
         functions[name].restype, functions[name].argtypes = result, arguments
     # The manager is given as a reference to a shared pointer, whose first word is the object's address.
     dumper, manager = functions["dumper"](), functions["manager"]()[0]
-    return ProfilerLibrary(functions, dumper, manager) if dumper and manager else None
+    if not dumper or not manager:
+        return None
+    # Said once: threads read this text at every event that they report.
+    functions["manager_set"](manager, _text(_EVERYTHING))
+    return ProfilerLibrary(functions, dumper)
 
 
 def _text(text: str) -> ctypes.Array[ctypes.c_char]:
