@@ -14,6 +14,13 @@ from drynpu_acl.prof._records import RECORD_BYTES
 __all__ = ["functions"]
 
 _BAD = int(ReturnCode.INVALID_PARAM)
+_SPELT = {
+    "init": "Init",
+    "model_un_subscribe": "model_unsubscribe",
+    **dict.fromkeys(("get_op_type_v2", "get_op_type_len"), "get_op_type"),
+    **dict.fromkeys(("get_op_name_v2", "get_op_name_len"), "get_op_name"),
+}
+"""What parse errors call functions that they do not call by their name."""
 
 
 def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
@@ -60,8 +67,13 @@ def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
     )
     # None of these is told to a listener: a recording does not show the calls that control it.
     bind = Binder("acl.prof", "aclprof", lambda: None)
-    said = {"init": "acl.prof.Init"}
-    return {name: bind(name, letters, of, api="", said=said.get(name)) for name, letters, of in table}
+    return {name: bind(name, letters, of, api="", said=_said(name)) for name, letters, of in table}
+
+
+def _said(name: str) -> str:
+    """Return what parse errors of a function say: the vendor names some by another one, and stresses some."""
+    mark = "" if name.startswith(("get_", "model_")) or name.endswith(("subscribe_config", "step_info")) else "!"
+    return f"acl.prof.{_SPELT.get(name, name)} args parse failed{mark}"
 
 
 def _int(answer: Callable[..., int]) -> Callable[..., int]:

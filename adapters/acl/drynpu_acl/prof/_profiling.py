@@ -20,11 +20,11 @@ from drynpu import OptionError
 from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu.options.profiling_options import forbidden_characters, prepare_output
 from drynpu_acl.constants import ConfigType, DataType, ReturnCode
+from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.messages import say
 from drynpu_acl.prof._acl_json import Asked, read_acl_json
 from drynpu_acl.prof._collector import Collector
 from drynpu_acl.prof._config import MAX_DEVICES, Config, check_config, config_code, config_request, read_devices
-from drynpu_acl.prof._handles import Handles
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._runtime import NoRuntime, Runtime
 from drynpu_acl.prof._session import Sessions
@@ -83,8 +83,8 @@ class Profiling:
     subscriptions: Subscriptions = field(init=False)
     _mode: Mode = Mode.OFF
     _lock: threading.RLock = field(factory=threading.RLock)
-    _configs: Handles[Config] = field(factory=lambda: Handles(0x1_0000_0000))
-    _subscribe_configs: Handles[SubscribeConfig] = field(factory=lambda: Handles(0x4_0000_0000))
+    _configs: Handles[Config] = field(factory=lambda: Handles(handle_numbers(0x1_0000_0000)))
+    _subscribe_configs: Handles[SubscribeConfig] = field(factory=lambda: Handles(handle_numbers(0x4_0000_0000)))
     _values: dict[int, str] = field(factory=dict)
     """What ``set_config`` has set."""
     _path: Path | None = None
@@ -123,7 +123,7 @@ class Profiling:
 
     def destroy_config(self, handle: int) -> int:
         """Free a configuration, whatever runs with it."""
-        return ReturnCode.INVALID_PARAM if self._configs.free(handle) is None else ReturnCode.SUCCESS
+        return ReturnCode.INVALID_PARAM if self._configs.remove(handle) is None else ReturnCode.SUCCESS
 
     def set_config(self, config_type: int, text: str) -> int:
         """Keep a value for all later starts of the process."""
@@ -249,7 +249,7 @@ class Profiling:
 
     def destroy_subscribe_config(self, handle: int) -> int:
         """Free the configuration of a subscription, whatever runs with it."""
-        freed = self._subscribe_configs.free(handle)
+        freed = self._subscribe_configs.remove(handle)
         return ReturnCode.INVALID_PARAM if freed is None else ReturnCode.SUCCESS
 
     def model_subscribe(self, model_id: int, handle: int) -> int:
