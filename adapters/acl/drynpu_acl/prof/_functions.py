@@ -25,21 +25,21 @@ _SPELT = {
 
 def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
     """Return all functions by name, working on *profiling*."""
-    p, readers = profiling, profiling.readers
+    p, readers, calls, subscribing = profiling, profiling.readers, profiling.calls, profiling.subscribing
     value = partial(partial, readers.value)
     table: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-        ("create_config", "OikK", p.create_config),
-        ("destroy_config", "k", _int(p.destroy_config)),
-        ("init", "s", _int(p.init)),
-        ("finalize", "", _int(p.finish)),
-        ("start", "k", _int(p.start)),
-        ("stop", "k", _int(p.stop)),
-        ("set_config", "is", _int(p.set_config)),
-        ("model_subscribe", "Ik", _int(p.model_subscribe)),
-        ("model_unsubscribe", "I", _int(p.model_unsubscribe)),
-        ("model_un_subscribe", "I", _int(p.model_unsubscribe)),
-        ("create_subscribe_config", "bii", p.create_subscribe_config),
-        ("destroy_subscribe_config", "k", _int(p.destroy_subscribe_config)),
+        ("create_config", "OikK", calls.create_config),
+        ("destroy_config", "k", _int(calls.destroy_config)),
+        ("init", "s", _int(calls.init)),
+        ("finalize", "", _int(calls.finish)),
+        ("start", "k", _int(calls.start)),
+        ("stop", "k", _int(calls.stop)),
+        ("set_config", "is", _int(calls.set_config)),
+        ("model_subscribe", "Ik", _int(subscribing.subscribe)),
+        ("model_unsubscribe", "I", _int(subscribing.unsubscribe)),
+        ("model_un_subscribe", "I", _int(subscribing.unsubscribe)),
+        ("create_subscribe_config", "bii", subscribing.create_config),
+        ("destroy_subscribe_config", "k", _int(subscribing.destroy_config)),
         ("get_op_desc_size", "", _desc_size),
         ("get_op_num", "kk", readers.number),
         ("get_op_type", "kkIk", partial(readers.text, "type")),

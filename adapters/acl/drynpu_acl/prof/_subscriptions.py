@@ -12,8 +12,9 @@ from drynpu.chips import Chip
 from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu.options.acl_config import metric_group
 from drynpu_acl.constants import AicoreMetrics, ReturnCode
+from drynpu_acl.messages import say
 from drynpu_acl.prof._op_times import OpTimes
-from drynpu_acl.prof._pipe import RecordPipe, file_identity
+from drynpu_acl.prof._pipe import RecordPipe, file_identity, writable
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._records import signed
 
@@ -77,6 +78,8 @@ class Subscriptions:
             others = list(self._of_model.values())
             if any(other.config.collected != config.collected for other in others):
                 return ReturnCode.INVALID_PROFILING_CONFIG
+            if not writable(config.descriptor):
+                say(f"acl.prof.model_subscribe: descriptor {config.descriptor} is not the writing end of a pipe")
             shared = [other.pipe for other in others if other.pipe.writes_to(config.descriptor)]
             try:
                 pipe = shared[0] if shared else RecordPipe(config.descriptor)
