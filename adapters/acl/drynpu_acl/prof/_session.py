@@ -93,14 +93,15 @@ class Sessions:
             return True
         self.on_end()
         try:
-            outcomes = recorder.close(self._numbers)
+            outcome = recorder.close(next(self._numbers))
         except (DrynpuError, OSError) as error:
             recorder.abandon()
             self.notes = (f"no profile was written: {error}",)
             say(f"acl.prof: {self.notes[0]}")
             return False
-        self.finished += [outcome.prof_path for outcome in outcomes if outcome.prof_path is not None]
-        self.notes = tuple(dict.fromkeys(note for outcome in outcomes for note in outcome.notes))
+        if outcome.prof_path is not None:
+            self.finished.append(outcome.prof_path)
+        self.notes = outcome.notes
         for note in self.notes:
             say(note)
         return True
