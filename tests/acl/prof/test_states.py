@@ -214,11 +214,12 @@ def test_the_devices_that_worked_share_one_directory(acl):
     assert [row["Device_id"] for row in kernels] == ["1"] * 3 + ["5"] * 6
     assert {(row["Model ID"], row["Op Name"]) for row in kernels} == {("1", name) for name in ("fc1", "relu", "fc2")}
     marks = rows("msprof_tx")
-    assert sorted(row["message"] for row in marks) == ["", "on 1", "on 5", "on 5"]
+    # What the host did for a device that is not recorded is still what the host did.
+    assert sorted(row["message"] for row in marks) == ["", "on 0", "on 1", "on 5", "on 5"]
     shown = [row["Device Start_time(us)"].strip() for row in marks]
     assert len(set(shown) - {"N/A"}) == 3, "each mark has its own place on its device"
     calls = [row for row in rows("api_statistic") if row["API Name"] == "aclmdlExecute"]
-    assert [row["Count"] for row in calls] == ["3"]
+    assert [row["Count"] for row in calls] == ["4"]
     assert "no host record" not in " ".join(load_profile(prof).notes)
 
 

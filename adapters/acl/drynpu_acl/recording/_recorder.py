@@ -92,13 +92,8 @@ class Recorder:
         worked = sorted(self.captured.devices.intersection(self.devices)) or list(self.devices[:1])
         plan = graph_plans(self.plan)
         recordings = {
-            device_id: self._recording(
-                self.captured.of_device(device_id, first=device_id == worked[0]),
-                plan,
-                end_ns,
-                samples if device_id == worked[0] else None,
-            )
-            for device_id in worked
+            device_id: self._recording(part, device_id, plan, end_ns, samples if device_id == worked[0] else None)
+            for device_id, part in self.captured.by_device(worked).items()
         }
         request = self.request
         if not request.switches.tx and any(of.tx_marks for of in recordings.values()):
@@ -123,6 +118,7 @@ class Recorder:
     def _recording(
         self,
         captured: Captured,
+        device_id: int,
         plan: Callable[[Signature], KernelPlan],
         end_ns: int,
         samples: HostSamples | None,
@@ -136,7 +132,7 @@ class Recorder:
             operators=operators,
             begin_ns=self.begin_ns,
             end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
-            marks=waits(calls),
+            marks=waits([call for call in calls if call.device_id == device_id]),
             streams=stream_switches(captured, runs),
             graphs=graph_runs(runs),
             tx_marks=_tx_marks(captured),
