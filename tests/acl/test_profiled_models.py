@@ -43,7 +43,7 @@ check(ret)
 mlp, ret = acl.mdl.load_from_file("mlp.om")
 check(ret)
 check(acl.prof.init("out"))
-config = acl.prof.create_config([0], 1, 0, 0x1 | 0x2 | 0x4)
+config = acl.prof.create_config([0], 1, 0, 0x1 | 0x2 | 0x4 | 0x200 | 0x1000)
 check(acl.prof.start(config))
 image = np.arange(768, dtype=np.float32).reshape(1, 3, 16, 16) / 768
 x = np.arange(64, dtype=np.float32).reshape(4, 16) / 64
@@ -122,6 +122,16 @@ def test_every_run_has_its_kernels(run):
 def test_what_became_one_operator_is_listed(run):
     found = {row["Fusion Op"]: row["Original Ops"] for row in rows(run, "fusion_op")}
     assert found == {"conv1relu1": "conv1;bn1;relu1", "fc": "fc;fc_bias"}
+
+
+def test_the_memory_that_models_plan_is_listed(run):
+    found = {(row["Graph ID"], row["Op Name"]): float(row["Size(KB)"]) for row in rows(run, "static_op_mem")}
+    assert found["1", "gap"] == 8 * 4 / 1024
+    assert found["2", "TOTAL"] == 4 * (32 + 32) * 4 / 1024, "what fc1 makes and what relu1 makes of it"
+
+
+def test_what_is_asked_and_not_simulated_is_told(run):
+    assert "GE_API" in run.stderr
 
 
 def test_calls_are_counted_under_their_c_names(run):

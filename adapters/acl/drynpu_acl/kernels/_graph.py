@@ -120,9 +120,34 @@ def compile_graph(
     works = _fuse(works, tensors, known, frozenset(outputs), split=split)
     layout = _lay_out(works, tensors, known, frozenset(outputs))
     launching = [work for work in works if work.node.op_type not in FREE]
+    until = _lives(works, launching, frozenset(outputs))
     return Compiled(
-        tuple(Operation(_signature(work, tensors, known, layout), work.members, work.names) for work in launching)
+        tuple(
+            Operation(_signature(work, tensors, known, layout, number, until[number]), work.members, work.names)
+            for number, work in enumerate(launching)
+        )
     )
+
+
+def _lives(works: Sequence[_Work], launching: Sequence[_Work], results: frozenset[str]) -> list[int]:
+    """Return the last of *launching* that reads what each of them makes, -1 for results: they are there to the end."""
+    number = {id(work): index for index, work in enumerate(launching)}
+    maker: dict[str, int] = {}
+    until = list(range(len(launching)))
+    for work in works:
+        index = number.get(id(work))
+        made = [maker[name] for name in work.inputs if name in maker]
+        if index is not None:
+            for source in made:
+                until[source] = index
+        # A change of shape has the memory of its input.
+        owner = index if index is not None else made[0] if made else None
+        if owner is not None:
+            maker.update((name, owner) for name in (work.output, *work.node.outputs[1:]) if name)
+    for name in results:
+        if name in maker:
+            until[maker[name]] = -1
+    return until
 
 
 def _known(nodes: Sequence[GraphNode], constants: frozenset[str]) -> frozenset[str]:
@@ -259,7 +284,14 @@ def _images(work: _Work, tensors: Mapping[str, TensorDesc], known: frozenset[str
     return [n for n in dict.fromkeys(names) if n not in known and n in tensors and is_image(tensors[n])]
 
 
-def _signature(work: _Work, tensors: Mapping[str, TensorDesc], known: frozenset[str], layout: _Layout) -> Signature:
+def _signature(
+    work: _Work,
+    tensors: Mapping[str, TensorDesc],
+    known: frozenset[str],
+    layout: _Layout,
+    number: int,
+    until: int,
+) -> Signature:
     attrs: dict[str, Any] = dict(work.node.attrs)
     notes: dict[str, Any] = {"_fused": work.fused, "_tail": work.tail}
     if len(work.names) > 1:
@@ -274,6 +306,6 @@ def _signature(work: _Work, tensors: Mapping[str, TensorDesc], known: frozenset[
         work.node.op_type,
         [tensors.get(name) for name in work.inputs],
         [tensors.get(name) for name in outputs if name],
-        attrs | {key: value for key, value in notes.items() if value},
+        attrs | {key: value for key, value in notes.items() if value} | {"_lives": (number, until)},
         node=work.node.name,
     )

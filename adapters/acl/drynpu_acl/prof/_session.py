@@ -11,7 +11,7 @@ from attrs import define, field
 
 from drynpu import DrynpuError
 from drynpu.kernels import KernelPlan, Signature
-from drynpu.options import ProfilingRequest
+from drynpu.options import GraphApi, ProfilingRequest
 from drynpu.session import COLLECT_VARIABLE
 from drynpu_acl.messages import say
 from drynpu_acl.prof._settings import AclSettings
@@ -53,6 +53,8 @@ class Sessions:
 
     def begin(self, request: ProfilingRequest, directory: Path, *, devices: tuple[int, ...], marks: bool) -> None:
         """Begin a recording of *devices*; *marks* tells whether it takes user marks."""
+        if request.switches.graph_api is not GraphApi.OFF:
+            say("acl.prof: GE_API: the host's scheduling of dynamic shapes is not simulated: nothing is written for it")
         recorder = Recorder(
             request=request,
             directory=directory,

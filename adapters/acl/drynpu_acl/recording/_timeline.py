@@ -24,7 +24,7 @@ from drynpu.kernels import (
     copy_plan,
 )
 from drynpu.session import DEFAULT_STREAM, GraphRun, HostMark, Iteration
-from drynpu_acl.kernels import fusions
+from drynpu_acl.kernels import fusions, planned_memory
 from drynpu_acl.recording._captured import ApiCall, Captured, Run
 from drynpu_acl.recording._captured import Copy as CopyCall
 
@@ -145,6 +145,7 @@ def graph_runs(runs: Sequence[Run]) -> tuple[GraphRun, ...]:
                 model_name=own[0].model_name,
                 iterations=tuple(iterations),
                 fusions=fusions(own[0].operators.signatures),
+                static_memory=planned_memory(own[0].operators.signatures),
             )
         )
     return tuple(found)
