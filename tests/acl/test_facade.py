@@ -156,6 +156,7 @@ CALLS = [
 before = codes()
 end_first = acl.finalize()
 begun = [acl.init(), acl.init()]
+assert {type(code) for code in begun} == {int}
 print("ends=" + json.dumps([end_first, begun, acl.finalize(), acl.finalize()]))
 print("outside=" + json.dumps([before, codes()]))
 """

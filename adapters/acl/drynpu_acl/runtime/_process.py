@@ -94,7 +94,7 @@ class Process:
                 return INVALID_PARAM
             code = SUCCESS if self.lifecycle is None else self.lifecycle.initialize(config_path or None)
             self._references = int(code == SUCCESS)
-            return code
+            return int(code)
 
     def _prepare(self, environ: Mapping[str, str]) -> None:
         settings = Settings.from_environ(environ)
