@@ -34,7 +34,7 @@ from drynpu_acl.recording._timeline import (
     graph_plans,
     graph_runs,
     joined,
-    launches,
+    launched_runs,
     stream_number,
     stream_switches,
     waits,
@@ -125,8 +125,8 @@ class Recorder:
     ) -> Recording:
         """Return what one device did."""
         runs = [run for run in captured.runs if run.start_ns >= self.begin_ns]
-        launched = [launches(run.operators, plan, start_ns=run.start_ns, end_ns=run.end_ns) for run in runs]
-        operators = joined([*launched, copies_and_steps(captured)])
+        launched = launched_runs(runs, plan)
+        operators = joined([*(table for _, table in launched), copies_and_steps(captured)])
         calls = [call for call in captured.calls if call.start_ns >= self.begin_ns]
         return Recording(
             operators=operators,
@@ -134,7 +134,7 @@ class Recorder:
             end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
             marks=waits([call for call in calls if call.device_id == device_id]),
             streams=stream_switches(captured, runs),
-            graphs=graph_runs(runs),
+            graphs=graph_runs(launched),
             tx_marks=_tx_marks(captured),
             host_samples=samples,
             calls=AclCalls.from_rows([(of.name, of.start_ns, of.end_ns, of.thread) for of in calls]),
