@@ -107,6 +107,7 @@ def test_commands(acl, order, monkeypatch, tmp_path, attached):
     assert client.ask(Wish.START, 20) is Answer.FAILED, "the library has ended"
     client.close()
     assert [kernels(report.path) for report in given.reports()] == [NODES] * 3
+    assert acl.profiling.sessions.finished == [], "the command shows them, not the process at its end"
 
 
 def test_commands_while_somebody_else_has_the_process(acl, order, monkeypatch, tmp_path):

@@ -147,8 +147,10 @@ class Collector:
         self._recording = False
         before = len(self.sessions.finished)
         written = self.sessions.end()
+        paths: list[Path | None] = [*self.sessions.finished[before:]] if written else [None]
+        del self.sessions.finished[before:]  # the command that ordered them shows them
         try:
-            for path in self.sessions.finished[before:] if written else (None,):
+            for path in paths:
                 self.order.report(CollectionReport(path=path, notes=self.sessions.notes))
         except DrynpuError as error:
             say(str(error))

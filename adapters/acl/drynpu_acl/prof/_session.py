@@ -12,7 +12,6 @@ from attrs import define, field
 from drynpu import DrynpuError
 from drynpu.kernels import KernelPlan, Signature
 from drynpu.options import GraphApi, ProfilingRequest
-from drynpu.session import COLLECT_VARIABLE
 from drynpu_acl.messages import say
 from drynpu_acl.prof._settings import AclSettings
 from drynpu_acl.recording import Captured, Marks, Recorder
@@ -110,12 +109,7 @@ class Sessions:
 
     def show(self) -> None:
         """Print the summary of the last recording, as other frameworks do at the end of a process."""
-        if (
-            not self.finished
-            or COLLECT_VARIABLE in os.environ
-            or self.settings.shared.quiet
-            or os.environ.get("RANK_ID", "0") != "0"
-        ):
+        if not self.finished or self.settings.shared.quiet or os.environ.get("RANK_ID", "0") != "0":
             return
         from drynpu.tables import load_profile
         from drynpu.views import print_summary
