@@ -188,7 +188,7 @@ def test_the_calls_of_the_script_are_those_that_are_shown(acl):
     assert of_acl == {"aclmdlExecute": "2"}
 
 
-def test_the_devices_that_worked_share_one_directory(acl):
+def test_the_devices_that_worked_share_one_directory(acl, capsys):
     assert acl.init("out") == 0
     first, more = config(acl, devices=(3, 1)), config(acl, devices=(5,))
     assert acl.start(first) == acl.start(more) == 0
@@ -201,6 +201,7 @@ def test_the_devices_that_worked_share_one_directory(acl):
     stamp = acl.create_stamp()
     assert acl.mark(stamp) == 0
     assert acl.stop(first) == 0
+    assert "device 0 worked and is not recorded: the configuration names 1, 3, 5" in capsys.readouterr().err
     (prof,) = directories()
     assert {each.name for each in prof.iterdir()} >= {"host", "device_1", "device_5"}
     assert not (prof / "device_0").exists()

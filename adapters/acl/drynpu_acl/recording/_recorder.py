@@ -108,12 +108,19 @@ class Recorder:
             anchors=self._anchors,
             plan=plan,
         )
+        outcome = evolve(outcome, notes=(*outcome.notes, *self._unnamed()))
         path = outcome.prof_path
         assert path is not None
         write_document(path / _METADATA, json.dumps({"drynpu": outcome.describe()}))
         if request.output.analyse:
             export_msprof(load_profile(path))
         return outcome
+
+    def _unnamed(self) -> list[str]:
+        """Return a line for each device that worked without being recorded."""
+        named = ", ".join(map(str, self.devices))
+        missed = sorted(self.captured.devices.difference(self.devices))
+        return [f"device {each} worked and is not recorded: the configuration names {named}" for each in missed]
 
     def _recording(
         self,
