@@ -74,7 +74,10 @@ class Profiling:
         self.calls = SessionCalls(settings=self.settings, owner=self.owner, sessions=self.sessions)
         self.subscriptions = Subscriptions(self.readers, self.settings.chip, shared.seed, graph_plans(self._plan))
         self.subscribing = SubscriptionCalls(
-            owner=self.owner, subscriptions=self.subscriptions, is_loaded=self._is_loaded
+            owner=self.owner,
+            subscriptions=self.subscriptions,
+            is_loaded=self._is_loaded,
+            device_id=lambda: self.runtime.device_id(),
         )
         self._collector = Collector(owner=self.owner, sessions=self.sessions, devices=shared.devices)
 

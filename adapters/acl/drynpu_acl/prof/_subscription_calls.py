@@ -16,11 +16,16 @@ __all__ = ["SubscriptionCalls"]
 
 @define(kw_only=True)
 class SubscriptionCalls:
-    """``model_subscribe`` and what belongs to it. ``is_loaded`` tells whether a model is."""
+    """
+    ``model_subscribe`` and what belongs to it.
+
+    ``is_loaded`` tells whether a model is; ``device_id`` the calling thread's device, which stands for the model's.
+    """
 
     owner: Ownership
     subscriptions: Subscriptions
     is_loaded: Callable[[int], bool]
+    device_id: Callable[[], int]
     _configs: Handles[SubscribeConfig] = field(factory=lambda: Handles(handle_numbers(0x4_0000_0000)))
 
     def create_config(self, switch: int, metrics: int, descriptor: int) -> int:
@@ -41,7 +46,7 @@ class SubscriptionCalls:
                 return code
             if not self.is_loaded(model_id):
                 return ReturnCode.INVALID_MODEL_ID
-            code = self.subscriptions.subscribe(model_id, config)
+            code = self.subscriptions.subscribe(model_id, config, self.device_id())
             if self.subscriptions:
                 self.owner.mode = Mode.SUBSCRIBED
             return code

@@ -48,6 +48,7 @@ class SubscribeConfig:
 @frozen(eq=False)
 class _Subscription:
     config: SubscribeConfig
+    device_id: int
     pipe: RecordPipe
     times: OpTimes
 
@@ -66,8 +67,8 @@ class Subscriptions:
     def __bool__(self) -> bool:
         return bool(self._of_model)
 
-    def subscribe(self, model_id: int, config: SubscribeConfig) -> int:
-        """Begin a subscription of a loaded model and return the code."""
+    def subscribe(self, model_id: int, config: SubscribeConfig, device_id: int) -> int:
+        """Begin a subscription of a model loaded on a device and return the code."""
         with self._lock:
             if model_id in self._of_model:
                 return ReturnCode.PROF_REPEAT_SUBSCRIBE
@@ -76,7 +77,7 @@ class Subscriptions:
             if config.identity is None or config.identity != file_identity(config.descriptor):
                 return ReturnCode.INVALID_PARAM
             others = list(self._of_model.values())
-            if any(other.config.collected != config.collected for other in others):
+            if any(of.device_id == device_id and of.config.collected != config.collected for of in others):
                 return ReturnCode.INVALID_PROFILING_CONFIG
             if not writable(config.descriptor):
                 say(f"acl.prof.model_subscribe: descriptor {config.descriptor} is not the writing end of a pipe")
@@ -86,7 +87,7 @@ class Subscriptions:
             except (OSError, OverflowError):
                 return ReturnCode.INVALID_PARAM
             times = OpTimes(chip=self.chip, seed=self.seed, plan=self.plan)
-            self._of_model[model_id] = _Subscription(config, pipe, times)
+            self._of_model[model_id] = _Subscription(config, device_id, pipe, times)
             return ReturnCode.SUCCESS
 
     def _collectable(self, config: SubscribeConfig) -> bool:
