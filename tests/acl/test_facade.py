@@ -40,7 +40,7 @@ def test_the_module_is_shaped_as_the_vendors(programs):
         "acl.rt.malloc() takes no keyword arguments",
         "acl.rt.malloc args parse failed",
         "acl.rt.set_device args parse failed",
-        "acl.mdl.load_from_file args parse failed",
+        "acl.mdl.load_from_file args parse failed!",
         "acl.init args parse failed",
     ]
 
@@ -156,6 +156,7 @@ CALLS = [
 before = codes()
 end_first = acl.finalize()
 begun = [acl.init(), acl.init()]
+assert {type(code) for code in begun} == {int}
 print("ends=" + json.dumps([end_first, begun, acl.finalize(), acl.finalize()]))
 print("outside=" + json.dumps([before, codes()]))
 """
@@ -229,23 +230,31 @@ pointer = told(lambda: acl.util.numpy_to_ptr(array))
 view = told(lambda: acl.util.ptr_to_numpy(pointer, (2, 3), 11))
 view[0, 0] = 7
 print("shared=" + json.dumps(float(array[0])))
-print("said=" + json.dumps(said))
-contiguous, kept = acl.util.numpy_contiguous_to_ptr(np.arange(6, dtype=np.int32).reshape(2, 3).T)
+turned = np.arange(6, dtype=np.int32).reshape(2, 3).T
+contiguous, kept = told(lambda: acl.util.numpy_contiguous_to_ptr(turned))
+told(lambda: acl.util.numpy_to_ptr(turned[::2]))
 print("turned=" + json.dumps(np.frombuffer(acl.util.ptr_to_bytes(contiguous, 24), np.int32).tolist()))
+print("said=" + json.dumps(said))
 refused = []
 for call in (lambda: acl.util.bytes_to_ptr("text"), lambda: acl.util.numpy_contiguous_to_ptr(b""),
+             lambda: acl.util.ptr_to_numpy(pointer, [6], 11), lambda: acl.util.ptr_to_numpy(pointer, (6.0,), 11),
+             lambda: acl.util.start_thread(None, []), lambda: acl.rt.launch_callback(None, [], 0, 0),
              lambda: acl.util.ptr_to_bytes(12345, 8), lambda: acl.util.ptr_to_bytes(pointer, 25)):
     try:
-        call()
-    except ValueError as error:
-        refused.append(str(error))
-print("refused=" + json.dumps([refused[0], len(refused)]))
+        told(call)
+    except (TypeError, ValueError) as error:
+        refused.append(type(error).__name__ + ": " + str(error))
+print("refused=" + json.dumps([refused[:6], len(refused)]))
 
 seen = []
 def work(arguments):
     number, ctx = arguments
     assert acl.rt.set_context(ctx) == 0
     seen.append((number, acl.rt.get_context()[0] == ctx))
+thread, ret = acl.util.start_thread(lambda: seen.append("none"), None)
+acl.util.stop_thread(thread)
+thread, ret = acl.util.start_thread(seen.append, "whatever")
+acl.util.stop_thread(thread)
 thread, ret = acl.util.start_thread(work, [3, context])
 print("thread=" + json.dumps([thread != 0, ret, acl.util.stop_thread(thread), seen, acl.util.stop_thread(thread)]))
 many = [acl.util.start_thread(seen.append, [n])[0] for n in range(30)]
@@ -267,11 +276,25 @@ def test_utilities(programs):
     assert run.printed("said") == [
         "acl.util.numpy_to_ptr will be deprecated. Please use acl.util.bytes_to_ptr instead.",
         "acl.util.ptr_to_numpy will be deprecated. Please use acl.util.ptr_to_bytes instead.",
+        "acl.util.numpy_contiguous_to_ptr will be deprecated. Please use acl.util.bytes_to_ptr instead.",
+        "acl.util.numpy_to_ptr will be deprecated. Please use acl.util.bytes_to_ptr instead.",
+        "The input ndarray is discontiguous. Please use acl.util.bytes_to_ptr instead.",
     ]
     assert run.printed("turned") == [0, 3, 1, 4, 2, 5]
-    assert run.printed("refused") == ["needs an byte as argument", 4]
-    assert run.printed("thread") == [True, 0, 0, [[3, True]], 100000]
+    texts, count = run.printed("refused")
+    assert texts == [
+        "ValueError: needs an byte as argument",
+        "ValueError: needs an ndarray as argument",
+        "ValueError: shape is empty",
+        "TypeError: the second argument is not list of int",
+        "TypeError: parameter must be callable",
+        "TypeError: parameter must be callable",
+    ]
+    assert count == 8
+    assert run.printed("thread") == [True, 0, 0, ["none", "whatever", [3, True]], 100000]
     assert run.printed("distinct") == [30, True], "also of threads that have returned"
+    assert run.printed("raised").startswith("exception=KeyError,msg=thread call failed;")
     assert "KeyError: 'gone'" in run.printed("raised")
     assert run.printed("missing") == [0, 100003]
-    assert run.stderr.splitlines() == ["[drynpu] acl: no model file none.om"]
+    assert "KeyError: 'gone'" in run.stderr, "shown as soon as it was raised"
+    assert run.stderr.splitlines()[-1] == "[drynpu] acl: no model file none.om"

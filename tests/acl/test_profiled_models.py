@@ -43,7 +43,7 @@ check(ret)
 mlp, ret = acl.mdl.load_from_file("mlp.om")
 check(ret)
 check(acl.prof.init("out"))
-config = acl.prof.create_config([0], 1, 0, 0x1 | 0x2 | 0x4)
+config = acl.prof.create_config([0], 1, 0, 0x1 | 0x2 | 0x4 | 0x200 | 0x1000)
 check(acl.prof.start(config))
 image = np.arange(768, dtype=np.float32).reshape(1, 3, 16, 16) / 768
 x = np.arange(64, dtype=np.float32).reshape(4, 16) / 64
@@ -64,7 +64,13 @@ def work(arguments):
     arguments.append(copy_out(result, (4, 8)).tolist())
 
 results = [[], []]
-threads = [acl.util.start_thread(work, own)[0] for own in results]
+def images(arguments):
+    check(acl.rt.set_context(context))
+    (given, _), (made, _) = dataset(image.nbytes), dataset(40)
+    for _ in range(arguments[0]):
+        check(acl.mdl.execute(net, given, made))
+
+threads = [acl.util.start_thread(work, own)[0] for own in results] + [acl.util.start_thread(images, [3])[0]]
 for thread in threads:
     check(acl.util.stop_thread(thread))
 print("results=" + json.dumps([own[0] for own in results]))
@@ -100,17 +106,21 @@ def test_results_are_those_of_the_evaluator(run, models):
 def test_every_run_has_its_kernels(run):
     found = rows(run, "op_summary")
     net = [(row["Op Name"], row["OP Type"]) for row in found if row["Model ID"] == "1"]
-    assert net == [
-        ("trans_TransData_0", "TransData"),
-        ("conv1relu1", "Conv2D"),
-        ("pool1", "MaxPool"),
-        ("conv2", "Conv2D"),
-        ("shortcut", "Add"),
-        ("sigmoid", "Sigmoid"),
-        ("gap", "ReduceMeanD"),
-        ("trans_TransData_1", "TransData"),
-        ("fc", "MatMulV2"),
-    ]
+    assert (
+        net
+        == [
+            ("trans_TransData_0", "TransData"),
+            ("conv1relu1", "Conv2D"),
+            ("pool1", "MaxPool"),
+            ("conv2", "Conv2D"),
+            ("shortcut", "Add"),
+            ("sigmoid", "Sigmoid"),
+            ("gap", "ReduceMeanD"),
+            ("trans_TransData_1", "TransData"),
+            ("fc", "MatMulV2"),
+        ]
+        * 4
+    ), "also where another model ran at the same time"
     mlp = [row["Op Name"] for row in found if row["Model ID"] == "2"]
     assert sorted(mlp) == sorted(["fc1", "relu1", "fc2", "softmax"] * 6)
     assert len({row["Stream ID"] for row in found}) == 2
@@ -124,9 +134,19 @@ def test_what_became_one_operator_is_listed(run):
     assert found == {"conv1relu1": "conv1;bn1;relu1", "fc": "fc;fc_bias"}
 
 
+def test_the_memory_that_models_plan_is_listed(run):
+    found = {(row["Graph ID"], row["Op Name"]): float(row["Size(KB)"]) for row in rows(run, "static_op_mem")}
+    assert found["1", "gap"] == 8 * 4 / 1024
+    assert found["2", "TOTAL"] == 4 * (32 + 32) * 4 / 1024, "what fc1 makes and what relu1 makes of it"
+
+
+def test_what_is_asked_and_not_simulated_is_told(run):
+    assert "GE_API" in run.stderr
+
+
 def test_calls_are_counted_under_their_c_names(run):
     counts = {row["API Name"]: int(row["Count"]) for row in rows(run, "api_statistic") if row["Level"] == "acl"}
-    assert (counts["aclmdlExecute"], counts["aclmdlExecuteAsync"], counts["aclrtMemcpy"]) == (6, 1, 6)
+    assert (counts["aclmdlExecute"], counts["aclmdlExecuteAsync"], counts["aclrtMemcpy"]) == (9, 1, 6)
     assert counts["aclrtSynchronizeStream"] == 1
 
 

@@ -3,9 +3,10 @@ How functions of the vendor's binding take their arguments.
 
 The binding is a C extension that parses positional arguments by a format of letters (pyacl_prof.md 1):
 
-- ``k`` and ``K`` unsigned 64 bits and ``I`` unsigned 32 bits, both wrapped without a check,
-- ``i`` a C int and ``b`` 0..255, both checked,
-- ``s`` a ``str``, ``O`` anything,
+- ``k`` and ``K`` unsigned 64 bits, which have to be ``int`` (``numpy.int64`` is none), wrapped without a check,
+- ``I`` unsigned 32 bits, of anything that counts as an index, wrapped without a check,
+- ``i`` a C int and ``b`` 0..255, of anything that counts as an index, both checked,
+- ``s`` a ``str`` without zeros that UTF-8 can write, ``O`` anything,
 - what follows ``|`` may be missing.
 
 An empty format stands for a function that ignores its arguments: it takes any number of them.
@@ -34,24 +35,24 @@ class ApiListener(Protocol):
         """
 
 
-def parse(name: str, letters: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def parse(refused: str, letters: str, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     Return *arguments* converted by a format of letters.
 
     Raises
     ------
     TypeError
-        Wrong number or type, with the binding's text: ``acl.rt.malloc args parse failed``.
+        Wrong number or type, with the text *refused*.
     """
     if not letters:
         return ()
     required, _, optional = letters.partition("|")
     if not len(required) <= len(arguments) <= len(required) + len(optional):
-        raise TypeError(f"{name} args parse failed")
+        raise TypeError(refused)
     try:
         return tuple(map(_convert, required + optional, arguments))
-    except (TypeError, OverflowError) as error:
-        raise TypeError(f"{name} args parse failed") from error
+    except (TypeError, OverflowError, UnicodeEncodeError) as error:
+        raise TypeError(refused) from error
 
 
 def _convert(letter: str, value: Any) -> Any:
@@ -60,10 +61,13 @@ def _convert(letter: str, value: Any) -> Any:
     if letter == "s":
         if not isinstance(value, str) or "\0" in value:
             raise TypeError(type(value).__name__)
+        value.encode()
         return value
-    number = operator.index(value)
     if letter in "kK":
-        return number & (2**64 - 1)
+        if not isinstance(value, int):
+            raise TypeError(type(value).__name__)
+        return int(value) & (2**64 - 1)
+    number = operator.index(value)
     if letter == "I":
         return number & (2**32 - 1)
     low, high = (0, _BYTE_MAX) if letter == "b" else (_INT_MIN, _INT_MAX)
@@ -82,6 +86,8 @@ class Binder:
         ``acl.rt``.
     prefix:
         What the C functions of the module begin with: ``aclrt``.
+    refused:
+        What parse errors say, ``{}`` being the function: ``{} args parse failed``. The vendor's modules differ in it.
     listener:
         Returns who is told of calls; ``None`` tells nobody.
     ready:
@@ -94,8 +100,11 @@ class Binder:
         prefix: str,
         listener: Callable[[], ApiListener | None],
         ready: Callable[[], int] = lambda: 0,
+        *,
+        refused: str = "{} args parse failed",
     ) -> None:
         self._module, self._prefix, self._listener, self._ready = module, prefix, listener, ready
+        self._refused = refused
 
     def __call__(
         self,
@@ -111,17 +120,17 @@ class Binder:
         Return the function *name*, which calls *target* with converted arguments.
 
         *api* is the name of the C function where it does not follow from *name*, and empty where there is none to
-        tell of; *said* is what parse errors call the function; *failure* makes what is returned of a code where
-        the library is not ready.
+        tell of; *said* is what parse errors of the function say, where that is not the module's; *failure* makes what
+        is returned of a code where the library is not ready.
         """
         whole = f"{self._module}.{name}"
-        spelt, listener, ready = said or whole, self._listener, self._ready
+        refused, listener, ready = said or self._refused.format(whole), self._listener, self._ready
         c_name = self._prefix + "".join(word.capitalize() for word in name.split("_")) if api is None else api
 
         def function(*arguments: Any, **keywords: Any) -> Any:
             if keywords:
                 raise TypeError(f"{whole}() takes no keyword arguments")
-            values = parse(spelt, letters, arguments)
+            values = parse(refused, letters, arguments)
             if failure is not None and (code := ready()):
                 return failure(code)
             told = listener() if c_name else None

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 import sys
+import textwrap
 
 __all__ = ["say", "say_once"]
 
+_LONGEST = 500
+
 
 def say(text: str) -> None:
-    """Print one line."""
-    sys.stderr.write(f"[drynpu] {text}\n")
+    """Print one line; what a program passed may be longer than that."""
+    line = textwrap.shorten(text, _LONGEST, placeholder=" ...") if len(text) > _LONGEST or "\n" in text else text
+    sys.stderr.write(f"[drynpu] {line}\n")
     sys.stderr.flush()
 
 

@@ -93,7 +93,7 @@ def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> None:
         raise CommandError(
             "Failed to find profiling data, please check that the application executes AI-related business, "
             "or ensure that aclInit/GEInitialize is invoked in the application. "
-            "drynpu records Python processes that import torch."
+            "drynpu records Python processes that import torch or call acl.init."
         )
 
 

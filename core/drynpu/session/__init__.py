@@ -23,7 +23,7 @@ from drynpu.session._inputs import (
 )
 from drynpu.session._lower import Lowered, lower
 from drynpu.session._python_side import PythonFrames
-from drynpu.session._recording import Outcome, Recording, write_recording
+from drynpu.session._recording import Outcome, Recording, write_devices, write_recording
 from drynpu.session._sampler import HostSampler, HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._system import write_system
@@ -73,6 +73,7 @@ __all__ = [
     "serve_control",
     "simulate",
     "transition",
+    "write_devices",
     "write_document",
     "write_recording",
     "write_system",

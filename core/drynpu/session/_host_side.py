@@ -17,7 +17,7 @@ from drynpu.session._acl_calls import AclCalls
 from drynpu.session._calls import asks_workspace, launch_api
 from drynpu.session._rows import join_records
 from drynpu.session._simulate import Simulation
-from drynpu.session._texts import TextIds, TypeIds
+from drynpu.session._texts import MarkIds, TextIds, TypeIds
 
 __all__ = ["HostSide", "api_events"]
 
@@ -44,7 +44,7 @@ class HostSide:
     ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
     time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
     ``calls`` are those that the script itself made into ACL, on the measured timeline.
-    ``texts`` and ``types`` collect what the records refer to.
+    ``texts``, ``types`` and ``mark_ids`` collect what the records refer to.
     """
 
     simulation: Simulation
@@ -58,6 +58,7 @@ class HostSide:
     calls: AclCalls | None = None
     texts: TextIds = field(factory=TextIds)
     types: TypeIds = field(factory=TypeIds)
+    mark_ids: MarkIds = field(factory=MarkIds)
 
     def of_kernels(self, value: Callable[[KernelSpec], int]) -> I64:
         """Return a number for every launch, int64 ``[m]``."""

@@ -2,42 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from drynpu import __version__
 from drynpu.chips import Chip
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL, Clock
 from drynpu.kernels import MODEL_VERSION, Allocations, KernelPlan, Operators, Signature
-from drynpu.options import Level, ProfilingRequest
-from drynpu.raw import ClockAnchors, DeviceInfo, ProfWriter
+from drynpu.options import ProfilingRequest
+from drynpu.raw import ClockAnchors
 from drynpu.session._acl_calls import AclCalls
-from drynpu.session._controls import host_info, sample
-from drynpu.session._counters import counter_notes, counter_records
-from drynpu.session._device_records import MEMORY_HZ, device_records, step_records
 from drynpu.session._framework import FrameworkOptions, write_framework
 from drynpu.session._framework_events import FrameworkEvents
 from drynpu.session._framework_ms import write_mindspore
 from drynpu.session._host_order import HostMark
-from drynpu.session._host_records import host_records
-from drynpu.session._host_side import HostSide, api_events
+from drynpu.session._host_side import HostSide
 from drynpu.session._inputs import Collective, DatasetEvent, GraphRun, Meeting, TxMark
 from drynpu.session._lower import lower
+from drynpu.session._prof import write_prof
 from drynpu.session._python_side import PythonFrames, write_collections, write_frames
 from drynpu.session._sampler import HostSamples
 from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._target import MINDSPORE, Target
+from drynpu.session._texts import MarkIds, TextIds, TypeIds
 from drynpu.session._warp import Warp
-from drynpu.session.families import BUILDERS, FamilyRecords, RecordContext
+from drynpu.session.families import RecordContext
 
-__all__ = ["Outcome", "Recording", "write_recording"]
-
-_STEP_PREFIX = "ProfilerStep#"
+__all__ = ["Outcome", "Recording", "write_devices", "write_recording"]
 
 
 @frozen(eq=False, kw_only=True)
@@ -123,6 +120,66 @@ def write_recording(
     ``anchors`` tie Unix time to the device's counter; ``plan`` maps an operator call to its kernels. The same
     recording, chip, clock and seed give the same device data bit for bit.
     """
+    context = _context(recording, target, request, chip, clock, seed, anchors, plan)
+    if target.host_data:
+        _write_framework(context, keep_computing=clock is Clock.WALL)
+    written = write_prof([context], [context]) if target.device_data else (None, ())
+    return _outcome([context], clock, *written)
+
+
+def write_devices(
+    recordings: Mapping[int, Recording],
+    target: Target,
+    *,
+    request: ProfilingRequest,
+    chip: Chip,
+    clock: Clock,
+    seed: int,
+    anchors: ClockAnchors,
+    plan: Callable[[Signature], KernelPlan],
+) -> Outcome:
+    """
+    Simulate what one process did on several devices and write one ``PROF_*/`` with all of them; no ``FRAMEWORK/``.
+
+    *recordings* are by device id, of the same time; what belongs to no device, samples of the host among it, is in
+    the first. The simulated host serves each device on its own, as if another thread did: on the projected clock one
+    that serves several in turn may be shown with calls that overlap. The rest is as in `write_recording`.
+    """
+    used = max(_launching_thread(recording, target.pid) for recording in recordings.values())
+    shared: dict[str, Any] = {"texts": TextIds(), "types": TypeIds(), "mark_ids": MarkIds()}
+    further = evolve(request, sampling=evolve(request.sampling, host_systems=(), host_usage=()))
+    contexts = [
+        _context(
+            recording,
+            evolve(target, device_id=device_id),
+            further if number else request,
+            chip,
+            clock,
+            seed,
+            anchors,
+            plan,
+            launching=used + number,
+            **shared,
+        )
+        for number, (device_id, recording) in enumerate(recordings.items())
+    ]
+    return _outcome(contexts, clock, *write_prof(contexts, contexts))
+
+
+def _context(
+    recording: Recording,
+    target: Target,
+    request: ProfilingRequest,
+    chip: Chip,
+    clock: Clock,
+    seed: int,
+    anchors: ClockAnchors,
+    plan: Callable[[Signature], KernelPlan],
+    *,
+    launching: int | None = None,
+    **shared: Any,
+) -> RecordContext:
+    """Simulate a recording; *shared* is what hosts of one directory have in common."""
     lowered = lower(recording.operators, plan)
     simulation = simulate(
         recording.operators,
@@ -141,65 +198,73 @@ def write_recording(
         collectives=recording.collectives,
         meeting=recording.meeting,
     )
-    launching = _launching_thread(recording, target.pid)
-    if target.host_data:
-        options = FrameworkOptions(
-            prefix=target.framework,
-            pid=target.pid,
-            launching_thread=launching,
-            device_id=target.device_id,
-            to_raw_ns=-anchors.offset_ns,
-            record_shapes=request.switches.record_shapes,
-            profile_memory=request.switches.profile_memory,
-            keep_computing=clock is Clock.WALL,
-            rank=max(target.rank_id, 0),
-            device_data=target.device_data,
-        )
-        directory = target.directory / "FRAMEWORK"
-        if target.framework == MINDSPORE:
-            write_mindspore(directory, simulation, recording.operators, options, recording.framework_events)
-        else:
-            write_framework(directory, simulation, recording.operators, options)
-        _write_python(recording, simulation, target, -anchors.offset_ns)
-    prof_path: Path | None = None
-    notes: tuple[str, ...] = ()
-    if target.device_data:
-        host = HostSide(
-            simulation=simulation,
-            operators=recording.operators,
-            level=request.level,
-            launching=launching,
-            device_id=target.device_id,
-            to_raw_ns=-anchors.offset_ns,
-            acl=request.switches.acl_api,
-            runtime=request.switches.runtime_api,
-            calls=recording.calls,
-        )
-        context = RecordContext(
-            recording=recording,
-            simulation=simulation,
-            request=request,
-            target=target,
-            chip=chip,
-            anchors=anchors,
-            host=host,
-            seed=seed,
-        )
-        prof_path, notes = write_prof([context], [target.device_id])
-    return Outcome(
-        directory=target.directory,
-        prof_path=prof_path,
-        chip=chip.name,
-        clock=clock.value,
+    host = HostSide(
+        simulation=simulation,
+        operators=recording.operators,
+        level=request.level,
+        launching=_launching_thread(recording, target.pid) if launching is None else launching,
+        device_id=target.device_id,
+        to_raw_ns=-anchors.offset_ns,
+        acl=request.switches.acl_api,
+        runtime=request.switches.runtime_api,
+        calls=recording.calls,
+        **shared,
+    )
+    return RecordContext(
+        recording=recording,
+        simulation=simulation,
+        request=request,
+        target=target,
+        chip=chip,
+        anchors=anchors,
+        host=host,
         seed=seed,
-        end_ns=simulation.end_ns,
-        kernels=len(lowered.launch_kernel),
-        unmapped=lowered.unmapped,
-        warp=simulation.warp,
-        collectives=len(recording.collectives),
-        modelled=recording.modelled,
+    )
+
+
+def _outcome(contexts: Sequence[RecordContext], clock: Clock, path: Path | None, notes: tuple[str, ...]) -> Outcome:
+    first = contexts[0]
+    unmapped: Counter[str] = Counter()
+    for each in contexts:
+        unmapped.update(each.simulation.lowered.unmapped)
+    return Outcome(
+        directory=first.target.directory,
+        prof_path=path,
+        chip=first.chip.name,
+        clock=clock.value,
+        seed=first.seed,
+        end_ns=max(each.simulation.end_ns for each in contexts),
+        kernels=sum(len(each.simulation.lowered.launch_kernel) for each in contexts),
+        unmapped=dict(unmapped),
+        warp=first.simulation.warp,
+        collectives=sum(len(each.recording.collectives) for each in contexts),
+        modelled=tuple(dict.fromkeys(name for each in contexts for name in each.recording.modelled)),
         notes=notes,
     )
+
+
+def _write_framework(context: RecordContext, *, keep_computing: bool) -> None:
+    """Write ``FRAMEWORK/``: what the framework's own profiler recorded."""
+    recording, target, switches = context.recording, context.target, context.request.switches
+    options = FrameworkOptions(
+        prefix=target.framework,
+        pid=target.pid,
+        launching_thread=context.launching,
+        device_id=target.device_id,
+        to_raw_ns=context.to_raw_ns,
+        record_shapes=switches.record_shapes,
+        profile_memory=switches.profile_memory,
+        keep_computing=keep_computing,
+        rank=max(target.rank_id, 0),
+        device_data=target.device_data,
+    )
+    directory = target.directory / "FRAMEWORK"
+    if target.framework == MINDSPORE:
+        events = recording.framework_events
+        write_mindspore(directory, context.simulation, recording.operators, options, events)
+    else:
+        write_framework(directory, context.simulation, recording.operators, options)
+    _write_python(recording, context.simulation, target, context.to_raw_ns)
 
 
 def _write_python(recording: Recording, simulation: Simulation, target: Target, to_raw_ns: int) -> None:
@@ -229,84 +294,3 @@ def _launching_thread(recording: Recording, pid: int) -> int:
     events = recording.framework_events
     columns += [] if events is None else [events.records["tid"].astype(np.int64)]
     return max(*used, *(int(column.max(initial=0)) for column in columns)) + 1
-
-
-def write_prof(contexts: Sequence[RecordContext], devices: Sequence[int]) -> tuple[Path, tuple[str, ...]]:
-    """Write a PROF directory: the host's records of the first context, the records of those *devices* of each."""
-    context = contexts[0]
-    target, request = context.target, context.request
-    begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
-    writer = ProfWriter.create(
-        target.directory,
-        index=target.prof_number,
-        pid=target.pid,
-        now=begun,
-        storage_limit_mb=request.output.storage_limit_mb,
-    )
-    built = {each.target.device_id: _all_records(each) for each in contexts}
-    parameters = sample(request, context.chip, target, writer.path)
-    for records in built[target.device_id]:
-        parameters |= records.sample
-    writer.write_controls(
-        host_info(target, context.chip, context.anchors),
-        [DeviceInfo.of_chip(context.chip, device_id) for device_id in devices],
-        parameters,
-        context.anchors,
-        context.simulation.end_ns,
-    )
-    for records in built[target.device_id]:
-        _write_host(writer, records)
-    for device_id in devices:
-        for records in built[device_id]:
-            for family, rows in records.device.items():
-                writer.write(family, rows, device_id=device_id)
-            for family, lines in records.device_text.items():
-                writer.write_text(family, lines, device_id=device_id)
-    writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
-    return writer.path, tuple(
-        dict.fromkeys(note for own in built.values() for records in own for note in records.notes)
-    )
-
-
-def _all_records(context: RecordContext) -> list[FamilyRecords]:
-    further = [build(context) for build in BUILDERS]
-    core = _core_records(context) if context.request.level > Level.NONE else _call_records(context)
-    return [core, *further]
-
-
-def _write_host(writer: ProfWriter, records: FamilyRecords) -> None:
-    for family, rows in records.host.items():
-        writer.write(family, rows)
-    for family, lines in records.host_text.items():
-        by_process = lines if isinstance(lines, Mapping) else {None: lines}
-        for pid, own in by_process.items():
-            writer.write_text(family, own, pid=pid)
-
-
-def _call_records(context: RecordContext) -> FamilyRecords:
-    """Build what a recording without tasks still has: calls into ACL and the runtime, if they are asked for."""
-    return FamilyRecords(host={"api_event": api_events(context.host)})
-
-
-def _core_records(context: RecordContext) -> FamilyRecords:
-    """Build what every recording of tasks has: API calls, launches, descriptions, tasks, counters, samples."""
-    simulation, request, anchors = context.simulation, context.request, context.anchors
-    memory_hz = request.sampling.hardware_memory_hz or (MEMORY_HZ if request.switches.profile_memory else None)
-    device = device_records(simulation, context.chip, anchors, memory_hz=memory_hz)
-    device["ts_track_step"] = step_records(_steps(context.recording, simulation), anchors)
-    device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
-    return FamilyRecords(host=host_records(context.host), device=device, notes=counter_notes(request, context.chip))
-
-
-def _steps(recording: Recording, simulation: Simulation) -> tuple[tuple[int, int, int], ...]:
-    operators = recording.operators
-    numbers = {
-        index: int(name.removeprefix(_STEP_PREFIX))
-        for index, name in enumerate(operators.names)
-        if name.startswith(_STEP_PREFIX) and name.removeprefix(_STEP_PREFIX).isdigit()
-    }
-    rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
-    return tuple(
-        (numbers[int(operators.name[row])], int(simulation.op_start_ns[row]), int(simulation.op_end_ns[row]))
-        for row in rows
-    )

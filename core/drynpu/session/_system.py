@@ -14,7 +14,8 @@ from drynpu.options import ProfilingRequest
 from drynpu.raw import ClockAnchors
 from drynpu.session._host_side import HostSide
 from drynpu.session._lower import lower
-from drynpu.session._recording import Recording, write_prof
+from drynpu.session._prof import write_prof
+from drynpu.session._recording import Recording
 from drynpu.session._sampler import HostSamples
 from drynpu.session._simulate import simulate
 from drynpu.session._target import Target
@@ -96,4 +97,4 @@ def write_system(
                 seed=0,
             )
         )
-    return write_prof(contexts, devices)
+    return write_prof(contexts[:1], contexts if devices else [])

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from drynpu.raw import Level, NodeType, RuntimeType, hash_text
 
-__all__ = ["TextIds", "TypeIds"]
+__all__ = ["MarkIds", "TextIds", "TypeIds"]
 
 
 @define
@@ -56,3 +56,16 @@ class TypeIds:
         self.types[int(level), number] = name
         self._known[int(level), name] = number
         return number
+
+
+@define
+class MarkIds:
+    """Numbers of user marks, from 1 on: what ties a mark of the host to that of the device."""
+
+    given: int = 0
+
+    def of(self, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        """Return the next numbers for those marks that want one, 0 for others."""
+        ids = np.where(wanted, self.given + np.cumsum(wanted), 0)
+        self.given += int(np.count_nonzero(wanted))
+        return ids

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
 from drynpu.kernels import build_rule_book
-from drynpu_acl.kernels import RULES, fusions, node_plans
+from drynpu_acl.kernels import RULES, fusions, node_plans, planned_memory
 from drynpu_acl.runtime import parse_model
 
 
@@ -70,6 +70,20 @@ def test_work_counted_by_hand(net):
     assert product.cube_flops == 2 * 8 * 10
     assert product.bytes_read == 4 * (8 + 8 * 10 + 10)
     assert product.bytes_written == 40
+
+
+def test_what_is_made_lives_until_it_is_last_read(net):
+    compiled, _ = kernels_of(net, IMAGE)
+    found = planned_memory(operation.signature for operation in compiled.operations)
+    assert [(of.op_name, of.size_bytes, of.first_node, of.last_node) for of in found] == [
+        ("conv1relu1", 4 * 8 * 16 * 16, 0, 1),
+        ("pool1", 4 * 8 * 8 * 8, 1, 3),  # which the shortcut reads as well
+        ("conv2", 4 * 8 * 8 * 8, 2, 3),
+        ("shortcut", 4 * 8 * 8 * 8, 3, 4),
+        ("sigmoid", 4 * 8 * 8 * 8, 4, 5),
+        ("gap", 4 * 8, 5, 6),  # through the change of shape behind it
+        ("fc", 4 * 10, 6, None),
+    ]
 
 
 def test_what_was_fused_is_listed_with_its_sizes(net):

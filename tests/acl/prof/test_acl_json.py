@@ -63,6 +63,16 @@ def test_a_quoted_number_is_refused_in_strict_mode(make):
     assert begin(make(), document) == 0
 
 
+def test_bytes_that_are_no_text(acl):
+    Path("acl.json").write_bytes(b'{"dump": "\xff"}')
+    assert acl.profiling.initialize("acl.json") == 100006
+
+
+def test_what_is_said_of_a_path_is_one_line(acl, capsys):
+    assert acl.profiling.initialize("nowhere\n" * 500) == 100003
+    assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_a_missing_file_and_no_file(acl):
     assert acl.profiling.initialize("nowhere.json") == 100003
     assert acl.profiling.initialize(None) == acl.profiling.initialize("") == 0

@@ -63,6 +63,35 @@ def test_a_wrong_number_of_arguments_is_refused(acl, name):
         acl.calls[name](*[1] * 9)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("init", "acl.prof.Init args parse failed!"),
+        ("create_config", "acl.prof.create_config args parse failed!"),
+        ("set_config", "acl.prof.set_config args parse failed!"),
+        ("mark_ex", "acl.prof.mark_ex args parse failed!"),
+        ("model_subscribe", "acl.prof.model_subscribe args parse failed"),
+        ("model_un_subscribe", "acl.prof.model_unsubscribe args parse failed"),
+        ("create_subscribe_config", "acl.prof.create_subscribe_config args parse failed"),
+        ("get_op_type_v2", "acl.prof.get_op_type args parse failed"),
+        ("get_op_name_len", "acl.prof.get_op_name args parse failed"),
+        ("get_step_timestamp", "acl.prof.get_step_timestamp args parse failed"),
+        ("destroy_step_info", "acl.prof.destroy_step_info args parse failed"),
+    ],
+)
+def test_the_texts_of_parse_errors(acl, name, text):
+    with pytest.raises(TypeError) as raised:
+        acl.calls[name]()
+    assert str(raised.value) == text
+
+
+def test_the_module_has_nothing_else():
+    import acl.prof
+
+    found = {name for name in vars(acl.prof) if not name.startswith("_")}
+    assert found - {"annotations"} == set(NAMES)
+
+
 @pytest.mark.parametrize("name", IGNORING)
 def test_arguments_that_are_not_looked_at(acl, name):
     assert acl.calls[name](1, "two", None) == acl.calls[name]() or name.startswith("create")
@@ -75,6 +104,8 @@ def test_arguments_that_are_not_looked_at(acl, name):
         ("init", ("out\0",)),
         ("start", (1.0,)),
         ("start", (None,)),
+        ("init", ("out\udc80",)),
+        ("set_config", (16, "\udcff")),
         ("set_config", (2**31, "1")),
         ("set_config", (3, 15)),
         ("create_subscribe_config", (256, 0, 1)),
@@ -105,8 +136,9 @@ def test_device_lists(make):
         acl.create_config((0,), 0, 0, 1)
     with pytest.raises(TypeError, match="the first argument is not list of int"):
         acl.create_config(["0"], 0, 0, 1)
-    with pytest.raises(ValueError, match="PyLong_AsUnsignedLong failed"):
-        acl.create_config([-1], 0, 0, 1)
+    for device in (-1, 2**64):
+        with pytest.raises(ValueError, match="PyLong_AsUnsignedLong failed"):
+            acl.create_config([device], 0, 0, 1)
 
 
 @pytest.mark.parametrize(

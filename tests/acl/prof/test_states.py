@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from drynpu.tables import load_profile
 from drynpu_acl.constants import DataType
 
 ALL = 0x1 | 0x2 | 0x80
@@ -187,7 +188,7 @@ def test_the_calls_of_the_script_are_those_that_are_shown(acl):
     assert of_acl == {"aclmdlExecute": "2"}
 
 
-def test_every_device_that_worked_has_a_directory_and_no_other(acl):
+def test_the_devices_that_worked_share_one_directory(acl, capsys):
     assert acl.init("out") == 0
     first, more = config(acl, devices=(3, 1)), config(acl, devices=(5,))
     assert acl.start(first) == acl.start(more) == 0
@@ -195,19 +196,32 @@ def test_every_device_that_worked_has_a_directory_and_no_other(acl):
         acl.profiling.runtime.device = device
         acl.execute()
         assert acl.mark_ex(f"on {device}", 0x5000) == 0
+        step = acl.create_step_info()
+        assert acl.get_step_timestamp(step, 0, 0) == acl.get_step_timestamp(step, 1, 0) == 0
     stamp = acl.create_stamp()
     assert acl.mark(stamp) == 0
     assert acl.stop(first) == 0
-    found = {}
-    for prof in directories():
-        (device,) = (each.name for each in prof.glob("device_*"))
-        rows = {}
-        for stem in ("op_summary", "msprof_tx"):
-            (file,) = prof.glob(f"**/{stem}_*.csv")
-            with file.open(newline="") as lines:
-                rows[stem] = list(csv.DictReader(lines))
-        found[device] = (len(rows["op_summary"]), [row["message"] for row in rows["msprof_tx"]])
-    assert found == {"device_1": (3, ["on 1", ""]), "device_5": (6, ["on 5", "on 5"])}
+    assert "device 0 worked and is not recorded: the configuration names 1, 3, 5" in capsys.readouterr().err
+    (prof,) = directories()
+    assert {each.name for each in prof.iterdir()} >= {"host", "device_1", "device_5"}
+    assert not (prof / "device_0").exists()
+
+    def rows(stem):
+        (file,) = prof.glob(f"**/{stem}_*.csv")
+        with file.open(newline="") as lines:
+            return list(csv.DictReader(lines))
+
+    kernels = rows("op_summary")
+    assert [row["Device_id"] for row in kernels] == ["1"] * 3 + ["5"] * 6
+    assert {(row["Model ID"], row["Op Name"]) for row in kernels} == {("1", name) for name in ("fc1", "relu", "fc2")}
+    marks = rows("msprof_tx")
+    # What the host did for a device that is not recorded is still what the host did.
+    assert sorted(row["message"] for row in marks) == ["", "on 0", "on 1", "on 5", "on 5"]
+    shown = [row["Device Start_time(us)"].strip() for row in marks]
+    assert len(set(shown) - {"N/A"}) == 3, "each mark has its own place on its device"
+    calls = [row for row in rows("api_statistic") if row["API Name"] == "aclmdlExecute"]
+    assert [row["Count"] for row in calls] == ["4"]
+    assert "no host record" not in " ".join(load_profile(prof).notes)
 
 
 @pytest.mark.parametrize("chip", ["Ascend910B2", "Ascend310P3", "Ascend910A"])

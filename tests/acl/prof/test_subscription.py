@@ -106,6 +106,25 @@ def test_a_descriptor_that_is_not_open(acl):
     assert acl.model_subscribe(1, acl.create_subscribe_config(1, NONE, -1)) == 100000
 
 
+def test_the_reading_end_is_told(acl, capsys):
+    source, sink = os.pipe()
+    assert acl.model_subscribe(1, acl.create_subscribe_config(1, NONE, source)) == 0
+    assert "is not the writing end of a pipe" in capsys.readouterr().err
+    acl.execute()
+    assert acl.model_unsubscribe(1) == 0
+    os.close(sink)
+
+
+def test_devices_may_be_asked_for_different_things(acl):
+    source, sink = os.pipe()
+    assert acl.model_subscribe(1, acl.create_subscribe_config(1, NONE, sink)) == 0
+    assert acl.model_subscribe(2, acl.create_subscribe_config(1, 0, sink)) == 100010
+    acl.profiling.runtime.device = 1
+    assert acl.model_subscribe(2, acl.create_subscribe_config(1, 0, sink)) == 0
+    assert acl.model_unsubscribe(1) == acl.model_unsubscribe(2) == 0
+    os.close(source)
+
+
 def test_a_pipe_that_a_subscription_closed_is_none_for_another(acl, tmp_path):
     source, sink = os.pipe()
     config = acl.create_subscribe_config(1, NONE, sink)
@@ -246,7 +265,7 @@ def test_a_descriptor_that_the_script_closed_and_got_again_is_left_alone(acl, tm
 def test_a_process_that_ends_with_a_subscription_ends(tmp_path):
     script = (
         "import os, acl.prof\nfrom drynpu_acl.prof.process import PROFILING\n"
-        "PROFILING.runtime = type('R', (), {'model_name': lambda self, model: 'm'})()\n"
+        "PROFILING.runtime = type('R', (), {'model_name': lambda self, model: 'm', 'device_id': lambda self: 0})()\n"
         "r, w = os.pipe()\n"
         "print(acl.prof.model_subscribe(1, acl.prof.create_subscribe_config(1, 255, w)))\n"
     )

@@ -124,3 +124,21 @@ def test_only_ranges_inside_one_block_are_found(ranges):
     for offset, size in ranges:
         inside = any(start <= starts[0] + offset and starts[0] + offset + size <= start + 64 for start in starts)
         assert (memory.find(starts[0] + offset, size) is not None) == inside
+
+
+@pytest.mark.parametrize(
+    ("view", "behind"),
+    [
+        (lambda a: a, 48),
+        (lambda a: a.T, 48),
+        (lambda a: a[::-1], 24),
+        (lambda a: a.reshape(-1)[::-1], 8),
+        (lambda a: np.broadcast_to(a[0, :1], (1000, 1)), 8),
+        (lambda a: a[:0], 0),
+    ],
+)
+def test_of_a_view_no_more_is_lent_than_lies_behind_its_address(memory, view, behind):
+    array = view(np.arange(6, dtype=np.int64).reshape(2, 3))
+    pointer = memory.lend(array)
+    assert memory.read(pointer, behind) is not None
+    assert memory.read(pointer, behind + 1) is None

@@ -66,7 +66,8 @@ def test_wrong_arguments(library, waiting):
     assert waiting.process(10) == 107012
     assert waiting.process(-2) == 100000
     assert waiting.subscribe(1, 99) == 107017
-    assert waiting.launch("no function", None, 1, 0) == 100000
+    with pytest.raises(TypeError, match="parameter must be callable"):
+        waiting.launch("no function", None, 1, 0)
     assert waiting.launch(print, None, 2, 0) == 100000
     assert waiting.launch(print, None, 1, 99) == 107017
 

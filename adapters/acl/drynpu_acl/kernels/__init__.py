@@ -16,12 +16,13 @@ from drynpu_acl.kernels._call import Call, Rule, signature
 from drynpu_acl.kernels._cube import cube_rules
 from drynpu_acl.kernels._dtypes import ACL_SIZES, NO_DATA, acl_dtype, ge_dtype, ge_of_array
 from drynpu_acl.kernels._elementwise import elementwise_rules
-from drynpu_acl.kernels._fusions import fusions
-from drynpu_acl.kernels._graph import Compiled, GraphNode, Operation, compile_graph
+from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
 from drynpu_acl.kernels._movement import movement_rules
+from drynpu_acl.kernels._nodes import GraphNode
 from drynpu_acl.kernels._plans import node_plans
 from drynpu_acl.kernels._pooling import pooling_rules
 from drynpu_acl.kernels._reduction import reduction_rules
+from drynpu_acl.kernels._reported import fusions, planned_memory
 from drynpu_acl.kernels._work import framed
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "ge_dtype",
     "ge_of_array",
     "node_plans",
+    "planned_memory",
     "signature",
 ]
 

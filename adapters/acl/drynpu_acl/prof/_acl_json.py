@@ -30,11 +30,12 @@ def read_acl_json(path: str, chip: Chip, *, strict: bool) -> tuple[int, Asked | 
     Without ``output`` results go to ``$ASCEND_WORK_PATH/profiling_data``, or to the directory of the script.
     """
     try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, ValueError) as error:
-        say(f"acl.init: {path} cannot be read: {error}")
+        data = Path(path).read_bytes()
+    except OSError as error:
+        say(f"acl.init: {path} cannot be read: {error.strerror}")
         return ReturnCode.INVALID_FILE, None
-    if not _readable(text):
+    text = _readable(data)
+    if text is None:
         say(f"acl.init: {path} is no JSON object of at most {_MOST_DEPTH} levels")
         return ReturnCode.PARSE_FILE, None
     home = str(Path(sys.argv[0] or ".").resolve().parent if sys.argv else Path.cwd())
@@ -54,7 +55,12 @@ def read_acl_json(path: str, chip: Chip, *, strict: bool) -> tuple[int, Asked | 
     return ReturnCode.SUCCESS, (parsed.request, directory)
 
 
-def _readable(text: str) -> bool:
+def _readable(data: bytes) -> str | None:
+    """Return the text of a JSON object that is no deeper than may be; ``None`` for anything else."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
     bare = _STRING.sub("", text)
     for opening, closing in ("{}", "[]"):
         depth = deepest = 0
@@ -62,8 +68,8 @@ def _readable(text: str) -> bool:
             depth += (character == opening) - (character == closing)
             deepest = max(deepest, depth)
         if deepest > _MOST_DEPTH:
-            return False
+            return None
     try:
-        return isinstance(json.loads(text), dict)
+        return text if isinstance(json.loads(text), dict) else None
     except (ValueError, RecursionError):
-        return False
+        return None

@@ -48,13 +48,13 @@ def read_devices(device_list: Any) -> tuple[int, ...]:
     TypeError
         It is no list, or not of int; the texts are the binding's.
     ValueError
-        A negative id.
+        An id that is negative or has more than 64 bits.
     """
     if not isinstance(device_list, list):
         raise TypeError("argument 1 is not list")
     if not all(isinstance(device, int) for device in device_list):
         raise TypeError("the first argument is not list of int")
-    if any(device < 0 for device in device_list):
+    if any(not 0 <= device < 2**64 for device in device_list):
         raise ValueError("PyLong_AsUnsignedLong failed")
     return tuple(device & 0xFFFF_FFFF for device in device_list)
 

@@ -14,25 +14,32 @@ from drynpu_acl.prof._records import RECORD_BYTES
 __all__ = ["functions"]
 
 _BAD = int(ReturnCode.INVALID_PARAM)
+_SPELT = {
+    "init": "Init",
+    "model_un_subscribe": "model_unsubscribe",
+    **dict.fromkeys(("get_op_type_v2", "get_op_type_len"), "get_op_type"),
+    **dict.fromkeys(("get_op_name_v2", "get_op_name_len"), "get_op_name"),
+}
+"""What parse errors call functions that they do not call by their name."""
 
 
 def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
     """Return all functions by name, working on *profiling*."""
-    p, readers = profiling, profiling.readers
+    p, readers, calls, subscribing = profiling, profiling.readers, profiling.calls, profiling.subscribing
     value = partial(partial, readers.value)
     table: tuple[tuple[str, str, Callable[..., Any]], ...] = (
-        ("create_config", "OikK", p.create_config),
-        ("destroy_config", "k", _int(p.destroy_config)),
-        ("init", "s", _int(p.init)),
-        ("finalize", "", _int(p.finish)),
-        ("start", "k", _int(p.start)),
-        ("stop", "k", _int(p.stop)),
-        ("set_config", "is", _int(p.set_config)),
-        ("model_subscribe", "Ik", _int(p.model_subscribe)),
-        ("model_unsubscribe", "I", _int(p.model_unsubscribe)),
-        ("model_un_subscribe", "I", _int(p.model_unsubscribe)),
-        ("create_subscribe_config", "bii", p.create_subscribe_config),
-        ("destroy_subscribe_config", "k", _int(p.destroy_subscribe_config)),
+        ("create_config", "OikK", calls.create_config),
+        ("destroy_config", "k", _int(calls.destroy_config)),
+        ("init", "s", _int(calls.init)),
+        ("finalize", "", _int(calls.finish)),
+        ("start", "k", _int(calls.start)),
+        ("stop", "k", _int(calls.stop)),
+        ("set_config", "is", _int(calls.set_config)),
+        ("model_subscribe", "Ik", _int(subscribing.subscribe)),
+        ("model_unsubscribe", "I", _int(subscribing.unsubscribe)),
+        ("model_un_subscribe", "I", _int(subscribing.unsubscribe)),
+        ("create_subscribe_config", "bii", subscribing.create_config),
+        ("destroy_subscribe_config", "k", _int(subscribing.destroy_config)),
         ("get_op_desc_size", "", _desc_size),
         ("get_op_num", "kk", readers.number),
         ("get_op_type", "kkIk", partial(readers.text, "type")),
@@ -60,8 +67,13 @@ def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
     )
     # None of these is told to a listener: a recording does not show the calls that control it.
     bind = Binder("acl.prof", "aclprof", lambda: None)
-    said = {"init": "acl.prof.Init"}
-    return {name: bind(name, letters, of, api="", said=said.get(name)) for name, letters, of in table}
+    return {name: bind(name, letters, of, api="", said=_said(name)) for name, letters, of in table}
+
+
+def _said(name: str) -> str:
+    """Return what parse errors of a function say: the vendor names some by another one, and stresses some."""
+    mark = "" if name.startswith(("get_", "model_")) or name.endswith(("subscribe_config", "step_info")) else "!"
+    return f"acl.prof.{_SPELT.get(name, name)} args parse failed{mark}"
 
 
 def _int(answer: Callable[..., int]) -> Callable[..., int]:

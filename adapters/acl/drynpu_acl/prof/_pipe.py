@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
@@ -13,7 +14,7 @@ from collections.abc import Callable
 
 from drynpu_acl.messages import say
 
-__all__ = ["RecordPipe", "file_identity"]
+__all__ = ["RecordPipe", "file_identity", "writable"]
 
 _CAPACITY = 200_000
 """Records that wait at most, as in the vendor's queue (pyacl_prof.md 8)."""
@@ -138,3 +139,8 @@ def file_identity(descriptor: int) -> tuple[int, int] | None:
         found = os.fstat(descriptor)
         return found.st_dev, found.st_ino
     return None
+
+
+def writable(descriptor: int) -> bool:
+    """Tell whether an open file may be written to."""
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from drynpu.session import TxKind
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.prof._handles import Handles
+from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.recording import Marks, Place
 
 __all__ = ["Stamps"]
@@ -39,7 +39,7 @@ class Stamps:
     """
 
     marks: Callable[[], Marks | None]
-    _pool: Handles[_Stamp] = field(factory=lambda: Handles(0x2_0000_0000))
+    _pool: Handles[_Stamp] = field(factory=lambda: Handles(handle_numbers(0x2_0000_0000)))
     _free: list[int] = field(factory=lambda: list(range(_SLOTS - 1, -1, -1)))
     _started: dict[int, _Stamp] = field(factory=dict)
     """By slot, which is the number of its range."""
@@ -56,7 +56,7 @@ class Stamps:
 
     def destroy(self, handle: int) -> None:
         """Give a stamp back; nothing happens for what is none."""
-        stamp = self._pool.free(handle)
+        stamp = self._pool.remove(handle)
         if stamp is not None:
             if self._started.get(stamp.slot) is stamp:
                 del self._started[stamp.slot]

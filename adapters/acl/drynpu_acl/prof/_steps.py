@@ -9,7 +9,7 @@ from itertools import count
 from attrs import define, field
 
 from drynpu_acl.constants import ReturnCode, StepTag
-from drynpu_acl.prof._handles import Handles
+from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.recording import Captured, Place
 
 __all__ = ["Steps"]
@@ -25,7 +25,7 @@ class _Step:
 class Steps:
     """Step handles of a process, numbered from 1."""
 
-    _steps: Handles[_Step] = field(factory=lambda: Handles(0x3_0000_0000))
+    _steps: Handles[_Step] = field(factory=lambda: Handles(handle_numbers(0x3_0000_0000)))
     _numbers: count[int] = field(factory=lambda: count(1))
 
     def create(self) -> int:
@@ -34,7 +34,7 @@ class Steps:
 
     def destroy(self, handle: int) -> None:
         """Forget a handle."""
-        self._steps.free(handle)
+        self._steps.remove(handle)
 
     def stamp(self, handle: int, tag: int, place: Place | None, captured: Captured | None) -> int:
         """

@@ -12,8 +12,9 @@ from drynpu.chips import Chip
 from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu.options.acl_config import metric_group
 from drynpu_acl.constants import AicoreMetrics, ReturnCode
+from drynpu_acl.messages import say
 from drynpu_acl.prof._op_times import OpTimes
-from drynpu_acl.prof._pipe import RecordPipe, file_identity
+from drynpu_acl.prof._pipe import RecordPipe, file_identity, writable
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._records import signed
 
@@ -47,6 +48,7 @@ class SubscribeConfig:
 @frozen(eq=False)
 class _Subscription:
     config: SubscribeConfig
+    device_id: int
     pipe: RecordPipe
     times: OpTimes
 
@@ -65,8 +67,8 @@ class Subscriptions:
     def __bool__(self) -> bool:
         return bool(self._of_model)
 
-    def subscribe(self, model_id: int, config: SubscribeConfig) -> int:
-        """Begin a subscription of a loaded model and return the code."""
+    def subscribe(self, model_id: int, config: SubscribeConfig, device_id: int) -> int:
+        """Begin a subscription of a model loaded on a device and return the code."""
         with self._lock:
             if model_id in self._of_model:
                 return ReturnCode.PROF_REPEAT_SUBSCRIBE
@@ -75,15 +77,17 @@ class Subscriptions:
             if config.identity is None or config.identity != file_identity(config.descriptor):
                 return ReturnCode.INVALID_PARAM
             others = list(self._of_model.values())
-            if any(other.config.collected != config.collected for other in others):
+            if any(of.device_id == device_id and of.config.collected != config.collected for of in others):
                 return ReturnCode.INVALID_PROFILING_CONFIG
+            if not writable(config.descriptor):
+                say(f"acl.prof.model_subscribe: descriptor {config.descriptor} is not the writing end of a pipe")
             shared = [other.pipe for other in others if other.pipe.writes_to(config.descriptor)]
             try:
                 pipe = shared[0] if shared else RecordPipe(config.descriptor)
             except (OSError, OverflowError):
                 return ReturnCode.INVALID_PARAM
             times = OpTimes(chip=self.chip, seed=self.seed, plan=self.plan)
-            self._of_model[model_id] = _Subscription(config, pipe, times)
+            self._of_model[model_id] = _Subscription(config, device_id, pipe, times)
             return ReturnCode.SUCCESS
 
     def _collectable(self, config: SubscribeConfig) -> bool:

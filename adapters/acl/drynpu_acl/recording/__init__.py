@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drynpu_acl.recording._captured import ApiCall, Captured, Copy, Marks, Place, Run
 from drynpu_acl.recording._recorder import Recorder
-from drynpu_acl.recording._timeline import graph_plans, joined, launches, stream_number
+from drynpu_acl.recording._timeline import graph_plans, joined, launched_runs, launches, stream_number
 
 __all__ = [
     "ApiCall",
@@ -16,6 +16,7 @@ __all__ = [
     "Run",
     "graph_plans",
     "joined",
+    "launched_runs",
     "launches",
     "stream_number",
 ]

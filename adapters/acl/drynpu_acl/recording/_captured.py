@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from attrs import define, field, frozen
@@ -73,15 +74,28 @@ class Captured:
     marks: Marks = field(factory=list)
     steps: list[tuple[int, int, int, int, int]] = field(factory=list)
 
-    def of_device(self, device_id: int, *, first: bool) -> Captured:
-        """Return what belongs to one device; marks of the host alone go with the *first* one."""
-        return Captured(
-            runs=[run for run in self.runs if run.device_id == device_id],
-            copies=[copy for copy in self.copies if copy.device_id == device_id],
-            calls=[call for call in self.calls if call.device_id == device_id],
-            marks=[mark for mark in self.marks if (first if mark[-1] is None else mark[-1][0] == device_id)],
-            steps=[step for step in self.steps if step[-1] == device_id],
-        )
+    def by_device(self, devices: Sequence[int]) -> dict[int, Captured]:
+        """
+        Return what belongs to each of *devices*, of which there is at least one.
+
+        Calls and marks of the host for other devices, or for none, are with the first; marks lose their stream there.
+        """
+        parts = {
+            device_id: Captured(
+                runs=[run for run in self.runs if run.device_id == device_id],
+                copies=[copy for copy in self.copies if copy.device_id == device_id],
+                steps=[step for step in self.steps if step[-1] == device_id],
+            )
+            for device_id in devices
+        }
+        first = parts[devices[0]]
+        for call in self.calls:
+            parts.get(call.device_id, first).calls.append(call)
+        for kind, message, start_ns, end_ns, thread, place in self.marks:
+            part = None if place is None else parts.get(place[0])
+            kept = None if part is None else place
+            (part or first).marks.append((kind, message, start_ns, end_ns, thread, kept))
+        return parts
 
     @property
     def devices(self) -> set[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from attrs import define, evolve, field
@@ -24,8 +24,8 @@ from drynpu.session import (
     Recording,
     Target,
     TxMark,
+    write_devices,
     write_document,
-    write_recording,
 )
 from drynpu.tables import load_profile
 from drynpu_acl.recording._captured import Captured
@@ -34,7 +34,7 @@ from drynpu_acl.recording._timeline import (
     graph_plans,
     graph_runs,
     joined,
-    launches,
+    launched_runs,
     stream_number,
     stream_switches,
     waits,
@@ -76,11 +76,11 @@ class Recorder:
         """When the recording began, Unix ns."""
         return self._anchors.collection_begin_us * 1000
 
-    def close(self, numbers: Iterator[int]) -> list[Outcome]:
+    def close(self, number: int) -> Outcome:
         """
-        Write the PROF directories with their results, one for each device that worked.
+        Write the PROF directory with its results; *number* counts those of the process from 0.
 
-        *numbers* gives each of them its number.
+        It has the devices that worked. What belongs to none is with the first of them.
 
         Raises
         ------
@@ -90,45 +90,17 @@ class Recorder:
         samples = self._sampler.stop()
         end_ns = time.time_ns()
         worked = sorted(self.captured.devices.intersection(self.devices)) or list(self.devices[:1])
-        return [
-            self._write(device_id, end_ns, next(numbers), samples if device_id == worked[0] else None, worked[0])
-            for device_id in worked
-        ]
-
-    def _write(
-        self, device_id: int, end_ns: int, number: int, samples: HostSamples | None, first_device: int
-    ) -> Outcome:
-        request = self.request
-        captured = self.captured.of_device(device_id, first=device_id == first_device)
-        runs = [run for run in captured.runs if run.start_ns >= self.begin_ns]
-        marks = _tx_marks(captured)
-        if marks and not request.switches.tx:
-            request = evolve(request, switches=evolve(request.switches, tx=True))
         plan = graph_plans(self.plan)
-        launched = [launches(run.operators, plan, start_ns=run.start_ns, end_ns=run.end_ns) for run in runs]
-        operators = joined([*launched, copies_and_steps(captured)])
-        calls = [call for call in captured.calls if call.start_ns >= self.begin_ns]
-        recording = Recording(
-            operators=operators,
-            begin_ns=self.begin_ns,
-            end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
-            marks=waits(calls),
-            streams=stream_switches(captured, runs),
-            graphs=graph_runs(runs),
-            tx_marks=marks,
-            host_samples=samples,
-            calls=AclCalls.from_rows([(of.name, of.start_ns, of.end_ns, of.thread) for of in calls]),
-        )
-        outcome = write_recording(
-            recording,
-            Target(
-                directory=self.directory,
-                framework=_FRAMEWORK,
-                pid=os.getpid(),
-                device_id=device_id,
-                prof_number=number,
-                host_data=False,
-            ),
+        recordings = {
+            device_id: self._recording(part, device_id, plan, end_ns, samples if device_id == worked[0] else None)
+            for device_id, part in self.captured.by_device(worked).items()
+        }
+        request = self.request
+        if not request.switches.tx and any(of.tx_marks for of in recordings.values()):
+            request = evolve(request, switches=evolve(request.switches, tx=True))
+        outcome = write_devices(
+            recordings,
+            Target(directory=self.directory, framework=_FRAMEWORK, pid=os.getpid(), prof_number=number),
             request=request,
             chip=self.chip,
             clock=Clock(self.settings.clock.value),
@@ -136,12 +108,44 @@ class Recorder:
             anchors=self._anchors,
             plan=plan,
         )
+        outcome = evolve(outcome, notes=(*outcome.notes, *self._unnamed()))
         path = outcome.prof_path
         assert path is not None
         write_document(path / _METADATA, json.dumps({"drynpu": outcome.describe()}))
         if request.output.analyse:
             export_msprof(load_profile(path))
         return outcome
+
+    def _unnamed(self) -> list[str]:
+        """Return a line for each device that worked without being recorded."""
+        named = ", ".join(map(str, self.devices))
+        missed = sorted(self.captured.devices.difference(self.devices))
+        return [f"device {each} worked and is not recorded: the configuration names {named}" for each in missed]
+
+    def _recording(
+        self,
+        captured: Captured,
+        device_id: int,
+        plan: Callable[[Signature], KernelPlan],
+        end_ns: int,
+        samples: HostSamples | None,
+    ) -> Recording:
+        """Return what one device did."""
+        runs = [run for run in captured.runs if run.start_ns >= self.begin_ns]
+        launched = launched_runs(runs, plan)
+        operators = joined([*(table for _, table in launched), copies_and_steps(captured)])
+        calls = [call for call in captured.calls if call.start_ns >= self.begin_ns]
+        return Recording(
+            operators=operators,
+            begin_ns=self.begin_ns,
+            end_ns=max(end_ns, self.begin_ns + 1, int(operators.end_ns.max(initial=0))),
+            marks=waits([call for call in calls if call.device_id == device_id]),
+            streams=stream_switches(captured, runs),
+            graphs=graph_runs(launched),
+            tx_marks=_tx_marks(captured),
+            host_samples=samples,
+            calls=AclCalls.from_rows([(of.name, of.start_ns, of.end_ns, of.thread) for of in calls]),
+        )
 
     def abandon(self) -> None:
         """End the recording and leave nothing."""

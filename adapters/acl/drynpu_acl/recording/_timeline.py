@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import zip_longest
 from operator import attrgetter
 from typing import Any
 
@@ -24,7 +24,7 @@ from drynpu.kernels import (
     copy_plan,
 )
 from drynpu.session import DEFAULT_STREAM, GraphRun, HostMark, Iteration
-from drynpu_acl.kernels import fusions
+from drynpu_acl.kernels import fusions, planned_memory
 from drynpu_acl.recording._captured import ApiCall, Captured, Run
 from drynpu_acl.recording._captured import Copy as CopyCall
 
@@ -33,6 +33,7 @@ __all__ = [
     "graph_plans",
     "graph_runs",
     "joined",
+    "launched_runs",
     "launches",
     "stream_number",
     "stream_switches",
@@ -84,12 +85,19 @@ def _copy(signature: Signature) -> KernelPlan:
     return evolve(there, kernels=tuple(evolve(kernel, copy=Copy.DEVICE_TO_DEVICE) for kernel in there.kernels))
 
 
-def launches(operators: Operators, plan: Callable[[Signature], KernelPlan], *, start_ns: int, end_ns: int) -> Operators:
+def launches(
+    operators: Operators,
+    plan: Callable[[Signature], KernelPlan],
+    *,
+    start_ns: int,
+    end_ns: int,
+    until_ns: int | None = None,
+) -> Operators:
     """
     Return what one run of a model, from *start_ns* to *end_ns*, hands to the device.
 
     A model is launched as a whole. So only operators that launch something are left, each lasting until the next one:
-    what this CPU did between them did not happen beside an NPU.
+    what this CPU did between them did not happen beside an NPU. All begin before *until_ns*, if there is room.
     """
     has_kernels = np.array([*(bool(plan(signature).kernels) for signature in operators.signatures), False])
     rows = np.flatnonzero(has_kernels[operators.signature])
@@ -97,6 +105,8 @@ def launches(operators: Operators, plan: Callable[[Signature], KernelPlan], *, s
         return Operators.from_calls(())
     turn = np.arange(len(rows))
     start = operators.start_ns[rows]
+    if until_ns is not None:
+        start = np.minimum(start, until_ns - len(rows) + turn)
     start[0] = start_ns
     start = np.maximum.accumulate(start - turn) + turn
     return evolve(
@@ -113,6 +123,25 @@ def launches(operators: Operators, plan: Callable[[Signature], KernelPlan], *, s
     )
 
 
+def launched_runs(runs: Sequence[Run], plan: Callable[[Signature], KernelPlan]) -> list[tuple[Run, Operators]]:
+    """
+    Return the runs in order of time, each with what it launches.
+
+    Runs of several threads may overlap, because this CPU computes them at once; a host beside an NPU has launched one
+    of them before another begins. So none begins among the operators of another.
+    """
+    found = []
+    ordered = sorted(runs, key=attrgetter("start_ns"))
+    free_ns = 0
+    for run, following in zip_longest(ordered, ordered[1:]):
+        until_ns = None if following is None else following.start_ns
+        start_ns = max(run.start_ns, free_ns)
+        table = launches(run.operators, plan, start_ns=start_ns, end_ns=run.end_ns, until_ns=until_ns)
+        free_ns = int(table.start_ns.max(initial=start_ns)) + 1
+        found.append((run, table))
+    return found
+
+
 def copies_and_steps(captured: Captured) -> Operators:
     """Return rows for the copies that pass the device's copy engines, and annotations for the steps."""
     calls = [Call(_signature(of), of.start_ns, of.end_ns, of.thread) for of in captured.copies if of.kind in _PLACES]
@@ -124,30 +153,30 @@ def _signature(copy: CopyCall) -> Signature:
     return Signature(_COPY, (TensorDesc((copy.size_bytes,), "INT8"),), placement=_PLACES[copy.kind])
 
 
-def graph_runs(runs: Sequence[Run]) -> tuple[GraphRun, ...]:
+def graph_runs(launched: Sequence[tuple[Run, Operators]]) -> tuple[GraphRun, ...]:
     """
-    Return every model with its runs as iterations, which follow each other also where threads ran it at once.
+    Return every model with its runs as iterations, from the first to the last operator that each launches.
 
-    What operators it is made of is that of the first run.
+    What operators a model is made of is that of its first run.
     """
-    found = []
-    for model_id, of_model in groupby(sorted(runs, key=attrgetter("model_id", "start_ns")), attrgetter("model_id")):
-        iterations: list[Iteration] = []
-        free_ns, own = 0, list(of_model)
-        for run in own:
-            start_ns = max(run.start_ns, free_ns)
-            free_ns = max(run.end_ns, start_ns + 1)
-            iterations.append(Iteration(index=len(iterations) + 1, start_ns=start_ns, end_ns=free_ns))
-        found.append(
-            GraphRun(
-                model_id=model_id,
-                graph_id=model_id,
-                model_name=own[0].model_name,
-                iterations=tuple(iterations),
-                fusions=fusions(own[0].operators.signatures),
-            )
+    of_model: dict[int, list[tuple[Run, Operators]]] = {}
+    for run, table in launched:
+        of_model.setdefault(run.model_id, []).append((run, table))
+    return tuple(
+        GraphRun(
+            model_id=model_id,
+            graph_id=model_id,
+            model_name=own[0][0].model_name,
+            iterations=tuple(
+                Iteration(index=number, start_ns=int(table.start_ns[0]), end_ns=int(table.start_ns[-1]) + 1)
+                for number, (_, table) in enumerate(own, start=1)
+                if len(table)
+            ),
+            fusions=fusions(own[0][0].operators.signatures),
+            static_memory=planned_memory(own[0][0].operators.signatures),
         )
-    return tuple(found)
+        for model_id, own in sorted(of_model.items())
+    )
 
 
 def stream_switches(captured: Captured, runs: Sequence[Run]) -> tuple[tuple[int, int, int], ...]:

@@ -9,7 +9,6 @@ in memory that was asked for. Models are ONNX files that run on the CPU when the
 from __future__ import annotations
 
 from drynpu_acl.runtime._devices import Context, Stream
-from drynpu_acl.runtime._handles import Handles, handle_numbers
 from drynpu_acl.runtime._listener import Lifecycle, Listener
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, parse_model
@@ -18,7 +17,6 @@ from drynpu_acl.runtime._process import PROCESS, Process
 __all__ = [
     "PROCESS",
     "Context",
-    "Handles",
     "Lifecycle",
     "Listener",
     "Memory",
@@ -26,7 +24,6 @@ __all__ = [
     "Process",
     "Stream",
     "UnreadableModel",
-    "handle_numbers",
     "open_model",
     "parse_model",
 ]

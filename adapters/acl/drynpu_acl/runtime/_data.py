@@ -7,9 +7,9 @@ from typing import Any
 
 from attrs import define, field
 
+from drynpu_acl.handles import Handles
 from drynpu_acl.kernels import acl_dtype
 from drynpu_acl.runtime._codes import INVALID_PARAM, MODEL_ID_INVALID, MODEL_NOT_DYNAMIC, SUCCESS
-from drynpu_acl.runtime._handles import Handles
 from drynpu_acl.runtime._onnx import ModelFile, Tensor
 
 __all__ = ["DataBuffer", "DataSets", "Dataset", "Description"]

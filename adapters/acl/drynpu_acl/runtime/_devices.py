@@ -17,6 +17,7 @@ from typing import Any
 
 from attrs import define, field
 
+from drynpu_acl.handles import Handles
 from drynpu_acl.runtime._codes import (
     CONTEXT_NULL,
     EVENT_TIMESTAMP_INVALID,
@@ -27,7 +28,6 @@ from drynpu_acl.runtime._codes import (
     STREAM_CONTEXT,
     SUCCESS,
 )
-from drynpu_acl.runtime._handles import Handles
 
 __all__ = ["Callback", "Context", "Devices", "Event", "Stream"]
 

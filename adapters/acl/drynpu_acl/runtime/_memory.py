@@ -150,7 +150,7 @@ class Memory:
         if isinstance(owner, bytes):
             size, address = len(owner), ctypes.cast(ctypes.c_char_p(owner), ctypes.c_void_p).value or 0
         else:
-            size, address = owner.nbytes, owner.ctypes.data
+            size, address = _reach_bytes(owner), owner.ctypes.data
         with self._lock:
             known = self._lent.pop(address, None)
             if known is None or known.size <= size:
@@ -227,6 +227,14 @@ class Memory:
             return PARAM_INVALID
         ctypes.memset(pointer, value & 0xFF, count)
         return SUCCESS
+
+
+def _reach_bytes(array: npt.NDArray[np.generic]) -> int:
+    """Return how many bytes of an array's own memory lie behind its address: fewer than it holds where it is a view."""
+    if array.size == 0:
+        return 0
+    ahead = sum((n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True) if stride > 0)
+    return min(array.nbytes, ahead + array.itemsize)
 
 
 def _fits(kind: int, source: Block, target: Block) -> bool:

@@ -11,6 +11,7 @@ from drynpu import DrynpuError
 from drynpu.chips import Chip, load_chip
 from drynpu.options import Settings
 from drynpu.plugins import build_manager
+from drynpu_acl.handles import handle_numbers
 from drynpu_acl.kernels import ACL_SIZES
 from drynpu_acl.messages import say, say_once
 from drynpu_acl.runtime._codes import (
@@ -23,7 +24,6 @@ from drynpu_acl.runtime._codes import (
 )
 from drynpu_acl.runtime._data import DataSets
 from drynpu_acl.runtime._devices import Devices
-from drynpu_acl.runtime._handles import handle_numbers
 from drynpu_acl.runtime._listener import Lifecycle, Listener
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._models import Models
@@ -94,7 +94,7 @@ class Process:
                 return INVALID_PARAM
             code = SUCCESS if self.lifecycle is None else self.lifecycle.initialize(config_path or None)
             self._references = int(code == SUCCESS)
-            return code
+            return int(code)
 
     def _prepare(self, environ: Mapping[str, str]) -> None:
         settings = Settings.from_environ(environ)

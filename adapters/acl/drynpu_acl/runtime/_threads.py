@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import traceback
 from collections.abc import Callable
@@ -14,13 +15,13 @@ __all__ = ["Threads"]
 
 class _Thread(threading.Thread):
     """
-    Runs a function with one argument and keeps the text of what it raised.
+    Runs a function with one argument, none for ``None``, and keeps the text of what it raised.
 
     The thread stays until it is let go, as one of the operating system does that nobody has joined: its number, which
     the program holds, must not become that of another one. It keeps no process from ending.
     """
 
-    def __init__(self, function: Callable[[Any], object], argument: Any) -> None:
+    def __init__(self, function: Callable[..., object], argument: Any) -> None:
         super().__init__(name=f"acl.util {getattr(function, '__name__', 'thread')}", daemon=True)
         self._function, self._argument = function, argument
         self._let_go = threading.Event()
@@ -29,9 +30,11 @@ class _Thread(threading.Thread):
 
     def run(self) -> None:
         try:
-            self._function(self._argument)
-        except BaseException:  # noqa: BLE001 - told by stop_thread, as the vendor does
-            self.raised = traceback.format_exc()
+            self._function(*(() if self._argument is None else (self._argument,)))
+        except BaseException as error:  # noqa: BLE001 - shown now and told by stop_thread, as the vendor does
+            text = traceback.format_exc()
+            sys.stderr.write(text)
+            self.raised = f"exception={type(error).__name__},msg=thread call failed;\n{text}"
         self.returned.set()
         self._let_go.wait()
 
@@ -48,10 +51,17 @@ class Threads:
     def __init__(self) -> None:
         self._running: dict[int, _Thread] = {}
 
-    def start(self, function: Callable[[Any], object], argument: list[Any]) -> tuple[int, int]:
-        """Return ``(thread, code)``: the function runs with the list as its one argument."""
-        if not callable(function) or not isinstance(argument, list):
-            raise TypeError("acl.util.start_thread args parse failed")
+    def start(self, function: Callable[..., object], argument: Any) -> tuple[int, int]:
+        """
+        Return ``(thread, code)``: the function runs with *argument*, commonly a list, as its one argument.
+
+        Raises
+        ------
+        TypeError
+            The first argument cannot be called.
+        """
+        if not callable(function):
+            raise TypeError("parameter must be callable")
         thread = _Thread(function, argument)
         thread.start()
         number = thread.ident or 0

@@ -16,8 +16,8 @@ __all__ = ["Utilities"]
 
 _NUMPY_TYPES: Final = MappingProxyType({np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQefdgFDG"})
 """By numpy's own type number (NPY_FLOAT is 11)."""
-_CALLER = 3
-"""Frames from a warning to the program: the function here, the binding's, the program's."""
+_CALLER = 4
+"""Frames from a warning to the program: that of the warning, the function here, the binding's, the program's."""
 
 
 class Utilities:
@@ -62,13 +62,11 @@ class Utilities:
         ValueError
             It is something else.
         """
+        _warn("acl.util.numpy_to_ptr will be deprecated. Please use acl.util.bytes_to_ptr instead.")
         if not isinstance(array, np.ndarray):
-            raise ValueError("needs numpy array as argument")
-        warnings.warn(
-            "acl.util.numpy_to_ptr will be deprecated. Please use acl.util.bytes_to_ptr instead.",
-            Warning,
-            stacklevel=_CALLER,
-        )
+            raise ValueError("needs an ndarray as argument")
+        if not array.flags.contiguous:
+            _warn("The input ndarray is discontiguous. Please use acl.util.bytes_to_ptr instead.")
         return self._memory.lend(array)
 
     def numpy_contiguous_to_ptr(self, array: npt.NDArray[np.generic]) -> tuple[int, npt.NDArray[np.generic]]:
@@ -80,8 +78,9 @@ class Utilities:
         ValueError
             It is something else.
         """
+        _warn("acl.util.numpy_contiguous_to_ptr will be deprecated. Please use acl.util.bytes_to_ptr instead.")
         if not isinstance(array, np.ndarray):
-            raise ValueError("needs numpy array as argument")
+            raise ValueError("needs an ndarray as argument")
         contiguous = np.ascontiguousarray(array)
         return self._memory.lend(contiguous), contiguous
 
@@ -91,19 +90,25 @@ class Utilities:
 
         Raises
         ------
+        TypeError
+            A dim is no ``int``.
         ValueError
-            The memory is not there, or there is no such type.
+            The shape is no tuple, the memory is not there, or there is no such type.
         """
-        warnings.warn(
-            "acl.util.ptr_to_numpy will be deprecated. Please use acl.util.ptr_to_bytes instead.",
-            Warning,
-            stacklevel=_CALLER,
-        )
+        _warn("acl.util.ptr_to_numpy will be deprecated. Please use acl.util.ptr_to_bytes instead.")
+        if not isinstance(shape, tuple):
+            raise ValueError("shape is empty")
+        if not all(isinstance(dim, int) for dim in shape):
+            raise TypeError("the second argument is not list of int")
         dtype = _NUMPY_TYPES.get(npy_type)
-        if dtype is None or not isinstance(shape, tuple) or any(not isinstance(n, int) or n < 0 for n in shape):
+        if dtype is None or any(dim < 0 for dim in shape):
             raise ValueError(f"shape {shape!r} or numpy type {npy_type} cannot be")
         size = math.prod(shape) * dtype.itemsize
         found = self._memory.view(pointer, size)
         if found is None:
             raise ValueError(f"no {size} bytes at {pointer:#x}: not allocated, freed, or too few")
         return found.view(dtype).reshape(shape)
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, Warning, stacklevel=_CALLER)

@@ -87,8 +87,17 @@ class Waiting:
         return SUCCESS
 
     def launch(self, function: Callable[[Any], object], argument: Any, blocks: int, handle: int) -> int:
-        """Put a callback on a stream; with *blocks* 1 who waits for the stream waits for it."""
-        if not callable(function) or blocks not in (0, 1):
+        """
+        Put a callback on a stream; with *blocks* 1 who waits for the stream waits for it.
+
+        Raises
+        ------
+        TypeError
+            The first argument cannot be called.
+        """
+        if not callable(function):
+            raise TypeError("parameter must be callable")
+        if blocks not in (0, 1):
             return INVALID_PARAM
         code, stream = self._devices.stream(handle)
         if stream is None:

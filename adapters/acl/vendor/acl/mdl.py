@@ -10,7 +10,7 @@ from drynpu_acl.binding import number_and_code as _pair
 from drynpu_acl.binding import numbers_and_code as _triple
 from drynpu_acl.runtime import PROCESS as _process
 
-_bind = _Binder("acl.mdl", "aclmdl", lambda: _process.listener, _process.ready)
+_bind = _Binder("acl.mdl", "aclmdl", lambda: _process.listener, _process.ready, refused="{} args parse failed!")
 _models, _data = _process.models, _process.data
 
 load_from_file = _bind("load_from_file", "s", _models.load_from_file, failure=_pair)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from drynpu_acl.prof import functions
-from drynpu_acl.prof.process import PROFILING
+from drynpu_acl.prof import functions as _functions_of
+from drynpu_acl.prof.process import PROFILING as _profiling
 
-_functions = functions(PROFILING)
+_functions = _functions_of(_profiling)
 
 create_config = _functions["create_config"]
 destroy_config = _functions["destroy_config"]

@@ -46,7 +46,7 @@ def build(context: RecordContext) -> FamilyRecords:
     if not times.marks:
         return FamilyRecords()
     is_extended = np.fromiter((_extended(mark) for mark in times.marks), bool, len(times.marks))
-    mark_id = np.where(is_extended, np.cumsum(is_extended), 0)
+    mark_id = context.host.mark_ids.of(is_extended)
     host = _host_records(context, times, is_extended, mark_id)
     return FamilyRecords(host={"msproftx": host}, device={"ts_track_step": _device_records(context, times, mark_id)})
 

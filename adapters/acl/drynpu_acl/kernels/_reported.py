@@ -1,14 +1,14 @@
-"""What the model compiler made one operator of, as ``fusion_op`` lists it."""
+"""What the model compiler reports: what it made one operator of (``fusion_op``), what memory it planned."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from drynpu.kernels import Signature, TensorDesc
-from drynpu.session import FusionOp
+from drynpu.session import FusionOp, StaticMemory
 from drynpu_acl.kernels._call import Call
 
-__all__ = ["fusions"]
+__all__ = ["fusions", "planned_memory"]
 
 
 def fusions(signatures: Iterable[Signature]) -> tuple[FusionOp, ...]:
@@ -31,3 +31,21 @@ def _fusion(signature: Signature) -> FusionOp:
         output_bytes=sum(tensor.size_bytes for tensor in call.outputs),
         weight_bytes=sum(size for number, size in enumerate(sizes) if number in weights),
     )
+
+
+def planned_memory(signatures: Iterable[Signature]) -> tuple[StaticMemory, ...]:
+    """
+    Return the memory of what each operator of a compiled graph makes, from its own place to that of the last reader.
+
+    Sizes are those of the tensors; a compiler's own adds alignment and workspaces, which are not modelled.
+    """
+    found = []
+    for call in map(Call, signatures):
+        lives = call.integers("_lives")
+        if len(lives) == 2 and call.outputs:
+            first, last = lives
+            size = sum(tensor.size_bytes for tensor in call.outputs)
+            name = call.node + call.text("_tail")
+            last_node = None if last < 0 else last
+            found.append(StaticMemory(op_name=name, size_bytes=size, first_node=first, last_node=last_node))
+    return tuple(found)

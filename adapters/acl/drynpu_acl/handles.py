@@ -10,12 +10,16 @@ __all__ = ["Handles", "handle_numbers"]
 
 T = TypeVar("T")
 
-_FIRST, _STEP = 0x2000_0000_0000, 0x40
+_RUNTIME, _STEP = 0x2000_0000_0000, 0x40
 
 
-def handle_numbers() -> Iterator[int]:
-    """Return the numbers of a process: they look like addresses, are never given twice and never followed."""
-    return count(_FIRST, _STEP)
+def handle_numbers(first: int = _RUNTIME) -> Iterator[int]:
+    """
+    Return the numbers of a process: they look like addresses, are never given twice and never followed.
+
+    Kinds that do not share an iterator begin far apart, so that a handle of one is none of another.
+    """
+    return count(first, _STEP)
 
 
 class Handles(Generic[T]):

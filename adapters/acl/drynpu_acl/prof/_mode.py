@@ -1,0 +1,51 @@
+"""Who controls profiling in a process (pyacl_prof.md 5): one for all threads and devices."""
+
+from __future__ import annotations
+
+import enum
+import threading
+
+from attrs import define, field
+
+from drynpu_acl.constants import ReturnCode
+
+__all__ = ["DYNAMIC", "Mode", "Ownership"]
+
+DYNAMIC = "dynamic"
+"""Value of ``PROFILING_MODE`` with which recordings begin and end by commands from outside."""
+
+
+class Mode(enum.Enum):
+    """Only one at a time: nobody, the calls (``init`` to ``finalize``), subscriptions, a file or a collector."""
+
+    OFF = "off"
+    CALLS = "calls"
+    SUBSCRIBED = "subscribed"
+    COMMAND = "command"
+
+
+@define
+class Ownership:
+    """
+    The mode. ``lock`` guards it, and whatever changes with it.
+
+    ``dynamic`` tells whether a collector outside may begin a recording at any time.
+    """
+
+    mode: Mode = Mode.OFF
+    dynamic: bool = False
+    lock: threading.RLock = field(factory=threading.RLock)
+
+    @property
+    def refuses_calls(self) -> int:
+        """The code of ``init``, ``start``, ``stop`` and ``finalize`` while somebody else is in control, else 0."""
+        if self.mode is Mode.COMMAND:
+            return ReturnCode.PROF_ALREADY_RUN
+        return ReturnCode.PROF_API_CONFLICT if self.mode is Mode.SUBSCRIBED else 0
+
+    @property
+    def refuses_subscriptions(self) -> int:
+        """The code of ``model_subscribe`` and ``model_unsubscribe`` while somebody else is in control, else 0."""
+        if self.mode is Mode.COMMAND:
+            return ReturnCode.PROF_ALREADY_RUN
+        return ReturnCode.PROF_API_CONFLICT if self.mode is Mode.CALLS else 0
