@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from drynpu.kernels import Placement, TaskType, TensorDesc, build_rule_book
-from drynpu_acl.kernels import RULES, node_plans, signature
+from drynpu.kernels import Placement, TaskType, TensorDesc, build_rule_book, node_signature
+from drynpu_acl.kernels import RULES, node_plans
 from drynpu_acl.runtime import parse_model
 
 CUBE, VECTOR, CPU = TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.AI_CPU
@@ -69,7 +69,7 @@ def test_products_count_multiply_and_add():
 def test_large_products_are_the_third_version_and_doubles_go_to_the_cpu():
     plan = build_rule_book(RULES).plan
     large = [TensorDesc((1024, 1024), "FLOAT16")] * 2
-    (kernel,) = plan(signature("MatMul", large, large[:1], {}, node="n")).kernels
+    (kernel,) = plan(node_signature("MatMul", large, large[:1], {}, node="n")).kernels
     assert (kernel.op_type, kernel.cube_tiles) == ("MatMulV3", 8 * 4)
     (kernel,) = planned("MatMul", [ones(4, 4, dtype=np.float64)] * 2, made=TensorProto.DOUBLE)
     assert kernel.task_type is CPU
@@ -183,7 +183,7 @@ def test_kernels_of_a_node_are_launched_by_the_graph():
     plan = node_plans(build_rule_book(RULES).plan)
     tensor = TensorDesc((4,), "FLOAT")
     for op_type in ("Relu", "NoSuchOperator"):
-        found = plan(signature(op_type, [tensor], [tensor], {}, node="n"))
+        found = plan(node_signature(op_type, [tensor], [tensor], {}, node="n"))
         assert (found.in_graph, found.synchronizes, found.api) == (True, False, "")
         assert len(found.kernels) == 1
-    assert plan(signature("Relu", [tensor], [tensor], {}, node="n", placement=Placement.HOST)).kernels == ()
+    assert plan(node_signature("Relu", [tensor], [tensor], {}, node="n", placement=Placement.HOST)).kernels == ()

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu_acl.kernels._call import Call, Rule, signature
+from drynpu.kernels import Rule, framed, join_rules
 from drynpu_acl.kernels._cube import cube_rules
-from drynpu_acl.kernels._dtypes import ACL_SIZES, NO_DATA, acl_dtype, ge_dtype, ge_of_array
+from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype, ge_dtype, ge_of_array
 from drynpu_acl.kernels._elementwise import elementwise_rules
 from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
 from drynpu_acl.kernels._movement import movement_rules
@@ -23,17 +23,14 @@ from drynpu_acl.kernels._plans import node_plans
 from drynpu_acl.kernels._pooling import pooling_rules
 from drynpu_acl.kernels._reduction import reduction_rules
 from drynpu_acl.kernels._reported import fusions, planned_memory
-from drynpu_acl.kernels._work import framed
 
 __all__ = [
     "ACL_SIZES",
-    "NO_DATA",
     "RULES",
-    "Call",
     "Compiled",
     "GraphNode",
+    "NodeCall",
     "Operation",
-    "Rule",
     "acl_dtype",
     "build_rules",
     "compile_graph",
@@ -42,7 +39,6 @@ __all__ = [
     "ge_of_array",
     "node_plans",
     "planned_memory",
-    "signature",
 ]
 
 _FAMILIES: Final = (elementwise_rules, cube_rules, pooling_rules, reduction_rules, movement_rules)
@@ -50,14 +46,8 @@ _FAMILIES: Final = (elementwise_rules, cube_rules, pooling_rules, reduction_rule
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as ONNX spells it."""
-    rules: dict[str, Rule] = {}
-    for family in _FAMILIES:
-        found = family()
-        twice = rules.keys() & found.keys()
-        if twice:
-            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
-        rules |= {name: framed(rule) for name, rule in found.items()}
-    return rules
+    rules = join_rules(family() for family in _FAMILIES)
+    return {name: framed(rule) for name, rule in rules.items()}
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

@@ -9,10 +9,20 @@ from __future__ import annotations
 
 import math
 
-from drynpu.kernels import KernelPlan, TensorDesc, broadcast_shape
-from drynpu_acl.kernels._call import Call, Rule, rule_of
+from drynpu.kernels import (
+    KernelPlan,
+    NodeCall,
+    Rule,
+    TensorDesc,
+    broadcast_shape,
+    ceil_div,
+    node_cube_kernel,
+    node_kernel,
+    node_rule,
+    output_tiles,
+)
 from drynpu_acl.kernels._elementwise import fused_operations, image_of
-from drynpu_acl.kernels._work import ceil_div, cube_kernel, is_image, kernel, output_tiles, plan
+from drynpu_acl.kernels._work import is_image, plan
 
 __all__ = ["cube_rules"]
 
@@ -23,7 +33,7 @@ def _product_type(multiply_adds: int) -> str:
     return "MatMulV3" if multiply_adds >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
 
 
-def _gemm(call: Call) -> KernelPlan | None:
+def _gemm(call: NodeCall) -> KernelPlan | None:
     """``Gemm(a, b, c)``: the bias is added by the same kernel."""
     a, b, out = call.tensor(0), call.tensor(1), call.output()
     if a is None or b is None or out is None or len(a.shape) != 2:
@@ -31,7 +41,7 @@ def _gemm(call: Call) -> KernelPlan | None:
     rows, inner = a.shape[::-1] if call.whole("transA", 0) else a.shape
     columns = out.shape[-1]
     return plan(
-        cube_kernel(
+        node_cube_kernel(
             call,
             _product_type(rows * inner * columns),
             call.tensors(),
@@ -43,7 +53,7 @@ def _gemm(call: Call) -> KernelPlan | None:
     )
 
 
-def _matmul(call: Call) -> KernelPlan | None:
+def _matmul(call: NodeCall) -> KernelPlan | None:
     """``MatMul(a, b)``: numpy's product; vectors count as matrices with one row or one column."""
     a, b, out = call.tensor(0), call.tensor(1), call.output()
     if a is None or b is None or out is None or not a.shape or not b.shape:
@@ -56,7 +66,7 @@ def _matmul(call: Call) -> KernelPlan | None:
     rows, inner, columns, count = left[-2], left[-1], right[-1], math.prod(batch)
     single = len(left) == len(right) == 2
     return plan(
-        cube_kernel(
+        node_cube_kernel(
             call,
             _product_type(rows * inner * columns) if single else "BatchMatMulV2",
             call.tensors(),
@@ -68,21 +78,23 @@ def _matmul(call: Call) -> KernelPlan | None:
     )
 
 
-def _einsum(call: Call) -> KernelPlan | None:
+def _einsum(call: NodeCall) -> KernelPlan | None:
     """Return a batched product of two tensors, read off the equation; others are sums of one tensor."""
     inputs, out = call.tensors(), call.output()
     terms = call.text("equation").replace(" ", "").split("->")[0].split(",")
     if out is None or len(terms) != len(inputs) or "." in call.text("equation"):
         return None
     if len(inputs) != 2:
-        return plan(kernel(call, "Einsum", inputs, [out]))
+        return plan(node_kernel(call, "Einsum", inputs, [out]))
     sizes = {
         label: dim for term, t in zip(terms, inputs, strict=True) for label, dim in zip(term, t.shape, strict=True)
     }
     rows = out.shape[-2] if len(out.shape) > 1 else 1
     columns = out.shape[-1] if out.shape else 1
     tiles = max(out.elements // max(rows * columns, 1), 1) * output_tiles(rows, columns)
-    return plan(cube_kernel(call, "BatchMatMulV2", inputs, [out], flops=2 * math.prod(sizes.values()), tiles=tiles))
+    return plan(
+        node_cube_kernel(call, "BatchMatMulV2", inputs, [out], flops=2 * math.prod(sizes.values()), tiles=tiles)
+    )
 
 
 def _fractal(weight: TensorDesc, *, depthwise: bool) -> TensorDesc:
@@ -99,7 +111,7 @@ def _as_image(tensor: TensorDesc) -> TensorDesc:
     return TensorDesc((n, c, 1, *space), tensor.dtype, tensor.format) if len(space) == 1 else tensor
 
 
-def _convolution(call: Call) -> KernelPlan | None:
+def _convolution(call: NodeCall) -> KernelPlan | None:
     x, weight, out = call.tensor(0), call.tensor(1), call.output()
     if x is None or weight is None or out is None or len(x.shape) < 3:
         return None
@@ -116,7 +128,7 @@ def _convolution(call: Call) -> KernelPlan | None:
         ("Conv2DTransposeD" if transposed else "Conv2D") if images else ("Conv3DTransposeD" if transposed else "Conv3D")
     )
     return plan(
-        cube_kernel(
+        node_cube_kernel(
             call,
             "DepthwiseConv2D" if depthwise and images and not transposed else kind,
             [
@@ -136,11 +148,11 @@ def _convolution(call: Call) -> KernelPlan | None:
 def cube_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
     return {
-        "Gemm": rule_of(_gemm),
-        "MatMul": rule_of(_matmul),
-        "MatMulInteger": rule_of(_matmul),
-        "Einsum": rule_of(_einsum),
-        "Conv": rule_of(_convolution),
-        "ConvInteger": rule_of(_convolution),
-        "ConvTranspose": rule_of(_convolution),
+        "Gemm": node_rule(_gemm),
+        "MatMul": node_rule(_matmul),
+        "MatMulInteger": node_rule(_matmul),
+        "Einsum": node_rule(_einsum),
+        "Conv": node_rule(_convolution),
+        "ConvInteger": node_rule(_convolution),
+        "ConvTranspose": node_rule(_convolution),
     }

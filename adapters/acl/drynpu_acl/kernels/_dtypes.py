@@ -7,10 +7,9 @@ from typing import Final
 
 import numpy as np
 
-__all__ = ["ACL_SIZES", "NO_DATA", "acl_dtype", "ge_dtype", "ge_of_array"]
+from drynpu.kernels import NO_DATA
 
-NO_DATA: Final = "UNDEFINED"
-"""GE name of what holds no numbers on a device: texts, sequences."""
+__all__ = ["ACL_SIZES", "acl_dtype", "ge_dtype", "ge_of_array"]
 
 # onnx.TensorProto.DataType -> (aclDataType, GE name); pyacl_prof.md 10.
 _TYPES: Final = MappingProxyType(

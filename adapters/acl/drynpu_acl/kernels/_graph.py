@@ -17,8 +17,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from drynpu.kernels import Signature, TensorDesc
-from drynpu_acl.kernels._call import signature
+from drynpu.kernels import Signature, TensorDesc, node_signature
 from drynpu_acl.kernels._layout import Layout, lay_out
 from drynpu_acl.kernels._movement import FREE
 from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, GraphNode, Work, takers_of
@@ -199,10 +198,10 @@ def _signature(
     if id(work) in layout.workers:
         notes["_blocked"] = True
     outputs = (work.output, *work.node.outputs[1:])
-    return signature(
+    return node_signature(
         work.node.op_type,
         [tensors.get(name) for name in work.inputs],
         [tensors.get(name) for name in outputs if name],
         attrs | {key: value for key, value in notes.items() if value} | {"_lives": (number, until)},
-        node=work.node.name,
+        node=work.node.name or work.node.op_type,
     )

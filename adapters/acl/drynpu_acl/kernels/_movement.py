@@ -7,9 +7,8 @@ Places and sizes that are constants of the graph are known to the compiler and n
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, Signature, TaskType, TensorDesc
-from drynpu_acl.kernels._call import Call, Rule, rule_of
-from drynpu_acl.kernels._work import kernel, plan
+from drynpu.kernels import KernelPlan, NodeCall, Rule, Signature, TaskType, TensorDesc, node_kernel, node_rule
+from drynpu_acl.kernels._work import plan
 
 __all__ = ["FREE", "movement_rules"]
 
@@ -38,28 +37,28 @@ def _free(signature: Signature) -> KernelPlan:
 def _moved(op_type: str) -> Rule:
     """Operators that read just what they return of their first input."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x, out = call.tensor(0), call.output()
         if x is None or out is None:
             return None
-        return plan(kernel(call, op_type, [x], [out], cost=0, read=out.size_bytes))
+        return plan(node_kernel(call, op_type, [x], [out], cost=0, read=out.size_bytes))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _grown(op_type: str) -> Rule:
     """Results larger than their source: it is read once, the result written whole."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x, out = call.tensor(0), call.output()
         if x is None or out is None:
             return None
-        return plan() if x.shape == out.shape else plan(kernel(call, op_type, [x], [out], cost=0))
+        return plan() if x.shape == out.shape else plan(node_kernel(call, op_type, [x], [out], cost=0))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
-def _transpose(call: Call) -> KernelPlan | None:
+def _transpose(call: NodeCall) -> KernelPlan | None:
     x, out = call.tensor(0), call.output()
     if x is None or out is None:
         return None
@@ -67,76 +66,76 @@ def _transpose(call: Call) -> KernelPlan | None:
     moving = [axis for axis in order if x.shape[axis] != 1] if len(order) == len(x.shape) else None
     if moving is not None and moving == sorted(moving):
         return plan()  # dims of length 1 move freely
-    return plan(kernel(call, "TransposeD", [x], [out], cost=0))
+    return plan(node_kernel(call, "TransposeD", [x], [out], cost=0))
 
 
-def _concat(call: Call) -> KernelPlan | None:
+def _concat(call: NodeCall) -> KernelPlan | None:
     out = call.output()
     if out is None:
         return None
-    return plan(kernel(call, "ConcatD", call.tensors(), [out], cost=0))
+    return plan(node_kernel(call, "ConcatD", call.tensors(), [out], cost=0))
 
 
-def _split(call: Call) -> KernelPlan | None:
+def _split(call: NodeCall) -> KernelPlan | None:
     x = call.tensor(0)
     if x is None:
         return None
     if len(call.outputs) == 1:
         return plan()
     op_type = "SplitD" if len({t.shape for t in call.outputs}) == 1 else "SplitVD"
-    return plan(kernel(call, op_type, [x], call.outputs, cost=0))
+    return plan(node_kernel(call, op_type, [x], call.outputs, cost=0))
 
 
 def _gather(op_type: str) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         table, index, out = call.tensor(0), call.tensor(1), call.output()
         if table is None or index is None or out is None:
             return None
         size = out.size_bytes + index.size_bytes
-        return plan(kernel(call, op_type, [table, index], [out], cost=0, read=size))
+        return plan(node_kernel(call, op_type, [table, index], [out], cost=0, read=size))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _scatter(op_type: str) -> Rule:
     """``(target, index, updates)``: a copy of the target, of which places are changed."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         target, index, updates = (call.tensor(i) for i in range(3))
         if target is None or index is None or updates is None:
             return None
         inputs = [target, index, updates]
-        return plan(kernel(call, op_type, inputs, [target], over=updates.elements))
+        return plan(node_kernel(call, op_type, inputs, [target], over=updates.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
-def _one_hot(call: Call) -> KernelPlan | None:
+def _one_hot(call: NodeCall) -> KernelPlan | None:
     index, out = call.tensor(0), call.output()
     if index is None or out is None:
         return None
     one = TensorDesc((), out.dtype)
-    return plan(kernel(call, "OneHotD", [index, one, one], [out]))
+    return plan(node_kernel(call, "OneHotD", [index, one, one], [out]))
 
 
 def _made(op_type: str, task: TaskType = TaskType.AI_VECTOR_CORE) -> Rule:
     """Operators that fill what they return."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         if call.output() is None:
             return None
-        return plan(kernel(call, op_type, call.tensors(), call.outputs, task=task))
+        return plan(node_kernel(call, op_type, call.tensors(), call.outputs, task=task))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def movement_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
     rules: dict[str, Rule] = dict.fromkeys(FREE, _free)
     return rules | {
-        "Transpose": rule_of(_transpose),
-        "Concat": rule_of(_concat),
-        "Split": rule_of(_split),
+        "Transpose": node_rule(_transpose),
+        "Concat": node_rule(_concat),
+        "Split": node_rule(_split),
         "Slice": _moved("StridedSliceD"),
         "Gather": _gather("GatherV2D"),
         "GatherElements": _gather("GatherElements"),
@@ -150,7 +149,7 @@ def movement_rules() -> dict[str, Rule]:
         "SpaceToDepth": _moved("SpaceToDepth"),
         "Trilu": _moved("Trilu"),
         "ReverseSequence": _moved("ReverseSequence"),
-        "OneHot": rule_of(_one_hot),
+        "OneHot": node_rule(_one_hot),
         "Range": _made("RangeD"),
         "NonZero": _made("NonZero", TaskType.AI_CPU),
         "NonMaxSuppression": _made("NonMaxSuppressionV6", TaskType.AI_CPU),

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, Signature
-from drynpu_acl.kernels._call import Call
+from drynpu.kernels import KernelPlan, NodeCall, Signature
 
 __all__ = ["node_plans"]
 
@@ -26,7 +25,7 @@ def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature],
     def of(signature: Signature) -> KernelPlan:
         found = plan(signature)
         if not found.mapped:
-            call = Call(signature)
+            call = NodeCall(signature)
             kernels = tuple(
                 evolve(
                     kernel,

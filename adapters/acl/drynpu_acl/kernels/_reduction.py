@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan
-from drynpu_acl.kernels._call import Call, Rule, rule_of
-from drynpu_acl.kernels._work import kernel, plan
+from drynpu.kernels import KernelPlan, NodeCall, Rule, node_kernel, node_rule
+from drynpu_acl.kernels._work import plan
 
 __all__ = ["reduction_rules"]
 
@@ -24,37 +23,37 @@ _REDUCTIONS = {
 
 
 def _reduction(op_type: str, cost: float) -> Rule:
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x, out = call.tensor(0), call.output()
         if x is None or out is None:
             return None
         if x.elements == out.elements:
             return plan()  # reducing no axis, or axes of length 1, is a change of shape
-        return plan(kernel(call, op_type, [x], [out], cost=cost, over=x.elements))
+        return plan(node_kernel(call, op_type, [x], [out], cost=cost, over=x.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _over_input(op_type: str, cost: float) -> Rule:
     """Operators whose further inputs are constants of the compiler."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x = call.tensor(0)
-        return None if x is None else plan(kernel(call, op_type, [x], call.outputs, cost=cost, over=x.elements))
+        return None if x is None else plan(node_kernel(call, op_type, [x], call.outputs, cost=cost, over=x.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def _norm(op_type: str, cost: float) -> Rule:
     """Operators that read all of their inputs: the tensor and its scales."""
 
-    def read(call: Call) -> KernelPlan | None:
+    def read(call: NodeCall) -> KernelPlan | None:
         x = call.tensor(0)
         if x is None:
             return None
-        return plan(kernel(call, op_type, call.tensors(), call.outputs, cost=cost, over=x.elements))
+        return plan(node_kernel(call, op_type, call.tensors(), call.outputs, cost=cost, over=x.elements))
 
-    return rule_of(read)
+    return node_rule(read)
 
 
 def reduction_rules() -> dict[str, Rule]:

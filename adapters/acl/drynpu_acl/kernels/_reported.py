@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drynpu.kernels import Signature, TensorDesc
+from drynpu.kernels import NodeCall, Signature, TensorDesc
 from drynpu.session import FusionOp, StaticMemory
-from drynpu_acl.kernels._call import Call
 
 __all__ = ["fusions", "planned_memory"]
 
@@ -17,11 +16,11 @@ def fusions(signatures: Iterable[Signature]) -> tuple[FusionOp, ...]:
 
     Sizes are those of the tensors: constants among the inputs are weights, workspaces are not modelled and 0.
     """
-    return tuple(_fusion(signature) for signature in signatures if Call(signature).texts("_members"))
+    return tuple(_fusion(signature) for signature in signatures if NodeCall(signature).texts("_members"))
 
 
 def _fusion(signature: Signature) -> FusionOp:
-    call = Call(signature)
+    call = NodeCall(signature)
     weights = frozenset(call.integers("_weights"))
     sizes = [tensor.size_bytes if isinstance(tensor, TensorDesc) else 0 for tensor in signature.inputs]
     return FusionOp(
@@ -40,7 +39,7 @@ def planned_memory(signatures: Iterable[Signature]) -> tuple[StaticMemory, ...]:
     Sizes are those of the tensors; a compiler's own adds alignment and workspaces, which are not modelled.
     """
     found = []
-    for call in map(Call, signatures):
+    for call in map(NodeCall, signatures):
         lives = call.integers("_lives")
         if len(lives) == 2 and call.outputs:
             first, last = lives
