@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -316,6 +317,26 @@ def test_a_handler_given_uncalled_analyses_too(bench: Any, uncalled: str) -> Non
     assert bench.calls()[-4:] == ["trace_ready", "analyse", "clear", "open_step"]
 
 
+def test_paths_are_those_that_the_vendor_takes(bench: Any, tmp_path: Path) -> None:
+    handler = bench.surface.tensorboard_trace_handler
+    assert handler("\u4e2d\u6587 runs", worker_name="w") is not None
+    assert bench.surface.session.place.folder == tmp_path / "\u4e2d\u6587 runs"
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "file").touch()
+    for bad in ("link", "file", "caf\u00e9", "a;b", "x" * 256):
+        assert handler(bad) is None
+    refused = [text.rpartition("msg: Path error. ")[2] for _, text in bench.texts()]
+    assert refused == [
+        "Invalid input path is a soft link: link",
+        f"Invalid input path is a file path: {tmp_path / 'file'}",
+        f"Invalid input path: {tmp_path}/caf\u00e9, contains invalid characters.",
+        f"Invalid input path: {tmp_path / 'a;b'}, contains invalid characters.",
+        f"Length of input path {tmp_path / ('x' * 256)} file name {'x' * 256} exceeds the limit 255.",
+    ]
+    assert bench.surface.session.place.folder == tmp_path / "\u4e2d\u6587 runs"
+    assert bench.surface.session.place.worker_name is None, "that of the last call"
+
+
 def test_a_run_that_was_never_analysed_stays(bench: Any) -> None:
     bench.surface.Profiler().stop()
     bench.surface.Profiler().stop()
@@ -370,7 +391,7 @@ def test_single_operators_are_not_analysed_on_ascend(bench: Any) -> None:
     profiler = bench.surface.Profiler(start_profile=False)
     bench.take()
     with pytest.warns(UserWarning, match="op_analyse is deprecated and will be removed"):
-        assert profiler.op_analyse("MatMul") is None
+        assert profiler.op_analyse(3) is None
     assert bench.texts() == [
         (
             "error",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drynpu_mindspore.profiler._profilers import Profiling
+from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import always_record
 from drynpu_mindspore.profiler._values import ProfilerAction
 

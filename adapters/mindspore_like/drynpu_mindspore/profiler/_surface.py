@@ -16,8 +16,10 @@ from drynpu_mindspore.profiler._handlers import HANDLER_MARK, make_handler
 from drynpu_mindspore.profiler._host import Host
 from drynpu_mindspore.profiler._mstx import Mstx
 from drynpu_mindspore.profiler._place import Place
+from drynpu_mindspore.profiler._profile import Profile
+from drynpu_mindspore.profiler._profiler import Profiler
 from drynpu_mindspore.profiler._profiler_v22 import ProfilerV22
-from drynpu_mindspore.profiler._profilers import Profile, Profiler, Profiling
+from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._voice import Voice
@@ -51,9 +53,9 @@ class Surface:
 
     def finish(self) -> None:
         """Stop what still records, as the end of the process would, while everything is still there to do it."""
-        self.EnvProfiler().analyse()
-        for profiler in list(self.session.started):
-            profiler.__del__()
+        self.EnvProfiler._finish()
+        for each in list(self.session.started):
+            each._finish()
 
 
 def build_surface(host: Host, backend: Backend, generation: Generation = Generation.V27) -> Surface:

@@ -69,6 +69,10 @@ _METRICS = {
 }
 _EXPORTS = {1: [ExportType.Db], 2: [ExportType.Text, ExportType.Db]}
 
+_MODES = (-1, 0, 1)
+_ASYNC = 1
+"""Of ``analyse_mode``, which says nothing where ``analyse`` is false."""
+
 _OF_PROFILE = ("activities", "with_stack", "profile_memory", "parallel_strategy", "record_shapes")
 
 # Checked for their type alone, in this order.
@@ -81,19 +85,27 @@ _PLAIN: Sequence[tuple[str, type]] = (
         for name in (
             "profile_memory",
             "mstx",
+            "l2_cache",
+            "analyse",
             "parallel_strategy",
             "with_stack",
             "data_simplification",
-            "l2_cache",
-            "analyse",
             "record_shapes",
-            "sys_io",
-            "sys_interconnection",
         )
     ),
     ("mstx_domain_include", list),
     ("mstx_domain_exclude", list),
     ("host_sys", list),
+    ("sys_io", bool),
+    ("sys_interconnection", bool),
+)
+
+# What may be a number as well: the other type, how messages call both, and how they show the default.
+_OR_NUMBER: Sequence[tuple[str, type, str, str]] = (
+    ("aic_metrics", str, "a string", "AiCoreNone"),
+    ("profiler_level", str, "a string", "Level0"),
+    ("activities", list, "a list", "[ProfilerActivity.CPU, ProfilerActivity.NPU]"),
+    ("export_type", list, "a list", "[ExportType.Text]"),
 )
 
 
@@ -122,25 +134,33 @@ class DynamicOptions:
     profile: Mapping[str, Any]
     config: Mapping[str, Any]
 
-    def is_due(self, step: int) -> bool:
-        """Whether recording begins with that step."""
-        return 0 < self.start_step <= self.stop_step and step == self.start_step
-
 
 def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
     """Return what a file asks for; a bad value is replaced, which the log says."""
     values = {**DEFAULT_DOCUMENT, **{name: document[name] for name in DEFAULT_DOCUMENT if name in document}}
     for name, kind in _PLAIN:
         values[name] = _plain(name, values[name], kind, voice)
+    for name, kind, called, default in _OR_NUMBER:
+        if isinstance(values[name], bool) or not isinstance(values[name], (kind, int)):
+            voice.warning(
+                f"'{name}' should be {called} or a non-bool integer, but got {type(values[name]).__name__}. "
+                f"Will be reset to default value: '{default}'."
+            )
+            values[name] = DEFAULT_DOCUMENT[name]
     if not isinstance(values["prof_path"], str):
         voice.warning(f"'prof_path' should be str, but got {type(values['prof_path']).__name__}. ")
         values["prof_path"] = DEFAULT_DOCUMENT["prof_path"]
     _take_members(values, voice)
+    if values["analyse_mode"] not in _MODES:
+        voice.warning(
+            f"'analyse_mode' needs to be set to one of '-1, 0, and 1', but got '{values['analyse_mode']}', "
+            "will be reset to default: 'None'."
+        )
     return DynamicOptions(
         start_step=values["start_step"],
         stop_step=values["stop_step"],
-        analyses=values["analyse"] or values["analyse_mode"] in (0, 1),
-        asynchronous=values["analyse_mode"] == 1,
+        analyses=values["analyse"],
+        asynchronous=values["analyse_mode"] == _ASYNC,
         prof_path=values["prof_path"],
         profile={name: values[name] for name in _OF_PROFILE},
         config={name: values[name] for name in CONFIG_FIELDS},
@@ -176,7 +196,7 @@ def _warn_of_number(name: str, value: Any, instead: str, voice: Voice) -> None:
     )
 
 
-def _level(value: Any, voice: Voice) -> ProfilerLevel:
+def _level(value: int | str, voice: Voice) -> ProfilerLevel:
     if isinstance(value, int):
         _warn_of_number("profiler_level", value, "str", voice)
         if value not in _LEVELS:
@@ -191,7 +211,7 @@ def _level(value: Any, voice: Voice) -> ProfilerLevel:
     return ProfilerLevel.Level0
 
 
-def _metrics(value: Any, voice: Voice) -> AicoreMetrics:
+def _metrics(value: int | str, voice: Voice) -> AicoreMetrics:
     if isinstance(value, int):
         _warn_of_number("aic_metrics", value, "str", voice)
         if value not in _METRICS:
@@ -200,8 +220,10 @@ def _metrics(value: Any, voice: Voice) -> AicoreMetrics:
                 "will be reset to default: 'AicoreMetrics.AiCoreNone'."
             )
         return _METRICS.get(value, AicoreMetrics.AiCoreNone)
-    if value in AicoreMetrics.__members__:
-        return AicoreMetrics[value]
+    if value == AicoreMetrics.AiCoreNone.name:
+        return AicoreMetrics.AiCoreNone
+    if value in [each.value for each in AicoreMetrics]:
+        return AicoreMetrics(value)
     voice.warning(f"'{value}' is not a valid aic_metrics, will be reset to will be reset to default: 'AiCoreNone'.")
     return AicoreMetrics.AiCoreNone
 
@@ -225,9 +247,7 @@ def _listed(
         if value not in numbers:
             voice.warning(f"{_NUMBERS_OF[name].format(value=value)}will be reset to default: '{default}'.")
         return list(numbers.get(value, default))
-    if isinstance(value, list):
-        return _members(value, kind, default, voice) or []
-    return list(default)
+    return _members(value, kind, default, voice) or []
 
 
 def _members(
