@@ -120,8 +120,10 @@ def export_mindspore(profile: Profile, forms: Collection[ExportType] | None = No
 
 
 def _write_text(profile: Profile, directory: Path, asked: _Asked) -> list[str]:
-    launches, overlaps, steps = mindspore_launches(profile), overlap(profile), mindspore_steps(profile)
     names: list[str] = []
+    if not asked.host and not asked.device:
+        return names
+    launches, overlaps, steps = mindspore_launches(profile), overlap(profile), mindspore_steps(profile)
     if write_trace(directory / "trace_view.json", mindspore_blocks(profile, launches, overlaps, SPACED), SPACED):
         names.append("trace_view.json")
     tables = [*_host_tables(profile, asked)]

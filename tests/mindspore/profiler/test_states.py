@@ -359,6 +359,20 @@ def test_the_vendors_profiling_mode_variable_refuses(bench: Any, monkeypatch: py
         "error",
         "The environment variable 'PROFILING_MODE' has been set.Please execute 'unset PROFILING_MODE'.",
     ) in bench.texts()
+    profiler.analyse()
+    assert bench.calls() == ["clear"], "nothing was recorded that could be analysed"
+
+
+def test_a_schedule_of_the_scripts_may_return_nonsense(bench: Any) -> None:
+    with bench.surface.profile(schedule=lambda step: step) as profiler:
+        profiler.step()
+    assert [event for event in bench.take() if event[0] not in ("open_step", "close_step", "warning")] == []
+
+
+def test_warnings_name_the_line_of_the_script(bench: Any) -> None:
+    with pytest.warns(UserWarning, match="pcie") as warned:
+        bench.surface.profile(pcie=True, start_profile=False)
+    assert {each.filename for each in warned} == {__file__}
 
 
 def test_rank_and_device_come_from_the_environment(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:

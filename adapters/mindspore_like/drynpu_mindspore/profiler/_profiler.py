@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from drynpu_mindspore.profiler._analysing import DEFAULT_PROCESSES, analyse_folder, asked
@@ -132,8 +131,8 @@ class Profiler(Profiling):
         TypeError
             Not on Ascend: *device_id* is no number, *op_name* is neither a name nor names.
         """
-        warnings.warn(
-            "mindspore.Profiler.op_analyse is deprecated and will be removed in future versions.  ", stacklevel=4
+        self._session.voice.warn(
+            "mindspore.Profiler.op_analyse is deprecated and will be removed in future versions.  "
         )
         target = self._session.host.device_target()
         if target == DeviceTarget.NPU.value:

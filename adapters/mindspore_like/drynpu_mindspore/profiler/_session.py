@@ -52,6 +52,8 @@ class Session:
         The current run directory; ``None`` when not initialised.
     recording:
         Whether the backend has been started and not stopped.
+    refused:
+        The environment forbids to record on the current run's device.
     in_use:
         Releases until 2.3: a profiler was constructed and not yet analysed.
     metadata:
@@ -71,6 +73,7 @@ class Session:
     how: Analysis = field(factory=Analysis)
     run: Path | None = None
     recording: bool = False
+    refused: bool = False
     in_use: bool = False
     metadata: Metadata = field(init=False)
     started: weakref.WeakSet[Any] = field(factory=weakref.WeakSet)
@@ -132,6 +135,9 @@ class Session:
         """Make a run directory, unless there is one."""
         if self.run is not None or self.parameters is None:
             return
+        self.refused = _MODE_VARIABLE in os.environ and self.host.device_target() == DeviceTarget.NPU.value
+        if self.refused:
+            self.voice.error(_MODE_SET)
         parameters = evolve(self.parameters, output_path=str(self.place.folder))
         self.run = self.backend.init(
             RunRequest(
@@ -149,10 +155,7 @@ class Session:
 
     def start(self) -> None:
         """Record from now on."""
-        if not self._ready("start"):
-            return
-        if _MODE_VARIABLE in os.environ:
-            self.voice.error(_MODE_SET)
+        if not self._ready("start") or self.refused:
             return
         # What was called before the start must not run inside the recording.
         self.host.synchronize()
@@ -170,14 +173,15 @@ class Session:
 
     def analyse(self, **changes: Any) -> None:
         """Analyse the run; *changes* are fields of `Analysis` that differ from what was set."""
-        if self._ready("analyse"):
+        if self._ready("analyse") and not self.refused:
             asynchronous = changes.get("async_mode", self.how.asynchronous)
             self.backend.analyse(evolve(self.how, asynchronous=bool(asynchronous)))
 
     def finalize(self) -> None:
         """Write what describes the run."""
         if self._ready("finalize"):
-            self.backend.finalize()
+            if not self.refused:
+                self.backend.finalize()
             self.write_metadata()
 
     def clear(self) -> None:
