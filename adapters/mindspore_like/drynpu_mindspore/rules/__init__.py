@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from drynpu_mindspore.rules._apis import api_of
 from drynpu_mindspore.rules._convolution import convolution_rules
 from drynpu_mindspore.rules._dtypes import NO_DATA, ge_dtype
 from drynpu_mindspore.rules._elementwise import elementwise_rules
@@ -25,7 +26,7 @@ from drynpu_mindspore.rules._reduction import reduction_rules
 from drynpu_mindspore.rules._signature import Call, signature
 from drynpu_mindspore.rules._work import Rule
 
-__all__ = ["NOTHING", "NO_DATA", "RULES", "Call", "Rule", "build_rules", "ge_dtype", "signature"]
+__all__ = ["NOTHING", "NO_DATA", "RULES", "Call", "Rule", "api_of", "build_rules", "ge_dtype", "signature"]
 
 _FAMILIES: Final = (
     placement_rules,
