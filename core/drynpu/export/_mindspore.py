@@ -18,11 +18,10 @@ from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_
 from drynpu.export._files import new_file, replaced_directory, write_csv
 from drynpu.export._json import SPACED, write_trace
 from drynpu.export._minddata import pipeline_raw_table, pipeline_summary, summary_rows
+from drynpu.export._mindspore_memory import mindspore_memory_record, mindspore_operator_memory
 from drynpu.export._mindspore_tables import (
     dataset_table,
     mindspore_kernel_details,
-    mindspore_memory_record,
-    mindspore_operator_memory,
     mindspore_step_trace_table,
     operator_shapes_table,
 )
