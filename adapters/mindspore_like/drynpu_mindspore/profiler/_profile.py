@@ -61,11 +61,6 @@ class Profile(Profiling):
             self.start()
 
     @guarded
-    def start(self) -> None:
-        """Begin with the schedule; without one, record from now on."""
-        self._begin()
-
-    @guarded
     def stop(self) -> None:
         """End the run and call the handler."""
         if self._is_closed():

@@ -43,11 +43,6 @@ class Profiler(Profiling):
             self.start()
 
     @guarded
-    def start(self) -> None:
-        """Record from now on, or begin with the schedule."""
-        self._begin()
-
-    @guarded
     def stop(self) -> None:
         """Record no longer; with a schedule the run is complete then."""
         if self._waits_for_step:

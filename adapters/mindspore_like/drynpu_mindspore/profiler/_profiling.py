@@ -71,9 +71,10 @@ class Profiling(ABC):
             self._session.voice.error(f"The {self._called} has not started. Do not turn off again in the closed state.")
         return not self._has_started
 
-    @abstractmethod
+    @guarded
     def start(self) -> None:
         """Record from now on, or begin with the schedule."""
+        self._begin()
 
     @abstractmethod
     def stop(self) -> None:

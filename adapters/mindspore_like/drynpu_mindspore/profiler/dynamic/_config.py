@@ -170,9 +170,9 @@ def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
 def _take_members(values: dict[str, Any], voice: Voice) -> None:
     """Replace texts and numbers by the members of enumerations that they stand for."""
     both, text = _ACTIVITIES[0], [ExportType.Text]
-    values["profiler_level"] = _level(values["profiler_level"], voice)
+    values["profiler_level"] = _LEVEL.read(values["profiler_level"], voice)
     values["activities"] = _listed("activities", values["activities"], ProfilerActivity, _ACTIVITIES, both, voice)
-    values["aic_metrics"] = _metrics(values["aic_metrics"], voice)
+    values["aic_metrics"] = _METRIC.read(values["aic_metrics"], voice)
     values["export_type"] = _listed("export_type", values["export_type"], ExportType, _EXPORTS, text, voice)
     values["host_sys"] = _members(values["host_sys"], HostSystem, None, voice) if values["host_sys"] else None
 
@@ -196,36 +196,47 @@ def _warn_of_number(name: str, value: Any, instead: str, voice: Voice) -> None:
     )
 
 
-def _level(value: int | str, voice: Voice) -> ProfilerLevel:
-    if isinstance(value, int):
-        _warn_of_number("profiler_level", value, "str", voice)
-        if value not in _LEVELS:
+@frozen
+class _Choice:
+    """A parameter that is one member, by a text or, in older files, by a number."""
+
+    name: str
+    texts: Mapping[str, enum.Enum]
+    numbers: Mapping[int, enum.Enum]
+    default: enum.Enum
+    allowed: str
+    """What the message about a number says of it, and of the value, which stands at ``{}``."""
+
+    def read(self, value: int | str, voice: Voice) -> enum.Enum:
+        """Return the member; what names none is the default, which the log says."""
+        if isinstance(value, int):
+            _warn_of_number(self.name, value, "str", voice)
+            if value not in self.numbers:
+                voice.warning(f"{self.allowed.format(value)}will be reset to default: '{self.default}'.")
+            return self.numbers.get(value, self.default)
+        if value not in self.texts:
+            # Twice, as shipped.
             voice.warning(
-                f"'profiler_level' needs to be set to one of '-1, 0, 1 and 2', but got '{value}',"
-                "will be reset to default: 'ProfilerLevel.Level0'."
+                f"'{value}' is not a valid {self.name}, will be reset to will be reset to default: "
+                f"'{self.default.name}'."
             )
-        return _LEVELS.get(value, ProfilerLevel.Level0)
-    if value in ProfilerLevel.__members__:
-        return ProfilerLevel[value]
-    voice.warning(f"'{value}' is not a valid profiler_level, will be reset to will be reset to default: 'Level0'.")
-    return ProfilerLevel.Level0
+        return self.texts.get(value, self.default)
 
 
-def _metrics(value: int | str, voice: Voice) -> AicoreMetrics:
-    if isinstance(value, int):
-        _warn_of_number("aic_metrics", value, "str", voice)
-        if value not in _METRICS:
-            voice.warning(
-                f"'aic_metrics' needs to be set to one of '0, 1, 2, 3, 4, 5, 6, and 7',but got '{value}', "
-                "will be reset to default: 'AicoreMetrics.AiCoreNone'."
-            )
-        return _METRICS.get(value, AicoreMetrics.AiCoreNone)
-    if value == AicoreMetrics.AiCoreNone.name:
-        return AicoreMetrics.AiCoreNone
-    if value in [each.value for each in AicoreMetrics]:
-        return AicoreMetrics(value)
-    voice.warning(f"'{value}' is not a valid aic_metrics, will be reset to will be reset to default: 'AiCoreNone'.")
-    return AicoreMetrics.AiCoreNone
+_LEVEL = _Choice(
+    name="profiler_level",
+    texts={level.value: level for level in ProfilerLevel},
+    numbers=_LEVELS,
+    default=ProfilerLevel.Level0,
+    allowed="'profiler_level' needs to be set to one of '-1, 0, 1 and 2', but got '{}',",
+)
+_METRIC = _Choice(
+    name="aic_metrics",
+    texts={text: group for group in AicoreMetrics for text in (group.name, group.value)},
+    numbers=_METRICS,
+    default=AicoreMetrics.AiCoreNone,
+    allowed="'aic_metrics' needs to be set to one of '0, 1, 2, 3, 4, 5, 6, and 7',but got '{}', ",
+)
 
 
 _NUMBERS_OF = {
