@@ -50,6 +50,7 @@ class FakeHost:
     callback_base: type = Callback
     stream_class: type = Stream
     version: str = "2.7.2"
+    fails: list[Exception] = field(factory=list)
 
     def device_target(self) -> str:
         return self.target
@@ -59,6 +60,8 @@ class FakeHost:
 
     def synchronize(self) -> None:
         self.waits += 1
+        if self.fails:
+            raise self.fails.pop()
 
 
 @define
@@ -67,6 +70,7 @@ class LikeHost:
 
     genuine: Any
     waits: int = 0
+    fails: list[Exception] = field(factory=list)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.genuine, name)
@@ -82,6 +86,8 @@ class LikeHost:
     def synchronize(self) -> None:
         self.waits += 1
         self.genuine.synchronize()
+        if self.fails:
+            raise self.fails.pop()
 
 
 def like_host(log: RecordingLog) -> LikeHost:

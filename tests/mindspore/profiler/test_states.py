@@ -350,6 +350,33 @@ def test_recording_begins_after_what_was_called_before(bench: Any) -> None:
     assert bench.host.waits == 2
 
 
+def test_a_step_ends_when_its_operators_have_run(bench: Any) -> None:
+    with bench.surface.profile(schedule=bench.surface.schedule(wait=1, active=1, repeat=1)) as profiler:
+        profiler.step()
+        assert bench.host.waits == 1, "at the start: nothing is recorded in the first step"
+        profiler.step()
+        assert bench.host.waits == 3, "at the end of the step, and of the recording"
+
+
+@pytest.mark.parametrize("kind", ["profile", "Profiler"])
+def test_an_operator_of_the_scripts_that_failed_is_raised_when_all_is_done(bench: Any, kind: str) -> None:
+    bench.host.fails = [ValueError("index")]
+    with pytest.raises(ValueError, match="index"), getattr(bench.surface, kind)(start_profile=False):
+        pass
+    assert bench.calls() == ["init", "start"]
+
+
+def test_a_failure_at_the_end_loses_no_recording(bench: Any) -> None:
+    profiler = bench.surface.profile()
+    bench.take()
+    bench.host.fails = [ValueError("index")]
+    with pytest.raises(ValueError, match="index"):
+        profiler.stop()
+    assert bench.calls() == ["stop", "finalize", "trace_ready", "clear"]
+    profiler.stop()
+    assert bench.texts() == [("error", "The profile has not started. Do not turn off again in the closed state.")]
+
+
 def test_the_vendors_profiling_mode_variable_refuses(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROFILING_MODE", "dynamic")
     profiler = bench.surface.Profiler()

@@ -44,8 +44,12 @@ class Profiling(ABC):
             self._session.backend.open_step(self.step_num)
 
     def _close_step(self) -> None:
-        if self._shows_steps:
-            self._session.backend.close_step()
+        if not self._shows_steps:
+            return
+        if self._session.recording:
+            # A device is given its kernels in the step that calls them; the CPU computes them when it comes to it.
+            self._session.settle()
+        self._session.backend.close_step()
 
     def _begin(self) -> None:
         if self._has_started:

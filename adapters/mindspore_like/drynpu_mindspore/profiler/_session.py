@@ -56,6 +56,8 @@ class Session:
         The environment forbids to record on the current run's device.
     in_use:
         Releases until 2.3: a profiler was constructed and not yet analysed.
+    depth, failure:
+        How many of the surface's calls are under way, one in another, and what the outermost has to raise.
     metadata:
         What the script added and no file holds yet.
     started:
@@ -75,6 +77,8 @@ class Session:
     recording: bool = False
     refused: bool = False
     in_use: bool = False
+    depth: int = 0
+    failure: Exception | None = None
     metadata: Metadata = field(init=False)
     started: weakref.WeakSet[Any] = field(factory=weakref.WeakSet)
 
@@ -158,7 +162,7 @@ class Session:
         if not self._ready("start") or self.refused:
             return
         # What was called before the start must not run inside the recording.
-        self.host.synchronize()
+        self.settle()
         self.backend.start()
         self.recording = True
 
@@ -166,7 +170,7 @@ class Session:
         """Record no longer, once every operator has run."""
         if not self._ready("stop"):
             return
-        self.host.synchronize()
+        self.settle()
         if self.recording:
             self.recording = False
             self.backend.stop()
@@ -190,6 +194,19 @@ class Session:
             self.run = None
             self.recording = False
             self.backend.clear()
+
+    def settle(self) -> None:
+        """Wait until every operator that the script called has run; keep what one of them failed with."""
+        try:
+            self.host.synchronize()
+        except Exception as error:  # noqa: BLE001 - the script's own, raised when the profiler is done
+            self.failure = self.failure or error
+
+    def raise_failure(self) -> None:
+        """Raise what an operator of the script's failed with, if one did."""
+        failure, self.failure = self.failure, None
+        if failure is not None:
+            raise failure
 
     def delete_dir(self) -> None:
         """Take note that the run holds nothing."""

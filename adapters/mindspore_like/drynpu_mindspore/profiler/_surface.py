@@ -53,9 +53,8 @@ class Surface:
 
     def finish(self) -> None:
         """Stop what still records, as the end of the process would, while everything is still there to do it."""
-        self.EnvProfiler._finish()
-        for each in list(self.session.started):
-            each._finish()
+        for each in (self.EnvProfiler, *self.session.started):
+            caught(self.session, "finish", each._finish)
 
 
 def build_surface(host: Host, backend: Backend, generation: Generation = Generation.V27) -> Surface:
