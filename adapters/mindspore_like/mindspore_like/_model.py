@@ -196,6 +196,8 @@ class Model:
             network=self._network,
             last_save_ckpt_step=None,
             latest_ckpt_file=None,
+            initial_step=0,
+            loss_scale_mananger=None,  # as shipped
             dataset_sink_mode=sink,
         )
 
@@ -259,7 +261,8 @@ class Model:
                 break
         members.call("on_eval_epoch_end", run_context)
         params.metrics = {name: metric.eval() for name, metric in self._metrics.items()}
-        params.eval_results = copy.copy(params.metrics)
+        if "train_dataset" in params:  # within a training
+            params.eval_results = copy.copy(params.metrics)
         members.call("on_eval_end", run_context)
         found: dict[str, Any] = params.metrics
         return found
