@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from drynpu_mindspore.profiler import Generation
+
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
@@ -85,10 +87,18 @@ def test_a_missing_path_is_said(bench: Any, tmp_path: Path) -> None:
     ]
 
 
-def test_failed_runs_are_named(bench: Any, runs: Path) -> None:
+@pytest.mark.parametrize(
+    ("generation", "said"),
+    [
+        (Generation.V24, "offline analysis failed: "),
+        (Generation.V27, "Call to offline_analyse failed. Exception: "),
+    ],
+)
+def test_failed_runs_are_named(bench_of: Any, runs: Path, generation: Generation, said: str) -> None:
+    bench = bench_of(generation)
     bench.backend.failed_runs = {runs / "a_1_1_ascend_ms": "Cannot find profiler_info.json in the a"}
     bench.surface.analyse(str(runs))
-    assert bench.texts() == [("error", "offline analysis failed: Cannot find profiler_info.json in the a")]
+    assert bench.texts() == [("error", f"{said}Cannot find profiler_info.json in the a")]
 
 
 @pytest.mark.parametrize(("value", "shown"), [("2", "str"), (0, "int"), (True, "bool")])

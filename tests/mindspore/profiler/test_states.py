@@ -294,7 +294,7 @@ def test_what_goes_wrong_is_logged_and_ends_nothing(bench: Any, name: str) -> No
     profiler.start()
     profiler.stop()
     profiler.analyse()
-    called = {"init": "start", "start": "start", "stop": "stop"}.get(name, "analyse")
+    called = {"init": "start", "start": "start", "stop": "stop", "analyse": "online_analyse"}.get(name, "analyse")
     assert ("error", f"Call to {called} failed. Exception: no {name} today") in bench.texts()
 
 
@@ -306,6 +306,16 @@ def test_a_handler_that_fails_is_logged(bench: Any) -> None:
     bench.take()
     profiler.stop()
     assert bench.take()[-1] == ("error", "Call to stop failed. Exception: full disk")
+
+
+def test_a_run_that_cannot_be_analysed_is_let_go_of(bench: Any) -> None:
+    bench.backend.fails = {"analyse"}
+    profiler = bench.surface.profile(on_trace_ready=bench.surface.tensorboard_trace_handler())
+    bench.take()
+    profiler.stop()
+    events = bench.take()
+    assert ("error", "Call to online_analyse failed. Exception: no analyse today") in events
+    assert events[-1] == ("clear",)
 
 
 @pytest.mark.parametrize("uncalled", ["tensorboard_trace_handler", "tensor_board_trace_handler"])

@@ -96,8 +96,10 @@ def analyse_folder(
     how = asked(Analysis(), pretty, step_list, AnalysisMode.SYNC_MODE.value, session.voice)
     how = evolve(how, data_simplification=_simplification(data_simplification, session.voice))
     failed = session.backend.analyse_offline(runs, how, min(processes, len(runs)))
+    catches = session.generation.manners.catches
+    begin = "Call to offline_analyse failed. Exception" if catches else "offline analysis failed"
     for reason in failed.values():
-        session.voice.error(f"offline analysis failed: {reason}")
+        session.voice.error(f"{begin}: {reason}")
 
 
 def _runs_in(folder: Path) -> list[Path]:

@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
 from drynpu_mindspore.profiler._config import _ExperimentalConfig
 from drynpu_mindspore.profiler._generation import Generation
+from drynpu_mindspore.profiler._guarded import caught
 from drynpu_mindspore.profiler._host import Host
 from drynpu_mindspore.profiler._legacy import normalise_v22, with_current_names
 from drynpu_mindspore.profiler._metadata import Metadata
@@ -179,7 +180,9 @@ class Session:
         """Analyse the run; *changes* are fields of `Analysis` that differ from what was set."""
         if self._ready("analyse") and not self.refused:
             asynchronous = changes.get("async_mode", self.how.asynchronous)
-            self.backend.analyse(evolve(self.how, asynchronous=bool(asynchronous)))
+            how = evolve(self.how, asynchronous=bool(asynchronous))
+            # Here, so that a run that cannot be analysed is let go of all the same.
+            caught(self, "online_analyse", lambda: self.backend.analyse(how))
 
     def finalize(self) -> None:
         """Write what describes the run."""
