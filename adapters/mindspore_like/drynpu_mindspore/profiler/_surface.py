@@ -112,16 +112,19 @@ def _handler(session: Session) -> Callable[..., Any]:
             lambda: make_handler(session, dir_name, worker_name, analyse_flag, async_mode),
         )
 
-    setattr(tensorboard_trace_handler, HANDLER_MARK, True)
+    setattr(tensorboard_trace_handler, HANDLER_MARK, session.analyse)
     return tensorboard_trace_handler
 
 
 def _uncalled_handler(session: Session) -> Callable[..., Any]:
     def tensor_board_trace_handler() -> None:
-        """Write the deliverables of the recording that is complete."""
-        session.analyse()
+        """Write the deliverables of the recording that is complete; what goes wrong is logged."""
+        try:
+            session.analyse()
+        except Exception as error:  # noqa: BLE001 - the one thing of those releases that caught what it could not do
+            session.voice.error(f"Call tensorboard_trace_handler failed. Exception: {error}")
 
-    setattr(tensor_board_trace_handler, HANDLER_MARK, True)
+    setattr(tensor_board_trace_handler, HANDLER_MARK, tensor_board_trace_handler)
     return tensor_board_trace_handler
 
 
