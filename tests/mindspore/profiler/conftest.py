@@ -50,10 +50,14 @@ class FakeHost:
     callback_base: type = Callback
     stream_class: type = Stream
     version: str = "2.7.2"
+    number: int = 0
     fails: list[Exception] = field(factory=list)
 
     def device_target(self) -> str:
         return self.target
+
+    def device_id(self) -> int:
+        return self.number
 
     def jit_level(self) -> str:
         return "O0"
@@ -74,6 +78,14 @@ class LikeHost:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.genuine, name)
+
+    @property
+    def number(self) -> int:
+        return self.genuine.context.device_id
+
+    @number.setter
+    def number(self, value: int) -> None:
+        self.genuine.context.device_id = value
 
     @property
     def target(self) -> str:

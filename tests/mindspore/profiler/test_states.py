@@ -412,9 +412,12 @@ def test_warnings_name_the_line_of_the_script(bench: Any) -> None:
     assert {each.filename for each in warned} == {__file__}
 
 
-def test_rank_and_device_come_from_the_environment(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rank_comes_from_the_environment_and_the_device_from_the_script(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANK_ID", "three")
-    monkeypatch.setenv("DEVICE_ID", "5")
+    monkeypatch.setenv("DEVICE_ID", "7")
+    bench.host.number = 5
     bench.surface.Profiler().stop()
     (request,) = bench.backend.requests
     assert (request.rank_id, request.device_id, request.jit_level) == ("0", "5", "O0")

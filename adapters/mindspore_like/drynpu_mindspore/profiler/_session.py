@@ -151,7 +151,7 @@ class Session:
                 parameters=parameters,
                 is_set_schedule=self.is_set_schedule,
                 rank_id=_digits(os.environ.get("RANK_ID", "0")),
-                device_id=_digits(os.environ.get("DEVICE_ID", "0")),
+                device_id=str(self.host.device_id()),
                 jit_level=self.host.jit_level(),
                 framework_version=self.host.version,
                 device_target=self.host.device_target(),
