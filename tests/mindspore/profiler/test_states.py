@@ -330,7 +330,7 @@ def test_a_handler_given_uncalled_analyses_too(bench: Any, uncalled: str) -> Non
 def test_paths_are_those_that_the_vendor_takes(bench: Any, tmp_path: Path) -> None:
     handler = bench.surface.tensorboard_trace_handler
     assert handler("\u4e2d\u6587 runs", worker_name="w") is not None
-    assert bench.surface.session.place.folder == tmp_path / "\u4e2d\u6587 runs"
+    assert bench.surface.session.place.handler_folder == tmp_path / "\u4e2d\u6587 runs"
     (tmp_path / "link").symlink_to(tmp_path)
     (tmp_path / "file").touch()
     for bad in ("link", "file", "caf\u00e9", "a;b", "x" * 256):
@@ -343,7 +343,7 @@ def test_paths_are_those_that_the_vendor_takes(bench: Any, tmp_path: Path) -> No
         f"Invalid input path: {tmp_path / 'a;b'}, contains invalid characters.",
         f"Length of input path {tmp_path / ('x' * 256)} file name {'x' * 256} exceeds the limit 255.",
     ]
-    assert bench.surface.session.place.folder == tmp_path / "\u4e2d\u6587 runs"
+    assert bench.surface.session.place.handler_folder == tmp_path / "\u4e2d\u6587 runs"
     assert bench.surface.session.place.worker_name is None, "that of the last call"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -30,21 +31,13 @@ class Place:
     ----------
     handler_folder:
         What ``tensorboard_trace_handler`` was last given; stays in force for every later profiler.
-    output_folder:
-        What the current profiler's ``output_path`` says.
     worker_name:
         ``None`` for the host's name.
     """
 
     voice: Voice
     handler_folder: Path | None = None
-    output_folder: Path = Path("data")
     worker_name: str | None = None
-
-    @property
-    def folder(self) -> Path:
-        """The absolute folder of the next run directory."""
-        return self.handler_folder or self.output_folder
 
     def configure(self, dir_name: Any, worker_name: Any) -> None:
         """
@@ -67,25 +60,16 @@ class Place:
             return
         self.handler_folder = checked_folder(dir_name)
 
-    def warn_of_two(self) -> None:
-        """Say that a handler's folder comes before the ``output_path`` that was given too, if there is one."""
-        if self.handler_folder is not None:
+    def with_folder(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the keywords of a new profiler, with the handler's folder as ``output_path`` if one is in force."""
+        if self.handler_folder is None:
+            return given
+        if "output_path" in given:
             self.voice.warning(
                 "Both on_trace_ready path and output_path are provided. The on_trace_ready path takes effect. "
                 f"Final path is {self.handler_folder}"
             )
-
-    def take_output_path(self, output_path: str) -> None:
-        """
-        Take a profiler's ``output_path``, unless a handler's folder is in force.
-
-        Raises
-        ------
-        OutputError
-            The folder cannot be one.
-        """
-        if self.handler_folder is None:
-            self.output_folder = checked_folder(output_path)
+        return {**given, "output_path": str(self.handler_folder)}
 
 
 def checked_folder(given: str | os.PathLike[str]) -> Path:

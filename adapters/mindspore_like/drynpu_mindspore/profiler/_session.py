@@ -18,7 +18,7 @@ from drynpu_mindspore.profiler._host import Host
 from drynpu_mindspore.profiler._legacy import normalise_v22, with_current_names
 from drynpu_mindspore.profiler._metadata import Metadata
 from drynpu_mindspore.profiler._parameters import Parameters, normalise
-from drynpu_mindspore.profiler._place import Place
+from drynpu_mindspore.profiler._place import Place, checked_folder
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._values import DeviceTarget
 from drynpu_mindspore.profiler._voice import Voice
@@ -44,9 +44,9 @@ class Session:
     schedule_class:
         ``schedule`` of this surface.
     place:
-        Where run directories go.
-    parameters, is_set_schedule:
-        Of the profiler that was constructed last.
+        Where handlers have run directories go.
+    parameters, is_set_schedule, folder:
+        Of the profiler that was constructed last; the folder is the absolute one of its runs.
     how:
         How runs are analysed.
     run:
@@ -73,6 +73,7 @@ class Session:
     place: Place
     parameters: Parameters | None = None
     is_set_schedule: bool = False
+    folder: Path = field(factory=Path)
     how: Analysis = field(factory=Analysis)
     run: Path | None = None
     recording: bool = False
@@ -104,9 +105,7 @@ class Session:
         target = self.host.device_target()
         if target not in {each.value for each in DeviceTarget}:
             raise RuntimeError(f"Profiling: unsupported backend: {target}")
-        was_given = given.get("output_path") is not None
-        if was_given:
-            self.place.warn_of_two()
+        given = self.place.with_folder(given)
         if self.generation is Generation.V22:
             parameters = normalise_v22(given, self.voice)
             self.is_set_schedule = False
@@ -114,7 +113,7 @@ class Session:
             flat = self._with_config(with_current_names(given, self.generation))
             parameters = normalise(flat, self.voice, self._default_schedule)
             self.is_set_schedule = isinstance(given.get("schedule"), Schedule)
-        self.place.take_output_path(parameters.output_path)
+        self.folder = checked_folder(parameters.output_path)
         self.parameters = parameters
         return parameters
 
@@ -143,12 +142,11 @@ class Session:
         self.refused = _MODE_VARIABLE in os.environ and self.host.device_target() == DeviceTarget.NPU.value
         if self.refused:
             self.voice.error(_MODE_SET)
-        parameters = evolve(self.parameters, output_path=str(self.place.folder))
         self.run = self.backend.init(
             RunRequest(
-                folder=self.place.folder,
+                folder=self.folder,
                 worker_name=self.place.worker_name,
-                parameters=parameters,
+                parameters=self.parameters,
                 is_set_schedule=self.is_set_schedule,
                 rank_id=_digits(os.environ.get("RANK_ID", "0")),
                 device_id=str(self.host.device_id()),
