@@ -441,6 +441,18 @@ def test_metadata_is_written_once(bench: Any) -> None:
     assert bench.backend.metadata == [({"team": "red", "sizes": {"batch": 4}}, None)]
 
 
+def test_metadata_is_limited_text_by_text(bench: Any) -> None:
+    profiler = bench.surface.Profiler()
+    bench.take()
+    half = "x" * (60 << 20)
+    profiler.add_metadata("first", half)
+    profiler.add_metadata("second", half)
+    profiler.add_metadata("third", half * 2)
+    assert bench.texts() == [("warning", "Too many metadata added. Skip this metadata")]
+    profiler.stop()
+    assert [list(written) for written, _ in bench.backend.metadata] == [["first", "second"]]
+
+
 def test_single_operators_are_not_analysed_on_ascend(bench: Any) -> None:
     profiler = bench.surface.Profiler(start_profile=False)
     bench.take()
