@@ -66,6 +66,10 @@ class LikeHost:
         """Return the device that the script chose."""
         return self.context.target
 
+    def device_id(self) -> int:
+        """Return the device's number."""
+        return self.context.device_id
+
     def jit_level(self) -> str:
         """Return the level that the script set."""
         return self.context.jit_level

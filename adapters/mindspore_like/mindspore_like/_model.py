@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from drynpu import OptionError
 from mindspore_like import log
+from mindspore_like._batches import Batches, as_tuple, size_of
 from mindspore_like._callback import Callback, CallbackParams, Callbacks, RunContext
 from mindspore_like._context import GRAPH_MODE, Context
 
@@ -148,7 +149,7 @@ class Model:
         valid: tuple[Iterable[Any], int | list[int]] | None = None,
     ) -> None:
         _check(mode, epoch, initial_epoch, sink_size)
-        size = _size(dataset)
+        size = size_of(dataset)
         if size == 0:
             raise ValueError("There is no valid data in dataset, please check dataset file firstly.")
         members = Callbacks.of(callbacks)
@@ -161,7 +162,7 @@ class Model:
         with members:
             run_context = RunContext(params)
             members.call("on_train_begin", run_context)
-            batches = _Batches(dataset, sunk if sink else None)
+            batches = Batches(dataset, sunk if sink else None)
             at_once = sunk if sink and self._context.mode == GRAPH_MODE else 1
             for number in range(initial_epoch + 1, epoch + 1):
                 params.cur_epoch_num = number
@@ -195,6 +196,8 @@ class Model:
             network=self._network,
             last_save_ckpt_step=None,
             latest_ckpt_file=None,
+            initial_step=0,
+            loss_scale_mananger=None,  # as shipped
             dataset_sink_mode=sink,
         )
 
@@ -237,7 +240,7 @@ class Model:
         params.update(
             eval_network=self._eval_network,
             valid_dataset=dataset,
-            batch_num=_size(dataset),
+            batch_num=size_of(dataset),
             mode="eval",
             cur_step_num=0,
             dataset_sink_mode=False,
@@ -246,19 +249,20 @@ class Model:
             metric.clear()
         members.call("on_eval_begin", run_context)
         members.call("on_eval_epoch_begin", run_context)
-        for batch in _Batches(dataset, None).epoch():
+        for batch in Batches(dataset, None).epoch():
             params.cur_step_num += 1
             params.eval_dataset_element = batch
             members.call("on_eval_step_begin", run_context)
             params.net_outputs = self._eval_network(*batch)
             members.call("on_eval_step_end", run_context)
             for metric in self._metrics.values():
-                metric.update(*_as_tuple(params.net_outputs))
+                metric.update(*as_tuple(params.net_outputs))
             if run_context.get_stop_requested():
                 break
         members.call("on_eval_epoch_end", run_context)
         params.metrics = {name: metric.eval() for name, metric in self._metrics.items()}
-        params.eval_results = copy.copy(params.metrics)
+        if "train_dataset" in params:  # within a training
+            params.eval_results = copy.copy(params.metrics)
         members.call("on_eval_end", run_context)
         found: dict[str, Any] = params.metrics
         return found
@@ -269,38 +273,6 @@ class Model:
                 f"For Model.{mode}, the model argument 'metrics' can not be None or empty, "
                 "you should set the argument 'metrics' for model."
             )
-
-
-class _Batches:
-    """The batches of a dataset, epoch by epoch; with a number of batches an epoch goes on where the last one ended."""
-
-    def __init__(self, dataset: Iterable[Any], number: int | None) -> None:
-        self._dataset, self._number = dataset, number
-        self._under_way: Iterator[Any] = iter(())
-
-    def epoch(self) -> Iterator[tuple[Any, ...]]:
-        if self._number is None:
-            yield from map(_as_tuple, self._dataset)
-            return
-        for _ in range(self._number):
-            batch = next(self._under_way, None)
-            if batch is None:
-                self._under_way = iter(self._dataset)
-                batch = next(self._under_way)
-            yield _as_tuple(batch)
-
-
-def _as_tuple(batch: Any) -> tuple[Any, ...]:
-    return tuple(batch) if isinstance(batch, (tuple, list)) else (batch,)
-
-
-def _size(dataset: Iterable[Any]) -> int:
-    """Return the number of batches of one pass."""
-    if hasattr(dataset, "get_dataset_size"):
-        return int(dataset.get_dataset_size())
-    if isinstance(dataset, Sized):
-        return len(dataset)
-    raise TypeError(f"a dataset needs get_dataset_size() or a length, but got {type(dataset).__name__}")
 
 
 def _is_due(epoch: int, frequency: int | list[int]) -> bool:

@@ -18,11 +18,10 @@ from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_
 from drynpu.export._files import new_file, replaced_directory, write_csv
 from drynpu.export._json import SPACED, write_trace
 from drynpu.export._minddata import pipeline_raw_table, pipeline_summary, summary_rows
+from drynpu.export._mindspore_memory import mindspore_memory_record, mindspore_operator_memory
 from drynpu.export._mindspore_tables import (
     dataset_table,
     mindspore_kernel_details,
-    mindspore_memory_record,
-    mindspore_operator_memory,
     mindspore_step_trace_table,
     operator_shapes_table,
 )
@@ -120,8 +119,10 @@ def export_mindspore(profile: Profile, forms: Collection[ExportType] | None = No
 
 
 def _write_text(profile: Profile, directory: Path, asked: _Asked) -> list[str]:
-    launches, overlaps, steps = mindspore_launches(profile), overlap(profile), mindspore_steps(profile)
     names: list[str] = []
+    if not asked.host and not asked.device:
+        return names
+    launches, overlaps, steps = mindspore_launches(profile), overlap(profile), mindspore_steps(profile)
     if write_trace(directory / "trace_view.json", mindspore_blocks(profile, launches, overlaps, SPACED), SPACED):
         names.append("trace_view.json")
     tables = [*_host_tables(profile, asked)]

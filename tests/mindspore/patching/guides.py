@@ -134,7 +134,9 @@ for i, batch in enumerate(data(4).create_dict_iterator()):
 profiler.analyse()
 ran("loop")
 
-Path("profiler_config.json").write_text(json.dumps({"start_step": 2, "stop_step": 3, "analyse_mode": 0}))
+Path("profiler_config.json").write_text(
+    json.dumps({"start_step": 2, "stop_step": 3, "analyse": True, "analyse_mode": 0})
+)
 model().train(1, data(4), callbacks=[DynamicProfilerMonitor(".", output_path="dynamic")], dataset_sink_mode=False)
 ran("dynamic")
 

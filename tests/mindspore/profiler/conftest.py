@@ -50,15 +50,22 @@ class FakeHost:
     callback_base: type = Callback
     stream_class: type = Stream
     version: str = "2.7.2"
+    number: int = 0
+    fails: list[Exception] = field(factory=list)
 
     def device_target(self) -> str:
         return self.target
+
+    def device_id(self) -> int:
+        return self.number
 
     def jit_level(self) -> str:
         return "O0"
 
     def synchronize(self) -> None:
         self.waits += 1
+        if self.fails:
+            raise self.fails.pop()
 
 
 @define
@@ -67,9 +74,18 @@ class LikeHost:
 
     genuine: Any
     waits: int = 0
+    fails: list[Exception] = field(factory=list)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.genuine, name)
+
+    @property
+    def number(self) -> int:
+        return self.genuine.context.device_id
+
+    @number.setter
+    def number(self, value: int) -> None:
+        self.genuine.context.device_id = value
 
     @property
     def target(self) -> str:
@@ -82,6 +98,8 @@ class LikeHost:
     def synchronize(self) -> None:
         self.waits += 1
         self.genuine.synchronize()
+        if self.fails:
+            raise self.fails.pop()
 
 
 def like_host(log: RecordingLog) -> LikeHost:

@@ -68,7 +68,10 @@ def test_options_become_parameters(bench: Any, monkeypatch: pytest.MonkeyPatch, 
     bench.surface.EnvProfiler().analyse()
     assert bench.calls() == ["stop", "finalize", "trace_ready", "analyse", "clear"]
     bench.surface.EnvProfiler().analyse()
-    assert bench.calls() == []
+    closed = "The profile has not started. Do not turn off again in the closed state."
+    assert bench.take() == [("error", closed)]
+    bench.surface.finish()
+    assert bench.take() == []
 
 
 def test_texts_that_name_nothing_are_said(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +92,23 @@ def test_texts_that_name_nothing_are_said(bench: Any, monkeypatch: pytest.Monkey
             "'[<ExportType.Text: 'text'>]' instead."
         ),
     ]
+    bench.surface.finish()
+
+
+def test_what_is_no_list_is_left_to_the_profiler(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    started_with(
+        bench,
+        monkeypatch,
+        {"start": True, "activities": "CPU", "host_sys": ["cpu", "gpu", "tpu"], "export_type": "db"},
+    )
+    said = [text for _, text in bench.texts()]
+    assert said[:4] == [
+        "The value 'gpu' of parameter 'HostSystem' is invalid, use default value '[]' instead.",
+        "The value 'tpu' of parameter 'HostSystem' is invalid, use default value '[]' instead.",
+        "The value 'd' of parameter 'ExportType' is invalid, use default value '[<ExportType.Text: 'text'>]' instead.",
+        "Profiler won't be using warmup, this can skew profiler results",
+    ]
+    assert said[4].startswith("For Profiler, activities value is Invalid, reset to [")
     bench.surface.finish()
 
 

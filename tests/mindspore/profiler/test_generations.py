@@ -79,6 +79,17 @@ class TestV24:
         profiler.step()
         assert "analyse" in bench.calls()
 
+    def test_the_handler_of_the_release_logs_what_goes_wrong(self, bench_of: Benches) -> None:
+        bench = bench_of(Generation.V24)
+        bench.backend.fails.add("analyse")
+        schedule = bench.surface.schedule(wait=0, warmup=0, active=1, repeat=1)
+        profiler = bench.surface.Profiler(schedule=schedule, on_trace_ready=bench.surface.tensor_board_trace_handler)
+        bench.take()
+        profiler.step()
+        events = bench.take()
+        assert ("error", "Call tensorboard_trace_handler failed. Exception: no analyse today") in events
+        assert ("clear",) in events
+
     def test_metadata_is_indented(self, bench_of: Benches) -> None:
         bench = bench_of(Generation.V24)
         profiler = bench.surface.Profiler()

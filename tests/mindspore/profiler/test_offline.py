@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from drynpu_mindspore.profiler import Generation
+
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
@@ -53,6 +55,28 @@ def test_links_are_refused(bench: Any, runs: Path, tmp_path: Path) -> None:
     assert text.endswith(f"Invalid input path is a soft link: {tmp_path / 'link'}")
 
 
+def test_files_and_odd_characters_are_refused(bench: Any, runs: Path) -> None:
+    bench.surface.analyse(str(runs / "readme.txt"))
+    bench.surface.analyse(str(runs / "a;b"))
+    bench.surface.analyse(3)
+    refused = [text.removeprefix("Call to analyse failed. Exception: ") for _, text in bench.texts()]
+    assert refused == [
+        f"[ProfilerPathErrorException] code: 50546081, msg: Path error. {reason}"
+        for reason in (
+            f"Invalid input path is a file path: {runs / 'readme.txt'}",
+            f"Invalid input path: {runs / 'a;b'}, contains invalid characters.",
+        )
+    ] + ["expected str, bytes or os.PathLike object, not int"]
+
+
+def test_only_folders_of_the_vendors_names_make_a_run(bench: Any, tmp_path: Path) -> None:
+    (tmp_path / "x" / "PROF_notes").mkdir(parents=True)
+    (tmp_path / "y").mkdir()
+    (tmp_path / "y" / "FRAMEWORK").touch()
+    bench.surface.analyse(str(tmp_path))
+    assert bench.take()[-1][1].startswith(f"Invalid path: {tmp_path}. Expected")
+
+
 def test_a_missing_path_is_said(bench: Any, tmp_path: Path) -> None:
     bench.surface.Profiler.offline_analyse(str(tmp_path / "none"))
     assert bench.texts() == [
@@ -63,10 +87,18 @@ def test_a_missing_path_is_said(bench: Any, tmp_path: Path) -> None:
     ]
 
 
-def test_failed_runs_are_named(bench: Any, runs: Path) -> None:
+@pytest.mark.parametrize(
+    ("generation", "said"),
+    [
+        (Generation.V24, "offline analysis failed: "),
+        (Generation.V27, "Call to offline_analyse failed. Exception: "),
+    ],
+)
+def test_failed_runs_are_named(bench_of: Any, runs: Path, generation: Generation, said: str) -> None:
+    bench = bench_of(generation)
     bench.backend.failed_runs = {runs / "a_1_1_ascend_ms": "Cannot find profiler_info.json in the a"}
     bench.surface.analyse(str(runs))
-    assert bench.texts() == [("error", "offline analysis failed: Cannot find profiler_info.json in the a")]
+    assert bench.texts() == [("error", f"{said}Cannot find profiler_info.json in the a")]
 
 
 @pytest.mark.parametrize(("value", "shown"), [("2", "str"), (0, "int"), (True, "bool")])

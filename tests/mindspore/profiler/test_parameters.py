@@ -379,6 +379,17 @@ def test_a_handlers_folder_stays_in_force(bench: Any, tmp_path: Path) -> None:
     assert (request.folder, request.worker_name) == (tmp_path / "traces", "me")
 
 
+def test_a_handler_that_is_made_later_moves_no_profiler(bench: Any, tmp_path: Path) -> None:
+    profiler = bench.surface.Profiler(start_profile=False, output_path="./here")
+    bench.surface.tensorboard_trace_handler("traces")
+    profiler.start()
+    (request,) = bench.backend.requests
+    assert (request.folder, request.parameters.output_path) == (tmp_path / "here", "./here"), "as it was written"
+    bench.surface.Profiler(output_path=3, start_profile=False)
+    assert not any("type of output_path" in text for _, text in bench.texts()), "that of the handler counts"
+    assert bench.surface.session.parameters.output_path == str(tmp_path / "traces")
+
+
 def test_a_handler_says_what_it_does_not_take(bench: Any, tmp_path: Path) -> None:
     bench.surface.tensorboard_trace_handler("", "x" * 226, 3, 4)
     assert [text for _, text in bench.texts()] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -293,7 +294,7 @@ def test_what_goes_wrong_is_logged_and_ends_nothing(bench: Any, name: str) -> No
     profiler.start()
     profiler.stop()
     profiler.analyse()
-    called = {"init": "start", "start": "start", "stop": "stop"}.get(name, "analyse")
+    called = {"init": "start", "start": "start", "stop": "stop", "analyse": "online_analyse"}.get(name, "analyse")
     assert ("error", f"Call to {called} failed. Exception: no {name} today") in bench.texts()
 
 
@@ -307,6 +308,16 @@ def test_a_handler_that_fails_is_logged(bench: Any) -> None:
     assert bench.take()[-1] == ("error", "Call to stop failed. Exception: full disk")
 
 
+def test_a_run_that_cannot_be_analysed_is_let_go_of(bench: Any) -> None:
+    bench.backend.fails = {"analyse"}
+    profiler = bench.surface.profile(on_trace_ready=bench.surface.tensorboard_trace_handler())
+    bench.take()
+    profiler.stop()
+    events = bench.take()
+    assert ("error", "Call to online_analyse failed. Exception: no analyse today") in events
+    assert events[-1] == ("clear",)
+
+
 @pytest.mark.parametrize("uncalled", ["tensorboard_trace_handler", "tensor_board_trace_handler"])
 def test_a_handler_given_uncalled_analyses_too(bench: Any, uncalled: str) -> None:
     schedule = bench.surface.schedule(wait=0, warmup=1, active=1, repeat=1)
@@ -314,6 +325,26 @@ def test_a_handler_given_uncalled_analyses_too(bench: Any, uncalled: str) -> Non
     profiler.step()
     profiler.step()
     assert bench.calls()[-4:] == ["trace_ready", "analyse", "clear", "open_step"]
+
+
+def test_paths_are_those_that_the_vendor_takes(bench: Any, tmp_path: Path) -> None:
+    handler = bench.surface.tensorboard_trace_handler
+    assert handler("\u4e2d\u6587 runs", worker_name="w") is not None
+    assert bench.surface.session.place.handler_folder == tmp_path / "\u4e2d\u6587 runs"
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "file").touch()
+    for bad in ("link", "file", "caf\u00e9", "a;b", "x" * 256):
+        assert handler(bad) is None
+    refused = [text.rpartition("msg: Path error. ")[2] for _, text in bench.texts()]
+    assert refused == [
+        "Invalid input path is a soft link: link",
+        f"Invalid input path is a file path: {tmp_path / 'file'}",
+        f"Invalid input path: {tmp_path}/caf\u00e9, contains invalid characters.",
+        f"Invalid input path: {tmp_path / 'a;b'}, contains invalid characters.",
+        f"Length of input path {tmp_path / ('x' * 256)} file name {'x' * 256} exceeds the limit 255.",
+    ]
+    assert bench.surface.session.place.handler_folder == tmp_path / "\u4e2d\u6587 runs"
+    assert bench.surface.session.place.worker_name is None, "that of the last call"
 
 
 def test_a_run_that_was_never_analysed_stays(bench: Any) -> None:
@@ -329,6 +360,33 @@ def test_recording_begins_after_what_was_called_before(bench: Any) -> None:
     assert bench.host.waits == 2
 
 
+def test_a_step_ends_when_its_operators_have_run(bench: Any) -> None:
+    with bench.surface.profile(schedule=bench.surface.schedule(wait=1, active=1, repeat=1)) as profiler:
+        profiler.step()
+        assert bench.host.waits == 1, "at the start: nothing is recorded in the first step"
+        profiler.step()
+        assert bench.host.waits == 3, "at the end of the step, and of the recording"
+
+
+@pytest.mark.parametrize("kind", ["profile", "Profiler"])
+def test_an_operator_of_the_scripts_that_failed_is_raised_when_all_is_done(bench: Any, kind: str) -> None:
+    bench.host.fails = [ValueError("index")]
+    with pytest.raises(ValueError, match="index"), getattr(bench.surface, kind)(start_profile=False):
+        pass
+    assert bench.calls() == ["init", "start"]
+
+
+def test_a_failure_at_the_end_loses_no_recording(bench: Any) -> None:
+    profiler = bench.surface.profile()
+    bench.take()
+    bench.host.fails = [ValueError("index")]
+    with pytest.raises(ValueError, match="index"):
+        profiler.stop()
+    assert bench.calls() == ["stop", "finalize", "trace_ready", "clear"]
+    profiler.stop()
+    assert bench.texts() == [("error", "The profile has not started. Do not turn off again in the closed state.")]
+
+
 def test_the_vendors_profiling_mode_variable_refuses(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROFILING_MODE", "dynamic")
     profiler = bench.surface.Profiler()
@@ -338,11 +396,28 @@ def test_the_vendors_profiling_mode_variable_refuses(bench: Any, monkeypatch: py
         "error",
         "The environment variable 'PROFILING_MODE' has been set.Please execute 'unset PROFILING_MODE'.",
     ) in bench.texts()
+    profiler.analyse()
+    assert bench.calls() == ["clear"], "nothing was recorded that could be analysed"
 
 
-def test_rank_and_device_come_from_the_environment(bench: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_schedule_of_the_scripts_may_return_nonsense(bench: Any) -> None:
+    with bench.surface.profile(schedule=lambda step: step) as profiler:
+        profiler.step()
+    assert [event for event in bench.take() if event[0] not in ("open_step", "close_step", "warning")] == []
+
+
+def test_warnings_name_the_line_of_the_script(bench: Any) -> None:
+    with pytest.warns(UserWarning, match="pcie") as warned:
+        bench.surface.profile(pcie=True, start_profile=False)
+    assert {each.filename for each in warned} == {__file__}
+
+
+def test_the_rank_comes_from_the_environment_and_the_device_from_the_script(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RANK_ID", "three")
-    monkeypatch.setenv("DEVICE_ID", "5")
+    monkeypatch.setenv("DEVICE_ID", "7")
+    bench.host.number = 5
     bench.surface.Profiler().stop()
     (request,) = bench.backend.requests
     assert (request.rank_id, request.device_id, request.jit_level) == ("0", "5", "O0")
@@ -366,11 +441,23 @@ def test_metadata_is_written_once(bench: Any) -> None:
     assert bench.backend.metadata == [({"team": "red", "sizes": {"batch": 4}}, None)]
 
 
+def test_metadata_is_limited_text_by_text(bench: Any) -> None:
+    profiler = bench.surface.Profiler()
+    bench.take()
+    half = "x" * (60 << 20)
+    profiler.add_metadata("first", half)
+    profiler.add_metadata("second", half)
+    profiler.add_metadata("third", half * 2)
+    assert bench.texts() == [("warning", "Too many metadata added. Skip this metadata")]
+    profiler.stop()
+    assert [list(written) for written, _ in bench.backend.metadata] == [["first", "second"]]
+
+
 def test_single_operators_are_not_analysed_on_ascend(bench: Any) -> None:
     profiler = bench.surface.Profiler(start_profile=False)
     bench.take()
     with pytest.warns(UserWarning, match="op_analyse is deprecated and will be removed"):
-        assert profiler.op_analyse("MatMul") is None
+        assert profiler.op_analyse(3) is None
     assert bench.texts() == [
         (
             "error",

@@ -47,6 +47,9 @@ class Host:
     def device_target(self) -> str:
         return self._target
 
+    def device_id(self) -> int:
+        return 0
+
     def jit_level(self) -> str:
         return self._jit_level
 

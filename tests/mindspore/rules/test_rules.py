@@ -7,7 +7,7 @@ import math
 import pytest
 
 from drynpu.kernels import NO_DATA, TaskType, TensorDesc, build_rule_book
-from drynpu_mindspore.rules import RULES, build_rules, signature
+from drynpu_mindspore.rules import RULES, api_of, build_rules, signature
 
 
 def f32(*shape):
@@ -26,6 +26,21 @@ def one(*call, **more):
 def test_tables_are_made_afresh():
     assert build_rules() is not build_rules()
     assert build_rules().keys() == RULES.keys()
+
+
+@pytest.mark.parametrize(
+    ("primitive", "api"),
+    [
+        ("MatMul", "aclnnMatmul"),
+        ("Equal", "aclnnEqTensor"),
+        ("ReluGrad", "aclnnThresholdBackward"),
+        ("ReduceMean", "aclnnMean"),
+        ("Mul", "aclnnMul"),
+        ("Unheard", "aclnnUnheard"),
+    ],
+)
+def test_primitives_are_launched_by_the_names_of_the_library(primitive, api):
+    assert api_of(primitive) == api
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,10 @@ class MindSporeHost:
         """Return the device that the script chose, Ascend if it chose none."""
         return self.device.target
 
+    def device_id(self) -> int:
+        """Return the device's number."""
+        return self.device.device_id
+
     def jit_level(self) -> str:
         """Return the level that the script set."""
         return self.device.jit_level

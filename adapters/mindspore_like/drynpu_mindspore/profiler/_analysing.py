@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 from attrs import evolve
 
-from drynpu import OutputError
 from drynpu_mindspore.profiler._backend import Analysis
-from drynpu_mindspore.profiler._place import PATH_ERROR
+from drynpu_mindspore.profiler._place import checked_folder
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._values import AnalysisMode
 from drynpu_mindspore.profiler._voice import Voice
@@ -19,6 +19,8 @@ __all__ = ["DEFAULT_PROCESSES", "analyse_folder", "asked"]
 
 DEFAULT_PROCESSES = max(1, (os.cpu_count() or 1) // 2)
 """Processes that analyse several runs, if the script does not say."""
+
+_RAW = re.compile(r"FRAMEWORK$|PROF_\d+_\d+_[0-9a-zA-Z]+")
 
 _MODES = [mode.value for mode in AnalysisMode]
 
@@ -79,13 +81,11 @@ def analyse_folder(
     FileNotFoundError
         There is no such path.
     OutputError
-        It is a link.
+        It is a link or a file, or no path that the vendor takes.
     TypeError
         *path* is no path.
     """
-    folder = Path(os.fspath(path)).expanduser().absolute()
-    if folder.is_symlink():
-        raise OutputError(f"{PATH_ERROR}Invalid input path is a soft link: {folder}")
+    folder = checked_folder(path)
     runs = _runs_in(folder)
     if not runs:
         session.voice.error(
@@ -96,8 +96,10 @@ def analyse_folder(
     how = asked(Analysis(), pretty, step_list, AnalysisMode.SYNC_MODE.value, session.voice)
     how = evolve(how, data_simplification=_simplification(data_simplification, session.voice))
     failed = session.backend.analyse_offline(runs, how, min(processes, len(runs)))
+    catches = session.generation.manners.catches
+    begin = "Call to offline_analyse failed. Exception" if catches else "offline analysis failed"
     for reason in failed.values():
-        session.voice.error(f"offline analysis failed: {reason}")
+        session.voice.error(f"{begin}: {reason}")
 
 
 def _runs_in(folder: Path) -> list[Path]:
@@ -108,7 +110,7 @@ def _runs_in(folder: Path) -> list[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return any(each.name == "FRAMEWORK" or each.name.startswith("PROF_") for each in folder.iterdir())
+    return any(_RAW.match(each.name) and each.is_dir() for each in folder.iterdir())
 
 
 def _simplification(value: Any, voice: Voice) -> bool:

@@ -45,9 +45,13 @@ class Controller:
     session: Session
     ready: Callable[[], Any]
 
-    def transit(self, previous: ProfilerAction, following: Any) -> None:
-        """Go from *previous* to *following*; ``None`` ends the profiler, anything that is no action does nothing."""
-        if following is not None and not isinstance(following, ProfilerAction):
+    def transit(self, previous: Any, following: Any) -> None:
+        """
+        Go from *previous* to *following*; ``None`` ends the profiler.
+
+        Nothing happens to what a schedule of the script's returned and is no action.
+        """
+        if not isinstance(previous, ProfilerAction) or not isinstance(following, ProfilerAction | None):
             return
         change = transition(ACTION_OF[previous], None if following is None else ACTION_OF[following])
         if not change.duties:

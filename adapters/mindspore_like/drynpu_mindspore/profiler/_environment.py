@@ -5,12 +5,12 @@ from __future__ import annotations
 import enum
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from drynpu_mindspore.profiler._config import CONFIG_FIELDS, _ExperimentalConfig
 from drynpu_mindspore.profiler._guarded import caught
-from drynpu_mindspore.profiler._profilers import Profile
+from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._values import (
     AicoreMetrics,
@@ -67,12 +67,20 @@ class EnvProfiler:
         )
         # Already started, unless "start_profile" says no: then it is started all the same.
         cls.profiler.start()
+        cls._session.voice.info("Profiler init success.")
 
     def analyse(self) -> None:
         """Stop the profiler and write the deliverables; without a call this happens when the process ends."""
-        profiler, type(self).profiler = type(self).profiler, None
-        if profiler is not None:
-            profiler.stop()
+        if self.profiler is None:
+            self._session.voice.info("Profiler is not initialized, skip analyse.")
+            return
+        self.profiler.stop()
+
+    @classmethod
+    def _finish(cls) -> None:
+        """Do so at the end of the process, unless the script has."""
+        if cls.profiler is not None and cls.profiler._has_started:
+            cls.profiler.stop()
 
 
 def _read(text: str, voice: Voice) -> dict[str, Any]:
@@ -88,44 +96,48 @@ def _read(text: str, voice: Voice) -> dict[str, Any]:
     return {}
 
 
+# In the vendor's order, with the defaults.
+_ONE: Mapping[str, enum.Enum] = {
+    "profiler_level": ProfilerLevel.Level0,
+    "aic_metrics": AicoreMetrics.AiCoreNone,
+}
+_SEVERAL: Mapping[str, tuple[type[enum.Enum], list[Any]]] = {
+    "activities": (ProfilerActivity, [ProfilerActivity.CPU, ProfilerActivity.NPU]),
+    "host_sys": (HostSystem, []),
+}
+_ORDER = ("profiler_level", "activities", "aic_metrics", "host_sys", "export_type")
+
+
 def _keywords(options: Mapping[str, Any], voice: Voice) -> dict[str, Any]:
-    """Turn the texts of the enumerations into their members."""
+    """Turn the texts of the enumerations into their members; what is no list is left for the profiler to refuse."""
     keywords = {name: value for name, value in options.items() if name not in EnvProfiler.NOT_SUPPORTED_PARAMS}
-    both = [ProfilerActivity.CPU, ProfilerActivity.NPU]
-    for name, default in (("profiler_level", ProfilerLevel.Level0), ("aic_metrics", AicoreMetrics.AiCoreNone)):
-        if name in keywords:
-            keywords[name] = _member(keywords[name], default, voice)
-    for name, kind, standard in (
-        ("activities", ProfilerActivity, both),
-        ("host_sys", HostSystem, []),
-        ("export_type", ExportType, [ExportType.Text]),
-    ):
-        if name in keywords:
-            keywords[name] = _members(keywords[name], kind, standard, voice)
+    for name in (each for each in _ORDER if each in keywords):
+        value = keywords[name]
+        if name in _ONE:
+            keywords[name] = _member(value, type(_ONE[name]), _ONE[name], voice)
+        elif name == "export_type":
+            keywords[name] = _export_types(value, voice)
+        elif isinstance(value, list):
+            kind, default = _SEVERAL[name]
+            members = [_member(each, kind, default, voice) for each in value]
+            keywords[name] = default if default in members else members
     return keywords
 
 
-def _member(value: Any, default: enum.Enum, voice: Voice) -> enum.Enum:
-    kind = type(default)
+def _export_types(values: Any, voice: Voice) -> list[ExportType]:
+    """Return the forms that are named, in a list; a text is taken letter by letter, as the vendor's loop does."""
+    default = [ExportType.Text]
+    for value in values if isinstance(values, (list, str)) else [values]:
+        if _member(value, ExportType, default, voice) is default:
+            return default
+    return [ExportType(value) for value in values]
+
+
+def _member(value: Any, kind: type[enum.Enum], default: Any, voice: Voice) -> Any:
+    """Return the member with that value, or *default*, which the log says."""
     if value in [member.value for member in kind]:
         return kind(value)
-    _say_invalid(value, kind, default, voice)
-    return default
-
-
-def _members(values: Any, kind: type[enum.Enum], default: Sequence[enum.Enum], voice: Voice) -> list[enum.Enum]:
-    allowed = [member.value for member in kind]
-    if isinstance(values, list):
-        for value in values:
-            if value not in allowed:
-                _say_invalid(value, kind, default, voice)
-                return list(default)
-        return [kind(value) for value in values]
-    _say_invalid(values, kind, default, voice)
-    return list(default)
-
-
-def _say_invalid(value: Any, kind: type[enum.Enum], default: Any, voice: Voice) -> None:
     voice.warning(
         f"The value '{value}' of parameter '{kind.__name__}' is invalid, use default value '{default}' instead."
     )
+    return default

@@ -21,14 +21,26 @@ class _Bound(Protocol):
 
 
 def caught(session: Session, name: str, call: Callable[[], _R]) -> _R | None:
-    """Return what *call* returns; what it raises is logged instead, in releases that do so."""
-    if not session.generation.manners.catches:
-        return call()
+    """
+    Return what *call* returns; what it raises is logged instead, in releases that do so.
+
+    Not so an operator of the script's that turned out to have failed: that is raised once all is done, for MindSpore
+    tells of it only once.
+    """
+    result: _R | None = None
+    session.depth += 1
     try:
-        return call()
-    except Exception as error:  # noqa: BLE001 - the script's run is worth more than its profile
+        result = call()
+    except Exception as error:
+        if not session.generation.manners.catches:
+            raise
+        # The script's run is worth more than its profile.
         session.voice.error(f"Call to {name} failed. Exception: {error}")
-        return None
+    finally:
+        session.depth -= 1
+    if session.depth == 0:
+        session.raise_failure()
+    return result
 
 
 def guarded(method: Callable[_P, _R]) -> Callable[_P, _R | None]:

@@ -13,7 +13,7 @@ from drynpu_mindspore.profiler._session import Session
 __all__ = ["RunHandle", "completion", "make_handler"]
 
 HANDLER_MARK = "_drynpu_analyses"
-"""Set on the factories of handlers: one given to a profiler uncalled is meant to analyse too."""
+"""Set on the factories of handlers: what one that is given to a profiler uncalled stands for."""
 
 
 @frozen
@@ -62,8 +62,9 @@ def completion(session: Session, handler: Callable[..., Any] | None) -> Callable
     """
     if handler is None:
         return lambda: None
-    if hasattr(handler, HANDLER_MARK):
-        return session.analyse
+    meant: Callable[[], Any] | None = getattr(handler, HANDLER_MARK, None)
+    if meant is not None:
+        return meant
     if session.generation.manners.handler_takes_run:
         return functools.partial(handler, RunHandle(session))
     return handler

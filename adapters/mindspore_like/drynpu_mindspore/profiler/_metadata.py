@@ -45,8 +45,8 @@ class Metadata:
         if not isinstance(key, str) or not isinstance(value, str):
             self.voice.warning("The key and value of metadata must be string. Skip this metadata.")
             return False
-        held = sum(sys.getsizeof(name) + sys.getsizeof(text) for name, text in self.values.items())
-        if held + sys.getsizeof(key) + sys.getsizeof(value) >= _MOST_BYTES:
+        # Of what is held already the vendor counts the table without its texts.
+        if sys.getsizeof(self.values) + sys.getsizeof(key) + sys.getsizeof(value) >= _MOST_BYTES:
             self.voice.warning("Too many metadata added. Skip this metadata")
             return False
         if key in self.values:

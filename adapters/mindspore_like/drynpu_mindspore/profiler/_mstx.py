@@ -30,7 +30,7 @@ class Mstx:
 
     @classmethod
     def _takes_stream(cls, function: str, stream: Any) -> bool:
-        fits = stream is None or isinstance(stream, cls._session.host.stream_class)
+        fits = not stream or isinstance(stream, cls._session.host.stream_class)
         if not fits:
             cls._refuse(
                 f"Invalid stream for mstx.{function} func. Expected mindspore.runtime.Stream but got {type(stream)}."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +13,13 @@ from attrs import define
 from drynpu import OutputError
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["PATH_ERROR", "Place"]
+__all__ = ["Place", "checked_folder"]
 
 _LONGEST_WORKER_NAME = 225
 _LONGEST_PATH, _LONGEST_PART = 4096, 255
-PATH_ERROR = "[ProfilerPathErrorException] code: 50546081, msg: Path error. "
-_FORBIDDEN = re.compile(r"[^\w./~\-\s]", re.ASCII)
+_ERROR = "[ProfilerPathErrorException] code: 50546081, msg: Path error. "
+_ALLOWED = re.compile(r"[./_\-\s~0-9a-zA-Z\u4e00-\u9fa5]+")
+"""Beside ASCII there are the unified ideographs as of Unicode 1."""
 
 
 @define
@@ -28,21 +31,13 @@ class Place:
     ----------
     handler_folder:
         What ``tensorboard_trace_handler`` was last given; stays in force for every later profiler.
-    output_folder:
-        What the current profiler's ``output_path`` says.
     worker_name:
         ``None`` for the host's name.
     """
 
     voice: Voice
     handler_folder: Path | None = None
-    output_folder: Path = Path("data")
     worker_name: str | None = None
-
-    @property
-    def folder(self) -> Path:
-        """The absolute folder of the next run directory."""
-        return self.handler_folder or self.output_folder
 
     def configure(self, dir_name: Any, worker_name: Any) -> None:
         """
@@ -53,48 +48,58 @@ class Place:
         OutputError
             The folder cannot be one: characters, length, a file or a link.
         """
-        if worker_name is not None:
-            if isinstance(worker_name, str) and 0 < len(worker_name) <= _LONGEST_WORKER_NAME:
-                self.worker_name = worker_name
-            else:
-                self.voice.warning("Invalid parameter worker_name, reset it to default.")
+        self.worker_name = None
+        if isinstance(worker_name, str) and 0 < len(worker_name) <= _LONGEST_WORKER_NAME:
+            self.worker_name = worker_name
+        elif worker_name is not None:
+            self.voice.warning("Invalid parameter worker_name, reset it to default.")
         if dir_name is None:
             return
         if not isinstance(dir_name, str) or not dir_name:
             self.voice.warning("Invalid parameter dir_name, reset it to default.")
             return
-        self.handler_folder = _checked(dir_name)
+        self.handler_folder = checked_folder(dir_name)
 
-    def warn_of_two(self) -> None:
-        """Say that a handler's folder comes before the ``output_path`` that was given too, if there is one."""
-        if self.handler_folder is not None:
+    def with_folder(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the keywords of a new profiler, with the handler's folder as ``output_path`` if one is in force."""
+        if self.handler_folder is None:
+            return given
+        if "output_path" in given:
             self.voice.warning(
                 "Both on_trace_ready path and output_path are provided. The on_trace_ready path takes effect. "
                 f"Final path is {self.handler_folder}"
             )
-
-    def take_output_path(self, output_path: str) -> None:
-        """
-        Take a profiler's ``output_path``, unless a handler's folder is in force.
-
-        Raises
-        ------
-        OutputError
-            The folder cannot be one.
-        """
-        if self.handler_folder is None:
-            self.output_folder = _checked(output_path)
+        return {**given, "output_path": str(self.handler_folder)}
 
 
-def _checked(text: str) -> Path:
-    """Return the absolute path, if a folder can be there."""
-    path = Path(text).expanduser().absolute()
-    if _FORBIDDEN.search(str(path)):
-        raise OutputError(f"{PATH_ERROR}Invalid input path: {path}, contains invalid characters.")
-    if len(str(path)) > _LONGEST_PATH or any(len(part) > _LONGEST_PART for part in path.parts):
-        raise OutputError(f"{PATH_ERROR}Length of input path exceeds the limit: {path}")
-    if path.is_symlink():
-        raise OutputError(f"{PATH_ERROR}Invalid input path is a soft link: {path}")
+def checked_folder(given: str | os.PathLike[str]) -> Path:
+    """
+    Return the absolute path, links followed, if a folder is or can be there.
+
+    Raises
+    ------
+    OutputError
+        It is a link or a file, or has characters or a length that the vendor refuses.
+    TypeError
+        It is no path.
+    """
+    # The functions of os, which take names that are too long.
+    unfollowed = Path(os.fspath(given)).expanduser()
+    if os.path.islink(unfollowed):  # noqa: PTH114
+        raise _error(f"Invalid input path is a soft link: {given}")
+    text = os.path.realpath(unfollowed)
+    path = Path(text)
+    if len(text) > _LONGEST_PATH:
+        raise _error(f"Path {text} length {len(text)} exceeds the limit {_LONGEST_PATH}.")
+    if not _ALLOWED.fullmatch(text):
+        raise _error(f"Invalid input path: {text}, contains invalid characters.")
+    for part in path.parts:
+        if len(part) > _LONGEST_PART:
+            raise _error(f"Length of input path {text} file name {part} exceeds the limit {_LONGEST_PART}.")
     if path.is_file():
-        raise OutputError(f"{PATH_ERROR}Invalid input path is a file path: {path}")
+        raise _error(f"Invalid input path is a file path: {text}")
     return path
+
+
+def _error(reason: str) -> OutputError:
+    return OutputError(f"{_ERROR}{reason}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drynpu_mindspore.profiler._profilers import Profiling
+from drynpu_mindspore.profiler._guarded import guarded
+from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import always_record
 from drynpu_mindspore.profiler._values import ProfilerAction
 
@@ -33,6 +34,7 @@ class ProfilerV22(Profiling):
         if starts:
             self.start()
 
+    @guarded
     def start(self) -> None:
         """
         Record from now on.
@@ -51,6 +53,7 @@ class ProfilerV22(Profiling):
         self._has_started = self._was_started = True
         self._controller.transit(ProfilerAction.NONE, self.current_action)
 
+    @guarded
     def stop(self) -> None:
         """
         Record no longer.
@@ -68,6 +71,7 @@ class ProfilerV22(Profiling):
         self._has_started = False
         self._session.stop()
 
+    @guarded
     def analyse(self) -> None:
         """Stop, and write the deliverables; another profiler can be constructed after that."""
         self._session.in_use = False

@@ -13,11 +13,12 @@ from attrs import define, evolve, field
 from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
 from drynpu_mindspore.profiler._config import _ExperimentalConfig
 from drynpu_mindspore.profiler._generation import Generation
+from drynpu_mindspore.profiler._guarded import caught
 from drynpu_mindspore.profiler._host import Host
 from drynpu_mindspore.profiler._legacy import normalise_v22, with_current_names
 from drynpu_mindspore.profiler._metadata import Metadata
 from drynpu_mindspore.profiler._parameters import Parameters, normalise
-from drynpu_mindspore.profiler._place import Place
+from drynpu_mindspore.profiler._place import Place, checked_folder
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._values import DeviceTarget
 from drynpu_mindspore.profiler._voice import Voice
@@ -43,17 +44,21 @@ class Session:
     schedule_class:
         ``schedule`` of this surface.
     place:
-        Where run directories go.
-    parameters, is_set_schedule:
-        Of the profiler that was constructed last.
+        Where handlers have run directories go.
+    parameters, is_set_schedule, folder:
+        Of the profiler that was constructed last; the folder is the absolute one of its runs.
     how:
         How runs are analysed.
     run:
         The current run directory; ``None`` when not initialised.
     recording:
         Whether the backend has been started and not stopped.
+    refused:
+        The environment forbids to record on the current run's device.
     in_use:
         Releases until 2.3: a profiler was constructed and not yet analysed.
+    depth, failure:
+        How many of the surface's calls are under way, one in another, and what the outermost has to raise.
     metadata:
         What the script added and no file holds yet.
     started:
@@ -68,10 +73,14 @@ class Session:
     place: Place
     parameters: Parameters | None = None
     is_set_schedule: bool = False
+    folder: Path = field(factory=Path)
     how: Analysis = field(factory=Analysis)
     run: Path | None = None
     recording: bool = False
+    refused: bool = False
     in_use: bool = False
+    depth: int = 0
+    failure: Exception | None = None
     metadata: Metadata = field(init=False)
     started: weakref.WeakSet[Any] = field(factory=weakref.WeakSet)
 
@@ -96,9 +105,7 @@ class Session:
         target = self.host.device_target()
         if target not in {each.value for each in DeviceTarget}:
             raise RuntimeError(f"Profiling: unsupported backend: {target}")
-        was_given = given.get("output_path") is not None
-        if was_given:
-            self.place.warn_of_two()
+        given = self.place.with_folder(given)
         if self.generation is Generation.V22:
             parameters = normalise_v22(given, self.voice)
             self.is_set_schedule = False
@@ -106,7 +113,7 @@ class Session:
             flat = self._with_config(with_current_names(given, self.generation))
             parameters = normalise(flat, self.voice, self._default_schedule)
             self.is_set_schedule = isinstance(given.get("schedule"), Schedule)
-        self.place.take_output_path(parameters.output_path)
+        self.folder = checked_folder(parameters.output_path)
         self.parameters = parameters
         return parameters
 
@@ -132,15 +139,17 @@ class Session:
         """Make a run directory, unless there is one."""
         if self.run is not None or self.parameters is None:
             return
-        parameters = evolve(self.parameters, output_path=str(self.place.folder))
+        self.refused = _MODE_VARIABLE in os.environ and self.host.device_target() == DeviceTarget.NPU.value
+        if self.refused:
+            self.voice.error(_MODE_SET)
         self.run = self.backend.init(
             RunRequest(
-                folder=self.place.folder,
+                folder=self.folder,
                 worker_name=self.place.worker_name,
-                parameters=parameters,
+                parameters=self.parameters,
                 is_set_schedule=self.is_set_schedule,
                 rank_id=_digits(os.environ.get("RANK_ID", "0")),
-                device_id=_digits(os.environ.get("DEVICE_ID", "0")),
+                device_id=str(self.host.device_id()),
                 jit_level=self.host.jit_level(),
                 framework_version=self.host.version,
                 device_target=self.host.device_target(),
@@ -149,13 +158,10 @@ class Session:
 
     def start(self) -> None:
         """Record from now on."""
-        if not self._ready("start"):
-            return
-        if _MODE_VARIABLE in os.environ:
-            self.voice.error(_MODE_SET)
+        if not self._ready("start") or self.refused:
             return
         # What was called before the start must not run inside the recording.
-        self.host.synchronize()
+        self.settle()
         self.backend.start()
         self.recording = True
 
@@ -163,21 +169,24 @@ class Session:
         """Record no longer, once every operator has run."""
         if not self._ready("stop"):
             return
-        self.host.synchronize()
+        self.settle()
         if self.recording:
             self.recording = False
             self.backend.stop()
 
     def analyse(self, **changes: Any) -> None:
         """Analyse the run; *changes* are fields of `Analysis` that differ from what was set."""
-        if self._ready("analyse"):
+        if self._ready("analyse") and not self.refused:
             asynchronous = changes.get("async_mode", self.how.asynchronous)
-            self.backend.analyse(evolve(self.how, asynchronous=bool(asynchronous)))
+            how = evolve(self.how, asynchronous=bool(asynchronous))
+            # Here, so that a run that cannot be analysed is let go of all the same.
+            caught(self, "online_analyse", lambda: self.backend.analyse(how))
 
     def finalize(self) -> None:
         """Write what describes the run."""
         if self._ready("finalize"):
-            self.backend.finalize()
+            if not self.refused:
+                self.backend.finalize()
             self.write_metadata()
 
     def clear(self) -> None:
@@ -186,6 +195,19 @@ class Session:
             self.run = None
             self.recording = False
             self.backend.clear()
+
+    def settle(self) -> None:
+        """Wait until every operator that the script called has run; keep what one of them failed with."""
+        try:
+            self.host.synchronize()
+        except Exception as error:  # noqa: BLE001 - the script's own, raised when the profiler is done
+            self.failure = self.failure or error
+
+    def raise_failure(self) -> None:
+        """Raise what an operator of the script's failed with, if one did."""
+        failure, self.failure = self.failure, None
+        if failure is not None:
+            raise failure
 
     def delete_dir(self) -> None:
         """Take note that the run holds nothing."""

@@ -16,8 +16,10 @@ from drynpu_mindspore.profiler._handlers import HANDLER_MARK, make_handler
 from drynpu_mindspore.profiler._host import Host
 from drynpu_mindspore.profiler._mstx import Mstx
 from drynpu_mindspore.profiler._place import Place
+from drynpu_mindspore.profiler._profile import Profile
+from drynpu_mindspore.profiler._profiler import Profiler
 from drynpu_mindspore.profiler._profiler_v22 import ProfilerV22
-from drynpu_mindspore.profiler._profilers import Profile, Profiler, Profiling
+from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._voice import Voice
@@ -51,9 +53,8 @@ class Surface:
 
     def finish(self) -> None:
         """Stop what still records, as the end of the process would, while everything is still there to do it."""
-        self.EnvProfiler().analyse()
-        for profiler in list(self.session.started):
-            profiler.__del__()
+        for each in (self.EnvProfiler, *self.session.started):
+            caught(self.session, "finish", each._finish)
 
 
 def build_surface(host: Host, backend: Backend, generation: Generation = Generation.V27) -> Surface:
@@ -111,16 +112,19 @@ def _handler(session: Session) -> Callable[..., Any]:
             lambda: make_handler(session, dir_name, worker_name, analyse_flag, async_mode),
         )
 
-    setattr(tensorboard_trace_handler, HANDLER_MARK, True)
+    setattr(tensorboard_trace_handler, HANDLER_MARK, session.analyse)
     return tensorboard_trace_handler
 
 
 def _uncalled_handler(session: Session) -> Callable[..., Any]:
     def tensor_board_trace_handler() -> None:
-        """Write the deliverables of the recording that is complete."""
-        session.analyse()
+        """Write the deliverables of the recording that is complete; what goes wrong is logged."""
+        try:
+            session.analyse()
+        except Exception as error:  # noqa: BLE001 - the one thing of those releases that caught what it could not do
+            session.voice.error(f"Call tensorboard_trace_handler failed. Exception: {error}")
 
-    setattr(tensor_board_trace_handler, HANDLER_MARK, True)
+    setattr(tensor_board_trace_handler, HANDLER_MARK, tensor_board_trace_handler)
     return tensor_board_trace_handler
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 from attrs import frozen
@@ -9,6 +10,8 @@ from attrs import frozen
 from drynpu_mindspore.profiler._host import Log
 
 __all__ = ["Voice"]
+
+_OURS = f"{__name__.partition('.')[0]}."
 
 
 @frozen
@@ -30,5 +33,8 @@ class Voice:
         self.log.info(text)
 
     def warn(self, text: str) -> None:
-        """Issue a Python warning; it goes through the script's filters."""
-        warnings.warn(text, stacklevel=5)
+        """Issue a Python warning; it goes through the script's filters and names its line."""
+        depth, frame = 1, sys._getframe()
+        while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_OURS):
+            depth, frame = depth + 1, frame.f_back
+        warnings.warn(text, stacklevel=depth)

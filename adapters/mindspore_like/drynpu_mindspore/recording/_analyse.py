@@ -86,7 +86,8 @@ def _told(path: Path, mode: str) -> Iterator[Callable[[], None]]:
     told = _parameters(path)
     activities = told.get("activities", ["CPU"])
     device = "NPU" in activities and any(path.glob("PROF_*"))
-    begin(path, device=device, mode=mode)
+    # On Ascend, whatever is recorded of it: only there are parameters written.
+    begin(path, device=bool(told), mode=mode)
     names = parsers(
         host="CPU" in activities,
         device=device,

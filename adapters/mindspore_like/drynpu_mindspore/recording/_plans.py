@@ -7,6 +7,7 @@ from collections.abc import Callable
 from attrs import evolve
 
 from drynpu.kernels import KernelPlan, Signature
+from drynpu_mindspore.rules import api_of
 
 __all__ = ["launching_plans"]
 
@@ -16,8 +17,8 @@ def launching_plans(plan: Callable[[Signature], KernelPlan], *, whole_graph: boo
     Return *plan* as MindSpore launches it.
 
     With *whole_graph* (jit level O2) the graph engine launches node by node, without a call for each. Else each
-    operator is a call of its own; where the rule names none, it is taken for the aclnn operator of the primitive's
-    name, for the single-op path of ACL, which compiles at every call, is none that MindSpore goes.
+    operator is a call of its own; where the rule names none, it is the aclnn operator that `api_of` has,
+    for the single-op path of ACL, which compiles at every call, is none that MindSpore goes.
     """
 
     def of(signature: Signature) -> KernelPlan:
@@ -26,6 +27,6 @@ def launching_plans(plan: Callable[[Signature], KernelPlan], *, whole_graph: boo
             return found
         if whole_graph:
             return evolve(found, in_graph=True, synchronizes=False)
-        return found if found.api else evolve(found, api=f"aclnn{signature.name}")
+        return found if found.api else evolve(found, api=api_of(signature.name))
 
     return of

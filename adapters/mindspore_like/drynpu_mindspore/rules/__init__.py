@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import NO_DATA, Rule, join_rules
+from drynpu.kernels import Rule, join_rules
+from drynpu_mindspore.rules._apis import api_of
 from drynpu_mindspore.rules._convolution import convolution_rules
 from drynpu_mindspore.rules._dtypes import ge_dtype
 from drynpu_mindspore.rules._elementwise import elementwise_rules
@@ -25,7 +26,7 @@ from drynpu_mindspore.rules._recurrent import recurrent_rules
 from drynpu_mindspore.rules._reduction import reduction_rules
 from drynpu_mindspore.rules._signature import Call, signature
 
-__all__ = ["NOTHING", "NO_DATA", "RULES", "Call", "Rule", "build_rules", "ge_dtype", "signature"]
+__all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "ge_dtype", "signature"]
 
 _FAMILIES: Final = (
     placement_rules,

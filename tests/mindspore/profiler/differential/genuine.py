@@ -16,9 +16,14 @@ import mindspore.profiler as package  # noqa: E402
 from mindspore import log  # noqa: E402
 from mindspore.profiler import profiler as module  # noqa: E402
 from mindspore.profiler.common.profiler_context import ProfilerContext  # noqa: E402
+from mindspore.profiler.common.profiler_path_manager import ProfilerPathManager  # noqa: E402
+from mindspore.profiler.dynamic_profile.dynamic_profiler_config_context import (  # noqa: E402
+    DynamicProfilerConfigContext,
+)
+from mindspore.profiler.envprofiler import EnvProfiler  # noqa: E402
 from mindspore.profiler.profiler_interface import ProfilerInterface  # noqa: E402
 from mindspore.profiler.schedule import ProfilerAction  # noqa: E402
-from programs import Machine  # noqa: E402
+from programs import Machine, plain  # noqa: E402
 
 EVENTS: list[list[Any]] = []
 
@@ -78,6 +83,24 @@ def schedule_actions(**keywords: Any) -> Any:
     return [made.to_dict(), repr(made), [made(step).name for step in range(60)]]
 
 
+def dynamic_file(text: str) -> Any:
+    made = DynamicProfilerConfigContext(json.loads(text))
+    arguments = made.args
+    how = {"asynchronous": made.analyse_mode == "async", "start_step": made.start_step, "stop_step": made.stop_step}
+    return plain({name: value for name, value in arguments.items() if name not in ("is_dyno", "json_dict")} | how)
+
+
+def environment(text: str) -> Any:
+    options = json.loads(text)
+    found = EnvProfiler._convert_options_to_profiler_params(options)
+    return plain({name: found[name] for name in options})
+
+
+def worker_name(value: Any) -> Any:
+    ProfilerPathManager().init(value, None)
+    return ProfilerPathManager()._worker_name
+
+
 def main() -> None:
     ours = log._get_logger()
     ours.handlers[:] = [Listener()]
@@ -91,9 +114,8 @@ def main() -> None:
             setattr(ProfilerInterface, name, note(name))
     module.RecordFunction = Range
     names = {name: getattr(package, name) for name in package.__all__}
-    names.update(
-        ProfilerAction=ProfilerAction, handler=handler, parameters=parameters, schedule_actions=schedule_actions
-    )
+    asked = (parameters, schedule_actions, dynamic_file, environment, worker_name)
+    names.update({function.__name__: function for function in (handler, *asked)}, ProfilerAction=ProfilerAction)
     machine = Machine(names, EVENTS)
     print(json.dumps({"said": said, "names": sorted(package.__all__)}), file=ANSWERS, flush=True)
     for line in sys.stdin:

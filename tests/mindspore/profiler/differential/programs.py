@@ -6,9 +6,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Machine", "decode"]
+__all__ = ["ASKED", "Machine", "decode", "plain"]
 
 Json = Any
+
+ASKED = ("parameters", "schedule_actions", "dynamic_file", "environment", "worker_name")
+"""What programs ask of an implementation beside its classes: a function of keywords, whose answer is seen."""
 
 
 def decode(value: Json, names: dict[str, Any]) -> Any:
@@ -29,6 +32,14 @@ def decode(value: Json, names: dict[str, Any]) -> Any:
         return lambda step: actions[step % len(actions)]
     assert kind == "handler"
     return names["handler"](content)
+
+
+def plain(values: dict[str, Any]) -> Json:
+    """Return values as texts, without the order of what the vendor keeps in sets."""
+    return {
+        name: sorted(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        for name, value in sorted(values.items())
+    }
 
 
 class Machine:
@@ -62,7 +73,7 @@ class Machine:
         if verb in ("Profiler", "profile"):
             self._profiler = None
             self._watch(lambda: self._construct(verb, given))
-        elif verb in ("parameters", "schedule_actions"):
+        elif verb in ASKED:
             self._watch(lambda: self._events.append([verb, self._names[verb](**given)]))
         else:
             self._watch(lambda: self._events.append(["returned", self._call(verb, given)]))

@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from drynpu_mindspore import profiler as room
 from drynpu_mindspore.profiler import build_surface
+from drynpu_mindspore.profiler._environment import _keywords
+from drynpu_mindspore.profiler.dynamic import read_options
 
 HERE = Path(__file__).parent
 QUICKLY = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
@@ -62,7 +64,7 @@ def genuine(scripts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 class Ours:
     """Our classes, with a session that writes down what it is told to do."""
 
-    def __init__(self, machine: Any, host: Any) -> None:
+    def __init__(self, machine: Any, plain: Any, host: Any) -> None:
         self.events: list[list[Any]] = []
         backend = _Steps(self.events)
         self.surface = build_surface(host(_Log(self.events)), backend)
@@ -73,7 +75,12 @@ class Ours:
             handler=self._handler,
             parameters=self._parameters,
             schedule_actions=self._schedule_actions,
+            dynamic_file=self._dynamic_file,
+            environment=self._environment,
+            worker_name=self._worker_name,
         )
+        self.host = session.host
+        self._plain = plain
         self._session = session
         self.run = machine(names, self.events).run
 
@@ -95,6 +102,24 @@ class Ours:
     def _schedule_actions(self, **keywords: Any) -> Any:
         made = self.surface.schedule(**keywords)
         return [made.to_dict(), repr(made), [made(step).name for step in range(60)]]
+
+    def _dynamic_file(self, text: str) -> Any:
+        options = read_options(json.loads(text), self._session.voice)
+        how = {
+            "analyse": options.analyses,
+            "asynchronous": options.asynchronous,
+            "prof_path": options.prof_path,
+            "start_step": options.start_step,
+            "stop_step": options.stop_step,
+        }
+        return self._plain({**options.profile, **options.config, **how})
+
+    def _environment(self, text: str) -> Any:
+        return self._plain(_keywords(json.loads(text), self._session.voice))
+
+    def _worker_name(self, value: Any) -> Any:
+        self._session.place.configure(None, value)
+        return self._session.place.worker_name
 
 
 @define
@@ -147,7 +172,7 @@ def ours() -> Iterator[Ours]:
     sys.modules["recording"] = recording
     helpers.loader.exec_module(recording)
     with pytest.MonkeyPatch.context() as patch:
-        made = Ours(programs.Machine, recording.FakeHost)
+        made = Ours(programs.Machine, programs.plain, recording.FakeHost)
         session = type(made.surface.session)
         for name in ("init", "start", "stop", "analyse", "finalize", "clear", "delete_dir"):
             patch.setattr(session, name, _note(made.events, name))
@@ -347,16 +372,81 @@ def test_profiles_go_through_the_same_states(
     assert ours(program) == genuine(program)
 
 
-def test_metadata_and_single_operators_are_refused_alike(genuine: Genuine, ours: Ours) -> None:
+FILE_VALUES = st.sampled_from([-2, -1, 0, 1, 2, 7, 8, True, None, 2.5, "", "x", "CPU", {}, []])
+FILES = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(("start_step", "stop_step", "analyse_mode"), FILE_VALUES),
+        **dict.fromkeys(("profile_memory", "mstx", "l2_cache", "analyse", "with_stack", "sys_io"), FILE_VALUES),
+        **dict.fromkeys(("prof_path", "mstx_domain_include"), FILE_VALUES),
+        "aic_metrics": st.one_of(st.sampled_from(["Memory", "AiCoreNone", "None"]), FILE_VALUES),
+        "profiler_level": st.one_of(st.sampled_from(["Level1", "LevelNone"]), FILE_VALUES),
+        "activities": st.one_of(st.lists(st.sampled_from(["CPU", "NPU", "x", 3]), max_size=2), FILE_VALUES),
+        "export_type": st.one_of(st.lists(st.sampled_from(["text", "db", "x"]), max_size=2), FILE_VALUES),
+        "host_sys": st.one_of(st.lists(st.sampled_from(["cpu", "mem", "x"]), max_size=2), FILE_VALUES),
+    },
+)
+
+
+@QUICKLY
+@given(document=FILES)
+def test_files_of_the_monitor_are_read_alike(genuine: Genuine, ours: Ours, document: dict[str, Any]) -> None:
+    program: Program = [("dynamic_file", {"text": json.dumps(document)})]
+    assert ours(program) == genuine(program)
+
+
+TEXTS = st.sampled_from([0, 3, None, True, "x", "", {}, []])
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "activities": st.one_of(st.lists(st.sampled_from(["CPU", "NPU", "x", 3, []]), max_size=3), TEXTS),
+        "host_sys": st.one_of(st.lists(st.sampled_from(["cpu", "mem", "x", None]), max_size=3), TEXTS),
+        "export_type": st.one_of(st.lists(st.sampled_from(["text", "db", "x"]), max_size=3), st.just("db")),
+        "aic_metrics": st.one_of(st.sampled_from(["Memory", "None", "AiCoreNone"]), TEXTS),
+        "profiler_level": st.one_of(st.sampled_from(["Level1", "LevelNone"]), TEXTS),
+        "with_stack": TEXTS,
+    },
+).filter(bool)
+
+
+@QUICKLY
+@given(options=OPTIONS)
+def test_options_of_the_environment_are_read_alike(genuine: Genuine, ours: Ours, options: dict[str, Any]) -> None:
+    program: Program = [("environment", {"text": json.dumps(options)})]
+    answers = [ours(program), genuine(program)]
+    for *_, (_, told) in answers:  # the vendor keeps lists in sets
+        told.update({name: sorted(set(each)) for name, each in told.items() if isinstance(each, list)})
+    assert answers[0] == answers[1]
+
+
+def test_names_of_workers_are_taken_alike(genuine: Genuine, ours: Ours) -> None:
+    names = ["a", None, "b", "", "c", 3, "x" * 225, "x" * 226]
+    program: Program = [("worker_name", {"value": name}) for name in names]
+    assert ours(program) == genuine(program)
+
+
+def test_metadata_is_refused_alike(genuine: Genuine, ours: Ours) -> None:
     program: Program = [
         ("Profiler", {"start_profile": False}),
-        ("op_analyse", {"op_name": 3}),
         ("add_metadata", {"key": 1, "value": "x"}),
         ("add_metadata", {"key": "a", "value": "x"}),
         ("add_metadata", {"key": "a", "value": "y"}),
         ("add_metadata_json", {"key": "a", "value": "{"}),
         ("add_metadata_json", {"key": "b", "value": 3}),
         ("add_metadata", {"key": "big", "value": "x" * (100 << 20)}),
+    ]
+    assert ours(program) == genuine(program)
+
+
+def test_single_operators_are_refused_alike_off_ascend(
+    genuine: Genuine, ours: Ours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ours.host, "target", "CPU")
+    program: Program = [
+        ("Profiler", {"start_profile": False}),
+        ("op_analyse", {"op_name": 3}),
+        ("op_analyse", {"op_name": []}),
+        ("op_analyse", {"op_name": "MatMul", "device_id": "0"}),
     ]
     assert ours(program) == genuine(program)
 

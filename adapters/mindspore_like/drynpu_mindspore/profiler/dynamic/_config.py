@@ -69,6 +69,10 @@ _METRICS = {
 }
 _EXPORTS = {1: [ExportType.Db], 2: [ExportType.Text, ExportType.Db]}
 
+_MODES = (-1, 0, 1)
+_ASYNC = 1
+"""Of ``analyse_mode``, which says nothing where ``analyse`` is false."""
+
 _OF_PROFILE = ("activities", "with_stack", "profile_memory", "parallel_strategy", "record_shapes")
 
 # Checked for their type alone, in this order.
@@ -81,19 +85,27 @@ _PLAIN: Sequence[tuple[str, type]] = (
         for name in (
             "profile_memory",
             "mstx",
+            "l2_cache",
+            "analyse",
             "parallel_strategy",
             "with_stack",
             "data_simplification",
-            "l2_cache",
-            "analyse",
             "record_shapes",
-            "sys_io",
-            "sys_interconnection",
         )
     ),
     ("mstx_domain_include", list),
     ("mstx_domain_exclude", list),
     ("host_sys", list),
+    ("sys_io", bool),
+    ("sys_interconnection", bool),
+)
+
+# What may be a number as well: the other type, how messages call both, and how they show the default.
+_OR_NUMBER: Sequence[tuple[str, type, str, str]] = (
+    ("aic_metrics", str, "a string", "AiCoreNone"),
+    ("profiler_level", str, "a string", "Level0"),
+    ("activities", list, "a list", "[ProfilerActivity.CPU, ProfilerActivity.NPU]"),
+    ("export_type", list, "a list", "[ExportType.Text]"),
 )
 
 
@@ -122,25 +134,33 @@ class DynamicOptions:
     profile: Mapping[str, Any]
     config: Mapping[str, Any]
 
-    def is_due(self, step: int) -> bool:
-        """Whether recording begins with that step."""
-        return 0 < self.start_step <= self.stop_step and step == self.start_step
-
 
 def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
     """Return what a file asks for; a bad value is replaced, which the log says."""
     values = {**DEFAULT_DOCUMENT, **{name: document[name] for name in DEFAULT_DOCUMENT if name in document}}
     for name, kind in _PLAIN:
         values[name] = _plain(name, values[name], kind, voice)
+    for name, kind, called, default in _OR_NUMBER:
+        if isinstance(values[name], bool) or not isinstance(values[name], (kind, int)):
+            voice.warning(
+                f"'{name}' should be {called} or a non-bool integer, but got {type(values[name]).__name__}. "
+                f"Will be reset to default value: '{default}'."
+            )
+            values[name] = DEFAULT_DOCUMENT[name]
     if not isinstance(values["prof_path"], str):
         voice.warning(f"'prof_path' should be str, but got {type(values['prof_path']).__name__}. ")
         values["prof_path"] = DEFAULT_DOCUMENT["prof_path"]
     _take_members(values, voice)
+    if values["analyse_mode"] not in _MODES:
+        voice.warning(
+            f"'analyse_mode' needs to be set to one of '-1, 0, and 1', but got '{values['analyse_mode']}', "
+            "will be reset to default: 'None'."
+        )
     return DynamicOptions(
         start_step=values["start_step"],
         stop_step=values["stop_step"],
-        analyses=values["analyse"] or values["analyse_mode"] in (0, 1),
-        asynchronous=values["analyse_mode"] == 1,
+        analyses=values["analyse"],
+        asynchronous=values["analyse_mode"] == _ASYNC,
         prof_path=values["prof_path"],
         profile={name: values[name] for name in _OF_PROFILE},
         config={name: values[name] for name in CONFIG_FIELDS},
@@ -150,9 +170,9 @@ def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
 def _take_members(values: dict[str, Any], voice: Voice) -> None:
     """Replace texts and numbers by the members of enumerations that they stand for."""
     both, text = _ACTIVITIES[0], [ExportType.Text]
-    values["profiler_level"] = _level(values["profiler_level"], voice)
+    values["profiler_level"] = _LEVEL.read(values["profiler_level"], voice)
     values["activities"] = _listed("activities", values["activities"], ProfilerActivity, _ACTIVITIES, both, voice)
-    values["aic_metrics"] = _metrics(values["aic_metrics"], voice)
+    values["aic_metrics"] = _METRIC.read(values["aic_metrics"], voice)
     values["export_type"] = _listed("export_type", values["export_type"], ExportType, _EXPORTS, text, voice)
     values["host_sys"] = _members(values["host_sys"], HostSystem, None, voice) if values["host_sys"] else None
 
@@ -176,34 +196,47 @@ def _warn_of_number(name: str, value: Any, instead: str, voice: Voice) -> None:
     )
 
 
-def _level(value: Any, voice: Voice) -> ProfilerLevel:
-    if isinstance(value, int):
-        _warn_of_number("profiler_level", value, "str", voice)
-        if value not in _LEVELS:
+@frozen
+class _Choice:
+    """A parameter that is one member, by a text or, in older files, by a number."""
+
+    name: str
+    texts: Mapping[str, enum.Enum]
+    numbers: Mapping[int, enum.Enum]
+    default: enum.Enum
+    allowed: str
+    """What the message about a number says of it, and of the value, which stands at ``{}``."""
+
+    def read(self, value: int | str, voice: Voice) -> enum.Enum:
+        """Return the member; what names none is the default, which the log says."""
+        if isinstance(value, int):
+            _warn_of_number(self.name, value, "str", voice)
+            if value not in self.numbers:
+                voice.warning(f"{self.allowed.format(value)}will be reset to default: '{self.default}'.")
+            return self.numbers.get(value, self.default)
+        if value not in self.texts:
+            # Twice, as shipped.
             voice.warning(
-                f"'profiler_level' needs to be set to one of '-1, 0, 1 and 2', but got '{value}',"
-                "will be reset to default: 'ProfilerLevel.Level0'."
+                f"'{value}' is not a valid {self.name}, will be reset to will be reset to default: "
+                f"'{self.default.name}'."
             )
-        return _LEVELS.get(value, ProfilerLevel.Level0)
-    if value in ProfilerLevel.__members__:
-        return ProfilerLevel[value]
-    voice.warning(f"'{value}' is not a valid profiler_level, will be reset to will be reset to default: 'Level0'.")
-    return ProfilerLevel.Level0
+        return self.texts.get(value, self.default)
 
 
-def _metrics(value: Any, voice: Voice) -> AicoreMetrics:
-    if isinstance(value, int):
-        _warn_of_number("aic_metrics", value, "str", voice)
-        if value not in _METRICS:
-            voice.warning(
-                f"'aic_metrics' needs to be set to one of '0, 1, 2, 3, 4, 5, 6, and 7',but got '{value}', "
-                "will be reset to default: 'AicoreMetrics.AiCoreNone'."
-            )
-        return _METRICS.get(value, AicoreMetrics.AiCoreNone)
-    if value in AicoreMetrics.__members__:
-        return AicoreMetrics[value]
-    voice.warning(f"'{value}' is not a valid aic_metrics, will be reset to will be reset to default: 'AiCoreNone'.")
-    return AicoreMetrics.AiCoreNone
+_LEVEL = _Choice(
+    name="profiler_level",
+    texts={level.value: level for level in ProfilerLevel},
+    numbers=_LEVELS,
+    default=ProfilerLevel.Level0,
+    allowed="'profiler_level' needs to be set to one of '-1, 0, 1 and 2', but got '{}',",
+)
+_METRIC = _Choice(
+    name="aic_metrics",
+    texts={text: group for group in AicoreMetrics for text in (group.name, group.value)},
+    numbers=_METRICS,
+    default=AicoreMetrics.AiCoreNone,
+    allowed="'aic_metrics' needs to be set to one of '0, 1, 2, 3, 4, 5, 6, and 7',but got '{}', ",
+)
 
 
 _NUMBERS_OF = {
@@ -225,9 +258,7 @@ def _listed(
         if value not in numbers:
             voice.warning(f"{_NUMBERS_OF[name].format(value=value)}will be reset to default: '{default}'.")
         return list(numbers.get(value, default))
-    if isinstance(value, list):
-        return _members(value, kind, default, voice) or []
-    return list(default)
+    return _members(value, kind, default, voice) or []
 
 
 def _members(

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
-import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, ClassVar
 
 from drynpu_mindspore.profiler._config import _ExperimentalConfig
-from drynpu_mindspore.profiler._profilers import Profile
+from drynpu_mindspore.profiler._guarded import caught, guarded
+from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._session import Session
-from drynpu_mindspore.profiler.dynamic._config import DEFAULT_DOCUMENT, DynamicOptions, read_options
+from drynpu_mindspore.profiler._voice import Voice
+from drynpu_mindspore.profiler.dynamic._config import DynamicOptions
+from drynpu_mindspore.profiler.dynamic._file import ConfigFile
 
 __all__ = ["DynamicMonitor"]
 
-_FILE = "profiler_config.json"
 _OUTPUT = "./dyn_profile_data"
 _POLL_S = 2
 _DAEMON_VARIABLE = "MSMONITOR_USE_DAEMON"
 _NO_DAEMON = "MSMONITOR_USE_DAEMON is set, but drynpu has no dynolog daemon; nothing is profiled dynamically."
+
+_NO_WINDOW = (-1, -1)
 
 
 class DynamicMonitor:
@@ -58,116 +59,178 @@ class DynamicMonitor:
         rank = os.environ.get("RANK_ID", "0")
         self._rank = int(rank) if rank.isdigit() else 0
         self._profiler: Profile | None = None
-        self._options: DynamicOptions | None = None
-        self._seen: tuple[int, int] | None = None
-        self._looked_s = -float("inf")
+        self._recorded = _NO_WINDOW
+        """First and last step of the recording that was begun last."""
+        self._is_started = False
         self._steps = 0
-        self._file: Path | None = None
-        if os.environ.get(_DAEMON_VARIABLE) == "1":
+        self._file: ConfigFile | None = None
+        if _asks_for_daemon(voice):
+            if cfg_path is not None:
+                voice.warning(f"If you export '{_DAEMON_VARIABLE}=1', your 'cfg_path' parameter will be invalid!")
             voice.warning(_NO_DAEMON)
             return
         if not isinstance(cfg_path, str):
-            raise TypeError("If you set 'MSMONITOR_USE_DAEMON' to not 1, The cfg_path must be a string.")
+            raise TypeError(f"If you set '{_DAEMON_VARIABLE}' to not 1, The cfg_path must be a string.")
         if not isinstance(output_path, str):
-            voice.warning(f"The output_path must be a string, reset to {_OUTPUT}.")
+            voice.warning(
+                f"The output_path must be a string, but got type {type(output_path)}, it will be set to '{_OUTPUT}'."
+            )
             output_path = _OUTPUT
-        self._output = Path(output_path).expanduser().absolute()
-        self._poll_s = self._checked_interval(poll_interval)
-        self._file = Path(cfg_path).expanduser().absolute() / _FILE
-        self._write_default(self._file)
+        self._output = output_path
+        self._file = ConfigFile.in_folder(cfg_path, _checked_interval(poll_interval, voice), voice)
+        caught(self._session, "_init_cfg_json", self._init_file)
+        self._session.started.add(self)
 
-    def _checked_interval(self, value: Any) -> int:
-        if not isinstance(value, int):
-            self._session.voice.error("Poll interval must be an integer, reset to 2.")
-            return _POLL_S
-        if value < 1:
-            self._session.voice.error("Poll interval must be greater than 1, reset to 2.")
-            return _POLL_S
-        return value
-
-    def _write_default(self, file: Path) -> None:
-        if self._rank != 0 or file.exists():
-            return
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(DEFAULT_DOCUMENT, indent=4), encoding="utf-8")
-        _print(f"Init config json file: {file}")
+    def _init_file(self) -> None:
+        assert self._file is not None  # there is no daemon
+        if self._rank == 0:
+            self._file.write_default()
+        _print(f"Init config json file: {self._file.path}")
 
     # As a callback.
 
+    @guarded
     def step_begin(self, run_context: Any) -> None:
         """Begin to record, if the file says so for this step."""
-        self._begin(run_context.original_args().cur_step_num, skip_first=0)
+        options = self._options()
+        if options is None or options.start_step in (-1, self._recorded[0]):
+            return
+        step = run_context.original_args().cur_step_num
+        first, last = self._window(options, step)
+        if step != first:
+            return
+        if self._is_started:
+            self._session.voice.error(
+                f"Dynamic profiler is already started at step {self._recorded[0]}, "
+                f"please wait the first profiler finished at step {self._recorded[1]}."
+            )
+            return
+        self._profiler = self._made(options, start_profile=False, skip_first=0)
+        self._profiler.start()
+        self._is_started = True
+        self._recorded = first, last
+        self._say_begin(first, last)
 
+    @guarded
     def step_end(self, run_context: Any) -> None:
         """Go on to the next step; after the last one that was asked for the run is complete."""
-        self._advance(run_context.original_args().cur_step_num)
+        options = self._options()
+        if options is None or options.stop_step == -1:
+            return
+        if self._profiler is not None:
+            self._profiler.step()
+        step = run_context.original_args().cur_step_num
+        if self._is_started and step == self._recorded[1]:
+            self._profiler, self._is_started = None, False
+            _print(f"Rank {self._rank} Dynamic profiler stop at step {step}")
 
+    @guarded
     def on_train_end(self, run_context: Any) -> None:
         """Complete a run that training has ended before its last step."""
         del run_context
         self._finish()
 
+    def _window(self, options: DynamicOptions, step: int) -> tuple[int, int]:
+        """Return the first and the last step to record, as far as *step* is not behind them; the log hears if it is."""
+        first, last = options.start_step, options.stop_step
+        if first <= 0 or last <= 0:
+            return _NO_WINDOW
+        problem = ""
+        if first > last:
+            problem = f"start_step must be less than stop_step, but get start_step = {first}, stop_step = {last}"
+        elif first < step and first != self._recorded[0]:
+            problem = f"start_step must be greater than step_num, but get start_step = {first}, stop_step = {last}"
+        if not problem:
+            return first, last
+        self._session.voice.error(problem if first > last else f"{problem}, step_num = {step}")
+        return _NO_WINDOW
+
     # In a loop of the user's.
 
+    @guarded
     def step(self) -> None:
         """Tell that a step has ended; the first call counts as 1, and recording begins with the step after it."""
         self._steps += 1
-        self._begin(self._steps, skip_first=1)
+        options = self._options()
+        if options is None:
+            return
+        self._set_up(options)
         if self._profiler is not None:
-            self._advance(self._steps - 1)
+            self._profiler.step()
 
-    def _begin(self, step: int, *, skip_first: int) -> None:
-        self._look()
-        options = self._options
-        if self._profiler is not None or options is None or not options.is_due(step):
-            return
-        folder = self._output if options.prof_path == "./" else Path(options.prof_path).expanduser().absolute()
+    def _set_up(self, options: DynamicOptions) -> None:
+        """Make a profiler for a window that has begun and has none yet; it records from its first `step` on."""
         first, last = options.start_step, options.stop_step
-        self._last = last
-        handler = self._make_handler(
-            str(folder / f"rank{self._rank}_start{first}_stop{last}"),
-            analyse_flag=options.analyses,
-            async_mode=options.asynchronous,
-        )
-        self._profiler = self._make_profile(
-            **options.profile,
-            start_profile=True,
-            schedule=self._make_schedule(wait=0, warmup=0, active=last - first + 1, repeat=1, skip_first=skip_first),
-            on_trace_ready=handler,
-            experimental_config=_ExperimentalConfig(**options.config),
-        )
-        _print(f"Rank {self._rank} Dynamic profiler start at step {first}, will stop at step {last}")
-
-    def _advance(self, step: int) -> None:
-        if self._profiler is None:
+        if first < 0 or last < 0 or self._steps < first:
             return
-        self._profiler.step()
-        if step >= self._last:
-            self._finish()
+        if self._steps > last and last != self._recorded[1]:
+            self._session.voice.warning(
+                f"stop_step must be greater than step_num, but get start_step = {first}, stop_step = {last}, "
+                f"step_num = {self._steps}"
+            )
+            return
+        if self._recorded == (first, last):
+            return
+        self._recorded = first, last
+        if first > last:
+            self._profiler = None
+            self._session.voice.error(
+                f"Rank {self._rank} Dynamic profiler start at step {first} and stop at step {last} must be "
+                "greater than or equal to 0, and stop step should not be less than start step"
+            )
+            return
+        self._profiler = self._made(options, start_profile=True, skip_first=1)
+        self._say_begin(first, last)
+
+    # Both.
 
     def _finish(self) -> None:
+        """Complete the run that is under way at the end of the training, or of the process."""
         profiler, self._profiler = self._profiler, None
         if profiler is not None:
             profiler.stop()
-            _print(f"Rank {self._rank} Dynamic profiler stop at step {self._last}")
+            self._session.finalize()
+            self._session.clear()
+            self._session.voice.warning(f"Rank {self._rank} Dynamic profiler stop at end of training")
 
-    def _look(self) -> None:
-        """Take what the file says, if it has changed and the last look was long enough ago."""
-        now_s = time.monotonic()
-        if self._file is None or now_s - self._looked_s < self._poll_s:
-            return
-        self._looked_s = now_s
-        try:
-            status = self._file.stat()
-            version = (status.st_mtime_ns, status.st_size)
-            if version == self._seen:
-                return
-            document = json.loads(self._file.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            self._session.voice.error(f"Failed to load {self._file}: {error}")
-            return
-        self._seen = version
-        self._options = read_options(document, self._session.voice) if isinstance(document, dict) else None
+    def _options(self) -> DynamicOptions | None:
+        return None if self._file is None else self._file.options()
+
+    def _made(self, options: DynamicOptions, *, start_profile: bool, skip_first: int) -> Profile:
+        first, last = options.start_step, options.stop_step
+        folder = self._output if options.prof_path == "./" else options.prof_path
+        place = os.path.join(folder, f"rank{self._rank}_start{first}_stop{last}")  # noqa: PTH118 - shown as given
+        made = self._make_profile(
+            **options.profile,
+            start_profile=start_profile,
+            schedule=self._make_schedule(wait=0, warmup=0, active=last - first + 1, repeat=1, skip_first=skip_first),
+            on_trace_ready=self._make_handler(place, analyse_flag=options.analyses, async_mode=options.asynchronous),
+            experimental_config=_ExperimentalConfig(**options.config),
+        )
+        _print(f"Rank {self._rank} create output path {place}")
+        return made
+
+    def _say_begin(self, first: int, last: int) -> None:
+        _print(f"Rank {self._rank} Dynamic profiler start at step {first}, will stop at step {last}")
+
+
+def _asks_for_daemon(voice: Voice) -> bool:
+    text = os.environ.get(_DAEMON_VARIABLE, "0")
+    try:
+        return int(text) == 1
+    except ValueError:
+        voice.error(f"Environment variable '{_DAEMON_VARIABLE}' value not valid, will be set to 0 !")
+        return False
+
+
+def _checked_interval(value: Any, voice: Voice) -> int:
+    if not isinstance(value, int):
+        voice.error("Poll interval must be an integer, reset to 2.")
+        return _POLL_S
+    if value < 1:
+        voice.error("Poll interval must be greater than 1, reset to 2.")
+        return _POLL_S
+    return value
 
 
 def _print(text: str) -> None:

@@ -1,0 +1,56 @@
+"""
+The aclnn operators that primitives are launched by.
+
+MindSpore makes the name of the primitive's, unless its own table (ops_generate, aclnn_config) has another. Where that
+table is silent because the kernel is written by hand, the name is that of the same operator of PyTorch (as the rules
+there have it) or of the aclnn library.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["api_of"]
+
+_PREFIX: Final = "aclnn"
+
+# Names without the prefix; a primitive that is missing bears its own.
+_OF_MINDSPORE: Final = """
+AcosExt Acos | AcoshExt Acosh | AdamW ApplyAdamWV2 | AddExt Add | ArgMaxExt ArgMax | ArgMaxWithValue MaxDim
+ArgMinWithValue MinDim | Atan2Ext Atan2 | BatchMatMulExt BatchMatMul | BatchNormExt BatchNorm
+BatchNormGradExt BatchNormBackward | Bmm BatchMatMul | Concat Cat | CumsumExt Cumsum | Equal EqTensor
+GatherD Gather | GatherDGradV2 ScatterAdd | GeLU Gelu | GeLUGrad GeluBackward | Greater GtTensor
+GreaterEqual GeTensor | GroupNormGrad GroupNormBackward | HShrink Hardshrink | HShrinkGrad HardshrinkBackward
+LayerNormExt LayerNorm | LayerNormGradExt LayerNormBackward | LeakyReLUExt LeakyRelu
+LeakyReLUGradExt LeakyReluBackward | Less LtTensor | LessEqual LeTensor | MaskedFill InplaceMaskedFillTensor
+MatMulExt Matmul | NotEqual NeTensor | OneHotExt OneHot | Pow PowTensorTensor | ReLU Relu
+ReduceAny Any | ReverseV2 Flip | ScatterAddExt ScatterAdd | Select SWhere | SiLU Silu
+SiLUGrad SiluBackward | SigmoidGrad SigmoidBackward | SoftplusExt Softplus | SortExt Sort | StackExt Stack
+SubExt Sub | Tile Repeat | TopkExt Topk | Transpose Permute
+"""
+_OF_THE_SAME_OPERATOR: Final = """
+AdaptiveAvgPool2D AdaptiveAvgPool2d | ArgMinExt ArgMin | Argmax ArgMax | Argmin ArgMin | AvgPool AvgPool2d
+AvgPoolGrad AvgPool2dBackward | BatchNormGrad BatchNormBackward | BitwiseAnd BitwiseAndTensor
+BitwiseOr BitwiseOrTensor | BitwiseXor BitwiseXorTensor | Conv2D Convolution | Conv2DBackpropFilter ConvolutionBackward
+Conv2DBackpropInput ConvolutionBackward | CumProd Cumprod | CumSum Cumsum | EluExt Elu | EluGrad EluBackward
+FloorDiv FloorDivide | FloorMod RemainderTensorTensor | GeluExt Gelu | HSigmoid Hardsigmoid
+HSigmoidGrad HardsigmoidBackward | HSwish Hardswish | HSwishGrad HardswishBackward | InplaceAddExt InplaceAdd
+InplaceSubExt InplaceSub | IsNan NeTensor | LayerNormGrad LayerNormBackward | LogSoftmaxGrad LogSoftmaxBackward
+MatMul Matmul | MaxPool MaxPool2dWithMask | MaxPoolGrad MaxPool2dWithMaskBackward | MeanExt Mean
+MishGrad MishBackward | Mod FmodTensor | ProdExt Prod | RealDiv Div | ReduceAll All | ReduceMax Amax | ReduceMean Mean
+ReduceMin Amin | ReduceProd Prod | ReluGrad ThresholdBackward | SeLU Selu | SoftmaxGrad SoftmaxBackward
+SoftplusGrad SoftplusBackward | SumExt ReduceSum | TanhGrad TanhBackward | TopK Topk | Xlogy XLogYTensor
+"""
+
+
+def _table(text: str) -> dict[str, str]:
+    pairs = (pair.split() for line in text.strip().splitlines() for pair in line.split("|"))
+    return {primitive: f"{_PREFIX}{name}" for primitive, name in pairs}
+
+
+_APIS: Final = _table(_OF_MINDSPORE) | _table(_OF_THE_SAME_OPERATOR)
+
+
+def api_of(primitive: str) -> str:
+    """Return the aclnn operator that a primitive is launched by."""
+    return _APIS.get(primitive, f"{_PREFIX}{primitive}")
