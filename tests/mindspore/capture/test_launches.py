@@ -56,6 +56,13 @@ def test_lines_that_do_not_fit_are_not_used(tmp_path):
     assert launches.description.tolist()[:2] == [-1, -1]
 
 
+def test_files_bear_the_number_of_the_rank(tmp_path):
+    (tmp_path / "cpu_op_execute_timestamp_3.txt").write_text(TIMES)
+    (tmp_path / "cpu_framework_3.txt").write_text(RECORDED)
+    launches = read_launches(tmp_path)
+    assert (len(launches), max(launches.description)) == (5, 2)
+
+
 def test_no_files_are_no_launches(tmp_path):
     launches = read_launches(tmp_path)
     assert len(launches) == 0

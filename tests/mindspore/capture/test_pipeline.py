@@ -70,6 +70,7 @@ def test_files_are_handed_on_as_they_are(tmp_path):
     assert pipeline.texts() == {"pipeline": json.dumps(PIPELINE), "dataset_iterator": TRACE}
     assert pipeline.cpu_count == 0
     assert read_pipeline(tmp_path, 4) is None
+    assert len(read_pipeline(tmp_path)) == len(pipeline)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"op_info": [{}], "sampling_interval": 5}', '{"op_info": []}'])

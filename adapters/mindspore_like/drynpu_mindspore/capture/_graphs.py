@@ -213,5 +213,5 @@ def _number(path: Path) -> int:
 
 def _sweep(folder: Path, quiet: threading.Event) -> None:
     while not quiet.wait(_SWEEP_S):
-        for path in folder.glob(f"{_FORWARD}*.ir"):
+        for path in folder.rglob(f"{_FORWARD}*.ir"):
             path.unlink(missing_ok=True)

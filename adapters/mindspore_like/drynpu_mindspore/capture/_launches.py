@@ -49,14 +49,22 @@ class Launches:
         return len(self.name)
 
 
-def read_launches(directory: Path, device_id: int = 0) -> Launches:
-    """Return what the profiler left in *directory*; nothing for files that are not there."""
-    names, name, table = _timestamps(_lines(directory / f"cpu_op_execute_timestamp_{device_id}.txt"))
+def read_launches(directory: Path) -> Launches:
+    """
+    Return what the profiler left in *directory*; nothing for files that are not there.
+
+    Files bear the number that ``RANK_ID`` says, or 0.
+    """
+    times, recorded = (
+        next(directory.glob(f"{kind}_*.txt"), directory / kind)
+        for kind in ("cpu_op_execute_timestamp", "cpu_framework")
+    )
+    names, name, table = _timestamps(_lines(times))
     start = table["start_ns"].to_numpy()
     length = np.rint(table["duration_ms"].to_numpy() * _NS_PER_MS).astype(np.int64)
     order = np.argsort(start, kind="stable")
     name = name[order]
-    described, description = _descriptions(_lines(directory / f"cpu_framework_{device_id}.txt"), names, name)
+    described, description = _descriptions(_lines(recorded), names, name)
     return Launches(
         names=names,
         name=name,

@@ -81,17 +81,20 @@ class DatasetPipeline:
         return self.documents
 
 
-def read_pipeline(directory: Path, device_id: int = 0) -> DatasetPipeline | None:
+def read_pipeline(directory: Path, rank: int | None = None) -> DatasetPipeline | None:
     """
     Read what the dataset profiler left in *directory*; ``None`` if there was no pipeline.
+
+    Files bear the number that ``RANK_ID`` says, or 0; without a *rank* those of any.
 
     Raises
     ------
     CaptureError
         A file is there that is not what the profiler writes.
     """
-    paths = {name: directory / file.format(device_id) for name, file in _FILES.items()}
-    return parse_pipeline({name: path.read_text(encoding="utf-8") for name, path in paths.items() if path.is_file()})
+    number = "*" if rank is None else rank
+    paths = {name: next(directory.glob(file.format(number)), None) for name, file in _FILES.items()}
+    return parse_pipeline({name: path.read_text(encoding="utf-8") for name, path in paths.items() if path is not None})
 
 
 def parse_pipeline(documents: Mapping[str, str]) -> DatasetPipeline | None:
