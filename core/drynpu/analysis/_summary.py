@@ -82,6 +82,7 @@ def summarise(profile: Profile) -> Summary:
     """Return the summary of *profile*; works with any part of it absent."""
     overlaps = overlap(profile)
     memory = profile.allocations.filter(pl.col("device_type") == _NPU_DEVICE)
+    totals = profile.frame("memory_totals")
     kernels = profile.kernels
     return Summary(
         path=profile.path,
@@ -95,8 +96,8 @@ def summarise(profile: Profile) -> Summary:
         kernel_us=int(kernels["duration_ns"].sum()) / 1000,
         unmapped=_unmapped(kernels),
         busy=_busy(overlaps),
-        peak_allocated_bytes=_peak(memory, "total_allocated_bytes"),
-        peak_reserved_bytes=_peak(memory, "total_reserved_bytes"),
+        peak_allocated_bytes=_peak(memory["total_allocated_bytes"], totals["allocated_bytes"]),
+        peak_reserved_bytes=_peak(memory["total_reserved_bytes"], totals["reserved_bytes"]),
         files=_files(profile),
         notes=profile.notes,
     )
@@ -156,8 +157,9 @@ def _busy(overlaps: pl.DataFrame) -> tuple[Busy, ...]:
     )
 
 
-def _peak(memory: pl.DataFrame, column: str) -> int | None:
-    value = memory[column].max()
+def _peak(after_allocations: pl.Series, totals: pl.Series) -> int | None:
+    """Return the peak of what allocations are known, or else of what a framework says of its pool as a whole."""
+    value = (after_allocations if len(after_allocations) else totals).max()
     return int(value) if isinstance(value, int) else None
 
 

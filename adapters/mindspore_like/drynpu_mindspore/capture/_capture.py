@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu import CaptureError
@@ -20,6 +21,7 @@ from drynpu_mindspore.capture._launches import on_threads, read_launches
 from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._options import CaptureOptions
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
+from drynpu_mindspore.capture._pool import NO_TOTALS, read_pool
 
 __all__ = ["Capture", "Captured"]
 
@@ -33,7 +35,8 @@ class Captured:
 
     ``dataset`` is ``None`` where it was not asked for or no data pipeline was made and read in the meantime;
     ``host_events`` are none where they were not asked for. ``notes`` are readable lines on what could not be told.
-    ``memory`` is what the graphs tell of allocations, ``None`` without graphs.
+    ``memory`` is what the graphs tell of allocations, ``None`` without graphs; ``pool`` what was in MindSpore's memory
+    pool on the CPU (:func:`drynpu_mindspore.capture._pool.read_pool`).
     """
 
     operators: Operators
@@ -41,6 +44,7 @@ class Captured:
     host_events: FrameworkEvents = field(factory=FrameworkEvents.empty)
     notes: tuple[str, ...] = ()
     memory: GraphMemory | None = None
+    pool: npt.NDArray[np.int64] = field(default=NO_TOTALS)
 
 
 @define
@@ -96,6 +100,8 @@ class Capture:
         profiler.init(folder.name)
         profiler.step_profiling_enable(True)
         profiler.enable_op_time()
+        if self._options.profile_memory:
+            profiler.enable_profile_memory()
         if self._options.host_events:
             self._recorder.start(with_stack=self._options.with_stack)
         self._folder = folder
@@ -125,6 +131,7 @@ class Capture:
             self.graphs.idle()
             operators = describe(on_threads(read_launches(path), on_host), self.graphs, self._thread, forward)
             pipeline = read_pipeline(path) if dataset is not None else None
+            pool = read_pool(path) if self._options.profile_memory else NO_TOTALS
             memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
         return Captured(
             operators=operators,
@@ -132,6 +139,7 @@ class Capture:
             host_events=events,
             notes=(*notes, *self._unavailable(), *_notes(operators)),
             memory=memory,
+            pool=pool,
         )
 
     def _unavailable(self) -> list[str]:

@@ -27,6 +27,7 @@ __all__ = ["HostRecorder", "hide_own_calls"]
 I64 = npt.NDArray[np.int64]
 
 _FILE = "mindspore.op_range"
+_EVERYTHING = "all"
 _TRIES = 5
 _UNDER_WAY_S = 0.002
 """How long other threads have to finish an event that they were reporting when that was switched off."""
@@ -52,6 +53,7 @@ class HostRecorder:
     _library: ProfilerLibrary | None = field(factory=_own_library)
     _folder: tempfile.TemporaryDirectory[str] | None = None
     _begun: tuple[int, int] = (0, 0)
+    _told: bool = False
     _traces: bool = False
 
     @property
@@ -66,6 +68,10 @@ class HostRecorder:
         self._folder = tempfile.TemporaryDirectory(prefix="drynpu-events-")
         self._begun = _moment(self._library)
         self._library.record_into(Path(self._folder.name))
+        if not self._told:
+            # Once: threads read this text at every event that they report.
+            _manager().set_profile_framework(_EVERYTHING)
+            self._told = True
         _switch(on=True)
         self._traces = with_stack
         if with_stack:
@@ -90,6 +96,12 @@ class HostRecorder:
             events = _read(path, self._begun, ended) if path.is_file() else FrameworkEvents.empty()
         self._folder = None
         return _split(events)
+
+
+def _manager() -> Any:
+    from mindspore import _c_expression
+
+    return _c_expression.ProfilerManager.get_instance()
 
 
 def _switch(*, on: bool) -> None:

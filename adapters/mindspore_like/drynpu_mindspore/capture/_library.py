@@ -18,22 +18,18 @@ __all__ = ["ProfilerLibrary", "load_library"]
 _FILE = "lib/libmindspore_profiler.so"
 _PROFILER = "_ZN9mindspore8profiler"
 _DUMPER = f"{_PROFILER}6ascend19ProfilingDataDumper"
-_MANAGER = f"{_PROFILER}15ProfilerManager"
 _SYMBOLS = {
     "dumper": f"{_DUMPER}11GetInstanceEv",
     "dumper_init": f"{_DUMPER}4InitERKSsm",
     "dumper_start": f"{_DUMPER}5StartEv",
     "dumper_stop": f"{_DUMPER}4StopEv",
     "dumper_clear": f"{_DUMPER}6UnInitEv",
-    "manager": f"{_MANAGER}11GetInstanceEv",
-    "manager_set": f"{_MANAGER}19SetProfileFrameworkERKSs",
     "counter": f"{_PROFILER}14GetClockSyscntEv",
     "python_tracer": f"{_PROFILER}12PythonTracer4callENS0_7CommandEj",
 }
 _CAPACITY = 1 << 20
 """Events that may wait to be written; the library writes them from a thread of its own."""
 _TRACE_ALL, _TRACE_STOP, _TRACE_CLEAR = 1, 2, 3
-_EVERYTHING = "all"
 
 
 @frozen(eq=False)
@@ -68,11 +64,7 @@ class ProfilerLibrary:
 
 
 def load_library(package: Path) -> ProfilerLibrary | None:
-    """
-    Return the library of the MindSpore in the folder *package*; ``None`` if it lacks a function or is not there.
-
-    From here on MindSpore reports events wherever it is switched on to do so, which it is not by itself.
-    """
+    """Return the library of the MindSpore in the folder *package*; ``None`` if it lacks a function or is not there."""
     path = package / _FILE
     try:
         library, interpreted = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
@@ -88,19 +80,11 @@ def load_library(package: Path) -> ProfilerLibrary | None:
         ("dumper_start", None, [address]),
         ("dumper_stop", None, [address]),
         ("dumper_clear", None, [address]),
-        ("manager", ctypes.POINTER(address), []),
-        ("manager_set", None, [address, address]),
         ("counter", ctypes.c_uint64, []),
         ("python_tracer", None, [ctypes.c_int, ctypes.c_uint]),
     ):
         functions[name].restype, functions[name].argtypes = result, arguments
-    # The manager is given as a reference to a shared pointer, whose first word is the object's address.
-    dumper, manager = functions["dumper"](), functions["manager"]()[0]
-    if not dumper or not manager:
-        return None
-    # Said once: threads read this text at every event that they report.
-    functions["manager_set"](manager, _text(_EVERYTHING))
-    return ProfilerLibrary(functions, dumper)
+    return ProfilerLibrary(functions, functions["dumper"]())
 
 
 def _text(text: str) -> ctypes.Array[ctypes.c_char]:

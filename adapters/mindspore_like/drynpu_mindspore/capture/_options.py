@@ -17,3 +17,5 @@ class CaptureOptions:
     """What the framework does on the host."""
     with_stack: bool = False
     """Calls of Python functions, among the events of the host."""
+    profile_memory: bool = False
+    """Totals of MindSpore's memory pool."""

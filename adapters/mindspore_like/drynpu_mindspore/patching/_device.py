@@ -27,6 +27,7 @@ _ONLY_ON_ASCEND = frozenset(
 )
 """Options that MindSpore's CPU build takes with a warning that it ignores them."""
 
+_GRAPH_MODE = 0
 _WHOLE_GRAPH = "O2"
 _KERNEL_BY_KERNEL = "O0"
 
@@ -47,12 +48,15 @@ class SimulatedDevice:
         As the script set it; empty where it did not.
     kept:
         Options that have a meaning on Ascend only, by name.
+    before_graphs:
+        Called when a script on Ascend chooses GRAPH mode: graphs are compiled from then on.
     """
 
     target: str = ASCEND
     device_id: int = 0
     jit_level: str = ""
     kept: dict[str, Any] = field(factory=dict)
+    before_graphs: Callable[[], None] = field(default=lambda: None)
 
     @property
     def is_ascend(self) -> bool:
@@ -69,6 +73,8 @@ class SimulatedDevice:
                 return
             genuine(**self._for_the_cpu(kwargs))
             self._remember(kwargs)
+            if self.is_ascend and kwargs.get("mode") == _GRAPH_MODE:
+                self.before_graphs()
 
         return set_context
 

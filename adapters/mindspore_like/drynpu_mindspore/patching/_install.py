@@ -49,6 +49,7 @@ def install(package: ModuleType) -> Surface:
     device = SimulatedDevice(device_id=_device_id())
     host = MindSporeHost(package, device)
     backend = RecordingBackend(Capture())
+    device.before_graphs = backend.prepare
     surface = build_surface(host, backend, generation)
     _replace_context(package, device)
     _replace_runtime(package, host, settings)

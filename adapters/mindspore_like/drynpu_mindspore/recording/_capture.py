@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from drynpu.kernels import Operators
 from drynpu.session import FrameworkEvents
 from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
@@ -32,6 +35,11 @@ class CapturedLike(Protocol):
     @property
     def memory(self) -> GraphMemory | None:
         """What the graphs tell of allocations, ``None`` without graphs."""
+        ...
+
+    @property
+    def pool(self) -> npt.NDArray[np.int64]:
+        """Unix ns, bytes allocated and bytes reserved after each event of MindSpore's memory pool, ``[n, 3]``."""
         ...
 
     @property

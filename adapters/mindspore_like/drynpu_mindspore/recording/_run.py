@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, evolve, field
 
 from drynpu.chips import Chip, load_chip
@@ -33,12 +35,14 @@ from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import CaptureLike
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
 from drynpu_mindspore.recording._marks import Marks
-from drynpu_mindspore.recording._memory import MODELLED, model_memory
+from drynpu_mindspore.recording._memory import MODELLED, model_memory, write_pool
 from drynpu_mindspore.recording._pipeline import write_pipeline
 from drynpu_mindspore.recording._plans import launching_plans
 from drynpu_mindspore.recording._request import WHOLE_GRAPH, profiling_request
 
 __all__ = ["Run"]
+
+I64 = npt.NDArray[np.int64]
 
 _FRAMEWORK = "mindspore"
 _HOST_HZ = 1_000_000_000
@@ -72,6 +76,7 @@ class Run:
     _parts: list[Operators] = field(factory=list)
     _events: list[FrameworkEvents] = field(factory=list)
     _memory: list[GraphMemory | None] = field(factory=list)
+    _pool: list[I64] = field(factory=list)
     _dataset: DatasetPipeline | None = None
     _notes: tuple[str, ...] = ()
     _metadata: dict[str, Any] = field(factory=dict)
@@ -125,6 +130,7 @@ class Run:
                 data_process=given.data_process,
                 host_events=Activity.HOST in self._request.activities,
                 with_stack=given.with_stack,
+                profile_memory=given.profile_memory,
             )
         )
         self._running = True
@@ -145,6 +151,7 @@ class Run:
         self._parts.append(captured.operators)
         self._events.append(captured.host_events)
         self._memory.append(captured.memory)
+        self._pool.append(captured.pool)
         self._dataset = self._dataset if captured.dataset is None else captured.dataset
         self._notes += captured.notes
         self._write()
@@ -199,6 +206,8 @@ class Run:
         self.outcome = evolve(
             self.outcome, notes=tuple(dict.fromkeys((*self._notes, *memory.notes, *self.outcome.notes)))
         )
+        if not len(memory.allocations):
+            write_pool(self.path / FRAMEWORK, np.concatenate(self._pool), self.outcome.warp, self.run.rank_id)
         write_pipeline(self.path / FRAMEWORK, self._dataset, self.run.rank_id)
         self._write_metadata()
         if self.run.device_target == _ASCEND:
