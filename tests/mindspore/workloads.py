@@ -155,11 +155,12 @@ def main(mode, file):
             for _ in range(2):
                 step(x, y).asnumpy()
 
-        captured(capture, twice, found, name)
+        captured(capture, twice, found, name, profile_memory=True)
         if name == "mlp_sgd":
             captured(capture, twice, found, "again")
             captured(capture, twice, found, "events", host_events=True)
             captured(capture, twice, found, "calls", host_events=True, with_stack=True)
+            captured(capture, twice, found, "memory", profile_memory=True)
             network.set_train(False)
             captured(capture, lambda network=network: network(ms.Tensor(rows(3, 16))).asnumpy(), found, "inference")
 

@@ -344,7 +344,7 @@ def test_graphs_of_mindspore(workloads):
 
 def test_pynative_leaves_memory_out_and_says_so(workloads):
     training, inference = (workloads("pynative")[name][1] for name in ("mlp_sgd", "inference"))
-    for captured, words in ((training, "use GRAPH mode"), (inference, "no launch belongs to a graph")):
+    for captured, words in ((training, "PyNative tells nothing"), (inference, "no launch belongs to a graph")):
         model = captured.memory.model(captured.operators)
         assert len(model.allocations) == 0
         (note,) = model.notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,7 @@ class Capture:
     _dataset: Any = field(default=None)
     _recorder: HostRecorder = field(factory=HostRecorder)
     _thread: int = 0
+    _begin_ns: int = 0
 
     @property
     def running(self) -> bool:
@@ -89,7 +91,7 @@ class Capture:
         _settle()
         self.graphs.begin()
         self.graphs.busy()
-        self._thread = threading.get_native_id()
+        self._thread, self._begin_ns = threading.get_native_id(), time.time_ns()
         self._options = CaptureOptions() if options is None else options
         folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
         if self._options.data_process:
@@ -131,7 +133,7 @@ class Capture:
             self.graphs.idle()
             operators = describe(on_threads(read_launches(path), on_host), self.graphs, self._thread, forward)
             pipeline = read_pipeline(path) if dataset is not None else None
-            pool = read_pool(path) if self._options.profile_memory else NO_TOTALS
+            pool = read_pool(path, self._begin_ns) if self._options.profile_memory else NO_TOTALS
             memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
         return Captured(
             operators=operators,

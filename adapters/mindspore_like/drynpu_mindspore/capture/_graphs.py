@@ -2,8 +2,8 @@
 The graphs that MindSpore compiles, as it saves them itself.
 
 MindSpore writes its graphs in text while its context says ``save_graphs``; ``MS_DEV_DUMP_IR_PASSES`` picks those that
-are wanted, by parts of their names. All of them would take five times as long as compiling and 80 MB for 30 layers; the
-three kinds that are wanted here take no measurable time (docs/mindspore.md has the figures):
+are wanted, by parts of their names. All of them would take five times as long as compiling and 80 MB for 30 layers; for
+the three kinds that are wanted here docs/mindspore.md has the figures:
 
 - ``graph_build``: a graph of kernels as it runs, with the full names under which the profiler lists its launches;
 - ``hwopt_d_after_optimization_without_backend_graph_4000``: operators that PyNative compiles one by one;
@@ -31,7 +31,6 @@ __all__ = ["GraphStore", "shapes_of"]
 _PASSES = "MS_DEV_DUMP_IR_PASSES"
 _USERS_OWN = "MS_DEV_SAVE_GRAPHS"
 _KERNELS, _SINGLE, _FORWARD = "graph_build_", "hwopt_d_after_optimization_without_backend_graph_4000", "fg_"
-_GRAPH_MODE = 0
 _SWEEP_S = 1.0
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -83,11 +82,9 @@ class GraphStore:
                 os.environ.get("MS_DEV_SAVE_GRAPHS_PATH") or context.get_param(parameters.save_graphs_path)
             )
             return
-        wanted = [_KERNELS.rstrip("_")]
-        if context.get_param(parameters.mode) != _GRAPH_MODE:
-            wanted += [_SINGLE, _FORWARD.rstrip("_")]
         self._own_passes = _PASSES not in os.environ
-        os.environ.setdefault(_PASSES, ",".join(wanted))
+        # MindSpore reads it once, and a script may go over to the other mode later.
+        os.environ.setdefault(_PASSES, ",".join(part.rstrip("_") for part in (_KERNELS, _SINGLE, _FORWARD)))
         self._folder = tempfile.TemporaryDirectory(prefix="drynpu-graphs-")
         self._path = Path(self._folder.name)
         context.set_param(parameters.save_graphs_path, str(self._path))

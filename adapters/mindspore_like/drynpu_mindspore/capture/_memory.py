@@ -26,8 +26,9 @@ __all__ = ["GraphMemory", "MemoryModel"]
 I64 = npt.NDArray[np.int64]
 
 _FIRST_ADDRESS = 1 << 44
-_NO_GRAPHS = "the memory of MindSpore is not known: no launch belongs to a graph that was saved with its shapes"
-_PYNATIVE = "the memory of MindSpore is not known: PyNative tells nothing of the lives of its tensors; use GRAPH mode"
+_ON_CPU = "totals of memory are those of MindSpore's pool on the CPU"
+_NO_GRAPHS = f"{_ON_CPU}: no launch belongs to a graph that was saved with its shapes"
+_PYNATIVE = f"{_ON_CPU}: PyNative tells nothing of the lives of its tensors"
 
 
 @frozen(eq=False, kw_only=True)

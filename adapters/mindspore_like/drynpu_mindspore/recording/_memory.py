@@ -21,8 +21,8 @@ __all__ = ["MODELLED", "model_memory", "write_pool"]
 MODELLED = "device memory: allocations and releases, from the graphs"
 """How the metadata names the model."""
 _ASCEND = "Ascend"
-_PLANNED = "the memory of MindSpore is not known: at jit level O2 the graph engine plans it, which is not modelled"
-_NOTHING_KNOWN = "the memory of MindSpore is not known: nothing tells of its graphs"
+_PLANNED = "MindSpore's memory is not known: at jit level O2 the graph engine plans it, which is not modelled"
+_NOTHING_KNOWN = "the memory of operators is not known: there are no graphs to tell of it"
 
 
 def model_memory(run: RunRequest, parts: Sequence[GraphMemory | None], operators: Operators) -> MemoryModel:

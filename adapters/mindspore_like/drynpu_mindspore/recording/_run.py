@@ -206,7 +206,7 @@ class Run:
         self.outcome = evolve(
             self.outcome, notes=tuple(dict.fromkeys((*self._notes, *memory.notes, *self.outcome.notes)))
         )
-        if not len(memory.allocations):
+        if not len(memory.allocations) and self.run.jit_level != WHOLE_GRAPH:
             write_pool(self.path / FRAMEWORK, np.concatenate(self._pool), self.outcome.warp, self.run.rank_id)
         write_pipeline(self.path / FRAMEWORK, self._dataset, self.run.rank_id)
         self._write_metadata()
