@@ -29,7 +29,6 @@ __all__ = [
     "RULES",
     "Compiled",
     "GraphNode",
-    "NodeCall",
     "Operation",
     "acl_dtype",
     "build_rules",
