@@ -146,6 +146,8 @@ def public_names(path: Path) -> tuple[list[str], set[str]]:
                 listed = ast.literal_eval(node.value)
             else:
                 bound.update(names)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            bound.add(node.target.id)
     return listed, {name for name in bound if not name.startswith("_") or name == "__version__"}
 
 
@@ -167,6 +169,12 @@ def test_public_names_exist(init: Path) -> None:
     package = ".".join(init.parent.relative_to(CORE.parent).parts)
     module = importlib.import_module(package)
     assert [name for name in public_names(init)[0] if not hasattr(module, name)] == []
+
+
+def test_rooms_of_adapters_have_what_they_export() -> None:
+    for init in sorted(ADAPTERS.glob("*/drynpu_*/*/__init__.py")):
+        listed, bound = public_names(init)
+        assert {name for name in listed if not name.startswith("_")} <= bound, init
 
 
 @pytest.mark.parametrize("folder", ["core", "adapters", "tests", "examples", "benchmarks"])
