@@ -91,9 +91,12 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(PYTEST) tests/test_house.py
 
-bench: $(STAMP)
+bench: $(STAMP) $(MINDSPORE_STAMP)
 	@test -n "$(wildcard benchmarks/*.py)" || { echo "make: benchmarks/ holds no script" >&2; exit 1; }
-	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do echo "== $$script"; $(QUIET) $(BIN)/python $$script; done
+	@set -e; for script in $(sort $(wildcard benchmarks/*.py)); do \
+		case $$script in *mindspore*) python=$(MINDSPORE)/bin/python;; *) python=$(BIN)/python;; esac; \
+		echo "== $$script"; $(QUIET) $$python $$script; \
+	done
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
