@@ -55,4 +55,5 @@ def _device_id() -> int:
 
 RUNTIME = Runtime.create()
 """Of this process, as every class and function that a script imports belongs to it."""
+os.register_at_fork(after_in_child=RUNTIME.backend.forked)
 atexit.register(RUNTIME.finish)

@@ -57,6 +57,7 @@ def install(package: ModuleType) -> Surface:
     setattr(package, _DONE, surface)
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")
+    os.register_at_fork(after_in_child=backend.forked)
     atexit.register(_at_exit, surface, backend.finished, quiet=settings.quiet)
     surface.EnvProfiler.init_profiler()
     return surface

@@ -33,6 +33,15 @@ class RecordingBackend:
     capture: CaptureLike
     finished: list[Path] = field(factory=list)
     _run: Run | None = None
+    _inherited: Run | None = None
+
+    def forked(self) -> None:
+        """Leave what was being recorded to the process from which this one has just been forked."""
+        self._inherited = self._run
+        self.finished.clear()
+
+    def _is_anothers(self) -> bool:
+        return self._run is not None and self._run is self._inherited
 
     def prepare(self) -> None:
         """Have graphs collected from now on: the profiler that was constructed may start after they are compiled."""
@@ -48,6 +57,8 @@ class RecordingBackend:
 
     def start(self) -> None:
         """Record from now on; a second start in the same run directory adds to it."""
+        if self._is_anothers():
+            return
         run = self._opened()
         with run_log(run.path) as log:
             run.start()
@@ -55,6 +66,8 @@ class RecordingBackend:
 
     def stop(self) -> None:
         """Record no longer, and write the raw data."""
+        if self._is_anothers():
+            return
         run = self._opened()
         with run_log(run.path) as log:
             run.stop()
@@ -66,10 +79,14 @@ class RecordingBackend:
 
     def finalize(self) -> None:
         """Write what describes the recording."""
+        if self._is_anothers():
+            return
         self._opened().finalize()
 
     def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
         """Write ``profiler_metadata.json``."""
+        if self._is_anothers():
+            return
         self._opened().write_metadata(dict(metadata), indent)
 
     def trace_ready(self) -> None:
@@ -94,6 +111,8 @@ class RecordingBackend:
 
     def analyse(self, how: Analysis) -> None:
         """Analyse the current run directory."""
+        if self._is_anothers():
+            return
         run = self._opened()
         simplify = how.data_simplification
         simplify = run.run.parameters.data_simplification if simplify is None else simplify
