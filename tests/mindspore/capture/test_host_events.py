@@ -122,6 +122,14 @@ def test_without_the_library_there_are_no_events_and_a_note(tmp_path):
     assert "with_stack" in note
 
 
+def test_another_release_is_not_trusted_to_have_the_same_functions(monkeypatch):
+    import mindspore
+
+    assert HostRecorder().available
+    monkeypatch.setattr(mindspore, "__version__", "2.8.0")
+    assert not HostRecorder().available
+
+
 def launches(spans):
     return Launches(
         names=("MatMul",),

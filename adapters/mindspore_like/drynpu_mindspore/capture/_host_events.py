@@ -27,6 +27,7 @@ __all__ = ["HostRecorder", "hide_own_calls"]
 I64 = npt.NDArray[np.int64]
 
 _FILE = "mindspore.op_range"
+_RELEASE = "2.7."
 _EVERYTHING = "all"
 _TRIES = 5
 _UNDER_WAY_S = 0.002
@@ -43,7 +44,9 @@ _STANDS_IN = re.compile(r"(^|/)drynpu_mindspore/patching/")
 def _own_library() -> ProfilerLibrary | None:
     import mindspore
 
-    return load_library(Path(mindspore.__file__).parent)
+    # What the functions take is not said anywhere but in the release that they are of.
+    known = str(mindspore.__version__).startswith(_RELEASE)
+    return load_library(Path(mindspore.__file__).parent) if known else None
 
 
 @define
