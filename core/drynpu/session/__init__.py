@@ -29,7 +29,6 @@ from drynpu.session._simulate import Simulation, simulate
 from drynpu.session._system import write_system
 from drynpu.session._target import Target
 from drynpu.session._unattended import PROFILE_VARIABLE, ProfileOrder
-from drynpu.session._warp import Warp
 from drynpu.session.families import UNMODELLED
 
 __all__ = [
@@ -67,7 +66,6 @@ __all__ = [
     "Transition",
     "TxKind",
     "TxMark",
-    "Warp",
     "Wish",
     "control_socket",
     "counter_problem",

@@ -62,12 +62,15 @@ def write_mindspore(
     simulation: Simulation,
     operators: Operators,
     options: FrameworkOptions,
+    *,
     events: FrameworkEvents | None = None,
+    totals: I64 | None = None,
 ) -> None:
     """
     Write ``mindspore.op_range``; by the options also shapes and memory; operators of the host's own as text.
 
     *events* are what the framework itself recorded: they stand in op_range as they are, at the times of the recording.
+    *totals* are what its pool held (``Recording.memory_totals``), and are written where no allocations are known.
 
     Times of op_range are counts of the host: those that the PROF directory beside it explains, and without one counts
     of 10 ns since 1970, which is what MindSpore's analysis takes them for then.
@@ -88,7 +91,7 @@ def write_mindspore(
     if options.record_shapes:
         _write_shapes(directory / f"{options.prefix}.record_shapes", operators, rows)
     if options.profile_memory:
-        _write_memory(directory, simulation, operators, options)
+        _write_memory(directory, simulation, operators, options, totals)
     _write_host_operators(directory, simulation, operators, options)
 
 
@@ -230,7 +233,9 @@ def _write_shapes(path: Path, operators: Operators, rows: I64) -> None:
     write_tlv(path, _RECORD, np.zeros(len(rows), layouts.MS_RECORD_SHAPES), index.astype(np.int64), texts)
 
 
-def _write_memory(directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
+def _write_memory(
+    directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions, measured: I64 | None
+) -> None:
     """Write every event of the allocator, and what was taken of the device after each."""
     m = simulation.memory
     time_ns = simulation.warp(m.time_ns)
@@ -246,7 +251,10 @@ def _write_memory(directory: Path, simulation: Simulation, operators: Operators,
     name = np.where(owner >= 0, operators.name[owner], -1).astype(np.int64) if len(operators) else owner
     texts = [{int(MsMemoryField.OWNER): text} for text in operators.names]
     write_tlv(directory / f"{options.prefix}.memory_usage", _RECORD, fixed, name, texts)
-    columns = (time_ns, m.allocated_bytes, m.reserved_bytes, m.allocated_bytes)
+    allocated, reserved = m.allocated_bytes, m.reserved_bytes
+    if not len(time_ns) and measured is not None:
+        time_ns, allocated, reserved = simulation.warp(measured[:, 0]), measured[:, 1], measured[:, 2]
+    columns = (time_ns, allocated, reserved, allocated)
     totals = pl.DataFrame({str(number): column for number, column in enumerate(columns)})
     path = directory / f"cpu_ms_memory_record_{options.rank}.txt"
     write_document(path, _MEMORY_HEADER + totals.write_csv(include_header=False))

@@ -56,6 +56,11 @@ class Recording:
     meeting: Meeting | None = None
     """Who tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
     python_frames: PythonFrames | None = None
+    memory_totals: npt.NDArray[np.int64] | None = None
+    """
+    Unix ns, bytes allocated and bytes reserved after each event of the framework's own pool, ``[n, 3]``: what is
+    written of MindSpore where no ``allocations`` are known.
+    """
     framework_events: FrameworkEvents | None = None
     """What the framework recorded of its own host side; written for MindSpore alone."""
     garbage_ns: tuple[tuple[int, int], ...] = ()
@@ -260,8 +265,14 @@ def _write_framework(context: RecordContext, *, keep_computing: bool) -> None:
     )
     directory = target.directory / "FRAMEWORK"
     if target.framework == MINDSPORE:
-        events = recording.framework_events
-        write_mindspore(directory, context.simulation, recording.operators, options, events)
+        write_mindspore(
+            directory,
+            context.simulation,
+            recording.operators,
+            options,
+            events=recording.framework_events,
+            totals=recording.memory_totals,
+        )
     else:
         write_framework(directory, context.simulation, recording.operators, options)
     _write_python(recording, context.simulation, target, context.to_raw_ns)

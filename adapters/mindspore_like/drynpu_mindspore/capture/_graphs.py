@@ -106,7 +106,7 @@ class GraphStore:
         self._folder = self._path = None
 
     def idle(self) -> None:
-        """Until :meth:`busy`, what PyNative writes in every step is thrown away, so that it cannot fill the disk."""
+        """Until :meth:`busy`, throw away all but compiled graphs: what PyNative writes in every step fills a disk."""
         if self._folder is None or _FORWARD.rstrip("_") not in os.environ.get(_PASSES, ""):
             return
         self._quiet = threading.Event()
@@ -210,5 +210,6 @@ def _number(path: Path) -> int:
 
 def _sweep(folder: Path, quiet: threading.Event) -> None:
     while not quiet.wait(_SWEEP_S):
-        for path in folder.rglob(f"{_FORWARD}*.ir"):
-            path.unlink(missing_ok=True)
+        for path in folder.rglob("*.ir"):
+            if not path.name.startswith((_KERNELS, _SINGLE)):
+                path.unlink(missing_ok=True)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-import polars as pl
 from attrs import evolve
 
 from drynpu.kernels import Allocations, Operators
-from drynpu.session import Warp, write_document
 from drynpu_mindspore.capture import GraphMemory, MemoryModel
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._request import WHOLE_GRAPH
 
-__all__ = ["MODELLED", "model_memory", "write_pool"]
+__all__ = ["MODELLED", "model_memory"]
 
 MODELLED = "device memory: allocations and releases, from the graphs"
 """How the metadata names the model."""
@@ -41,18 +36,3 @@ def model_memory(run: RunRequest, parts: Sequence[GraphMemory | None], operators
         return evolve(nothing, notes=(_NOTHING_KNOWN,))
     whole = evolve(known[-1], gradients=any(part.gradients for part in known))
     return whole.model(operators)
-
-
-def write_pool(directory: Path, totals: npt.NDArray[np.int64], warp: Warp, rank: str) -> None:
-    """
-    Write what was in MindSpore's memory pool on the CPU as ``cpu_ms_memory_record``; nothing where nothing is known.
-
-    *totals* are as ``Captured.pool`` has them, of all stretches of a recording. Raises `OutputError`.
-    """
-    if not len(totals):
-        return
-    time_ns, allocated, reserved = totals.T
-    columns = {"Timestamp(ns)": warp(time_ns)}
-    columns |= {f"Total {name}(Byte)": size for name, size in (("Allocated", allocated), ("Reserved", reserved))}
-    table = pl.DataFrame({**columns, "Total Active(Byte)": allocated})
-    write_document(directory / f"cpu_ms_memory_record_{rank}.txt", table.write_csv())

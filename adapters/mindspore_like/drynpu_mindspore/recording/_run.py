@@ -35,7 +35,7 @@ from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import CaptureLike
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
 from drynpu_mindspore.recording._marks import Marks
-from drynpu_mindspore.recording._memory import MODELLED, model_memory, write_pool
+from drynpu_mindspore.recording._memory import MODELLED, model_memory
 from drynpu_mindspore.recording._pipeline import write_pipeline
 from drynpu_mindspore.recording._plans import launching_plans
 from drynpu_mindspore.recording._request import WHOLE_GRAPH, profiling_request
@@ -185,6 +185,8 @@ class Run:
             operators=operators,
             allocations=memory.allocations,
             live_before_bytes=memory.live_before_bytes,
+            # At jit level O2 a device plans memory ahead, which the pool of the CPU says nothing of.
+            memory_totals=None if self.run.jit_level == WHOLE_GRAPH else np.concatenate(self._pool),
             modelled=(MODELLED,) if len(memory.allocations) else (),
             begin_ns=min(begin_ns, int(operators.start_ns.min(initial=begin_ns))),
             end_ns=end_ns,
@@ -206,8 +208,6 @@ class Run:
         self.outcome = evolve(
             self.outcome, notes=tuple(dict.fromkeys((*self._notes, *memory.notes, *self.outcome.notes)))
         )
-        if not len(memory.allocations) and self.run.jit_level != WHOLE_GRAPH:
-            write_pool(self.path / FRAMEWORK, np.concatenate(self._pool), self.outcome.warp, self.run.rank_id)
         write_pipeline(self.path / FRAMEWORK, self._dataset, self.run.rank_id)
         self._write_metadata()
         if self.run.device_target == _ASCEND:

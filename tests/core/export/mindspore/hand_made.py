@@ -185,6 +185,7 @@ def record(
     jit_level: str = "O0",
     told: Mapping[str, object] | None = None,
     events: FrameworkEvents | None = None,
+    totals: Any = None,
 ) -> Path:
     """Record, and leave the raw data and profiler_info_<rank>.json of one run directory; return it."""
     directory = folder / name
@@ -205,7 +206,8 @@ def record(
     write_recording(
         Recording(
             operators=operators(steps),
-            allocations=allocations(),
+            allocations=allocations() if totals is None else Allocations.empty(),
+            memory_totals=totals,
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 2_000_000 + max(steps, 1) * STEP_NS,
             collectives=collectives(steps, rank) if communication else (),
