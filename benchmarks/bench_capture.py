@@ -26,8 +26,8 @@ import torch
 from torch import nn
 from torch_npu import profiler
 
-from drynpu.export import _deliver
-from drynpu.session import _recording
+from drynpu.products import _deliver
+from drynpu.recorder import _recording
 from drynpu_torch.capture import KinetoTracer, _capture, _kineto
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "torch" / "train_gpt.py"

@@ -18,12 +18,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from drynpu.export._files import write_csv
-from drynpu.export._host_trace import HostTrace, host_blocks
-from drynpu.export._json import SPACED, write_trace
-from drynpu.export._numbers import Writer
-from drynpu.export._op_summary import STARTS, op_summary
-from drynpu.export._timeline import Timeline, timeline_blocks
+from drynpu.deliverables.tasks._op_summary import STARTS, op_summary
+from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
+from drynpu.products.torch._host_trace import HostTrace, host_blocks
 from drynpu.tables import (
     API,
     COMMUNICATION_OPS,
@@ -37,6 +34,9 @@ from drynpu.tables import (
     QUEUE,
     TASKS,
 )
+from drynpu.writers._files import write_csv
+from drynpu.writers._json import SPACED, write_trace
+from drynpu.writers._numbers import Writer
 
 BEGIN_NS = 1_736_408_883_000_000_000
 NAMES, SHAPES = 120, 128

@@ -25,17 +25,19 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import _msprof
-from drynpu.export._numbers import writer_of
-from drynpu.export._reports import Reports
-from drynpu.export.db import export_msprof_db
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import ProfilingRequest, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import load_profile
+from drynpu.products.toolkit import _msprof
+from drynpu.products.toolkit._db import export_msprof_db
+from drynpu.products.toolkit._reports import Reports
 from drynpu.raw import ClockAnchors
-from drynpu.session import Recording, Target, _recording, write_recording
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import _recording, write_recording
+from drynpu.simulate import Recording, Target
+from drynpu.tables import Profile
+from drynpu.writers._numbers import writer_of
 
 BEGIN_NS = 1_736_408_883_000_000_000
 ANCHORS = ClockAnchors(

@@ -16,11 +16,12 @@ from types import ModuleType
 from typing import Any
 
 from drynpu import OptionError
-from drynpu.chips import Chip, load_chip
 from drynpu.options import HostSystem, HostUsage, Parsed, Sampling, acl_json, deliverables, msprof_cli
 from drynpu.options import profiling_options as json_options
+from drynpu.platforms import Chip, load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.session import HostSampler, HostSamples, Outcome
+from drynpu.recorder import Outcome
+from drynpu.simulate import HostSampler, HostSamples
 
 __all__ = ["CHIPS", "DEFAULT", "TOGETHER", "Found", "Runs", "default_of", "rows", "run_column"]
 

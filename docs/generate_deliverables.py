@@ -26,8 +26,8 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")  # tables of ten rows: threads 
 from attrs import define, field
 from deliverable_runs import CHIPS, Found, Runs, default_of, rows, run_column
 
+from drynpu.deliverables.unmodelled.records import UNMODELLED
 from drynpu.options import Needs
-from drynpu.session import UNMODELLED
 
 Calls = Mapping[str, Sequence[str]]
 

@@ -14,16 +14,19 @@ CORE = ROOT / "core" / "drynpu"
 ADAPTERS = ROOT / "adapters"
 
 ROOMS = (
+    "platforms",
     "options",
-    "chips",
     "plugins",
     "kernels",
     "device",
     "raw",
-    "session",
+    "simulate",
     "tables",
     "analysis",
-    "export",
+    "writers",
+    "deliverables",
+    "products",
+    "recorder",
     "views",
     "cli",
 )

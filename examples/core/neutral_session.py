@@ -18,9 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drynpu import DrynpuError
-from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock, Mark
-from drynpu.export import export_msprof, export_msprof_db
 from drynpu.kernels import (
     Allocations,
     Call,
@@ -34,8 +32,11 @@ from drynpu.kernels import (
     build_rule_book,
 )
 from drynpu.options import ExportType, Parsed, ProfilingRequest, profiling_options
+from drynpu.platforms import Chip, load_chip
+from drynpu.products import export_msprof, export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import (
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import (
     Collective,
     DatasetEvent,
     FusionOp,
@@ -44,15 +45,12 @@ from drynpu.session import (
     HostSampler,
     HostSamples,
     Iteration,
-    Outcome,
     Recording,
     StaticMemory,
     Target,
     TxKind,
     TxMark,
-    write_recording,
 )
-from drynpu.tables import load_profile
 
 # -- 1. Rules: which kernels one call of an operator launches, and how much work each is. Never a time. ---------------
 

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof, export_torch
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import ExportType, Level, ProfilingRequest
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, Recording, Target, write_recording
-from drynpu.tables import load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, Recording, Target
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 

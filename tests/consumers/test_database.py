@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof_db
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import ProfilingRequest
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, Recording, Target, write_recording
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, Recording, Target
+from drynpu.tables import Profile
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from drynpu.export import export_mindspore, export_msprof
 from drynpu.options import ExportType
-from drynpu.tables import load_profile
+from drynpu.products import export_mindspore, export_msprof, load_profile
 
 HAND_MADE = Path(__file__).parents[1] / "core" / "export" / "mindspore" / "hand_made.py"
 RANKS = (0, 1)

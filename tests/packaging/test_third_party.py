@@ -44,7 +44,7 @@ print(plugins.names, plugins.loaded, plugins.place("acme"), "drynpu_acme" in sys
 
 def test_its_chip_can_be_chosen(environment: Any) -> None:
     code = """
-from drynpu.chips import load_chip
+from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 chip = load_chip("acmehalf910b2", extra_files=build_manager().chip_files())
 print(chip.name, chip.cube_cores, chip.split)

@@ -23,7 +23,7 @@ def load() -> None:
         return
     try:
         from drynpu import find_genuine
-        from drynpu.session import COLLECT_VARIABLE, PROFILE_VARIABLE
+        from drynpu.recorder import COLLECT_VARIABLE, PROFILE_VARIABLE
 
         if find_genuine("torch_npu") is None:
             from drynpu_torch.device import install

@@ -11,10 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import Summary, summarise
 from drynpu.cli._shared import as_json, console, echo_json
-from drynpu.export import export_msprof, export_msprof_db, export_result, result_forms
 from drynpu.options import ExportType
 from drynpu.plugins import Exporter, Plugins
-from drynpu.tables import Profile, find_profiles, load_profile
+from drynpu.products import export_msprof, export_msprof_db, export_result, find_profiles, load_profile, result_forms
+from drynpu.tables import Profile
 from drynpu.views import render_summary, summary_document
 
 __all__ = ["analyze"]

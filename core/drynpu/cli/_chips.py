@@ -6,8 +6,8 @@ import attrs
 import click
 from rich.table import Table
 
-from drynpu.chips import Chip, known_chips, load_chip
 from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.platforms import Chip, known_chips, load_chip
 from drynpu.plugins import Plugins
 
 __all__ = ["chips"]

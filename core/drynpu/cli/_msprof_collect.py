@@ -15,7 +15,6 @@ from pathlib import Path
 import click
 
 from drynpu import CommandError
-from drynpu.chips import load_chip
 from drynpu.cli._msprof_dynamic import control_by_hand
 from drynpu.cli._msprof_flags import PROCESSING_FLAGS, Request
 from drynpu.cli._msprof_limits import limits_of
@@ -23,8 +22,9 @@ from drynpu.cli._msprof_process import info, process, warn
 from drynpu.cli._msprof_system import record_system
 from drynpu.options import Settings
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed, parse
+from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, build_manager
-from drynpu.session import COLLECT_VARIABLE, CollectionOrder, control_socket
+from drynpu.recorder import COLLECT_VARIABLE, CollectionOrder, control_socket
 
 __all__ = ["collect"]
 

@@ -15,7 +15,7 @@ from attrs import define, field
 
 from drynpu import CommandError
 from drynpu.cli._msprof_process import info, warn
-from drynpu.session import Answer, CollectionOrder, ControlClient, Wish, control_socket
+from drynpu.recorder import Answer, CollectionOrder, ControlClient, Wish, control_socket
 
 __all__ = ["control_by_hand"]
 

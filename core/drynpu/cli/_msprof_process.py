@@ -14,15 +14,17 @@ from attrs import frozen
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
 from drynpu.cli._msprof_flags import Request
-from drynpu.export import (
+from drynpu.deliverables.communication.db import export_communication_db
+from drynpu.products import (
     Reports,
-    export_communication_db,
     export_documents,
     export_msprof,
     export_msprof_db,
+    find_profiles,
+    load_profile,
     read_reports,
 )
-from drynpu.tables import Profile, find_profiles, load_profile
+from drynpu.tables import Profile
 
 __all__ = ["info", "process", "warn"]
 

@@ -12,10 +12,10 @@ from types import ModuleType, TracebackType
 import click
 
 from drynpu import CommandError
-from drynpu.chips import load_chip
 from drynpu.options import Settings
+from drynpu.platforms import load_chip
 from drynpu.plugins import Activation, Plugins
-from drynpu.session import PROFILE_VARIABLE, ProfileOrder
+from drynpu.recorder import PROFILE_VARIABLE, ProfileOrder
 
 __all__ = ["run"]
 

@@ -11,11 +11,11 @@ from typing import TypedDict
 
 from attrs import evolve
 
-from drynpu.chips import Chip
 from drynpu.kernels import _pipes as pipes
 from drynpu.kernels._traffic import traffic
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import Copy, KernelCost, KernelSpec, TaskType
+from drynpu.platforms import Chip
 
 __all__ = ["MODEL_VERSION", "cost", "task_type_on"]
 

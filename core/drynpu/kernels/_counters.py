@@ -13,12 +13,12 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OptionError
-from drynpu.chips import Chip
 from drynpu.kernels._counting import Counts
 from drynpu.kernels._events import events_of
 from drynpu.kernels._families import custom_events, family_of, metric_group, pmu_slots
 from drynpu.kernels._table import CostTable
 from drynpu.options.profiling_options import ChipFamily
+from drynpu.platforms import Chip
 
 __all__ = ["PmuEvents", "event_codes", "pmu_events"]
 

@@ -7,12 +7,12 @@ from types import MappingProxyType
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.chips import Chip
 from drynpu.kernels._groups import GROUPS_310B, GROUPS_310P, GROUPS_910, GROUPS_A2_A3
 from drynpu.kernels._groups_950 import GROUPS_950
 from drynpu.kernels._registers import MetricGroup, total
 from drynpu.options import CustomEvents
 from drynpu.options.profiling_options import ChipFamily, resolve_family
+from drynpu.platforms import Chip
 
 __all__ = [
     "METRIC_COLUMNS",

@@ -11,9 +11,9 @@ import math
 
 from attrs import frozen
 
-from drynpu.chips import Chip
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import DTYPES, KernelSpec, TaskType
+from drynpu.platforms import Chip
 
 __all__ = [
     "Transfer",

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, fields, frozen
 
-from drynpu.chips import Chip
 from drynpu.kernels._cost import cost
 from drynpu.kernels._pipes import cube_dtype
 from drynpu.kernels._tuning import Tuning
 from drynpu.kernels._types import KernelCost, KernelSpec, TaskType
+from drynpu.platforms import Chip
 
 __all__ = ["CostTable"]
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from drynpu.chips import Chip
 from drynpu.kernels import _pipes as pipes
 from drynpu.kernels._tuning import Tuning
 from drynpu.kernels._types import DTYPES, KernelCost, KernelSpec, TensorDesc
+from drynpu.platforms import Chip
 
 __all__ = ["LINE_BYTES", "SCALAR_BYTES", "traffic"]
 

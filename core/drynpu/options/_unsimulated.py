@@ -39,7 +39,7 @@ NOT_SIMULATED: Mapping[str, str] = MappingProxyType(
 Names of deliverables that an option asks for by name, with why drynpu writes no records of them.
 
 What comes along with every recording of tasks, and what lacks tools on the host, is in
-``drynpu.session.UNMODELLED``.
+``drynpu.deliverables.unmodelled.records.UNMODELLED``.
 """
 
 

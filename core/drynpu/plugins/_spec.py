@@ -82,7 +82,7 @@ def drynpu_chips() -> Iterable[Path]:  # type: ignore[empty-body]
     Returns
     -------
     Iterable[Path]
-        YAML files with the fields of ``drynpu.chips.Chip``, one chip each.
+        YAML files with the fields of ``drynpu.platforms.Chip``, one chip each.
     """
 
 

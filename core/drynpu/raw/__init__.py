@@ -10,6 +10,7 @@ from __future__ import annotations
 from drynpu.raw import layouts
 from drynpu.raw._batches import batches_from_flips
 from drynpu.raw._clock import ClockAnchors
+from drynpu.raw._document import write_document
 from drynpu.raw._families import FAMILIES, family
 from drynpu.raw._family import Family
 from drynpu.raw._hash import hash_text
@@ -122,6 +123,7 @@ __all__ = [
     "split_task_id",
     "text_family",
     "unpack_stars_header",
+    "write_document",
     "write_flat",
     "write_tlv",
 ]

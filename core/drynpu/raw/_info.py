@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from attrs import NOTHING, AttrsInstance, fields, frozen
 
 from drynpu._errors import RawFormatError
-from drynpu.chips import Chip
+from drynpu.platforms import Chip
 
 _T = TypeVar("_T", bound=AttrsInstance)
 

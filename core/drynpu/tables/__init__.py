@@ -1,15 +1,12 @@
 """
-The columnar tables of a profile: schemas, the loader that fills them from raw records, and interval algebra.
+The tables of a profile: their schemas, how raw records become the tables of tasks and calls, and interval algebra.
 
-Everything that reads a profile (deliverables, analysis, views) starts from :func:`load_profile`. Nothing here
-knows how a file is printed.
+Nothing here knows how a file is printed.
 """
 
 from __future__ import annotations
 
 from drynpu.tables import intervals
-from drynpu.tables._find import find_profiles
-from drynpu.tables._load import load_profile
 from drynpu.tables._profile import Profile
 from drynpu.tables._schemas import (
     ALLOCATIONS,
@@ -50,7 +47,5 @@ __all__ = [
     "STEP_MARKS",
     "TASKS",
     "Profile",
-    "find_profiles",
     "intervals",
-    "load_profile",
 ]

@@ -10,7 +10,6 @@ from attrs import field, frozen
 
 from drynpu.tables._schemas import KERNELS
 from drynpu.tables._stored import Stored, stored
-from drynpu.tables.families import SCHEMAS
 
 __all__ = ["Profile"]
 
@@ -81,12 +80,14 @@ class Profile:
     frequencies: pl.DataFrame = field(repr=False)
     families: Mapping[str, pl.DataFrame] = field(factory=dict, repr=False)
     """Further tables that have rows; see :meth:`frame`."""
+    schemas: Mapping[str, pl.Schema] = field(factory=dict, repr=False)
+    """Schemas of all further tables, by name."""
     profiler_info: Mapping[str, object] = field(repr=False)
     metadata: Mapping[str, object] = field(repr=False)
 
     def frame(self, name: str) -> pl.DataFrame:
-        """Return a further table (``tables.families.SCHEMAS``), empty with its schema if absent."""
-        return self.families[name] if name in self.families else pl.DataFrame(schema=SCHEMAS[name])
+        """Return a further table, empty with its schema if absent."""
+        return self.families[name] if name in self.families else pl.DataFrame(schema=self.schemas[name])
 
     @property
     def is_mindspore(self) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from drynpu.options import ProfilingRequest
-from drynpu.session import Answer, CollectionOrder, ControlClient, Wish, control_socket
+from drynpu.recorder import Answer, CollectionOrder, ControlClient, Wish, control_socket
 
 NODES = 3
 
@@ -36,8 +36,7 @@ def order(monkeypatch):
 
 
 def kernels(path):
-    from drynpu.export import export_msprof
-    from drynpu.tables import load_profile
+    from drynpu.products import export_msprof, load_profile
 
     export_msprof(load_profile(path))
     (found,) = path.glob("**/op_summary_*.csv")

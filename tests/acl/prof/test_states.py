@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drynpu.tables import load_profile
+from drynpu.products import load_profile
 from drynpu_acl.constants import DataType
 
 ALL = 0x1 | 0x2 | 0x80

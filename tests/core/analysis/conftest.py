@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from drynpu import tables
+from drynpu.deliverables.tables import SCHEMAS
 from drynpu.tables import Profile
 
 __all__ = ["host_op", "make_profile", "table"]
@@ -69,6 +70,7 @@ def make_profile(**given: Any) -> Profile:
         "notes": (),
         "profiler_info": {},
         "metadata": {},
+        "schemas": SCHEMAS,
     }
     frames = {name: table(schema, rows[name]) for name, schema in _FRAMES.items()}
     return Profile(**{**facts, **given}, **frames)

@@ -7,7 +7,7 @@ import yaml
 from attrs import asdict
 
 from drynpu._errors import ChipError
-from drynpu.chips import Chip, known_chips, load_chip, load_chip_file
+from drynpu.platforms import Chip, known_chips, load_chip, load_chip_file
 
 NAMES = (
     "Ascend310",

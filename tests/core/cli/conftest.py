@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from attrs import frozen
 
-from drynpu.chips import load_chip
 from drynpu.cli import main
 from drynpu.device import Clock
 from drynpu.kernels import (
@@ -27,8 +26,10 @@ from drynpu.kernels import (
     unmapped_plan,
 )
 from drynpu.options import ProfilingRequest, Switches
-from drynpu.raw import ClockAnchors
-from drynpu.session import Recording, Target, write_document, write_recording
+from drynpu.platforms import load_chip
+from drynpu.raw import ClockAnchors, write_document
+from drynpu.recorder import write_recording
+from drynpu.simulate import Recording, Target
 
 BEGIN_NS = 1_736_408_883_000_000_000
 

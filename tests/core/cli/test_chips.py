@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import fields
 
-from drynpu.chips import Chip, known_chips
+from drynpu.platforms import Chip, known_chips
 
 
 def test_the_table_names_every_chip(drynpu: Callable[..., Any]) -> None:

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
-from drynpu.chips import Chip, load_chip
 from drynpu.device.collectives import (
     KINDS,
     LOCAL_NOTIFY,
@@ -25,6 +24,7 @@ from drynpu.device.collectives import (
     TransportType,
     plan_collective,
 )
+from drynpu.platforms import Chip, load_chip
 
 CHIPS = ("910A", "910B2", "910B4", "910_93", "310P3", "950PR")
 POINT_TO_POINT = ("send", "receive", "batchSendRecv")

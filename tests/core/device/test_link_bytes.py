@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device.collectives import CollectiveRequest, LinkType
 from drynpu.device.samplers.links import LinkBytes, link_bytes
+from drynpu.platforms import load_chip
 
 SYMMETRIC = ("allReduce", "allGather", "reduceScatter", "alltoall")
 ROOTED = ("broadcast", "reduce", "scatter")

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import (
     Allocations,
@@ -22,9 +21,12 @@ from drynpu.kernels import (
     copy_plan,
 )
 from drynpu.options import Level, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import Recording, Target, write_recording
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Recording, Target
+from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

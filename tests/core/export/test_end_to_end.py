@@ -18,8 +18,9 @@ import polars as pl
 import pytest
 
 from drynpu import OutputError
-from drynpu.export import _torch, export_msprof, export_torch
 from drynpu.options import Level
+from drynpu.products import export_msprof, export_torch
+from drynpu.products.torch import _export as _torch
 from drynpu.tables import Profile
 
 NOW = datetime(2026, 1, 31, 23, 59, 58)

@@ -8,8 +8,8 @@ from types import ModuleType
 
 import pytest
 
-from drynpu.export import families
-from drynpu.tables.families import SCHEMAS
+from drynpu.deliverables import files as families
+from drynpu.deliverables.tables import SCHEMAS
 
 GROUPS = [group for group in vars(families).values() if isinstance(group, ModuleType) and hasattr(group, "TABLES")]
 

@@ -15,15 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError
-from drynpu.export import _files
-from drynpu.export._files import (
-    free_stamp,
-    make_directory,
-    new_file,
-    replaced_directory,
-    write_csv,
-    write_csv_slices,
-)
+from drynpu.writers import _files
+from drynpu.writers._files import free_stamp, make_directory, new_file, replaced_directory, write_csv, write_csv_slices
 
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.export._host_trace import HostTrace, host_blocks, kernel_arrows
-from drynpu.export._json import SPACED, write_trace
+from drynpu.products.torch._host_trace import HostTrace, host_blocks, kernel_arrows
 from drynpu.tables import GC, HOST_OPS, PYTHON_CALLS, QUEUE
+from drynpu.writers._json import SPACED, write_trace
 
 US = 1000
 

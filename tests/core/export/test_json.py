@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError
-from drynpu.export import _json
-from drynpu.export._json import COMPACT, SPACED, Events, JsonStyle, Present, constant, json_strings, write_trace
+from drynpu.writers import _json
+from drynpu.writers._json import COMPACT, SPACED, Events, JsonStyle, Present, constant, json_strings, write_trace
 
 
 def written(directory: Path, blocks: list[Events | list[str]], style: JsonStyle) -> str:

@@ -21,9 +21,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from drynpu.chips import load_chip
+from drynpu.platforms import load_chip
+from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.tables import load_profile
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "core" / "neutral_session.py"
 OPTIONS = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.export._numbers import (
+from drynpu.writers._numbers import (
     Writer,
     decimal_text,
     duration_text,

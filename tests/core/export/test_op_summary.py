@@ -7,11 +7,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from drynpu.export._files import write_csv
-from drynpu.export._numbers import Writer
-from drynpu.export._op_summary import STARTS, kernel_details, op_summary
-from drynpu.export._text_table import TextTable
+from drynpu.deliverables.tasks._op_summary import STARTS, kernel_details, op_summary
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
+from drynpu.writers._files import write_csv
+from drynpu.writers._numbers import Writer
+from drynpu.writers._text_table import TextTable
 
 BASE_NS = 1736408883704643212
 HEADER = (

@@ -14,10 +14,7 @@ from drynpu.analysis import (
     OPERATOR_MEMORY,
     STEP_TRACE,
 )
-from drynpu.export._files import write_csv
-from drynpu.export._numbers import Writer
-from drynpu.export._readme import readme_text
-from drynpu.export._statistics import (
+from drynpu.deliverables.tasks._statistics import (
     api_statistic_table,
     npu_mem_table,
     npu_module_mem_mb_table,
@@ -25,13 +22,16 @@ from drynpu.export._statistics import (
     op_statistic_table,
     task_time_table,
 )
-from drynpu.export._torch_tables import (
+from drynpu.products.toolkit._readme import readme_text
+from drynpu.products.torch._tables import (
     memory_record_table,
     operator_details_table,
     operator_memory_table,
     step_trace_table,
 )
 from drynpu.tables import NO_CONTEXT, NO_MODEL, NPU_MEM, NPU_MODULE_MEM, TASKS
+from drynpu.writers._files import write_csv
+from drynpu.writers._numbers import Writer
 
 NS = 1736408883704643212
 

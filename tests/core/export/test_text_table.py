@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from drynpu.export import _files
-from drynpu.export._files import write_csv, write_csv_slices
-from drynpu.export._numbers import Writer
-from drynpu.export._op_summary import STARTS, kernel_details, op_summary
-from drynpu.export._text_table import TextTable, chunks_of
+from drynpu.deliverables.tasks._op_summary import STARTS, kernel_details, op_summary
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
+from drynpu.writers import _files
+from drynpu.writers._files import write_csv, write_csv_slices
+from drynpu.writers._numbers import Writer
+from drynpu.writers._text_table import TextTable, chunks_of
 
 BEGIN_NS = 1736408883704643212
 COUNT = 23

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from drynpu.analysis import OVERLAP
-from drynpu.export._json import COMPACT, SPACED, write_trace
-from drynpu.export._layers import CANN, OVERLAP_ANALYSIS, kept_at_level0, layer_pid
-from drynpu.export._numbers import Writer
-from drynpu.export._timeline import Timeline, timeline_blocks
+from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
 from drynpu.tables import API, COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, NPU_MEM, TASKS
+from drynpu.writers._json import COMPACT, SPACED, write_trace
+from drynpu.writers._layers import CANN, OVERLAP_ANALYSIS, kept_at_level0, layer_pid
+from drynpu.writers._numbers import Writer
 
 PID, DEVICE, US = 4321, 1, 1000
 HARDWARE_PID = (PID << 10) | (14 << 5) | DEVICE

@@ -14,9 +14,8 @@ import pytest
 from attrs import evolve, frozen
 
 from drynpu import OptionError
-from drynpu.chips import Chip, load_chip
+from drynpu.deliverables.counters.records import counter_problem
 from drynpu.device import Clock
-from drynpu.export import export_msprof, export_torch
 from drynpu.kernels import (
     METRIC_COLUMNS,
     Allocations,
@@ -36,9 +35,12 @@ from drynpu.kernels import (
 )
 from drynpu.options import CustomEvents, Level, MetricGroup, Metrics, ProfilingRequest, Sampling
 from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metrics_text, parse
-from drynpu.raw import ClockAnchors, ProfReader
-from drynpu.session import Outcome, Recording, Target, counter_problem, lower, simulate, write_document, write_recording
-from drynpu.tables import KERNELS, Profile, load_profile
+from drynpu.platforms import Chip, load_chip
+from drynpu.products import export_msprof, export_torch, load_profile
+from drynpu.raw import ClockAnchors, ProfReader, write_document
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import Recording, Target, lower, simulate
+from drynpu.tables import KERNELS, Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 END_NS = BEGIN_NS + 60_000_000

@@ -17,14 +17,15 @@ import psutil
 import pytest
 from attrs import asdict
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof
 from drynpu.kernels import Allocations, KernelPlan, Operators
 from drynpu.options import HostSystem, HostUsage, Level, ProfilingRequest, Sampling
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_recording
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import HostSampler, HostSamples, Recording, Target
+from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 STEP_NS = 20_000_000
@@ -292,7 +293,7 @@ def test_a_sampler_without_anything_to_do_starts_no_thread() -> None:
 
 
 def test_what_cannot_be_read_does_not_stop_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("drynpu.session._sampler._PROC", tmp_path / "nowhere")
+    monkeypatch.setattr("drynpu.simulate._sampler._PROC", tmp_path / "nowhere")
     samples = measured(EVERYTHING, 0.05)
     assert len(samples.failures) >= 4
     assert not samples.texts

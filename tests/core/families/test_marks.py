@@ -16,15 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drynpu.chips import load_chip
+from drynpu.deliverables.marks.records import _segments
 from drynpu.device import Clock
-from drynpu.export import export_msprof
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Filters, Level, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, Recording, Target, TxKind, TxMark, write_recording
-from drynpu.session.families.marks import _segments
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, Recording, Target, TxKind, TxMark
+from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from drynpu.chips import load_chip
+from drynpu.deliverables.unmodelled.records import UNMODELLED
 from drynpu.device import Clock
 from drynpu.kernels import KernelPlan, Operators
 from drynpu.options import DELIVERABLES, NOT_SIMULATED, HostUsage, ProfilingRequest, Sampling, Switches
+from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.session import UNMODELLED, Recording, Target, write_recording
+from drynpu.recorder import write_recording
+from drynpu.simulate import Recording, Target
 
 BEGIN_NS = 1_736_408_883_000_000_000
 Notes = Callable[..., list[str]]

@@ -7,8 +7,8 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drynpu.chips import Chip, known_chips, load_chip
 from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost, task_type_on
+from drynpu.platforms import Chip, known_chips, load_chip
 
 CHIPS = known_chips()
 SPLIT = tuple(chip for chip in CHIPS if chip.split)

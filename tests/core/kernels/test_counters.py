@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
-from drynpu.chips import Chip, known_chips, load_chip
 from drynpu.kernels import (
     CoreCounters,
     CostTable,
@@ -22,6 +21,7 @@ from drynpu.kernels import (
     pmu_events,
     pmu_slots,
 )
+from drynpu.platforms import Chip, known_chips, load_chip
 from drynpu.tables._schemas import PMU_COLUMNS_SPLIT
 
 CUBE = (0x416, 0x417, 0x9, 0x302, 0xC, 0x303, 0x54, 0x55)

@@ -4,7 +4,6 @@ import pytest
 from attrs import evolve
 
 from drynpu._errors import OptionError
-from drynpu.chips import known_chips, load_chip
 from drynpu.kernels import (
     METRIC_COLUMNS,
     PMU_SLOTS,
@@ -18,6 +17,7 @@ from drynpu.kernels._families import METRIC_GROUPS, is_split, metric_group
 from drynpu.options import MetricGroup as Group
 from drynpu.options.profiling_options import METRIC_NAMES, ChipFamily, metric_groups
 from drynpu.options.profiling_options import pmu_events as option_events
+from drynpu.platforms import known_chips, load_chip
 from drynpu.tables._schemas import PMU_COLUMNS_SPLIT
 
 A2, A5 = ChipFamily.ASCEND_A2_A3, ChipFamily.ASCEND_950

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
-from drynpu.chips import Chip, known_chips, load_chip
 from drynpu.kernels import (
     METRIC_COLUMNS,
     CoreCounters,
@@ -24,6 +23,7 @@ from drynpu.kernels import (
 )
 from drynpu.kernels._families import METRIC_GROUPS
 from drynpu.options.profiling_options import ChipFamily
+from drynpu.platforms import Chip, known_chips, load_chip
 
 CHIPS = known_chips()
 SPLIT = tuple(chip for chip in CHIPS if chip.split)

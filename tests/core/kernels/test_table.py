@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from attrs import asdict
 
-from drynpu.chips import Chip, known_chips, load_chip
 from drynpu.kernels import CostTable, KernelSpec, TaskType, TensorDesc, cost
+from drynpu.platforms import Chip, known_chips, load_chip
 
 X = TensorDesc((2048, 2048), "FLOAT16")
 

@@ -7,8 +7,8 @@ from attrs import evolve, fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drynpu.chips import Chip, known_chips, load_chip
 from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost
+from drynpu.platforms import Chip, known_chips, load_chip
 
 CHIPS = known_chips()
 B2, A5, OLD = load_chip("910B2"), load_chip("950PR"), load_chip("910A")

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from drynpu import OutputError, RawFormatError
-from drynpu.chips import load_chip
+from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors, CpuInfo, DeviceInfo, HostInfo, NetCard, ProfReader, ProfWriter
 
 NOW = datetime(2026, 1, 1, 12, 0, 0).astimezone()

@@ -12,7 +12,6 @@ import pytest
 from attrs import frozen
 from hypothesis import strategies as st
 
-from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
 from drynpu.kernels import (
     Allocations,
@@ -27,9 +26,12 @@ from drynpu.kernels import (
     unmapped_plan,
 )
 from drynpu.options import ProfilingRequest, Switches
+from drynpu.platforms import Chip, load_chip
+from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import Lowered, Outcome, Recording, Simulation, Target, lower, simulate, write_recording
-from drynpu.tables import Profile, intervals, load_profile
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import Lowered, Recording, Simulation, Target, lower, simulate
+from drynpu.tables import Profile, intervals
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

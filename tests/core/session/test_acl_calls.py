@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock, Mark
 from drynpu.kernels import Call, KernelPlan, KernelSpec, Operators, Signature, TaskType
 from drynpu.options import ProfilingRequest, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import AclCalls, HostMark, Recording, Target, write_recording
-from drynpu.tables import load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import AclCalls, HostMark, Recording, Target
 
 KERNEL = KernelSpec(name="k", op_type="K", task_type=TaskType.AI_VECTOR_CORE, vector_ops=1000, bytes_read=10**8)
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from drynpu.options import Action
-from drynpu.session import Duty, Irregularity, transition
+from drynpu.recorder import Duty, Irregularity, transition
 
 SAVE = "stop finalize ready"
 TABLE = {

@@ -14,7 +14,7 @@ from attrs import define, field
 
 from drynpu import OutputError
 from drynpu.options import ProfilingRequest
-from drynpu.session import Answer, CollectionOrder, ControlClient, Wish, control_socket, serve_control
+from drynpu.recorder import Answer, CollectionOrder, ControlClient, Wish, control_socket, serve_control
 
 
 @define
@@ -146,7 +146,7 @@ def test_other_users_are_not_served(place: Path, tmp_path: Path, monkeypatch: py
 ENDING = """
 import os, sys, time
 from pathlib import Path
-from drynpu.session import serve_control
+from drynpu.recorder import serve_control
 place = Path(sys.argv[1])
 serve_control(place, None)
 if not os.fork():

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from attrs import evolve
 
-from drynpu.chips import load_chip
 from drynpu.kernels import TaskType
 from drynpu.options import Level, ProfilingRequest, Switches
-from drynpu.session import Outcome
+from drynpu.platforms import load_chip
+from drynpu.recorder import Outcome
 
 Write = Callable[..., Outcome]
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from attrs import evolve
 
-from drynpu.chips import Chip
 from drynpu.device import Clock
 from drynpu.kernels import Operators
 from drynpu.options import HostSystem, ProfilingRequest, Sampling, Switches
-from drynpu.session import Outcome, Recording, Target, TxKind, TxMark, write_devices
-from drynpu.tables import load_profile
+from drynpu.platforms import Chip
+from drynpu.products import load_profile
+from drynpu.recorder import Outcome, write_devices
+from drynpu.simulate import Recording, Target, TxKind, TxMark
 
 COLUMNS = ("stream_id", "name", "op_type", "start_ns", "duration_ns")
 

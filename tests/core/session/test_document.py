@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from drynpu import OutputError
-from drynpu.session import write_document
+from drynpu.raw import write_document
 
 
 def test_a_document_is_written_with_the_vendors_mode(tmp_path: Path) -> None:

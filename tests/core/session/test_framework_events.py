@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.raw import MS_ABSENT, layouts
-from drynpu.session import FrameworkEvents
+from drynpu.simulate import FrameworkEvents
 
 FLOWS = st.lists(st.one_of(st.none(), st.integers(1, 9)), max_size=6)
 

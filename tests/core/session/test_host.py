@@ -12,7 +12,8 @@ import pytest
 from drynpu.analysis import link_operators
 from drynpu.device import Clock, Mark
 from drynpu.options import ProfilingRequest, Switches
-from drynpu.session import HostMark, Outcome
+from drynpu.recorder import Outcome
+from drynpu.simulate import HostMark
 from drynpu.tables import intervals
 
 Write = Callable[..., Outcome]

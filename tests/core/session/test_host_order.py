@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.session._host_order import pieces
-from drynpu.session._warp import Warp
+from drynpu.simulate._host_order import pieces
+from drynpu.simulate._warp import Warp
 
 
 @st.composite

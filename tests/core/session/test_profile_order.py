@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OptionError
-from drynpu.session import ProfileOrder
+from drynpu.recorder import ProfileOrder
 
 STEPS = st.integers(0, 10**9 - 1)
 PATHS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

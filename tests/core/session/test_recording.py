@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 from drynpu import OutputError, __version__
-from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import MODEL_VERSION
 from drynpu.options import Activity, Level, MetricGroup, Output, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import load_profile
 from drynpu.raw import ProfReader, ProfWriter
-from drynpu.session import Outcome
-from drynpu.tables import load_profile
+from drynpu.recorder import Outcome
 
 Write = Callable[..., Outcome]
 

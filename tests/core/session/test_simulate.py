@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from drynpu.device import Clock, HostCosts, Mark, block_bytes, innermost
 from drynpu.kernels import Placement
-from drynpu.session import DEFAULT_STREAM, HostMark, Simulation
+from drynpu.simulate import DEFAULT_STREAM, HostMark, Simulation
 
 COSTS = HostCosts()
 CLOCKS = st.sampled_from(list(Clock))

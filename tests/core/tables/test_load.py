@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from drynpu import OutputError
+from drynpu.products import find_profiles, load_profile
 from drynpu.tables import (
     ALLOCATIONS,
     API,
@@ -19,8 +20,6 @@ from drynpu.tables import (
     QUEUE,
     TASKS,
     Profile,
-    find_profiles,
-    load_profile,
 )
 
 from .conftest import LAUNCHER, MAIN, PID, T0, Recording

@@ -11,13 +11,15 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import Allocations
 from drynpu.options import ProfilingRequest, Switches
-from drynpu.session import Recording as SessionRecording
-from drynpu.session import Target, write_recording
-from drynpu.tables import API, HOST_OPS, KERNELS, QUEUE, TASKS, load_profile
+from drynpu.platforms import load_chip
+from drynpu.products import load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Recording as SessionRecording
+from drynpu.simulate import Target
+from drynpu.tables import API, HOST_OPS, KERNELS, QUEUE, TASKS
 from drynpu.tables._launches import Launches
 from drynpu.tables._stored import Gathered, Stored, Texts, coded, narrow, stored
 

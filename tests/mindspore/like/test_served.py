@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.tables import load_profile
+from drynpu.products import load_profile
 from drynpu_mindspore.patching import serve_mindspore
 
 HERE = Path(__file__).parent

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from drynpu.products import load_profile
 from drynpu.raw import layouts, read_tlv
-from drynpu.tables import Profile, load_profile
+from drynpu.tables import Profile
 
 LAUNCH = "Kernel::KernelLaunch::"
 NET = "network-WithLossCell/_backbone-Net"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from drynpu import __version__
-from drynpu.tables import find_profiles, load_profile
+from drynpu.products import find_profiles, load_profile
 from drynpu_mindspore.recording._analyse import analyse_beside
 
 NAME = re.compile(r"^.+_\d+_\d{17}_ascend_ms$")

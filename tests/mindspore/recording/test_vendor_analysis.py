@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from drynpu.export import export_mindspore, export_msprof
 from drynpu.options import ExportType
-from drynpu.tables import load_profile
+from drynpu.products import export_mindspore, export_msprof, load_profile
 
 HERE = Path(__file__).parent
 RECORDED = ("steps", "graph", "data")

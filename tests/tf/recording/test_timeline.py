@@ -7,7 +7,7 @@ import pytest
 
 from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType
-from drynpu.session import FusionOp
+from drynpu.simulate import FusionOp
 from drynpu_tf.capture import Take
 from drynpu_tf.recording._plans import node_plans
 from drynpu_tf.recording._timeline import Part, Step, join

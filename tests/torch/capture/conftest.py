@@ -13,12 +13,13 @@ pytest.importorskip("torch")
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import build_rule_book
 from drynpu.options import Level, MetricGroup, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.session import Outcome, Recording, Target, write_recording
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import Recording, Target
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 from drynpu_torch.rules import FALLBACKS, RULES

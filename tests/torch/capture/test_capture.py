@@ -20,8 +20,8 @@ from drynpu import CaptureError
 from drynpu.analysis import summarise
 from drynpu.device import Clock, Mark
 from drynpu.kernels import Placement
+from drynpu.products import load_profile
 from drynpu.raw import FrameworkRecord, layouts, read_tlv
-from drynpu.tables import load_profile
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 
 Record = Callable[..., Captured]

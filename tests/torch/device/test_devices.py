@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from drynpu import ChipError, OptionError
-from drynpu.chips import load_chip
+from drynpu.platforms import load_chip
 from drynpu_torch.device import DeviceState, install, state
 
 

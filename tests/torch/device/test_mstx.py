@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from drynpu.session import DEFAULT_STREAM, TxKind
+from drynpu.simulate import DEFAULT_STREAM, TxKind
 from drynpu_torch.device import DeviceState, UserMarks
 from drynpu_torch.device.npu import mstx
 

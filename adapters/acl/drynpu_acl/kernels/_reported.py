@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from drynpu.kernels import NodeCall, Signature, TensorDesc
-from drynpu.session import FusionOp, StaticMemory
+from drynpu.simulate import FusionOp, StaticMemory
 
 __all__ = ["fusions", "planned_memory"]
 

@@ -12,14 +12,7 @@ from attrs import define, evolve, field
 
 from drynpu import DrynpuError
 from drynpu.options import ProfilingRequest
-from drynpu.session import (
-    COLLECT_VARIABLE,
-    Answer,
-    CollectionOrder,
-    CollectionReport,
-    control_socket,
-    serve_control,
-)
+from drynpu.recorder import COLLECT_VARIABLE, Answer, CollectionOrder, CollectionReport, control_socket, serve_control
 from drynpu_acl.messages import say
 from drynpu_acl.prof._mode import DYNAMIC, Mode, Ownership
 from drynpu_acl.prof._session import Sessions
@@ -33,7 +26,7 @@ class Collector:
     What the library does for a collector between ``acl.init`` and ``acl.finalize``.
 
     While it records, and from beginning to end where it records without further commands, the process is its own:
-    `Mode.COMMAND`. It implements `drynpu.session.Controlled`; commands come on a thread of their own.
+    `Mode.COMMAND`. It implements `drynpu.recorder.Controlled`; commands come on a thread of their own.
     """
 
     owner: Ownership

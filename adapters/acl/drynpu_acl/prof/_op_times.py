@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from drynpu.chips import Chip
 from drynpu.device import Clock, fifo
 from drynpu.kernels import Allocations, KernelPlan, Operators, Signature, TaskType, jitter, occurrences
-from drynpu.session import lower, simulate
+from drynpu.platforms import Chip
+from drynpu.simulate import lower, simulate
 from drynpu_acl.constants import SubscribeFlag
 from drynpu_acl.prof._records import RECORD
 from drynpu_acl.recording import launches

@@ -111,7 +111,7 @@ class Sessions:
         """Print the summary of the last recording, as other frameworks do at the end of a process."""
         if not self.finished or self.settings.shared.quiet or os.environ.get("RANK_ID", "0") != "0":
             return
-        from drynpu.tables import load_profile
+        from drynpu.products import load_profile
         from drynpu.views import print_summary
 
         try:

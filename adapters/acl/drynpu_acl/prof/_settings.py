@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from drynpu import OptionError
-from drynpu.chips import Chip, load_chip
 from drynpu.options import Settings
+from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 
 __all__ = ["AclSettings"]

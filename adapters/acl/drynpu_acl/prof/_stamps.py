@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from drynpu.session import TxKind
+from drynpu.simulate import TxKind
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.recording import Marks, Place

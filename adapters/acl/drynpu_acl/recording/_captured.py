@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from attrs import define, field, frozen
 
 from drynpu.kernels import Operators
-from drynpu.session import TxKind
+from drynpu.simulate import TxKind
 
 __all__ = ["ApiCall", "Captured", "Copy", "Marks", "Place", "Run"]
 

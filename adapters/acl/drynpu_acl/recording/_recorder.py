@@ -10,24 +10,14 @@ from pathlib import Path
 
 from attrs import define, evolve, field
 
-from drynpu.chips import Chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof
 from drynpu.kernels import KernelPlan, Signature
 from drynpu.options import ProfilingRequest, Settings
-from drynpu.raw import ClockAnchors
-from drynpu.session import (
-    AclCalls,
-    HostSampler,
-    HostSamples,
-    Outcome,
-    Recording,
-    Target,
-    TxMark,
-    write_devices,
-    write_document,
-)
-from drynpu.tables import load_profile
+from drynpu.platforms import Chip
+from drynpu.products import export_msprof, load_profile
+from drynpu.raw import ClockAnchors, write_document
+from drynpu.recorder import Outcome, write_devices
+from drynpu.simulate import AclCalls, HostSampler, HostSamples, Recording, Target, TxMark
 from drynpu_acl.recording._captured import Captured
 from drynpu_acl.recording._timeline import (
     copies_and_steps,

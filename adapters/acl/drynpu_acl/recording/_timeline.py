@@ -23,7 +23,7 @@ from drynpu.kernels import (
     TensorDesc,
     copy_plan,
 )
-from drynpu.session import DEFAULT_STREAM, GraphRun, HostMark, Iteration
+from drynpu.simulate import DEFAULT_STREAM, GraphRun, HostMark, Iteration
 from drynpu_acl.kernels import fusions, planned_memory
 from drynpu_acl.recording._captured import ApiCall, Captured, Run
 from drynpu_acl.recording._captured import Copy as CopyCall

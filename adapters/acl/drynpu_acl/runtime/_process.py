@@ -8,8 +8,8 @@ import time
 from collections.abc import Mapping
 
 from drynpu import DrynpuError
-from drynpu.chips import Chip, load_chip
 from drynpu.options import Settings
+from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu_acl.handles import handle_numbers
 from drynpu_acl.kernels import ACL_SIZES

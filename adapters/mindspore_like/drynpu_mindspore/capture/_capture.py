@@ -14,7 +14,7 @@ from attrs import define, field, frozen
 
 from drynpu import CaptureError
 from drynpu.kernels import Operators
-from drynpu.session import FrameworkEvents
+from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._host_events import HostRecorder

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from drynpu.raw import MS_EVENTS, MS_MODULES, MsOpRangeField, layouts, read_tlv
-from drynpu.session import FrameworkEvents
+from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
 
 __all__ = ["HostRecorder", "hide_own_calls"]

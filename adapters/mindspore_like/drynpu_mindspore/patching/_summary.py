@@ -20,7 +20,7 @@ def show_summary(finished: Sequence[Path]) -> None:
     """
     if os.environ.get("RANK_ID", "0") != "0":
         return
-    from drynpu.tables import load_profile
+    from drynpu.products import load_profile
     from drynpu.views import print_summary
 
     print_summary(load_profile(finished[-1]), others=list(finished[:-1]))

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu.session import Duty, Irregularity, transition
+from drynpu.recorder import Duty, Irregularity, transition
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._values import ACTION_OF, ProfilerAction
 

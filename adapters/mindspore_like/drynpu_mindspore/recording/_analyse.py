@@ -30,7 +30,7 @@ def analyse(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> None:
         If the directory holds no profile or cannot be written.
     """
     # Here, not above: importing mindspore.profiler must not wait for the table engine.
-    from drynpu.export import deliver
+    from drynpu.products import deliver
 
     with _told(path, "sync") as advance:
         deliver(path, simplify=simplify, steps=steps, on_part=lambda _: advance())
@@ -68,7 +68,7 @@ def _reason(parse: Callable[[Path], None], path: Path) -> str | None:
 
 
 def _in_process(path: Path, *, simplify: bool, steps: Sequence[int], mode: str) -> None:
-    from drynpu.export import deliver_in_process
+    from drynpu.products import deliver_in_process
 
     with _told(path, mode) as advance:
         deliver_in_process(path, simplify=simplify, steps=steps, on_part=lambda _: advance())

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.kernels import Operators
-from drynpu.session import FrameworkEvents
+from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
 
 __all__ = ["CaptureLike", "CapturedLike", "GraphsLike"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from drynpu import OutputError, __version__
-from drynpu.session import write_document
+from drynpu.raw import write_document
 from drynpu_mindspore.profiler import RunRequest
 
 __all__ = ["FRAMEWORK", "clear_raw", "make_run_directory", "write_info", "write_metadata"]

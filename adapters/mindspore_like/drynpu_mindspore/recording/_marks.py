@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from drynpu.kernels import Call
-from drynpu.session import DEFAULT_STREAM, TxKind, TxMark
+from drynpu.simulate import DEFAULT_STREAM, TxKind, TxMark
 
 __all__ = ["Marks"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from drynpu.session import write_document
+from drynpu.raw import write_document
 from drynpu_mindspore.capture import DatasetPipeline
 
 __all__ = ["write_pipeline"]

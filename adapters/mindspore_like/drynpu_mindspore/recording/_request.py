@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from drynpu.chips import Chip
 from drynpu.options import (
     Activity,
     ExportType,
@@ -19,6 +18,7 @@ from drynpu.options import (
     Switches,
 )
 from drynpu.options.profiling_options import metric_groups, resolve_family
+from drynpu.platforms import Chip
 from drynpu_mindspore.profiler import Parameters, ProfilerActivity, ProfilerLevel, RunRequest
 
 __all__ = ["WHOLE_GRAPH", "profiling_request"]

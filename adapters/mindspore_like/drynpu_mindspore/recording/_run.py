@@ -13,23 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field
 
-from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
 from drynpu.kernels import Operators, build_rule_book, concatenate
 from drynpu.options import Activity, ProfilingRequest, Settings
+from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
-from drynpu.session import (
-    FrameworkEvents,
-    GraphRun,
-    HostSampler,
-    HostSamples,
-    Iteration,
-    Outcome,
-    Recording,
-    Target,
-    write_recording,
-)
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import FrameworkEvents, GraphRun, HostSampler, HostSamples, Iteration, Recording, Target
 from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import CaptureLike

@@ -7,9 +7,9 @@ from types import MappingProxyType, TracebackType
 from typing import Any
 
 from drynpu import OptionError
-from drynpu.chips import load_chip
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.options.profiling_options import parse, prepare_output
+from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu_tf.recording import PROCESS
 

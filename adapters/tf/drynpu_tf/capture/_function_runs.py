@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from drynpu.device import innermost, nest
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc, node_signature
-from drynpu.session import FusionOp
+from drynpu.simulate import FusionOp
 from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward

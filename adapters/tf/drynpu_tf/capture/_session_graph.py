@@ -11,7 +11,7 @@ import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
-from drynpu.session import FusionOp
+from drynpu.simulate import FusionOp
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS

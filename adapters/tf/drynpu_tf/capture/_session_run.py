@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 
 from drynpu import CaptureError
 from drynpu.kernels import Operators
-from drynpu.session import FusionOp
+from drynpu.simulate import FusionOp
 from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
 from drynpu_tf.capture._takes import Take
 from drynpu_tf.capture._turns import occurrence

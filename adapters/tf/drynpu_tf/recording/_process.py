@@ -134,7 +134,7 @@ class ProcessRecording:
         try:
             if Settings.from_environ(os.environ).quiet:
                 return
-            from drynpu.tables import load_profile
+            from drynpu.products import load_profile
             from drynpu.views import print_summary
 
             print_summary(load_profile(self.finished[-1]), others=self.finished[:-1])

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from attrs import define, field
 
-from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof
 from drynpu.kernels import Allocations, Operators, build_rule_book
 from drynpu.options import ProfilingRequest, Settings
+from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
-from drynpu.raw import ClockAnchors
-from drynpu.session import HostSampler, Outcome, Recording, Target, write_document, write_recording
-from drynpu.tables import load_profile
+from drynpu.products import export_msprof, load_profile
+from drynpu.raw import ClockAnchors, write_document
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import HostSampler, Recording, Target
 from drynpu_tf.recording._plans import node_plans
 from drynpu_tf.recording._timeline import Part, Step, Timeline, join
 from drynpu_tf.rules import FALLBACKS

@@ -16,7 +16,7 @@ from attrs import evolve, frozen
 
 from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, Operators, Signature, concatenate
-from drynpu.session import DatasetEvent, FusionOp, GraphRun, HostMark, Iteration
+from drynpu.simulate import DatasetEvent, FusionOp, GraphRun, HostMark, Iteration
 from drynpu_tf.capture import Take
 
 __all__ = ["Part", "Step", "Timeline", "join"]

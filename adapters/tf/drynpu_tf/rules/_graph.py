@@ -13,7 +13,7 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc, node_name
-from drynpu.session import FusionOp
+from drynpu.simulate import FusionOp
 from drynpu_tf.rules._folding import folded
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse

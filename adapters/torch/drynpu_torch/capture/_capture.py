@@ -12,7 +12,7 @@ from attrs import define, evolve, field, frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
-from drynpu.session import PythonFrames
+from drynpu.simulate import PythonFrames
 from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges

@@ -8,7 +8,7 @@ from attrs import evolve, fields
 
 from drynpu.device import Mark, inherit
 from drynpu.kernels import Operators
-from drynpu.session import HostMark
+from drynpu.simulate import HostMark
 from drynpu_torch.capture._kineto import Chunk, Interner
 
 __all__ = ["functional_waits", "inside_communication", "without_transport"]

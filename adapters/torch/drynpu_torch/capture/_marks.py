@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from drynpu.device import Mark
-from drynpu.session import DEFAULT_STREAM, HostMark
+from drynpu.simulate import DEFAULT_STREAM, HostMark
 
 if TYPE_CHECKING:
     from drynpu_torch.distributed import CommunicationRecorder

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.session import PythonFrames
+from drynpu.simulate import PythonFrames
 
 __all__ = ["python_frames", "shown_stacks"]
 

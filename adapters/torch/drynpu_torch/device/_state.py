@@ -13,7 +13,7 @@ import torch
 from attrs import define, field
 
 from drynpu import OptionError
-from drynpu.chips import Chip, load_chip
+from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import attrs
 from attrs import define, field
 from torch.autograd.profiler import record_function
 
-from drynpu.session import DEFAULT_STREAM, TxKind, TxMark
+from drynpu.simulate import DEFAULT_STREAM, TxKind, TxMark
 from drynpu_torch.device._streams import Stream
 
 __all__ = ["UserMarks"]

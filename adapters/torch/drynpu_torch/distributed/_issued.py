@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve, field, frozen
 
-from drynpu.session import Collective
+from drynpu.simulate import Collective
 from drynpu_torch.distributed._groups import Group
 from drynpu_torch.distributed._mark_messages import mark_message
 from drynpu_torch.distributed._requests import POINT_TO_POINT, Asked

@@ -31,7 +31,7 @@ POINT_TO_POINT: Final = ("send", "receive")
 @frozen
 class Asked:
     """
-    One communication operator as `drynpu.session.Collective` has it.
+    One communication operator as `drynpu.simulate.Collective` has it.
 
     ``peer`` is a group rank; ``tag`` tells point-to-point messages of one pair apart.
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from drynpu.session import Duty, Irregularity, transition
+from drynpu.recorder import Duty, Irregularity, transition
 from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
 

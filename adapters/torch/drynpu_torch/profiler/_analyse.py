@@ -44,7 +44,7 @@ def analyse_result(
         If the directory holds no profile or cannot be written.
     """
     # Here, not above: importing torch_npu must not wait for the table engine.
-    from drynpu.export import deliver
+    from drynpu.products import deliver
 
     if _in_daemon():
         return
@@ -78,7 +78,7 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     Several directories are parsed in up to ``max_process_number`` processes, by default half as many as there are
     CPUs. One that cannot be parsed is reported, and the others are parsed all the same.
     """
-    from drynpu.tables import find_profiles
+    from drynpu.products import find_profiles
 
     if _in_daemon():
         return
@@ -127,7 +127,7 @@ def _reported(parse: functools.partial[None], path: Path) -> None:
 
 def _in_process(path: Path, *, simplify: bool, mode: str, forms: Collection[ExportType] | None) -> None:
     """Parse in a new interpreter. Raises `OutputError` with what it said if it fails."""
-    from drynpu.export import deliver_in_process
+    from drynpu.products import deliver_in_process
 
     with _progress(path, mode) as toolkit_done:
         deliver_in_process(path, simplify=simplify, forms=forms, on_part=lambda _: toolkit_done())

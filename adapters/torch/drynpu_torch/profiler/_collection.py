@@ -14,7 +14,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import DrynpuError, OutputError
-from drynpu.session import Answer, CollectionOrder, CollectionReport, control_socket, serve_control
+from drynpu.recorder import Answer, CollectionOrder, CollectionReport, control_socket, serve_control
 from drynpu_torch.profiler._main_thread import on_main_thread
 from drynpu_torch.profiler._result import Result
 

@@ -6,11 +6,11 @@ import os
 from typing import Any
 
 from drynpu import DrynpuError
-from drynpu.chips import load_chip
+from drynpu.deliverables.counters.records import counter_problem
 from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
+from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
-from drynpu.session import counter_problem
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import AiCMetrics, ExportType, HostSystem, ProfilerLevel
 

@@ -21,8 +21,7 @@ _NO_RECORDING = "Invalid profiling path."
 
 def export_chrome_trace(interface: ProfInterface, output_path: str) -> None:
     """Write the trace of the last recording; packed if the name ends in ``.gz``."""
-    from drynpu.export import export_trace
-    from drynpu.tables import load_profile
+    from drynpu.products import export_trace, load_profile
 
     target = _target(output_path)
     if not interface.prof_path:
@@ -34,8 +33,8 @@ def export_chrome_trace(interface: ProfInterface, output_path: str) -> None:
 
 def export_stacks(interface: ProfInterface, output_path: str, metric: str) -> None:
     """Write call stacks with each operator's own time, as flame graph tools read them."""
-    from drynpu.export import export_stacks as write_stacks
-    from drynpu.tables import load_profile
+    from drynpu.products import export_stacks as write_stacks
+    from drynpu.products import load_profile
 
     target = _target(output_path)
     if not interface.flag("with_stack"):

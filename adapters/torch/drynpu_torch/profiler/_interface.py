@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu import ChipError
-from drynpu.chips import load_chip
 from drynpu.options import Activity, Level, ProfilingRequest, Settings
 from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
+from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu_torch.distributed import parallel_group_info
 from drynpu_torch.profiler._analyse import analyse_beside, analyse_result

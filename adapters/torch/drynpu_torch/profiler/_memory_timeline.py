@@ -16,7 +16,7 @@ import numpy.typing as npt
 from attrs import frozen
 from torch.profiler._memory_profiler import Action, Category, MemoryProfile, TensorKey
 
-from drynpu.export import new_file
+from drynpu.writers import new_file
 from drynpu_torch.device import npu
 from drynpu_torch.profiler._messages import print_error
 

@@ -13,13 +13,14 @@ import torch
 from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__
-from drynpu.chips import Chip, load_chip
 from drynpu.device import Clock
 from drynpu.kernels import build_rule_book
 from drynpu.options import Activity, ProfilingRequest, Settings
+from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
-from drynpu.raw import ClockAnchors
-from drynpu.session import HostSampler, HostSamples, Outcome, Recording, Target, write_document, write_recording
+from drynpu.raw import ClockAnchors, write_document
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import HostSampler, HostSamples, Recording, Target
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads, without_collections
 from drynpu_torch.distributed import Exchange

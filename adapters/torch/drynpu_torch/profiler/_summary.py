@@ -34,7 +34,7 @@ def _show() -> None:
     try:
         if Settings.from_environ(os.environ).quiet:
             return
-        from drynpu.tables import load_profile
+        from drynpu.products import load_profile
         from drynpu.views import print_summary
 
         print_summary(load_profile(_FINISHED[-1]), others=_FINISHED[:-1])

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from drynpu import DrynpuError
-from drynpu.session import ProfileOrder
+from drynpu.recorder import ProfileOrder
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import print_error, print_warning

@@ -6,7 +6,7 @@ import enum
 
 from attrs import frozen
 
-from drynpu.chips import Chip
+from drynpu.platforms import Chip
 
 __all__ = ["Link", "LinkType", "RdmaType", "Topology", "TransportType"]
 

@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from drynpu.chips import Chip
 from drynpu.device.collectives._algorithms import Algorithm, Step, Transfer, choose
 from drynpu.device.collectives._links import Link, LinkType, RdmaType, Topology, TransportType
 from drynpu.device.collectives._request import POINT_TO_POINT, CollectiveRequest
+from drynpu.platforms import Chip
 
 __all__ = ["LOCAL_NOTIFY", "NO_NOTIFY", "CollectivePlan", "TaskName", "plan_collective"]
 

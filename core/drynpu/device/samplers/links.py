@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from attrs import evolve, frozen
 
-from drynpu.chips import Chip
 from drynpu.device.collectives import CollectiveRequest, LinkType, Topology, Transfer, choose
+from drynpu.platforms import Chip
 
 __all__ = ["LinkBytes", "link_bytes"]
 

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import GraphApi, HostSystem, HostUsage, Level, MetricGroup, ProfilingRequest, Sampling, Switches
+from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.session import (
+from drynpu.recorder import write_recording
+from drynpu.simulate import (
     Collective,
     DatasetEvent,
     GraphRun,
@@ -22,7 +23,6 @@ from drynpu.session import (
     Target,
     TxKind,
     TxMark,
-    write_recording,
 )
 
 BEGIN_NS = 1_736_408_883_000_000_000

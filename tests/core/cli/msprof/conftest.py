@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from drynpu.chips import load_chip
 from drynpu.cli import build_cli
 from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Level, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, GraphRun, Iteration, Recording, Target, write_recording
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, GraphRun, Iteration, Recording, Target
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID, MODEL_ID = 4321, 7

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from drynpu import CommandError
 from drynpu.cli._msprof_flags import read_request
-from drynpu.export import REPORT_KEYS, read_reports
 from drynpu.options import Level
+from drynpu.products import REPORT_KEYS, read_reports
 
 Make = Callable[..., Path]
 Run = Callable[..., Result]

@@ -14,7 +14,7 @@ from click.testing import Result
 
 from drynpu import CommandError, OptionError
 from drynpu.options import Level, ProfilingRequest, Switches
-from drynpu.session import CollectionOrder, CollectionReport
+from drynpu.recorder import CollectionOrder, CollectionReport
 
 Make = Callable[..., Path]
 Run = Callable[..., Result]

@@ -17,14 +17,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof, export_msprof_db, export_torch
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import ExportType, Level, ProfilingRequest, Sampling, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof, export_msprof_db, export_torch, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, Recording, Target, TxKind, TxMark, write_recording
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, Recording, Target, TxKind, TxMark
+from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

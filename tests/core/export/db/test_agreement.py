@@ -15,9 +15,9 @@ import attrs
 import polars as pl
 import pytest
 
-from drynpu.export import export_msprof_db
+from drynpu.deliverables.tables import SCHEMAS
 from drynpu.options import Level, Switches
-from drynpu.tables.families import SCHEMAS
+from drynpu.products import export_msprof_db
 
 Both = Callable[..., SimpleNamespace]
 

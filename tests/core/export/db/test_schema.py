@@ -13,10 +13,11 @@ import attrs
 import pytest
 
 from drynpu import OutputError
-from drynpu.export import export_msprof_db
-from drynpu.export.db import TABLES, _export
 from drynpu.options import Level, Switches
+from drynpu.products import export_msprof_db
+from drynpu.products.toolkit import _db as _export
 from drynpu.tables import Profile
+from drynpu.writers.db._schema import TABLES
 
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 Both = Callable[..., SimpleNamespace]

@@ -13,10 +13,11 @@ import attrs
 import pytest
 
 from drynpu import OutputError
-from drynpu.export import export_torch, requested_forms
-from drynpu.export.db import TABLES, _torch_export
 from drynpu.options import ExportType, Level
+from drynpu.products import export_torch, requested_forms
+from drynpu.products.torch import _db_export as _torch_export
 from drynpu.tables import Profile
+from drynpu.writers.db._schema import TABLES
 
 Record = Callable[..., Profile]
 

@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import polars as pl
 
+from drynpu.deliverables.tables import SCHEMAS
 from drynpu.tables import Profile
-from drynpu.tables.families import SCHEMAS
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

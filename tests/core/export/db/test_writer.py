@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.export.db import TABLES, new_database
-from drynpu.export.db._enums import ENUMS, enum_number
-from drynpu.export.db._tasks import _counter_name, _global_ids
+from drynpu.deliverables.tasks._db_enums import ENUMS, enum_number
+from drynpu.deliverables.tasks._db_tasks import _counter_name, _global_ids
 from drynpu.tables import NO_CONTEXT
+from drynpu.writers.db._schema import TABLES
+from drynpu.writers.db._writer import new_database
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _INTEGERS = st.integers(-(2**63), 2**63 - 1)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from attrs import frozen
 
-from drynpu.export import export_mindspore
 from drynpu.options import ExportType
-from drynpu.tables import Profile, load_profile
+from drynpu.products import export_mindspore, load_profile
+from drynpu.tables import Profile
 
 
 @frozen

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import (
     Allocations,
@@ -25,8 +24,10 @@ from drynpu.kernels import (
     copy_plan,
 )
 from drynpu.options import Activity, Level, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
 from drynpu.raw import MS_ABSENT, MS_EVENTS, MS_MODULES, ClockAnchors, layouts
-from drynpu.session import Collective, FrameworkEvents, Recording, Target, TxKind, TxMark, write_recording
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, FrameworkEvents, Recording, Target, TxKind, TxMark
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

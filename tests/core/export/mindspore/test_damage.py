@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from drynpu.export import export_mindspore
-from drynpu.tables import load_profile
+from drynpu.products import export_mindspore, load_profile
 
 FILES = (
     "mindspore.op_range",

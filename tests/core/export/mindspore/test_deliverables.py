@@ -14,10 +14,9 @@ from click.testing import CliRunner
 
 from drynpu.analysis import mindspore_launches
 from drynpu.cli import build_cli
-from drynpu.export import deliver, result_forms
 from drynpu.options import ExportType, Level
 from drynpu.plugins import build_manager
-from drynpu.tables import find_profiles, load_profile
+from drynpu.products import deliver, find_profiles, load_profile, result_forms
 
 COPIED = {"op_statistic.csv", "api_statistic.csv"}
 DEVICE = {"kernel_details.csv", "step_trace_time.csv", *COPIED}

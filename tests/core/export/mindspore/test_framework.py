@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from drynpu.tables import load_profile
+from drynpu.products import load_profile
 
 NONE = 2**64 - 1
 EVENTS = {4: "KernelLaunch", 12: "PreLaunch", 28: "RunOp", 53: "PythonObserved", 0: "Default"}

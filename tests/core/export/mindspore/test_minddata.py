@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from drynpu.export._minddata_advice import Pipeline, advice
-from drynpu.tables import load_profile
+from drynpu.products import load_profile
+from drynpu.products.mindspore._minddata_advice import Pipeline, advice
 
 
 def test_raw_rows_go_breadth_first_and_lift_children_over_operators_without_a_queue(session: Any) -> None:
@@ -51,7 +51,7 @@ def csv_lines(session: Any) -> list[str]:
 
 
 def test_without_a_device_queue_a_batch_lasts_until_the_next_note(hand: Any, tmp_path: Any) -> None:
-    from drynpu.export import export_mindspore
+    from drynpu.products import export_mindspore
 
     path = hand.record(tmp_path, communication=False)
     hand.write_pipeline(path, queue=False)
@@ -62,7 +62,7 @@ def test_without_a_device_queue_a_batch_lasts_until_the_next_note(hand: Any, tmp
 
 
 def test_without_cpu_use_there_is_no_summary_and_a_broken_file_is_noted(hand: Any, tmp_path: Any) -> None:
-    from drynpu.export import export_mindspore
+    from drynpu.products import export_mindspore
 
     path = hand.record(tmp_path, communication=False)
     hand.write_pipeline(path)

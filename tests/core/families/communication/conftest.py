@@ -9,13 +9,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Level, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import Collective, HostMark, Meeting, Recording, Target, write_recording
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, HostMark, Meeting, Recording, Target
+from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from drynpu.analysis import overlap
-from drynpu.chips import load_chip
-from drynpu.export import export_msprof, export_torch
 from drynpu.options import Level
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof, export_torch
 from drynpu.tables import Profile
 
 FOUR = (0, 1, 2, 3)

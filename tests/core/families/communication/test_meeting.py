@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, schedule
+from drynpu.platforms import load_chip
 
 TWO = (0, 1)
 LATE_NS = 300_000

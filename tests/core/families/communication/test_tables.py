@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
+from drynpu.deliverables.communication.records import group_id
 from drynpu.device import Mark
 from drynpu.options import Level
 from drynpu.raw import ProfReader
-from drynpu.session import HostMark
-from drynpu.session.families.communication import group_id
+from drynpu.simulate import HostMark
 from drynpu.tables import Profile
 
 FOUR = (0, 1, 2, 3)

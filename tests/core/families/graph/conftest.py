@@ -10,24 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Filters, Level, ProfilingRequest, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.session import (
-    Collective,
-    DatasetEvent,
-    FusionOp,
-    GraphRun,
-    Iteration,
-    Recording,
-    StaticMemory,
-    Target,
-    write_recording,
-)
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import write_recording
+from drynpu.simulate import Collective, DatasetEvent, FusionOp, GraphRun, Iteration, Recording, StaticMemory, Target
+from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321

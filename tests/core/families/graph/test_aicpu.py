@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import KernelSpec, TaskType
 from drynpu.raw import ProfReader
-from drynpu.session import DatasetEvent
+from drynpu.simulate import DatasetEvent
 from drynpu.tables import Profile
 
 Record = Callable[..., Profile]

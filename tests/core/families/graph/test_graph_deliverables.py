@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from drynpu.export import export_msprof, export_torch
 from drynpu.options import Level
-from drynpu.session import GraphRun
+from drynpu.products import export_msprof, export_torch
+from drynpu.simulate import GraphRun
 from drynpu.tables import Profile
 
 Record = Callable[..., Profile]

@@ -8,8 +8,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drynpu.deliverables.graph._iterations import iterations_of
 from drynpu.tables import STEP_MARKS
-from drynpu.tables.families._iterations import iterations_of
 
 STEP_MODEL = 4294967295
 

@@ -13,7 +13,7 @@ from drynpu.device import Clock
 from drynpu.kernels import Operators
 from drynpu.options import Filters, Level
 from drynpu.raw import ProfReader
-from drynpu.session import Collective, GraphRun
+from drynpu.simulate import Collective, GraphRun
 from drynpu.tables import NO_MODEL, Profile
 
 Record = Callable[..., Profile]

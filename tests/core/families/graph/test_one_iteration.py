@@ -13,7 +13,7 @@ from attrs import evolve
 
 from drynpu import CommandError
 from drynpu.analysis import infer_ids, iteration_trace, select_iteration
-from drynpu.export import export_msprof
+from drynpu.products import export_msprof
 from drynpu.tables import NO_MODEL, Profile
 
 Record = Callable[..., Profile]

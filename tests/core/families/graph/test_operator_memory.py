@@ -12,8 +12,8 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.analysis import toolkit_memory
-from drynpu.export import export_msprof
 from drynpu.kernels import Allocations
+from drynpu.products import export_msprof
 from drynpu.raw import ProfReader
 from drynpu.tables import CANN_ALLOCATIONS, Profile
 

@@ -13,14 +13,15 @@ import numpy as np
 import pytest
 from attrs import field, frozen
 
-from drynpu.chips import load_chip
 from drynpu.device import Clock
-from drynpu.export import export_msprof, export_torch
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Level, MetricGroup, ProfilingRequest, Sampling, Switches
+from drynpu.platforms import load_chip
+from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader
-from drynpu.session import Collective, Outcome, Recording, Target, write_recording
-from drynpu.tables import Profile, load_profile
+from drynpu.recorder import Outcome, write_recording
+from drynpu.simulate import Collective, Recording, Target
+from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
 LENGTH_NS = 60_000_000

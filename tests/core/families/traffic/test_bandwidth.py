@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.kernels import CostTable, KernelSpec
 from drynpu.options import Level, LlcMode, Switches
+from drynpu.platforms import load_chip
 
 MB = 2.0**20
 Rows = Callable[[Path], tuple[list[str], list[list[str]]]]

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.chips import load_chip
 from drynpu.device.samplers.cores import block_shares, core_counts
-from drynpu.export.db import export_msprof_db
 from drynpu.kernels import TaskType
 from drynpu.options import Level, MetricGroup
+from drynpu.platforms import load_chip
+from drynpu.products.toolkit._db import export_msprof_db
 
 Rows = Callable[[Path], tuple[list[str], list[list[str]]]]
 Counters = Callable[[Path, int], list[dict[str, Any]]]

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.chips import load_chip
 from drynpu.device.collectives import CollectiveRequest, LinkType
 from drynpu.device.samplers.links import link_bytes
 from drynpu.kernels import KernelSpec
+from drynpu.platforms import load_chip
 
 MB = 2.0**20
 Rows = Callable[[Path], tuple[list[str], list[list[str]]]]

@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.export.db import export_msprof_db
+from drynpu.products import load_profile
+from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.raw import LinkType, ProfWriter, SocPmuType, StarsFunction, family, pack_stars_header
-from drynpu.tables import Profile, load_profile
+from drynpu.tables import Profile
 
 Rows = Callable[[Path], tuple[list[str], list[list[str]]]]
 Counters = Callable[[Path, int], list[dict[str, Any]]]

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu import DrynpuError, OutputError
-from drynpu.session import write_document
+from drynpu.raw import write_document
 from drynpu_torch import device
 from drynpu_torch.profiler._messages import print_error, print_info, print_warning
 from drynpu_torch.profiler._process import check_path

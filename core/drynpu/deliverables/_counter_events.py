@@ -1,0 +1,35 @@
+"""Counter events of sampled layers (cann_msprof.md 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
+
+from drynpu.writers._json import Events, JsonStyle, Value, constant
+from drynpu.writers._layers import Layer, layer_pids, metadata_events
+from drynpu.writers._numbers import us_text
+
+__all__ = ["Block", "counters", "layer_head"]
+
+Block = Events | Sequence[str]
+
+
+def layer_head(pid: int, layer: Layer, samples: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
+    """Yield the metadata of a layer on every device that has samples."""
+    for device_id in samples["device_id"].unique().sort().to_list():
+        yield metadata_events(pid, layer, device_id, (), style)
+
+
+def counters(pid: int, layer: Layer, samples: pl.DataFrame, name: str | pl.Expr, series: Mapping[str, Value]) -> Events:
+    """Return one counter event per sample (``device_id``, ``time_ns``), called *name*, with values by series."""
+    shown = samples.with_columns((pl.lit(name) if isinstance(name, str) else name).alias("shown"))
+    members: dict[str, Value] = {
+        "name": pl.col("shown"),
+        "pid": layer_pids(pid, layer),
+        "tid": constant(0),
+        "ts": ('"', us_text(pl.col("time_ns")), '"'),
+        "ph": constant("C"),
+        "args": dict(series),
+    }
+    return Events(shown, members, ("shown",))

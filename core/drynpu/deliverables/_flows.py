@@ -1,0 +1,154 @@
+"""
+What moved where in a recording, as flows over the time since the device's tick 0 (ns).
+
+Kernels, copies and transfers move their bytes evenly over their duration; a collective does so from the arrival of its
+slowest rank to its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.deliverables._record_context import RecordContext
+from drynpu.device.collectives import CollectiveRequest, LinkType
+from drynpu.device.samplers.links import LinkBytes, link_bytes
+from drynpu.device.samplers.traffic import Flow, join_flows, sample_times
+from drynpu.kernels import Copy, TaskType
+from drynpu.simulate._simulate import Simulation
+
+__all__ = ["CacheFlows", "TwoWay", "cache_flows", "copy_flows", "edges_us", "link_flows", "memory_flows"]
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+
+
+@frozen(eq=False)
+class TwoWay:
+    """Traffic in both directions: read and written, or received and sent."""
+
+    into: Flow
+    out: Flow
+
+
+@frozen(eq=False, kw_only=True)
+class CacheFlows:
+    """Requests of the cores to L2 and those of them that it missed, bytes."""
+
+    reads: Flow
+    writes: Flow
+    read_misses: Flow
+    write_misses: Flow
+
+
+def edges_us(context: RecordContext, interval_us: int) -> I64:
+    """Return when a sampler of that interval reads, in whole microseconds after the device's tick 0."""
+    simulation = context.simulation
+    begin = max(simulation.begin_ns - simulation.base_ns, 0) // 1000
+    return sample_times(begin, -(-(simulation.end_ns - simulation.base_ns) // 1000), interval_us)
+
+
+def _launch_flow(simulation: Simulation, amount: npt.ArrayLike) -> Flow:
+    """Return the flow of an amount per kernel (not per launch)."""
+    start = simulation.schedule.kernel_start_ticks * simulation.tick_ns
+    per_kernel = np.asarray(amount, np.float64)
+    of = simulation.lowered.launch_kernel
+    moved = per_kernel[of] if len(of) else np.empty(0)
+    return Flow(start, start + simulation.kernel_ticks * simulation.tick_ns, moved)
+
+
+def _per_kernel(simulation: Simulation, *names: str) -> F64:
+    work = simulation.costs.work
+    return np.asarray(np.sum([work[name] for name in names], axis=0), np.float64)
+
+
+def _engines(simulation: Simulation) -> npt.NDArray[np.bool_]:
+    """Return which kernels run on AI cores, behind L2."""
+    return np.asarray((simulation.costs.aic_time_ns > 0) | (simulation.costs.aiv_time_ns > 0))
+
+
+def memory_flows(context: RecordContext) -> TwoWay:
+    """
+    Return what is read from device memory and written to it.
+
+    Of AI core kernels that is what L2 misses; AI CPU, generator and copies work on memory itself. Collectives read what
+    they send and write what they receive; reducing on the way reads the destination as well.
+    """
+    simulation = context.simulation
+    kernels, engine = simulation.lowered.kernels, _engines(simulation)
+    from_host = np.array([kernel.copy is Copy.HOST_TO_DEVICE for kernel in kernels], bool)
+    to_host = np.array([kernel.copy is Copy.DEVICE_TO_HOST for kernel in kernels], bool)
+    read = np.array([kernel.bytes_read for kernel in kernels], np.float64)
+    written = np.array([kernel.bytes_written for kernel in kernels], np.float64)
+    missed_read = _per_kernel(simulation, "aic_main_read_bytes", "aiv_main_read_bytes")
+    missed_write = _per_kernel(simulation, "aic_main_write_bytes", "aiv_main_write_bytes")
+    reads = np.where(engine, missed_read, np.where(from_host, 0, read))
+    writes = np.where(engine, missed_write, np.where(to_host, 0, written))
+    moved = [_sum(of.values()) for of in _collective_bytes(context)]
+    into = _collective_flow(context, [of.sent + of.local + of.reduced for of in moved])
+    out = _collective_flow(context, [of.received + of.local for of in moved])
+    return TwoWay(
+        join_flows([_launch_flow(simulation, reads), into]), join_flows([_launch_flow(simulation, writes), out])
+    )
+
+
+def cache_flows(context: RecordContext) -> CacheFlows:
+    """Return what the AI cores asked L2 for, and what of it L2 had to fetch from memory or pass on to it."""
+    simulation = context.simulation
+    return CacheFlows(
+        reads=_launch_flow(simulation, _per_kernel(simulation, "gm_to_l1_bytes", "gm_to_ub_bytes")),
+        writes=_launch_flow(simulation, _per_kernel(simulation, "l0c_to_gm_bytes", "ub_to_gm_bytes")),
+        read_misses=_launch_flow(simulation, _per_kernel(simulation, "aic_main_read_bytes", "aiv_main_read_bytes")),
+        write_misses=_launch_flow(simulation, _per_kernel(simulation, "aic_main_write_bytes", "aiv_main_write_bytes")),
+    )
+
+
+def copy_flows(context: RecordContext) -> TwoWay:
+    """Return what copies bring from the host (``into``) and take to it (``out``)."""
+    simulation = context.simulation
+
+    def moved(kind: Copy) -> Flow:
+        sizes = [
+            max(kernel.bytes_read, kernel.bytes_written)
+            if kernel.task_type is TaskType.MEMCPY and kernel.copy is kind
+            else 0
+            for kernel in simulation.lowered.kernels
+        ]
+        return _launch_flow(simulation, sizes)
+
+    return TwoWay(moved(Copy.HOST_TO_DEVICE), moved(Copy.DEVICE_TO_HOST))
+
+
+def link_flows(context: RecordContext, types: Iterable[LinkType]) -> TwoWay:
+    """Return what this rank receives (``into``) and sends (``out``) over links of these types."""
+    wanted = frozenset(types)
+    moved = [_sum(part for kind, part in of.items() if kind in wanted) for of in _collective_bytes(context)]
+    return TwoWay(
+        _collective_flow(context, [of.received for of in moved]), _collective_flow(context, [of.sent for of in moved])
+    )
+
+
+def _collective_flow(context: RecordContext, per_collective: list[int]) -> Flow:
+    times = context.simulation.collectives
+    start = (times.start_ticks + times.work.wait_ticks) * context.simulation.tick_ns
+    end = (times.start_ticks + times.work.ticks) * context.simulation.tick_ns
+    return Flow(start, end, per_collective)
+
+
+def _collective_bytes(context: RecordContext) -> list[Mapping[LinkType, LinkBytes]]:
+    """Return the bytes of every collective by link type; each distinct one is worked out once."""
+    known: dict[CollectiveRequest, Mapping[LinkType, LinkBytes]] = {}
+    rows = []
+    for of in context.simulation.collectives.work.collectives:
+        request = CollectiveRequest(kind=of.kind, size_bytes=of.size_bytes, ranks=of.ranks, rank=of.rank, peer=of.peer)
+        if request not in known:
+            known[request] = link_bytes(request, context.chip)
+        rows.append(known[request])
+    return rows
+
+
+def _sum(parts: Iterable[LinkBytes]) -> LinkBytes:
+    return sum(parts, LinkBytes())

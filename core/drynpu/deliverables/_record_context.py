@@ -1,0 +1,74 @@
+"""What the record builders of a family get, and what they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy.typing as npt
+from attrs import field, frozen
+
+from drynpu.options import ProfilingRequest
+from drynpu.platforms import Chip
+from drynpu.raw import ClockAnchors
+from drynpu.simulate._host_side import HostSide
+from drynpu.simulate._recording import Recording
+from drynpu.simulate._simulate import Simulation
+from drynpu.simulate._target import Target
+from drynpu.simulate._texts import TextIds, TypeIds
+
+__all__ = ["FamilyRecords", "RecordContext"]
+
+Records = npt.NDArray[Any]
+
+
+@frozen(eq=False, kw_only=True)
+class RecordContext:
+    """One recording on its way to disk: what was asked, what was captured, what the device did with it."""
+
+    recording: Recording
+    simulation: Simulation
+    request: ProfilingRequest
+    target: Target
+    chip: Chip
+    anchors: ClockAnchors
+    host: HostSide
+    seed: int
+
+    @property
+    def to_raw_ns(self) -> int:
+        """Add this to Unix ns to get raw host time."""
+        return self.host.to_raw_ns
+
+    @property
+    def launching(self) -> int:
+        """Id of the thread that launches kernels."""
+        return self.host.launching
+
+    @property
+    def texts(self) -> TextIds:
+        """Texts that records refer to, of all builders."""
+        return self.host.texts
+
+    @property
+    def types(self) -> TypeIds:
+        """Names of API calls and tasks, of all builders."""
+        return self.host.types
+
+
+@frozen(eq=False, kw_only=True)
+class FamilyRecords:
+    """
+    Records by family name, host side and device side; ``sample`` are further entries of sample.json.
+
+    ``host_text`` and ``device_text`` hold rows of text families, written by the raw room's text writer; on the
+    host also rows by process id, for families with a file for each. ``notes`` are
+    readable lines about what was asked and is not written, or what of it is beyond the hardware.
+    """
+
+    host: Mapping[str, Records] = field(factory=dict)
+    device: Mapping[str, Records] = field(factory=dict)
+    host_text: Mapping[str, Any] = field(factory=dict)
+    device_text: Mapping[str, Any] = field(factory=dict)
+    sample: Mapping[str, object] = field(factory=dict)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,55 @@
+"""Helpers that several groups of families share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from drynpu._errors import OutputError, RawFormatError
+from drynpu.deliverables._load_context import LoadContext
+from drynpu.raw import SocPmuType
+from drynpu.tables._columns import I64, Records, ordinals
+from drynpu.tables._sides import DeviceSide
+
+__all__ = ["event_codes", "operator_names", "settings", "soc_counters"]
+
+_V6_PLATFORMS = ("15", "16")
+_CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")
+
+
+def settings(context: LoadContext, side: DeviceSide) -> Mapping[str, Any]:
+    """Return sample.json of a device, empty if it cannot be read."""
+    try:
+        return context.reader.sample(side.device_id)
+    except (OutputError, RawFormatError):
+        return {}
+
+
+def event_codes(text: object) -> list[int]:
+    """Return the numbers of a comma list such as ``0x8a,0x8c``; none where it is no such list."""
+    try:
+        return [int(code, 16) for code in str(text or "").split(",") if code.strip()]
+    except ValueError:
+        return []
+
+
+def operator_names(context: LoadContext, device_id: int, stream: I64, task: I64) -> pl.Series:
+    """Return the operator of each record: the n-th of a stream and task is the n-th kernel there, ``""`` if none."""
+    kernels = context.kernels.filter((pl.col("device_id") == device_id) & pl.col("task_type").is_in(_CORE_TYPES))
+    kernels = kernels.sort("start_ns", maintain_order=True)
+    own = kernels["stream_id"].to_numpy() << 16 | kernels["task_id"].to_numpy()
+    known = pl.DataFrame({"key": own, "turn": ordinals(own), "name": kernels["name"]})
+    key = stream << 16 | task
+    asked = pl.DataFrame({"key": key, "turn": ordinals(key)})
+    joined = asked.join(known, on=["key", "turn"], how="left", maintain_order="left")
+    return joined["name"].fill_null("")
+
+
+def soc_counters(context: LoadContext, side: DeviceSide, kind: SocPmuType) -> Records:
+    """Return the records of socpmu.data of one kind: ``stream_id``, ``task_id`` and ``events`` of tasks."""
+    newer = context.reader.host_info.platform_version in _V6_PLATFORMS
+    records = context.reader.read("soc_pmu_v6" if newer else "soc_pmu", side.device_id)
+    return np.asarray(records[records["data_type"] == kind])

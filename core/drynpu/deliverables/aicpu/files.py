@@ -1,0 +1,74 @@
+"""aicpu, dp and aicpu_mi (cann_msprof.md 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from drynpu.tables import Profile
+from drynpu.writers._numbers import Writer, decimal_text, floats_text, us_text
+
+__all__ = ["TABLES", "csv_files", "torch_csv_files"]
+
+TABLES = ("aicpu_kernels", "data_queue", "queue_waits")
+"""What its files and layers are made of: without rows in any of them there are none."""
+
+_UNKNOWN = "N/A"
+_TIMES = {
+    "compute_ns": "Compute_time(us)",
+    "copy_ns": "Memcpy_time(us)",
+    "run_ns": "Task_time(us)",
+    "dispatch_ns": "Dispatch_time(us)",
+    "total_ns": "Total_time(us)",
+}
+
+
+def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
+    """Return aicpu, dp and aicpu_mi; the Python writer makes them on every chip."""
+    del writer
+    return {"aicpu": _kernels(profile), "dp": _queue(profile), "aicpu_mi": _waits(profile)}
+
+
+def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
+    """Return what torch_npu.profiler copies: ``aicpu`` under another name (torch_npu_profiler.md 4.11)."""
+    del writer
+    return {"data_preprocess.csv": _kernels(profile)}
+
+
+def _device_id() -> pl.Expr:
+    return pl.col("device_id").cast(pl.String).alias("Device_id")
+
+
+def _kernels(profile: Profile) -> pl.DataFrame:
+    return profile.frame("aicpu_kernels").select(
+        _device_id(),
+        us_text(pl.col("start_ns"), "\t").alias("Timestamp(us)"),
+        pl.col("name").replace("", _UNKNOWN).alias("Node"),
+        *(decimal_text(pl.col(name)).alias(title) for name, title in _TIMES.items()),
+        pl.col("stream_id").cast(pl.String).alias("Stream ID"),
+        pl.col("task_id").cast(pl.String).alias("Task ID"),
+    )
+
+
+def _queue(profile: Profile) -> pl.DataFrame:
+    events = profile.frame("data_queue")
+    # The writer turns the text of the time into a float, which keeps a quarter of a microsecond of it.
+    time = floats_text(events.select(us_text(pl.col("time_ns")).cast(pl.Float64)).to_series())
+    return events.select(
+        _device_id(),
+        time.alias("Timestamp(us)"),
+        pl.col("action").alias("Action"),
+        pl.col("source").alias("Source"),
+        pl.col("buffered").cast(pl.String).fill_null(_UNKNOWN).alias("Cached Buffer Size"),
+    )
+
+
+def _waits(profile: Profile) -> pl.DataFrame:
+    return profile.frame("queue_waits").select(
+        _device_id(),
+        pl.col("name").alias("Node Name"),
+        pl.col("start_us").cast(pl.String).alias("Start Time(us)"),
+        pl.col("end_us").cast(pl.String).alias("End Time(us)"),
+        pl.col("queue_size").cast(pl.String).fill_null(_UNKNOWN).alias("Queue Size"),
+    )

@@ -1,0 +1,118 @@
+"""AI CPU: how its kernels spent their time, and the data queue it serves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.deliverables._asked import asked
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables.tasks._host_records import task_numbers
+from drynpu.device.samplers.aicpu import split_aicpu
+from drynpu.kernels import TaskType
+from drynpu.options import Level
+from drynpu.raw import family
+from drynpu.raw.layouts import UNKNOWN_SIZE
+from drynpu.simulate._inputs import DatasetEvent
+
+__all__ = ["build"]
+
+Records = npt.NDArray[Any]
+I64 = npt.NDArray[np.int64]
+
+_GET_NEXT_DEQUEUE_WAIT = 1
+
+
+def build(context: RecordContext) -> FamilyRecords:
+    """
+    Return aicpu.data: AI CPU kernels with their parts, queue events, and waits for the queue.
+
+    The parts of a kernel are modelled (``device.samplers.aicpu``); the task as a whole is that of the schedule. Queue
+    events are measured host times on the recording's timeline; the 910 alone records them (cann_msprof.md 3).
+    """
+    if not context.request.switches.aicpu or context.request.level is Level.NONE:
+        return FamilyRecords()
+    device = {"aicpu_node": _kernels(context), "aicpu_queue": _queue_waits(context)}
+    if "dp" in asked(context, "switches.aicpu"):
+        device["aicpu_data_preparation"] = _queue_events(context)
+    return FamilyRecords(device=device)
+
+
+def _kernels(context: RecordContext) -> Records:
+    simulation = context.simulation
+    lowered = simulation.lowered
+    is_aicpu = np.array([kind is TaskType.AI_CPU for kind in simulation.task_types] or [False])
+    launches = np.flatnonzero(is_aicpu[lowered.launch_kernel])
+    rows = family("aicpu_node").new(len(launches))
+    if not len(launches):
+        return rows
+    of = lowered.launch_kernel[launches]
+    split = split_aicpu(lowered.kernels)
+    submit = simulation.schedule.kernel_start_ticks[launches]
+    ticks = simulation.kernel_ticks[launches]
+    end = submit + ticks
+    dispatched = submit + np.rint(ticks * split.dispatch[of]).astype(np.int64)
+    run = submit + np.rint(ticks * (split.dispatch + split.scheduling)[of]).astype(np.int64)
+    copying = end - np.rint(ticks * split.copy[of]).astype(np.int64)
+    computing = copying - np.rint(ticks * split.compute[of]).astype(np.int64)
+    rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_numbers(simulation)[0][launches]
+    rows["timestamp"] = run + context.anchors.device_cntvct
+    for name, tick in (
+        ("run_start", run),
+        ("compute_start", computing),
+        ("memcpy_start", copying),
+        ("memcpy_end", end),
+        ("run_end", end),
+    ):
+        rows[f"{name}_us"] = _monotonic_us(context, tick)
+    for name, tick in (
+        ("run_start", run),
+        ("run_end", end),
+        ("submit", submit),
+        ("schedule", dispatched),
+        ("before_run", run),
+        ("after_run", end),
+    ):
+        rows[f"{name}_tick"] = tick + context.anchors.device_cntvct
+    rows["device_id"] = context.target.device_id
+    rows["dispatch_us"] = np.rint((dispatched - submit) * simulation.tick_ns / 1000)
+    rows["total_us"] = np.rint(ticks * simulation.tick_ns / 1000)
+    return rows
+
+
+def _monotonic_us(context: RecordContext, tick: I64) -> I64:
+    """Return ticks after the base of the recording as whole microseconds of the monotonic clock."""
+    unix_ns = context.simulation.base_ns + np.rint(tick * context.simulation.tick_ns).astype(np.int64)
+    return np.asarray((unix_ns + context.to_raw_ns) // 1000, np.int64)
+
+
+def _queue_events(context: RecordContext) -> Records:
+    events = context.recording.dataset
+    rows = family("aicpu_data_preparation").new(len(events))
+    time = context.simulation.warp(np.array([event.time_ns for event in events], np.int64))
+    rows["timestamp"] = context.anchors.unix_to_tick(time)
+    rows["index"] = np.arange(len(events))
+    rows["size"] = _sizes(events)
+    # Longer texts are cut: the record has no more room.
+    rows["action"] = [event.action.encode() for event in events]
+    rows["source"] = [event.source.encode() for event in events]
+    return rows
+
+
+def _sizes(events: Sequence[DatasetEvent]) -> npt.NDArray[np.uint64]:
+    return np.array([UNKNOWN_SIZE if event.buffered is None else event.buffered for event in events], np.uint64)
+
+
+def _queue_waits(context: RecordContext) -> Records:
+    waits = [event for event in context.recording.dataset if event.duration_ns > 0]
+    rows = family("aicpu_queue").new(len(waits))
+    begin = context.simulation.warp(np.array([event.time_ns for event in waits], np.int64)) + context.to_raw_ns
+    end = begin + np.array([event.duration_ns for event in waits], np.int64)
+    rows["node_tag"] = _GET_NEXT_DEQUEUE_WAIT
+    rows["queue_size"] = _sizes(waits)
+    rows["start_us"], rows["end_us"] = begin // 1000, end // 1000
+    rows["timestamp"] = context.anchors.unix_to_tick(begin - context.to_raw_ns)
+    return rows

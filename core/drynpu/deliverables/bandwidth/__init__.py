@@ -1,0 +1,3 @@
+"""Memory and caches of the device, sampled."""
+
+from __future__ import annotations

@@ -1,0 +1,135 @@
+"""hbm, ddr, llc_read_write and l2_cache, and the layers HBM, DDR and LLC (cann_msprof.md 4.4, 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+
+import polars as pl
+
+from drynpu.analysis import llc_averages, memory_averages
+from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.tables import Profile
+from drynpu.writers._json import JsonStyle
+from drynpu.writers._layers import Layer
+from drynpu.writers._numbers import Writer, float_text, floats_text, rounded_text
+
+__all__ = ["TABLES", "csv_files", "layers", "torch_csv_files"]
+
+TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
+"""What its files and layers are made of: without rows in any of them there are none."""
+
+_DDR, _HBM, _LLC = Layer("DDR", 18, "NPU"), Layer("HBM", 24, "NPU"), Layer("LLC", 27, "NPU")
+_UNKNOWN = "N/A"
+_NO_HIT_RATE = frozenset({"5", "7", "8", "11", "15", "16"})
+"""Platforms whose hit rate the toolkit does not show (Ascend/msprof ``process_hit_rate``)."""
+
+
+def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
+    """Return the tables; the Python writer makes them on every chip."""
+    del writer
+    return {"hbm": _hbm(profile), "ddr": _ddr(profile), "llc_read_write": _llc(profile), "l2_cache": _l2_cache(profile)}
+
+
+def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
+    """Return what torch_npu.profiler copies (torch_npu_profiler.md 3.6)."""
+    del writer
+    return {"l2_cache.csv": _l2_cache(profile)}
+
+
+def _device_id() -> pl.Expr:
+    return pl.col("device_id").cast(pl.String).alias("Device_id")
+
+
+def _memory_columns(metric: pl.Expr) -> list[pl.Expr]:
+    return [
+        _device_id(),
+        metric.alias("Metric"),
+        rounded_text(pl.col("read_mb_s")).alias("Read(MB/s)"),
+        rounded_text(pl.col("write_mb_s")).alias("Write(MB/s)"),
+    ]
+
+
+def _hbm(profile: Profile) -> pl.DataFrame:
+    """Return the mean of all units, not rounded, and then every unit."""
+    averages = memory_averages(profile, "hbm")
+    parts = [averages.select(_memory_columns(pl.col("unit_id").cast(pl.String))).clear()]
+    for (device_id,), units in averages.group_by("device_id", maintain_order=True):
+        means = [_decimal_mean(units[name].to_list()) for name in ("read_mb_s", "write_mb_s")]
+        parts.append(pl.DataFrame([[str(device_id), "Average", *means]], schema=parts[0].schema, orient="row"))
+        parts.append(units.select(_memory_columns(pl.col("unit_id").cast(pl.String))))
+    return pl.concat(parts)
+
+
+def _decimal_mean(values: list[float]) -> str:
+    """Return the mean as the toolkit's decimal arithmetic prints it."""
+    total = sum((Decimal(repr(value)) for value in values), Decimal(0))
+    return str(total / len(values)).replace("E", "e")
+
+
+def _ddr(profile: Profile) -> pl.DataFrame:
+    return memory_averages(profile, "ddr").select(_memory_columns(pl.lit("Average")))
+
+
+def _llc(profile: Profile) -> pl.DataFrame:
+    """Return the mean of all caches and then every cache, each rounded to six decimals first."""
+    units = llc_averages(profile).with_columns(pl.col("hit_rate", "mb_s").round(6))
+    means = units.group_by("device_id", "mode", maintain_order=True).agg(pl.col("hit_rate", "mb_s").mean())
+    rows = pl.concat(
+        [
+            means.with_columns(pl.lit("Average").alias("task"), pl.lit(-1, pl.Int64).alias("llc_id")),
+            units.with_columns(pl.col("llc_id").cast(pl.String).alias("task")),
+        ],
+        how="diagonal",
+    ).sort("device_id", "llc_id")
+    return rows.select(
+        _device_id(),
+        pl.col("mode").alias("Mode"),
+        pl.col("task").alias("Task"),
+        rounded_text(pl.col("hit_rate") * 100).alias("Hit Rate(%)"),
+        rounded_text(pl.col("mb_s")).alias("Throughput(MB/s)"),
+    )
+
+
+def _l2_cache(profile: Profile) -> pl.DataFrame:
+    """Return rates per task; the operator column is left out where no operator is known, as the toolkit does."""
+    tasks = profile.frame("l2_cache_tasks")
+
+    def share(name: str) -> pl.Series:
+        rate = pl.when(pl.col("requests") > 0).then(pl.col(name) / pl.col("requests")).otherwise(0.0)
+        return floats_text(tasks.select(rate.round(6)).to_series())
+
+    hits = pl.lit(_UNKNOWN) if profile.platform_version in _NO_HIT_RATE else pl.lit(share("hits"))
+    table = tasks.select(
+        _device_id(),
+        pl.col("stream_id").cast(pl.String).alias("Stream Id"),
+        pl.col("task_id").cast(pl.String).alias("Task Id"),
+        hits.alias("Hit Rate"),
+        pl.lit(share("victims")).alias("Victim Rate"),
+        pl.col("name").replace("", _UNKNOWN).alias("Op Name"),
+    )
+    return table if (tasks["name"] != "").any() else table.drop("Op Name")
+
+
+def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
+    """Yield DDR, HBM and LLC."""
+    del writer
+    pid, memory = profile.pid, profile.frame("memory_bandwidth")
+    for layer, kind, name in (
+        (_DDR, "ddr", pl.lit("DDR")),
+        (_HBM, "hbm", pl.concat_str([pl.lit("HBM "), pl.col("unit_id").cast(pl.String)])),
+    ):
+        samples = memory.filter(pl.col("kind") == kind)
+        yield from layer_head(pid, layer, samples, style)
+        for event, title in (("read", "Read"), ("write", "Write")):
+            chosen = samples.filter(pl.col("event") == event)
+            series = {f"{title}(MB/s)": float_text(pl.col("mb_s"))}
+            yield counters(pid, layer, chosen, pl.concat_str([name, pl.lit(f"/{title}")]), series)
+    caches = profile.frame("llc_samples")
+    yield from layer_head(pid, _LLC, caches, style)
+    mode = pl.col("mode").str.to_titlecase()
+    name = pl.concat_str([pl.lit("LLC "), pl.col("llc_id").cast(pl.String), pl.lit(" "), mode])
+    # The toolkit shows the rate of 1 under the title of a percentage.
+    for title, key, column in (("Hit Rate", "Hit Rate(%)", "hit_rate"), ("Throughput", "Throughput(MB/s)", "mb_s")):
+        shown = pl.concat_str([name, pl.lit(f"/{title}")])
+        yield counters(pid, _LLC, caches, shown, {key: float_text(pl.col(column))})

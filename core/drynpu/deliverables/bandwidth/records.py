@@ -1,0 +1,185 @@
+"""Memory and caches of the device, sampled: HBM or DDR, the last level cache, L2 per task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.deliverables._asked import asked, unmodelled
+from drynpu.deliverables._flows import TwoWay, cache_flows, edges_us, memory_flows
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables.tasks._host_records import task_numbers
+from drynpu.device.samplers.cache import CACHE_EVENTS, LLC_BYTES_PER_COUNT, CacheEvents, llc_events, llc_units
+from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
+from drynpu.kernels import TaskType
+from drynpu.options import NOT_SIMULATED, Level, LlcMode
+from drynpu.raw import family
+
+__all__ = ["build"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+_MEMORY_OPTION, _CACHE_OPTION = "sampling.hardware_memory_hz", "switches.l2_cache"
+_HBM_BYTES = 32
+"""Of one HBM count (Ascend/msprof ``hbm_model``)."""
+_DDR_BYTES = {"0": 16, "7": 16, "8": 16, "11": 16}
+_DDR_BYTES_ELSE = 32
+"""Of one DDR count: the width of the bus (Ascend/msprof ``get_ddr_bit_width``)."""
+_LINE_BYTES = 128
+_ALL_MASTERS = 0xFFFF_FFFF
+_COUNT_LIMIT = 2**32
+_US_PER_S = 1_000_000
+_REASONS = {
+    **NOT_SIMULATED,
+    "llc_read_write": "the counters of this mode are not public",
+}
+
+
+def build(context: RecordContext) -> FamilyRecords:
+    """
+    Return the samples of memory bandwidth and of the last level cache, and L2 counters per task.
+
+    HBM counters of all controllers are written as one unit: how many a chip has is not public. Everything is made from
+    the bytes that kernels, copies and collectives move; what cannot be is named in ``notes``.
+    """
+    device: dict[str, Records] = {}
+    sample: dict[str, object] = {}
+    notes: list[str] = []
+    names = asked(context, _MEMORY_OPTION)
+    rate_hz = context.request.sampling.hardware_memory_hz
+    missing = set(names)
+    if rate_hz is not None and names:
+        interval_us = _US_PER_S // rate_hz
+        edges = edges_us(context, interval_us)
+        sample |= {"hardware_mem": "on", "hardware_mem_sampling_interval": interval_us}
+        memory = memory_flows(context)
+        for name, make in (("hbm", _hbm), ("ddr", _ddr)):
+            if name in names:
+                device[name] = make(context, memory, edges)
+                sample[f"{name}_profiling_events"] = "read,write"
+        if "llc_read_write" in names and context.request.sampling.llc in (LlcMode.READ, LlcMode.WRITE):
+            device["llc"] = _llc(context, edges)
+            missing.discard("llc_read_write")
+        notes += _above_peak(context, memory)
+    names = asked(context, _CACHE_OPTION)
+    missing |= names
+    events = CACHE_EVENTS.get(context.chip.platform_version)
+    if "l2_cache" in names and events is not None and context.request.level is not Level.NONE:
+        device["l2_cache"] = _l2_cache(context, events)
+        sample |= {"l2CacheTaskProfiling": "on", "l2CacheTaskProfilingEvents": events.text}
+    return FamilyRecords(device=device, sample=sample, notes=(*unmodelled(missing, _REASONS), *notes))
+
+
+def _above_peak(context: RecordContext, memory: TwoWay) -> list[str]:
+    """Say so where tasks together move more than the memory can: the device model lets streams run side by side."""
+    peak = join_flows([memory.into, memory.out]).peak()
+    if peak <= context.chip.memory_gbs:
+        return []
+    note = (
+        f"memory bandwidth reaches {peak:.0f} GB/s for a while, above the {context.chip.memory_gbs:g} GB/s of "
+        f"{context.chip.name}: work of several streams is not slowed down by sharing the memory"
+    )
+    return [note]
+
+
+def _sampled_us(context: RecordContext, edges: I64) -> I64:
+    """Return times of a sampler: microseconds since the device's counters were read (raw ``time_us``)."""
+    anchors = context.anchors
+    shift_ns = context.simulation.base_ns - (anchors.device_counter_ns + anchors.offset_ns)
+    return np.asarray(edges + shift_ns // 1000, np.int64)
+
+
+def _gains(flow: Flow, edges: I64, unit: float) -> I64:
+    """Return what a counter gained before each reading; nothing before the first."""
+    return np.concatenate([[0], whole_counts(flow.by(edges * 1000), unit)])
+
+
+def _hbm(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
+    rows = family("hbm").new(2 * len(edges))
+    rows["time_us"] = np.repeat(_sampled_us(context, edges), 2)
+    rows["event"] = np.tile([0, 1], len(edges))
+    rows["count"][0::2] = _gains(memory.into, edges, _HBM_BYTES)
+    rows["count"][1::2] = _gains(memory.out, edges, _HBM_BYTES)
+    return rows
+
+
+def _ddr(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
+    """Write the sum of all masters; readers add up controllers, so a count that is too large goes to several."""
+    unit = _DDR_BYTES.get(context.chip.platform_version, _DDR_BYTES_ELSE)
+    counts = np.stack([_gains(memory.into, edges, unit), _gains(memory.out, edges, unit)], 1)
+    controllers = int(counts.max(initial=0)) // _COUNT_LIMIT + 1
+    number = np.arange(controllers)
+    shares = counts[..., None] // controllers + (number < counts[..., None] % controllers)
+    rows = family("ddr").new(shares.size)
+    rows["time_us"] = np.repeat(_sampled_us(context, edges), 2 * controllers)
+    rows["event"] = np.tile(np.repeat([0, 1], controllers), len(edges))
+    rows["ddr_id"] = np.tile(number, 2 * len(edges))
+    rows["count"] = shares.reshape(-1)
+    rows["master_id"] = _ALL_MASTERS
+    return rows
+
+
+def _llc(context: RecordContext, edges: I64) -> Records:
+    """Deal requests out evenly to the chip's caches; a hit is a request that need not go to memory."""
+    mode = context.request.sampling.llc
+    events, units = llc_events(mode.value), llc_units(context.chip.platform_version)
+    flows = cache_flows(context)
+    asked_for, missed = (
+        (flows.writes, flows.write_misses) if mode is LlcMode.WRITE else (flows.reads, flows.read_misses)
+    )
+    requests = _gains(asked_for, edges, _LINE_BYTES * units)
+    counts = {
+        events.traffic[0]: _gains(flows.reads, edges, LLC_BYTES_PER_COUNT * units),
+        events.traffic[1]: _gains(flows.writes, edges, LLC_BYTES_PER_COUNT * units),
+        events.first_request: requests,
+        events.first_hit: np.maximum(requests - _gains(missed, edges, _LINE_BYTES * units), 0),
+    }
+    table = np.zeros((len(edges), units, len(events.codes)), np.int64)
+    for place, code in enumerate(events.codes):
+        if code in counts:
+            table[:, :, place] = counts[code][:, None]
+    rows = family("llc").new(table.size)
+    rows["time_us"] = np.repeat(_sampled_us(context, edges), units * len(events.codes))
+    rows["l3t_id"] = np.tile(np.repeat(np.arange(units), len(events.codes)), len(edges))
+    rows["event"] = np.tile(events.codes, len(edges) * units)
+    rows["count"] = table.reshape(-1)
+    return rows
+
+
+_TASK_TYPES = {
+    TaskType.AI_CORE: 0,
+    TaskType.AI_VECTOR_CORE: 1,
+    TaskType.MIX_AIC: 0,
+    TaskType.MIX_AIV: 1,
+}
+"""Main engine; no reader looks at it."""
+
+
+def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
+    """Count per AI core task; noise on times changes none of it."""
+    simulation = context.simulation
+    work, of = simulation.costs.work, simulation.lowered.launch_kernel
+    types = np.array([_TASK_TYPES.get(kind, -1) for kind in simulation.task_types] or [-1])
+    launches = np.flatnonzero(types[of] >= 0) if len(of) else np.empty(0, np.int64)
+    rows = family("l2_cache").new(len(launches))
+    if not len(launches):
+        return rows
+
+    def lines(*names: str) -> I64:
+        total = np.sum([work[name] for name in names], axis=0)
+        return np.asarray(-(-total // _LINE_BYTES), np.int64)
+
+    reads, writes = lines("gm_to_l1_bytes", "gm_to_ub_bytes"), lines("l0c_to_gm_bytes", "ub_to_gm_bytes")
+    read_misses = np.minimum(lines("aic_main_read_bytes", "aiv_main_read_bytes"), reads)
+    write_misses = np.minimum(lines("aic_main_write_bytes", "aiv_main_write_bytes"), writes)
+    victims = np.rint((read_misses + write_misses) * work["l2_victim_share"]).astype(np.int64)
+    kernel = of[launches]
+    rows["task_type"] = types[kernel]
+    rows["stream_id"] = simulation.stream[launches]
+    rows["task_id"] = task_numbers(simulation)[0][launches]
+    rows["events"] = events.encode(reads, writes, read_misses, write_misses, victims)[kernel]
+    ends = simulation.schedule.kernel_start_ticks[launches] + simulation.kernel_ticks[launches]
+    return np.asarray(rows[np.argsort(ends, kind="stable")])

@@ -1,0 +1,284 @@
+"""
+Communication operators: API calls, launches, descriptions and device tasks (cann_msprof.md 7.3).
+
+One operator is a node call ``launch`` whose item is the operator (``hcom_allReduce_``). Inside it every task has a
+communication call (``master`` on plane 0, else ``slave``) around the runtime call that launched it, where
+``hccl_info`` tells what the task is (Ascend/msprof, association/cann/tree_analyzer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.device.collectives import TaskName
+from drynpu.kernels import occurrences
+from drynpu.options import Level as ProfileLevel
+from drynpu.raw import GeTaskType, Level, SqeType, StarsFunction, family, pack_stars_header, split_task_id
+from drynpu.simulate._collectives import CollectiveTimes
+from drynpu.simulate._rows import join_records
+
+__all__ = ["build", "group_id"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+_NONE = 0xFFFF_FFFF
+_OPS_MODE = 1
+"""Workflow of operators launched one by one (HCCL_WORKFLOW_MODE_OP_BASE)."""
+_HCCL_DTYPES: Mapping[str, int] = {
+    "INT8": 0,
+    "INT16": 1,
+    "INT32": 2,
+    "FLOAT16": 3,
+    "FP16": 3,
+    "FLOAT": 4,
+    "FP32": 4,
+    "INT64": 5,
+    "UINT64": 6,
+    "UINT8": 7,
+    "BOOL": 7,
+    "UINT16": 8,
+    "UINT32": 9,
+    "DOUBLE": 10,
+    "FP64": 10,
+    "DT_BF16": 11,
+    "BFP16": 11,
+    "INT128": 12,
+}
+"""GE and HCCL names to HCCL's numbers (torch_npu_profiler.md 4.16); a type that HCCL lacks is RESERVED."""
+_RESERVED_DTYPE = 255
+
+_RUNTIME_APIS = {
+    TaskName.Memcpy: ("MemcopyAsync", "MEMCPY_ASYNC", SqeType.SDMA),
+    TaskName.Reduce_Inline: ("ReduceAsync", "REDUCE_ASYNC", SqeType.SDMA),
+    TaskName.Notify_Record: ("NotifyRecord", "NOTIFY_RECORD", SqeType.NOTIFY_RECORD),
+    TaskName.Notify_Wait: ("NotifyWait", "NOTIFY_WAIT", SqeType.NOTIFY_WAIT),
+    TaskName.RDMASend: ("RDMADBSend", "RDMA_DB_SEND", SqeType.WRITE_VALUE),
+}
+"""Runtime call, task type and queue entry of each task: a request to the network card is a written doorbell."""
+_PRIMES = (29, 131)
+
+
+def group_id(name: str) -> int:
+    """
+    Return the 64-bit id under which profiles know a communication group.
+
+    The vendor's own hash of the name (msprof-analyze 26.2, ``double_hash``), so that its tools find the group of
+    ``parallel_group_info``; a name that is such a number already stands for itself.
+    """
+    if name.isdecimal() and int(name) < 2**64:
+        return int(name)
+    halves = [0, 0]
+    for letter in name:
+        halves = [(half * prime + ord(letter)) % 2**32 for half, prime in zip(halves, _PRIMES, strict=True)]
+    return halves[0] << 32 | halves[1]
+
+
+@frozen(eq=False, kw_only=True)
+class _Tasks:
+    """Tasks of all collectives, shape ``[t]``: by collective, plane, start. ``api_*`` is Unix ns."""
+
+    owner: I64
+    column: I64
+    """Row in the joined columns of all distinct plans."""
+    name: I64
+    plane: I64
+    stream: I64
+    start_ticks: I64
+    ticks: I64
+    task_id: npt.NDArray[np.uint16]
+    batch_id: npt.NDArray[np.uint16]
+    api_start_ns: I64
+    api_end_ns: I64
+
+
+def build(context: RecordContext) -> FamilyRecords:
+    """Return the records of all communication operators; level0 leaves out what describes their tasks."""
+    times = context.simulation.collectives
+    if context.request.level is ProfileLevel.NONE or not len(times.work):
+        return FamilyRecords()
+    tasks = _expand(times)
+    operators = _operator_ids(context)
+    host = {
+        "api_event": _apis(context, tasks, operators),
+        "task_track": _task_track(context, tasks),
+        "hccl_op_info": _operator_info(context),
+    }
+    if context.request.level is not ProfileLevel.L0:
+        host["node_basic_info"] = _node_info(context, operators)
+        host["hccl_info"] = _task_info(context, tasks)
+    device = {
+        "stars_soc": _stars(tasks, context.anchors.device_cntvct),
+        "ts_track_flip": _flips(tasks, context.anchors.device_cntvct),
+    }
+    return FamilyRecords(host=host, device=device)
+
+
+def _expand(times: CollectiveTimes) -> _Tasks:
+    """Lay the tasks of the plans on the device: what the peers let wait lengthens and moves them."""
+    work = times.work
+    sizes = np.array([len(of) for of in work.plans], np.int64)
+    first = np.cumsum(sizes) - sizes
+    count = sizes[work.plan]
+    owner = np.repeat(np.arange(len(work)), count)
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+    column = first[work.plan[owner]] + position
+    wait = work.wait_ticks[owner]
+    plane = _joined(times, "plane")[column]
+    stream = work.stream[owner] + plane
+    task_id, batch_id = split_task_id(occurrences(stream))
+    share = (times.runtime_end_ns - times.runtime_start_ns)[owner] // count[owner]
+    api = times.runtime_start_ns[owner] + share * position
+    return _Tasks(
+        owner=owner,
+        column=column,
+        name=_joined(times, "name")[column],
+        plane=plane,
+        stream=stream,
+        start_ticks=times.start_ticks[owner] + _joined(times, "start")[column] + wait * _joined(times, "after")[column],
+        ticks=_joined(times, "length")[column] + wait * _joined(times, "sync")[column],
+        task_id=task_id,
+        batch_id=batch_id,
+        api_start_ns=api,
+        api_end_ns=api + share - 1,
+    )
+
+
+def _joined(times: CollectiveTimes, name: str) -> npt.NDArray[Any]:
+    """Return one column of all distinct plans, one after the other."""
+    return np.concatenate([getattr(plan, name) for plan in times.work.plans])
+
+
+def _operator_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
+    names = [f"hcom_{of.kind}_" for of in context.simulation.collectives.work.collectives]
+    distinct = {name: index for index, name in enumerate(dict.fromkeys(names))}
+    return context.texts.of(list(distinct))[[distinct[name] for name in names]]
+
+
+def _api_rows(level: Level, kind: npt.ArrayLike, context: RecordContext, begin: I64, end: I64) -> Records:
+    rows = family("api_event").new(len(begin))
+    rows["level"], rows["type"], rows["thread_id"] = int(level), kind, context.launching
+    rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
+    return rows
+
+
+def _apis(context: RecordContext, tasks: _Tasks, operators: npt.NDArray[np.uint64]) -> Records:
+    times, types = context.simulation.collectives, context.types
+    kinds = np.array([types.api(Level.ACL, f"hcom_{of.kind}_") for of in times.work.collectives])
+    acl = _api_rows(Level.ACL, kinds, context, times.api_start_ns, times.api_end_ns)
+    node = _api_rows(Level.NODE, types.api(Level.NODE, "launch"), context, times.node_start_ns, times.node_end_ns)
+    acl["item_id"], node["item_id"] = operators, operators
+    planes = np.array([types.api(Level.COMMUNICATION, "slave"), types.api(Level.COMMUNICATION, "master")])
+    of_plane = planes[(tasks.plane == 0).astype(np.int64)]
+    inner = _api_rows(Level.COMMUNICATION, of_plane, context, tasks.api_start_ns, tasks.api_end_ns)
+    inner["item_id"] = operators[tasks.owner]
+    used = {int(name): _RUNTIME_APIS[TaskName(name)][0] for name in np.unique(tasks.name)}
+    numbers = np.zeros(len(TaskName), np.int64)
+    for name, api in used.items():
+        numbers[name] = types.api(Level.RUNTIME, api)
+    share = (tasks.api_end_ns - tasks.api_start_ns) // 4
+    runtime = _api_rows(
+        Level.RUNTIME, numbers[tasks.name], context, tasks.api_start_ns + share, tasks.api_end_ns - share
+    )
+    return join_records("api_event", [*([acl] if context.host.acl else []), node, inner, runtime])
+
+
+def _records(name: str, context: RecordContext, time_ns: I64) -> Records:
+    rows = family(name).new(len(time_ns))
+    rows["thread_id"], rows["timestamp"] = context.launching, time_ns + context.to_raw_ns
+    return rows
+
+
+def _middle(tasks: _Tasks) -> I64:
+    return (tasks.api_start_ns + tasks.api_end_ns) // 2
+
+
+def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
+    rows = _records("task_track", context, _middle(tasks))
+    rows["device_id"], rows["stream_id"] = context.target.device_id, tasks.stream
+    rows["task_id"], rows["batch_id"] = tasks.task_id, tasks.batch_id
+    numbers = np.zeros(len(TaskName), np.int64)
+    for name in np.unique(tasks.name):
+        numbers[name] = context.types.task(_RUNTIME_APIS[TaskName(name)][1])
+    rows["task_type"] = numbers[tasks.name]
+    return rows
+
+
+def _operator_info(context: RecordContext) -> Records:
+    times = context.simulation.collectives
+    works, plans = times.work.collectives, times.work.plans
+    algorithms = [of.algorithm or plans[at].algorithm for of, at in zip(works, times.work.plan.tolist(), strict=True)]
+    texts = {name: context.texts.of([name])[0] if name else 0 for name in set(algorithms)}
+    rows = _records("hccl_op_info", context, times.node_end_ns - 1)
+    rows["data_type"] = [_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works]
+    rows["alg_type"] = [texts[name] for name in algorithms]
+    rows["count"] = [of.count for of in works]
+    rows["group_name"] = _group_ids(context)
+    return rows
+
+
+def _group_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
+    groups = [of.group for of in context.simulation.collectives.work.collectives]
+    ids = {group: group_id(group) for group in set(groups)}
+    return np.array([ids[group] for group in groups], np.uint64)
+
+
+def _node_info(context: RecordContext, operators: npt.NDArray[np.uint64]) -> Records:
+    rows = _records("node_basic_info", context, context.simulation.collectives.node_end_ns - 1)
+    rows["op_name"], rows["op_type"], rows["task_type"] = operators, operators, int(GeTaskType.HCCL)
+    return rows
+
+
+def _task_info(context: RecordContext, tasks: _Tasks) -> Records:
+    times = context.simulation.collectives
+    works = times.work.collectives
+    names = context.texts.of([name.name for name in TaskName])
+    local = np.array([of.ranks.index(of.rank) for of in works], np.int64)
+    dtypes = np.array([_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works], np.int64)
+    reduces = tasks.name == TaskName.Reduce_Inline
+    rows = _records("hccl_info", context, _middle(tasks))
+    rows["item_id"], rows["group_name"] = names[tasks.name], _group_ids(context)[tasks.owner]
+    rows["local_rank"], rows["remote_rank"] = local[tasks.owner], _joined(times, "peer")[tasks.column]
+    rows["rank_size"] = np.array([len(of.ranks) for of in works])[tasks.owner]
+    rows["work_flow_mode"], rows["plane_id"], rows["context_id"] = _OPS_MODE, tasks.plane, _NONE
+    rows["notify_id"] = _joined(times, "notify")[tasks.column]
+    rows["stage"], rows["role"] = _NONE, _NONE
+    # The estimate is the model's own time, without what the peers let wait.
+    rows["duration_estimated_us"] = _joined(times, "length")[tasks.column] * context.chip.tick_ns / 1000
+    rows["size_bytes"] = _joined(times, "size_bytes")[tasks.column]
+    rows["op_type"] = np.where(reduces, 0, _NONE)
+    rows["data_type"] = np.where(reduces, dtypes[tasks.owner], _NONE)
+    rows["link_type"] = _joined(times, "link")[tasks.column]
+    rows["transport_type"] = _joined(times, "transport")[tasks.column]
+    rows["rdma_type"] = _joined(times, "rdma")[tasks.column]
+    return rows
+
+
+def _stars(tasks: _Tasks, device_cntvct: int) -> Records:
+    kinds = np.array([int(_RUNTIME_APIS[name][2]) for name in TaskName])[tasks.name]
+    halves = []
+    for function, tick in (
+        (StarsFunction.TASK_START, tasks.start_ticks),
+        (StarsFunction.TASK_END, tasks.start_ticks + tasks.ticks),
+    ):
+        rows = family("stars_soc").new(len(tick))
+        rows["stream_id"], rows["task_id"], rows["tick"] = tasks.stream, tasks.task_id, tick + device_cntvct
+        rows["header"] = pack_stars_header(int(function), np.arange(len(tick)), kinds)
+        halves.append(rows)
+    both = join_records("stars_soc", halves)
+    ending = np.concatenate([np.ones(len(tasks.ticks)), np.zeros(len(tasks.ticks))])
+    return np.asarray(both[np.lexsort((ending, both["tick"]))])
+
+
+def _flips(tasks: _Tasks, device_cntvct: int) -> Records:
+    turns = np.flatnonzero((tasks.task_id == 0) & (tasks.batch_id > 0))
+    rows = family("ts_track_flip").new(len(turns))
+    rows["tick"], rows["stream_id"] = tasks.start_ticks[turns] + device_cntvct, tasks.stream[turns]
+    rows["flip_number"], rows["task_id"] = tasks.batch_id[turns], tasks.task_id[turns]
+    return rows

@@ -1,0 +1,3 @@
+"""Counters of single cores, sampled."""
+
+from __future__ import annotations

@@ -1,0 +1,138 @@
+"""Counters of single cores, sampled (``aic-mode=sample-based``): made from the counters of the kernels they ran."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.deliverables._flows import edges_us
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables.counters.records import count_launches, counter_notes, metric_name
+from drynpu.device.samplers.cores import FIRST_VECTOR_CORE, core_counts, sample_families
+from drynpu.kernels import event_codes
+from drynpu.options import Level
+from drynpu.raw import family
+from drynpu.simulate._rows import join_records
+
+__all__ = ["build"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+_US_PER_S = 1_000_000
+
+
+@frozen(eq=False, kw_only=True)
+class _Cores:
+    """One kind of core: its numbers, and what each launch counts on it in how many blocks."""
+
+    first: int
+    number: int
+    events: tuple[int, ...]
+    launches: I64
+    blocks: I64
+    cycles: I64
+    pmu: I64
+
+
+def build(context: RecordContext) -> FamilyRecords:
+    """
+    Return a record per core and reading of the counters, idle cores too, at the frequency that was asked for.
+
+    A first reading is taken when the recording begins and a last one when it ends, so that the samples together have
+    counted what the kernels did. Cores are numbered from 0, vector cores behind the largest number of a cube core.
+    """
+    rate_hz = context.request.sampling.ai_core_hz
+    metrics = metric_name(context.request, context.chip)
+    if rate_hz is None or context.request.level is Level.L0:
+        return FamilyRecords()
+    if metrics is None:
+        # With tasks, the counters of tasks have said it already.
+        alone = context.request.level is Level.NONE
+        return FamilyRecords(notes=counter_notes(context.request, context.chip) if alone else ())
+    kinds = _kinds(context, metrics)
+    limit = FIRST_VECTOR_CORE.get(context.chip.platform_version)
+    if limit is not None and kinds[0].number > limit:
+        note = f"ai_core_utilization is not written: {context.chip.name} has more cube cores than the {limit} numbers"
+        return FamilyRecords(notes=(f"{note} that records have for them",))
+    times_us = edges_us(context, _US_PER_S // rate_hz)
+    names = sample_families(context.chip.platform_version)
+    if len(names) == 1:
+        parts = [_records(context, kind, names[0], times_us) for kind in kinds]
+        return FamilyRecords(device={names[0]: _in_order(join_records(names[0], parts))})
+    return FamilyRecords(
+        device={name: _records(context, kind, name, times_us) for name, kind in zip(names, kinds, strict=False)}
+    )
+
+
+def _kinds(context: RecordContext, metrics: str) -> list[_Cores]:
+    """Return the cube (or unified) cores and, where they are apart, the vector cores."""
+    chip, counted = context.chip, count_launches(context.simulation, metrics)
+    cube, vector = event_codes(metrics, chip)
+    both, costs, events = counted.mixed, counted.costs, counted.events
+    on_cube, on_vector = (_with(side, both) for side in (~counted.vector_first, counted.vector_first))
+    if not chip.split:
+        on_cube = np.ones(len(on_cube), bool)
+    found = [
+        _Cores(
+            first=0,
+            number=chip.cube_cores,
+            events=cube,
+            launches=counted.launches,
+            blocks=np.where(on_cube, costs.block_num, 0),
+            cycles=events.aic_total_cycles,
+            pmu=events.aic_pmu,
+        )
+    ]
+    if chip.split:
+        found.append(
+            _Cores(
+                first=FIRST_VECTOR_CORE.get(chip.platform_version, 0),
+                number=chip.vector_cores,
+                events=vector,
+                launches=counted.launches,
+                blocks=np.where(on_vector, costs.aiv_blocks, 0),
+                cycles=events.aiv_total_cycles,
+                pmu=events.aiv_pmu,
+            )
+        )
+    return found
+
+
+def _with(side: npt.NDArray[np.bool_], rows: I64) -> npt.NDArray[np.bool_]:
+    side = side.copy()
+    side[rows] = True
+    return side
+
+
+def _records(context: RecordContext, kind: _Cores, name: str, times_us: I64) -> Records:
+    simulation = context.simulation
+    start = simulation.schedule.kernel_start_ticks[kind.launches] * simulation.tick_ns
+    counts = core_counts(
+        start,
+        start + simulation.kernel_ticks[kind.launches] * simulation.tick_ns,
+        kind.blocks,
+        np.column_stack([kind.pmu, kind.cycles]),
+        cores=kind.number,
+        times_ns=times_us * 1000,
+    )
+    rows = family(name).new(len(times_us) * kind.number)
+    unix_ns = np.repeat(times_us * 1000 + simulation.base_ns, kind.number)
+    if "tick" in (rows.dtype.names or ()):
+        rows["tick"] = context.anchors.unix_to_tick(unix_ns)
+    else:
+        rows["time_ns"] = unix_ns + context.to_raw_ns
+    flat = counts.reshape(len(rows), -1)
+    rows["events"], rows["task_cycles"] = flat[:, :-1], flat[:, -1]
+    rows["event_count"] = len(kind.events)
+    rows["core_id"] = np.tile(kind.first + np.arange(kind.number), len(times_us))
+    return rows
+
+
+def _in_order(rows: Records) -> Records:
+    """Return the records of both kinds of core by time, then by core."""
+    time = rows["tick" if "tick" in (rows.dtype.names or ()) else "time_ns"]
+    return np.asarray(rows[np.lexsort((rows["core_id"], time))])

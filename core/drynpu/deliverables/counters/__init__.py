@@ -1,0 +1,3 @@
+"""Counters of kernels, read after each task."""
+
+from __future__ import annotations

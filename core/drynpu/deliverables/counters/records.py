@@ -1,0 +1,196 @@
+"""Counter records: one context record per kernel for its main engine, one more record for the other half."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+
+from drynpu._errors import OptionError
+from drynpu.deliverables.tasks._host_records import task_numbers
+from drynpu.kernels import CostTable, PmuEvents, TaskType, event_codes, family_of, pmu_events
+from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
+from drynpu.options.profiling_options import METRIC_NAMES, ChipFamily, metrics_text, sample_parameters
+from drynpu.platforms import Chip
+from drynpu.raw import StarsFunction, family, pack_stars_header
+from drynpu.simulate._rows import join_records
+from drynpu.simulate._simulate import Simulation
+
+__all__ = [
+    "METRIC_NAMES",
+    "Counted",
+    "count_launches",
+    "counter_notes",
+    "counter_problem",
+    "counter_records",
+    "metric_name",
+    "sample_metrics",
+]
+
+F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+# ffts types and sub-task types that tell a reader which engine a record counts (cann_msprof.md 7.4).
+_AIC, _AIV, _MIX = 0, 1, 4
+_MIX_AIC, _MIX_AIV = 6, 7
+_CORE_AIV = 1
+"""Lowest bit of the core type: in block records it stands where context records have the ffts type."""
+_V6_MAIN, _V6_MIXED = 1, 2
+"""Flags of the 950's records."""
+_COUNTED = (TaskType.AI_CORE, TaskType.AI_VECTOR_CORE, TaskType.MIX_AIC, TaskType.MIX_AIV)
+
+
+def counter_problem(metrics: Metrics, chip: Chip) -> str | None:
+    """Return why a chip gives no counters of *metrics*, naming what it has; ``None`` where it gives them."""
+    text = metrics_text(metrics)
+    if not text:
+        return None
+    try:
+        event_codes(text, chip)
+    except OptionError as error:
+        return str(error)
+    return None
+
+
+def metric_name(request: ProfilingRequest, chip: Chip) -> str | None:
+    """Return the metric group or the custom events that are recorded, ``None`` when there are no counters."""
+    text = metrics_text(request.aic_metrics)
+    if not text or not _wanted(request) or counter_problem(request.aic_metrics, chip):
+        return None
+    return text
+
+
+def _wanted(request: ProfilingRequest) -> bool:
+    """Counters come with operator names, samples of cores without any tasks, too; at L0 there are neither."""
+    sampled_alone = request.level is Level.NONE and request.sampling.ai_core_hz is not None
+    return request.level >= Level.L1 or sampled_alone
+
+
+def counter_notes(request: ProfilingRequest, chip: Chip) -> tuple[str, ...]:
+    """Return a line about counters that were asked for and are not recorded, none if all are."""
+    if not _wanted(request):
+        return ()
+    problem = counter_problem(request.aic_metrics, chip)
+    return (f"No counters were recorded: {problem}",) if problem else ()
+
+
+@frozen(eq=False, kw_only=True)
+class Counted:
+    """
+    The launches that run on AI cores, in launch order.
+
+    ``kind`` is the row's place in ``_COUNTED``; ``vector_first`` tells whose main engine is the vector core,
+    ``mixed`` which rows may have another half.
+    """
+
+    launches: I64
+    kind: I64
+    costs: CostTable
+    events: PmuEvents
+
+    @property
+    def vector_first(self) -> npt.NDArray[np.bool_]:
+        """Which launches have the vector core as their main engine."""
+        return np.isin(self.kind, [_COUNTED.index(TaskType.AI_VECTOR_CORE), _COUNTED.index(TaskType.MIX_AIV)])
+
+    @property
+    def mixed(self) -> I64:
+        """The rows of launches that run on both kinds of cores."""
+        return np.flatnonzero(np.isin(self.kind, [_COUNTED.index(TaskType.MIX_AIC), _COUNTED.index(TaskType.MIX_AIV)]))
+
+    def half(self, vector: npt.NDArray[np.bool_]) -> tuple[I64, I64, F64]:
+        """Return total cycles, counters and core time in ns of the vector half where told so, else of the cube's."""
+        cycles = np.where(vector, self.events.aiv_total_cycles, self.events.aic_total_cycles)
+        pmu = np.where(vector[:, None], self.events.aiv_pmu, self.events.aic_pmu)
+        return cycles, pmu, np.where(vector, self.costs.aiv_time_ns, self.costs.aic_time_ns)
+
+
+def count_launches(simulation: Simulation, metrics: str) -> Counted:
+    """Return what every launch that runs on AI cores counts in a metric group."""
+    place = np.array([_COUNTED.index(of) if of in _COUNTED else -1 for of in simulation.task_types] or [-1])
+    kind = place[simulation.lowered.launch_kernel]
+    launches = np.flatnonzero(kind >= 0)
+    costs = simulation.costs.take(simulation.lowered.launch_kernel[launches], simulation.factor[launches])
+    return Counted(launches=launches, kind=kind[launches], costs=costs, events=pmu_events(costs, metrics))
+
+
+def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
+    """
+    Return the counters of all kernels that run on AI cores, by family.
+
+    There are none without a metric group, and none where samples of cores were asked for: a core has one set.
+    """
+    chip = simulation.costs.chip
+    metrics = metric_name(request, chip)
+    if metrics is None or not simulation.task_types or request.sampling.ai_core_hz is not None:
+        return {}
+    counted = count_launches(simulation, metrics)
+    newer = family_of(chip) is ChipFamily.ASCEND_950
+    name, build = ("ffts_profile_v6", _records_v6) if newer else ("ffts_profile", _records)
+    both = join_records(name, build(simulation, counted, device_cntvct))
+    return {name: both[np.argsort(both["end_tick"], kind="stable")]}
+
+
+def _records(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
+    """Return a context record per launch, and a block record for the other half of mixed ones."""
+    main, mixed = counted.vector_first, counted.mixed
+    context = _tasks("ffts_profile", simulation, counted, device_cntvct)
+    context["header"] = pack_stars_header(int(StarsFunction.CONTEXT_PMU), np.arange(len(context)))
+    context["ffts"] = np.array([_AIC, _AIV, _MIX, _MIX])[counted.kind] << 13
+    context["sub_task"] = np.array([0, 0, _MIX_AIC, _MIX_AIV])[counted.kind]
+    context["total_cycles"], context["pmu"], _ = counted.half(main)
+    block = context[mixed].copy()
+    block["header"] = pack_stars_header(int(StarsFunction.BLOCK_PMU), np.arange(len(mixed)))
+    block["ffts"] |= np.where(main[mixed], 0, _CORE_AIV).astype(np.uint16)
+    cycles, pmu, _ = counted.half(~main)
+    block["total_cycles"], block["pmu"] = cycles[mixed], pmu[mixed]
+    return [context, block[block["total_cycles"] > 0]]
+
+
+def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
+    """Return a context record per launch and kind of core, whose ticks are that core's time from the task's start."""
+    main, mixed = counted.vector_first, np.zeros(len(counted.launches), np.uint8)
+    mixed[counted.mixed] = _V6_MIXED
+    parts = []
+    for vector, flags in ((main, mixed | _V6_MAIN), (~main, mixed)):
+        rows = _tasks("ffts_profile_v6", simulation, counted, device_cntvct)
+        rows["header"] = pack_stars_header(int(StarsFunction.CONTEXT_PMU_V6), np.arange(len(rows)))
+        rows["flags"], rows["core_type"] = flags, np.where(vector, _CORE_AIV, 0)
+        rows["total_cycles"], rows["pmu"], core_ns = counted.half(vector)
+        ticks = np.rint(core_ns / simulation.tick_ns).astype(np.uint64)
+        rows["end_tick"] = np.minimum(rows["start_tick"] + ticks, rows["end_tick"])
+        parts.append(rows)
+    first, second = parts
+    return [first, second[(mixed > 0) & (second["total_cycles"] > 0)]]
+
+
+def _tasks(name: str, simulation: Simulation, counted: Counted, device_cntvct: int) -> Records:
+    launches = counted.launches
+    rows = family(name).new(len(launches))
+    rows["stream_id"] = simulation.stream[launches]
+    rows["task_id"] = task_numbers(simulation)[0][launches]
+    rows["start_tick"] = simulation.schedule.kernel_start_ticks[launches] + device_cntvct
+    rows["end_tick"] = rows["start_tick"] + simulation.kernel_ticks[launches].astype(np.uint64)
+    return rows
+
+
+def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, object]:
+    """
+    Return the entries of sample.json that follow from the options.
+
+    They tell a reader which events the counters are, so they name what the records hold: nothing for a group that
+    is not recorded, no vector core where the chip has one kind of core.
+    """
+    metrics, platform = metric_name(request, chip), family_of(chip).value
+    known = request if metrics else evolve(request, aic_metrics=MetricGroup.NONE)
+    parameters = sample_parameters(known, platform)
+    if metrics is None:
+        return parameters
+    cube, vector = (",".join(f"{code:#x}" for code in codes) for codes in event_codes(metrics, chip))
+    parameters |= {"ai_core_profiling_events": cube, "aiv_profiling_events": vector}
+    if not vector:
+        parameters |= {"aiv_profiling": "off", "aiv_metrics": ""}
+    return parameters

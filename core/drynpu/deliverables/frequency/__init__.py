@@ -1,0 +1,3 @@
+"""Changes of the frequency of the AI cores."""
+
+from __future__ import annotations

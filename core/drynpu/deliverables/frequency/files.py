@@ -1,0 +1,29 @@
+"""The layer AI Core Freq: what the clock of the cores was set to, and when (cann_msprof.md 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.tables import Profile
+from drynpu.writers._json import JsonStyle
+from drynpu.writers._layers import Layer
+from drynpu.writers._numbers import Writer, float_text
+
+__all__ = ["layers"]
+
+_FREQUENCY = Layer("AI Core Freq", 15, "NPU")
+_PLATFORMS = frozenset({"5", "7", "8", "11"})
+"""Those that record changes of the clock, without the 950: a series there belongs to a die, which is not read."""
+
+
+def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
+    """Yield one event per change of the clock, MHz; the Python writer prints them as floating point numbers."""
+    if profile.platform_version not in _PLATFORMS:
+        return
+    samples = profile.frequencies
+    yield from layer_head(profile.pid, _FREQUENCY, samples, style)
+    mhz = pl.col("mhz").cast(pl.String) if writer is Writer.NATIVE else float_text(pl.col("mhz").cast(pl.Float64))
+    yield counters(profile.pid, _FREQUENCY, samples, _FREQUENCY.name, {"MHz": mhz})

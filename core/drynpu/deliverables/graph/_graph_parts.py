@@ -1,0 +1,96 @@
+"""What a loaded graph reports about itself: its name, its fused operators, the memory it planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.deliverables._record_context import RecordContext
+from drynpu.raw import family, layouts
+from drynpu.simulate._inputs import StaticMemory
+
+__all__ = ["LIFE_TO_THE_END", "fusion_records", "graph_records", "load_time_ns", "static_memory_records"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+LIFE_TO_THE_END = 4294967294
+"""Last node of memory that lives as long as the graph; shown as 4294967295 (Ascend/msprof static_op_mem_bean)."""
+
+
+def load_time_ns(context: RecordContext) -> I64:
+    """Return when each graph reports itself: at the beginning of the recording, one by one; Unix ns ``[graphs]``."""
+    return context.recording.begin_ns + np.arange(len(context.recording.graphs), dtype=np.int64)
+
+
+def _new(context: RecordContext, name: str, time_ns: I64) -> Records:
+    rows = family(name).new(len(time_ns))
+    rows["thread_id"] = context.launching
+    rows["timestamp"] = time_ns + context.to_raw_ns
+    return rows
+
+
+def graph_records(context: RecordContext) -> Records:
+    """Return one graph_id_map record per graph."""
+    graphs = context.recording.graphs
+    rows = _new(context, "graph_id_map", load_time_ns(context))
+    rows["model_name"] = context.texts.of([graph.model_name for graph in graphs])
+    rows["graph_id"] = [graph.graph_id for graph in graphs]
+    rows["model_id"] = [graph.model_id for graph in graphs]
+    return rows
+
+
+def fusion_records(context: RecordContext) -> Records:
+    """Return the fused operators; one that was made of more than eight needs several records."""
+    parts = [
+        (number, fusion, names)
+        for number, graph in enumerate(context.recording.graphs)
+        for fusion in graph.fusions
+        for names in _dealt(fusion.original_ops, layouts.FUSION_OPS_PER_RECORD)
+    ]
+    rows = _new(context, "fusion_op_info", load_time_ns(context)[[part[0] for part in parts]])
+    for row, (_, fusion, names) in zip(rows, parts, strict=True):
+        row["op_name"], row["count"] = context.texts.of([fusion.name])[0], len(names)
+        row["fusion_op_names"][: len(names)] = context.texts.of(names)
+        row["input_bytes"], row["output_bytes"] = fusion.input_bytes, fusion.output_bytes
+        row["weight_bytes"], row["workspace_bytes"] = fusion.weight_bytes, fusion.workspace_bytes
+        row["total_bytes"] = fusion.input_bytes + fusion.output_bytes + fusion.weight_bytes + fusion.workspace_bytes
+    return rows
+
+
+def _dealt(names: tuple[str, ...], size: int) -> list[tuple[str, ...]]:
+    """Return the names in parts of at most *size*, one part at least."""
+    return [names[first : first + size] for first in range(0, max(len(names), 1), size)]
+
+
+def static_memory_records(context: RecordContext) -> Records:
+    """
+    Return the memory each graph planned, and after it the graph's total (a record without operator name).
+
+    The total is what lives at the same time at most: a planner that reuses all it can.
+    """
+    parts: list[tuple[int, str | None, int, int, int]] = []
+    for number, graph in enumerate(context.recording.graphs):
+        blocks = graph.static_memory
+        parts.extend((number, of.op_name, of.size_bytes, of.first_node, _last(of)) for of in blocks)
+        if blocks:
+            parts.append((number, None, _peak_bytes(blocks), 0, LIFE_TO_THE_END))
+    rows = _new(context, "static_op_mem", load_time_ns(context)[[part[0] for part in parts]])
+    for row, (number, name, size, first, last) in zip(rows, parts, strict=True):
+        graph = context.recording.graphs[number]
+        row["op_name"] = 0 if name is None else context.texts.of([name])[0]
+        row["size_bytes"], row["life_start"], row["life_end"] = size, first, last
+        row["graph_id"], row["total_allocated_bytes"] = graph.graph_id, _peak_bytes(graph.static_memory)
+    return rows
+
+
+def _last(block: StaticMemory) -> int:
+    return LIFE_TO_THE_END if block.last_node is None else block.last_node
+
+
+def _peak_bytes(blocks: tuple[StaticMemory, ...]) -> int:
+    """Return the largest sum of sizes alive at one node."""
+    nodes = {block.first_node for block in blocks}
+    return max(sum(b.size_bytes for b in blocks if b.first_node <= node <= _last(b)) for node in nodes)

@@ -1,0 +1,205 @@
+"""Compiled graphs: whose kernels are whose, the key points of iterations, what was fused and planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
+from drynpu.deliverables.graph._key_points import (
+    Interval,
+    get_nexts,
+    in_order,
+    interval_records,
+    point_records,
+    reduces,
+)
+from drynpu.device import inherit
+from drynpu.device.samplers.iterations import KeyPoints, key_points, within
+from drynpu.kernels import TaskType
+from drynpu.options import Level as ProfileLevel
+from drynpu.raw import Level, family
+from drynpu.simulate._host_order import DEFAULT_STREAM
+from drynpu.simulate._inputs import GraphRun, Iteration
+from drynpu.simulate._rows import join_records
+
+__all__ = ["build"]
+
+I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Records = npt.NDArray[Any]
+
+_BACKWARD_SCOPE = 1
+"""torch's RecordScope::BACKWARD_FUNCTION, as in ``Operators.scope``."""
+_GET_NEXT = "GetNext"
+"""The graph engine's type of the operator that takes data from the queue (its AutoFindFpOpIndex looks behind it)."""
+
+
+@frozen(eq=False, kw_only=True)
+class _Iterations:
+    """
+    All iterations of all graphs in host order, and which launch belongs to which.
+
+    ``of_launch``, ``of_dispatch`` and ``of_collective`` are int64, -1 outside every iteration.
+    """
+
+    graphs: tuple[GraphRun, ...]
+    graph: tuple[int, ...]
+    items: tuple[Iteration, ...]
+    of_dispatch: I64
+    of_launch: I64
+    of_collective: I64
+
+    @property
+    def model_id(self) -> I64:
+        return np.array([self.graphs[graph].model_id for graph in self.graph], np.int64)
+
+
+def build(context: RecordContext) -> FamilyRecords:
+    """
+    Return the records of the graphs of a recording.
+
+    Every iteration that launched something is one ``ModelExecute`` call around its launches; its kernels belong to
+    the model by that (cann_msprof.md 7.5). Key points (model start, forward, backward, iteration end, model end,
+    all-reduces, get-next) are kept when the iteration trace is asked for, which sample.json says under
+    ``ts_keypoint``. When the graph was loaded is not recorded: a ``ModelLoad`` call of no length at the beginning of
+    the recording carries its names and plans.
+    """
+    traced = context.request.switches.training_trace
+    sample = {"ts_keypoint": "on" if traced else "off"}
+    graphs = context.recording.graphs
+    if context.request.level is ProfileLevel.NONE or not graphs:
+        return FamilyRecords(sample=sample)
+    iterations = _place(context)
+    host: dict[str, Records] = {
+        "api_event": join_records("api_event", [_loads(context), _executions(context, iterations)]),
+        "graph_id_map": graph_records(context),
+        "fusion_op_info": fusion_records(context),
+    }
+    if context.request.switches.task_memory:
+        host["static_op_mem"] = static_memory_records(context)
+    device = {"ts_track_step": _points(context, iterations)} if traced else {}
+    return FamilyRecords(host=host, device=device, sample=sample)
+
+
+def _place(context: RecordContext) -> _Iterations:
+    """Give operators and collectives to the iteration that was under way on the host when they began."""
+    graphs = context.recording.graphs
+    pairs = [(number, iteration) for number, graph in enumerate(graphs) for iteration in graph.iterations]
+    pairs.sort(key=lambda pair: pair[1].start_ns)
+    lowered, operators = context.simulation.lowered, context.recording.operators
+    starts = np.array([iteration.start_ns for _, iteration in pairs], np.int64)
+    ends = np.array([iteration.end_ns for _, iteration in pairs], np.int64)
+    of_dispatch = within(operators.start_ns[lowered.dispatch_op], starts, ends)
+    issued = np.array([of.start_ns for of in context.simulation.collectives.work.collectives], np.int64)
+    return _Iterations(
+        graphs=graphs,
+        graph=tuple(number for number, _ in pairs),
+        items=tuple(iteration for _, iteration in pairs),
+        of_dispatch=of_dispatch,
+        of_launch=of_dispatch[lowered.launch_dispatch],
+        of_collective=within(issued, starts, ends),
+    )
+
+
+def _model_calls(context: RecordContext, name: str, begin: I64, end: I64, model_id: npt.ArrayLike) -> Records:
+    rows = family("api_event").new(len(begin))
+    rows["level"], rows["type"] = int(Level.MODEL), context.types.api(Level.MODEL, name)
+    rows["thread_id"], rows["item_id"] = context.launching, model_id
+    rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
+    return rows
+
+
+def _loads(context: RecordContext) -> Records:
+    graphs = context.recording.graphs
+    begin = load_time_ns(context)
+    return _model_calls(context, "ModelLoad", begin, begin, [graph.model_id for graph in graphs])
+
+
+def _executions(context: RecordContext, iterations: _Iterations) -> Records:
+    s, rows, times = context.simulation.schedule, context.simulation.rows, context.simulation.collectives
+    iteration = np.concatenate([iterations.of_dispatch, iterations.of_collective])
+    inside = iteration >= 0
+    number, of = np.unique(iteration[inside], return_inverse=True)
+    begin = np.full(len(number), np.iinfo(np.int64).max)
+    end = np.full(len(number), np.iinfo(np.int64).min)
+    np.minimum.at(begin, of.reshape(-1), np.concatenate([s.api_start_ns[rows], times.api_start_ns])[inside])
+    np.maximum.at(end, of.reshape(-1), np.concatenate([s.api_end_ns[rows], times.api_end_ns])[inside])
+    return _model_calls(context, "ModelExecute", begin, end, iterations.model_id[number])
+
+
+def _points(context: RecordContext, iterations: _Iterations) -> Records:
+    simulation = context.simulation
+    times = simulation.collectives
+    start = np.concatenate([simulation.schedule.kernel_start_ticks, times.start_ticks])
+    no_point = np.zeros(len(times.work), bool)
+    forward, backward = (np.concatenate([side, no_point]) for side in _candidates(context, iterations))
+    points = key_points(
+        np.concatenate([iterations.of_launch, iterations.of_collective]),
+        start,
+        start + np.concatenate([simulation.kernel_ticks, times.work.ticks]),
+        forward=forward,
+        backward=backward,
+        graph=iterations.graph,
+    )
+    index = np.array([item.index for item in iterations.items], np.int64)
+    cntvct = context.anchors.device_cntvct
+    parts = [
+        point_records(points, index, iterations.model_id, DEFAULT_STREAM, cntvct),
+        *(
+            interval_records(found, index, iterations.model_id, cntvct)
+            for found in _intervals(context, iterations, points)
+        ),
+    ]
+    return in_order(join_records("ts_track_step", parts))
+
+
+def _intervals(context: RecordContext, iterations: _Iterations, points: KeyPoints) -> Sequence[Interval]:
+    starts = np.array([item.start_ns for item in iterations.items], np.int64)
+    ends = np.array([item.end_ns for item in iterations.items], np.int64)
+    return reduces(context, iterations.of_collective, points), get_nexts(context, starts, ends, points)
+
+
+def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools, Bools]:
+    """
+    Return per launch whether it may be the first forward and the last backward kernel of its iteration.
+
+    A name, of the graph or else of the request, picks the kernels of the operators called so, and of what they call;
+    one that nothing is called gives no point. Without names every computing kernel is forward unless an operator
+    around it is a backward one. Taking the data is not yet forward: the engine begins with who takes it from there.
+    """
+    lowered = context.simulation.lowered
+    operators, filters = context.recording.operators, context.request.filters
+    backward_op = operators.scope == _BACKWARD_SCOPE
+    backward_op = backward_op | inherit(lowered.depth, lowered.parent, backward_op)
+    op = lowered.dispatch_op[lowered.launch_dispatch]
+    computes = np.array([kind is not TaskType.MEMCPY for kind in context.simulation.task_types] or [False])
+    takes_data = np.array([kernel.op_type == _GET_NEXT for kernel in lowered.kernels] or [False])
+    computes = (computes & ~takes_data)[lowered.launch_kernel]
+    sides = []
+    for side, own, asked in (
+        (~backward_op[op], "forward_op", filters.first_forward_op),
+        (backward_op[op], "backward_op", filters.last_backward_op),
+    ):
+        chosen = side & computes
+        for number, graph in enumerate(iterations.graphs):
+            name = getattr(graph, own) or asked
+            if name:
+                rows = np.isin(iterations.of_launch, np.flatnonzero(np.array(iterations.graph) == number))
+                chosen[rows] = _called(context, name)[rows]
+        sides.append(chosen)
+    return sides[0], sides[1]
+
+
+def _called(context: RecordContext, name: str) -> Bools:
+    """Return per launch whether its kernel, its operator or one around that is called *name*."""
+    lowered, operators = context.simulation.lowered, context.recording.operators
+    named = np.array([text == name for text in operators.names] or [False])[operators.name]
+    named = named | inherit(lowered.depth, lowered.parent, named)
+    kernel = np.array([kernel.name == name for kernel in lowered.kernels] or [False])
+    return np.asarray(named[lowered.dispatch_op[lowered.launch_dispatch]] | kernel[lowered.launch_kernel], bool)

@@ -1,0 +1,159 @@
+"""Compiled graphs: names, fused operators, planned memory, and the iterations that the key points tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from drynpu._errors import OutputError, RawFormatError
+from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables.graph._iterations import GET_NEXTS, ITERATIONS, REDUCES, iterations_of
+from drynpu.tables import intervals
+from drynpu.tables._columns import I64, Records, empty, frame, gather_text
+from drynpu.tables._schemas import NO_MODEL, STEP_MARKS
+
+__all__ = ["SCHEMAS", "load"]
+
+FUSION_OPS = pl.Schema(
+    {
+        "model_id": pl.Int64,
+        "name": pl.String,
+        "original_ops": pl.String,  # ';' between names
+        "input_bytes": pl.Int64,
+        "output_bytes": pl.Int64,
+        "weight_bytes": pl.Int64,
+        "workspace_bytes": pl.Int64,
+        "total_bytes": pl.Int64,
+    }
+)
+"""fusion_op_info: operators that the graph engine made of several."""
+
+GRAPHS = pl.Schema({"model_id": pl.Int64, "graph_id": pl.Int64, "name": pl.String})
+"""graph_id_map: one row per loaded graph."""
+
+STATIC_MEMORY = pl.Schema(
+    {
+        "graph_id": pl.Int64,
+        "name": pl.String,  # "" is the graph as a whole
+        "dynamic_op": pl.String,  # operator of the dynamic graph around it, "" if none
+        "first_node": pl.Int64,
+        "last_node": pl.Int64,  # 4294967295: to the end
+        "size_bytes": pl.Int64,
+    }
+)
+"""static_op_mem: memory that a graph planned."""
+
+SCHEMAS: Mapping[str, pl.Schema] = {
+    "fusion_ops": FUSION_OPS,
+    "get_nexts": GET_NEXTS,
+    "graphs": GRAPHS,
+    "iterations": ITERATIONS,
+    "reduces": REDUCES,
+    "static_memory": STATIC_MEMORY,
+}
+
+_TO_THE_END, _SHOWN_TO_THE_END = 4294967294, 4294967295
+_KEY_POINTS = "ts_keypoint"
+
+
+def load(context: LoadContext) -> dict[str, pl.DataFrame]:
+    """
+    Return the tables of graphs.
+
+    Iterations come from the key points of the task scheduler. The marks of explicit steps count only where the
+    iteration trace was asked for (``ts_keypoint`` of sample.json); graph iterations unless it was refused.
+    """
+    tables = {
+        "graphs": _graphs(context),
+        "fusion_ops": _fusions(context),
+        "static_memory": _static_memory(context),
+    }
+    asked = _asked(context)
+    if asked != "off":
+        marks = _marks(context)
+        if asked != "on":
+            marks = marks.filter(pl.col("model_id") != NO_MODEL)
+        tables |= iterations_of(marks, context.notes)
+    return {name: table for name, table in tables.items() if table.height}
+
+
+def _asked(context: LoadContext) -> str:
+    try:
+        return str(context.reader.sample(None).get(_KEY_POINTS) or "")
+    except (OutputError, RawFormatError):
+        return ""
+
+
+def _marks(context: LoadContext) -> pl.DataFrame:
+    parts = [empty(STEP_MARKS)]
+    for side in context.devices:
+        records = context.reader.read("ts_track_step", side.device_id)
+        own = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(records["tick"])}
+        parts.append(frame(STEP_MARKS, {name: own[name] if name in own else records[name] for name in STEP_MARKS}))
+    return pl.concat(parts)
+
+
+def _graphs(context: LoadContext) -> pl.DataFrame:
+    records = context.reader.read("graph_id_map")
+    columns = {
+        "model_id": records["model_id"],
+        "graph_id": records["graph_id"],
+        "name": gather_text(context.words.hashes, records["model_name"]),
+    }
+    return frame(GRAPHS, columns).unique("model_id", keep="last", maintain_order=True)
+
+
+def _fusions(context: LoadContext) -> pl.DataFrame:
+    records = context.reader.read("fusion_op_info")
+    if not len(records):
+        return empty(FUSION_OPS)
+    sizes = {f"{part}_bytes": records[f"{part}_bytes"] for part in ("input", "output", "weight", "workspace", "total")}
+    return frame(
+        FUSION_OPS,
+        {
+            "model_id": _models(context, records),
+            "name": gather_text(context.words.hashes, records["op_name"]),
+            "original_ops": _joined_names(context, records),
+            **sizes,
+        },
+    )
+
+
+def _joined_names(context: LoadContext, records: Records) -> pl.Series:
+    slots = records["fusion_op_names"]
+    words = gather_text(context.words.hashes, slots.reshape(-1))
+    meant = (np.arange(slots.shape[1]) < records["count"][:, None]).reshape(-1)
+    rows = pl.DataFrame({"row": np.repeat(np.arange(len(records)), slots.shape[1]), "word": words}).filter(
+        pl.Series(meant)
+    )
+    joined = rows.group_by("row", maintain_order=True).agg(pl.col("word").str.join(";"))
+    index = pl.DataFrame({"row": np.arange(len(records))})
+    return index.join(joined, on="row", how="left", maintain_order="left")["word"].fill_null("")
+
+
+def _models(context: LoadContext, records: Records) -> I64:
+    """Return the model whose call (loading, executing) was open on the thread when each record was made."""
+    calls = context.api.filter(pl.col("level") == "model")
+    time = context.clock.host_to_unix(records["timestamp"].astype(np.int64))
+    start, end, tid = (calls[name].to_numpy() for name in ("start_ns", "end_ns", "tid"))
+    found = intervals.innermost(start, end, tid, time, records["thread_id"].astype(np.int64))
+    items = calls["item"].str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
+    return np.where(found >= 0, items[np.maximum(found, 0)], NO_MODEL) if len(items) else np.full(len(time), NO_MODEL)
+
+
+def _static_memory(context: LoadContext) -> pl.DataFrame:
+    records = context.reader.read("static_op_mem")
+    last = records["life_end"].astype(np.int64)
+    return frame(
+        STATIC_MEMORY,
+        {
+            "graph_id": records["graph_id"],
+            "name": gather_text(context.words.hashes, records["op_name"]),
+            "dynamic_op": gather_text(context.words.hashes, records["dynamic_op_name"]),
+            "first_node": records["life_start"],
+            "last_node": np.where(last == _TO_THE_END, _SHOWN_TO_THE_END, last),
+            "size_bytes": records["size_bytes"],
+        },
+    )

@@ -1,0 +1,177 @@
+"""Host metrics: usage of CPU, memory, disk and network (cann_msprof.md 4.4, 4.5; Ascend/msprof host_prof)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+
+from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.tables import Profile
+from drynpu.writers._json import JsonStyle
+from drynpu.writers._layers import HOST_SLOT, Layer
+from drynpu.writers._numbers import Writer, float_text, rounded_text
+
+__all__ = ["TABLES", "csv_files", "layers"]
+
+TABLES = (
+    *("host_cpu_usage", "host_memory_usage", "host_disk_usage", "host_network_usage"),
+    *("host_cpu_times", "host_cpu_shares", "host_memory", "host_process_memory"),
+)
+"""What its files and layers are made of: without rows in any of them there are none."""
+
+_UNKNOWN = "N/A"
+_CPU = Layer("CPU Usage", 9, "CPU")
+_MEMORY = Layer("Memory Usage", 10, "CPU")
+_NETWORK = Layer("Network Usage", 11, "CPU")
+_DISK = Layer("Disk Usage", 12, "CPU")
+_AVERAGE = "Avg"
+_SYSTEM_MEMORY = {
+    "Memory Total": "total_kb",
+    "Memory Free": "free_kb",
+    "Buffers": "buffers_kb",
+    "Cached": "cached_kb",
+    "Share Memory": "shmem_kb",
+    "Commit Limit": "commit_limit_kb",
+    "Committed AS": "committed_kb",
+    "Huge Pages Total(pages)": "huge_pages_total",
+    "Huge Pages Free(pages)": "huge_pages_free",
+}
+_CPU_SHARES = {
+    "User(%)": "user",
+    "Sys(%)": "system",
+    "IoWait(%)": "iowait",
+    "Irq(%)": "irq",
+    "Soft(%)": "softirq",
+    "Idle(%)": "idle",
+}
+
+
+def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
+    """
+    Return the tables of usage; a table without rows has no data.
+
+    What the vendor recommends is the 98th percentile of usage above 0, divided by a constant that is not public
+    knowledge here: it is ``N/A``, but for cores, where it is the number of those that were used at all.
+    """
+    del writer
+    return {
+        "host_cpu_usage": _cpu(profile),
+        "host_mem_usage": _memory(profile),
+        "host_disk_usage": _disk(profile),
+        "host_network_usage": _network(profile),
+        "cpu_usage": _cpu_times(profile),
+        "process_cpu_usage": _process_cpu(profile),
+        "sys_mem": _system_memory(profile),
+        "process_mem": _process_memory(profile),
+    }
+
+
+def _host(rows: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
+    """Return one row of what the rows add up to, none for none."""
+    return rows.select(pl.lit("host").alias("Device_id"), *columns).head(min(rows.height, 1))
+
+
+def _unknown(name: str) -> pl.Expr:
+    return pl.lit(_UNKNOWN).alias(name)
+
+
+def _cpu(profile: Profile) -> pl.DataFrame:
+    cores = profile.frame("host_cpu_usage").filter(pl.col("cpu") != _AVERAGE)
+    used = pl.col("cpu").filter(pl.col("usage") > 0).n_unique()
+    return _host(
+        cores,
+        pl.col("cores").first().cast(pl.String).alias("Total Cpu Numbers"),
+        pl.col("cpu").n_unique().cast(pl.String).alias("Occupied Cpu Numbers"),
+        used.cast(pl.String).alias("Recommend Cpu Numbers"),
+    )
+
+
+def _memory(profile: Profile) -> pl.DataFrame:
+    total = pl.col("total_kb").first()
+    return _host(
+        profile.frame("host_memory_usage"),
+        total.cast(pl.String).alias("Total Memory(KB)"),
+        rounded_text(pl.col("usage").max() * total / 100).alias("Peak Used Memory(KB)"),
+        _unknown("Recommend Memory(KB)"),
+    )
+
+
+def _disk(profile: Profile) -> pl.DataFrame:
+    return _host(
+        profile.frame("host_disk_usage"),
+        rounded_text(pl.col("read_kb_s").max()).alias("Peak Disk Read(KB/s)"),
+        _unknown("Recommend Disk Read(KB/s)"),
+        rounded_text(pl.col("write_kb_s").max()).alias("Peak Disk Write(KB/s)"),
+        _unknown("Recommend Disk Write(KB/s)"),
+    )
+
+
+def _network(profile: Profile) -> pl.DataFrame:
+    return _host(
+        profile.frame("host_network_usage"),
+        rounded_text(pl.col("card_kb_s").first()).fill_null(_UNKNOWN).alias("Netcard Speed(KB/s)"),
+        rounded_text(pl.col("kb_s").max()).alias("Peak Used Speed(KB/s)"),
+        _unknown("Recommend Speed(KB/s)"),
+    )
+
+
+def _six_decimals(values: pl.Series) -> pl.Series:
+    return pl.Series(values.name, [f"{value:.6f}" for value in values.to_list()], dtype=pl.String)
+
+
+def _cpu_times(profile: Profile) -> pl.DataFrame:
+    """Return the shares of all samples added up, of the counters as they stand: since the host started."""
+    times = profile.frame("host_cpu_times")
+    shares = times.select(pl.col(name).sum() / pl.col("total").sum() * 100 for name in _CPU_SHARES.values())
+    cells = [_six_decimals(shares[name]).alias(title) for title, name in _CPU_SHARES.items()]
+    return _host(times, pl.lit("host").alias("Cpu Type"), *(pl.lit(cell).first().alias(cell.name) for cell in cells))
+
+
+def _process_cpu(profile: Profile) -> pl.DataFrame:
+    rows = profile.frame("host_cpu_shares").group_by("pid", maintain_order=True)
+    shares = rows.agg(pl.col("name").first(), pl.col("share").mean() * 100).sort(
+        "share", "pid", descending=[True, False]
+    )
+    return shares.select(
+        pl.lit("host").alias("Device_id"),
+        pl.col("pid").cast(pl.String).alias("PID"),
+        pl.col("name").alias("Name"),
+        pl.lit(_six_decimals(shares["share"])).alias("CPU(%)"),
+    )
+
+
+def _system_memory(profile: Profile) -> pl.DataFrame:
+    memory = profile.frame("host_memory")
+    return _host(memory, *(rounded_text(pl.col(name).mean()).alias(title) for title, name in _SYSTEM_MEMORY.items()))
+
+
+def _process_memory(profile: Profile) -> pl.DataFrame:
+    rows = profile.frame("host_process_memory").group_by("pid", maintain_order=True)
+    means = rows.agg(pl.col("name").first(), pl.col("size_pages", "resident_pages", "shared_pages").mean())
+    return means.select(
+        pl.lit("host").alias("Device_id"),
+        pl.col("pid").cast(pl.String).alias("PID"),
+        pl.col("name").alias("Name"),
+        *(
+            rounded_text(pl.col(f"{name}_pages")).alias(f"{name.capitalize()}(pages)")
+            for name in ("size", "resident", "shared")
+        ),
+    )
+
+
+def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
+    """Yield CPU, Memory, Network and Disk Usage; a sample whose usage is unknown is not shown."""
+    del writer
+    cpu = pl.concat_str([pl.lit("CPU "), pl.col("cpu")])
+    yield from _layer(profile, _CPU, "host_cpu_usage", cpu, style)
+    yield from _layer(profile, _MEMORY, "host_memory_usage", "Memory Usage", style)
+    yield from _layer(profile, _NETWORK, "host_network_usage", "Network Usage", style)
+    yield from _layer(profile, _DISK, "host_disk_usage", "Disk Usage", style)
+
+
+def _layer(profile: Profile, layer: Layer, table: str, name: str | pl.Expr, style: JsonStyle) -> Iterator[Block]:
+    known = profile.frame(table).filter(pl.col("usage").is_not_null())
+    samples = known.with_columns(pl.lit(HOST_SLOT, pl.Int64).alias("device_id"))
+    yield from layer_head(profile.pid, layer, samples, style)
+    yield counters(profile.pid, layer, samples, name, {"Usage(%)": float_text(pl.col("usage").round(6))})

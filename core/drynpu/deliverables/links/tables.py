@@ -1,0 +1,146 @@
+"""Samples of links: network ports, PCIe, HCCS, the link between dies. MB are 2^20 bytes, as the vendor counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from drynpu.deliverables._load_context import LoadContext
+from drynpu.tables._columns import Records, frame
+from drynpu.tables._sides import DeviceSide
+
+__all__ = ["PCIE_PACKETS", "SCHEMAS", "load"]
+
+PCIE_PACKETS = ("tx_p", "tx_np", "tx_cpl", "tx_np_latency", "rx_p", "rx_np", "rx_cpl")
+"""Kinds of PCIe packets: posted, non-posted, completions; and the latency of non-posted ones."""
+
+_WAY = ("packet_rate", "byte_rate", "packets", "bytes", "errors", "dropped")
+
+NETWORK_SAMPLES = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "port": pl.String,  # nic or roce
+        "time_ns": pl.Int64,
+        "raw_ns": pl.Int64,  # monotonic, as recorded
+        "func_id": pl.Int64,
+        "bandwidth": pl.Int64,  # of the port, Mbit/s
+        **{f"{way}_{name}": pl.Int64 for way in ("rx", "tx") for name in _WAY},
+    }
+)
+"""Samples of network ports by device, port, function and time: rates per second, else totals."""
+
+PCIE_SAMPLES = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "time_ns": pl.Int64,
+        **{f"{name}_{part}": pl.Int64 for name in PCIE_PACKETS for part in ("min", "max", "avg")},
+    }
+)
+"""Samples of the PCIe link: bytes per microsecond, latencies in ns."""
+
+HCCS_SAMPLES = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "time_ns": pl.Int64,
+        "tx_bytes": pl.Int64,  # since the last sample
+        "rx_bytes": pl.Int64,
+        "tx_mb_s": pl.Float64,
+        "rx_mb_s": pl.Float64,
+    }
+)
+"""HCCS traffic by device and time; the first reading of the counters gives no row."""
+
+SIO_CHANNELS = ("req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx")
+
+SIO_SAMPLES = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "time_ns": pl.Int64,
+        "die": pl.Int64,
+        **dict.fromkeys(SIO_CHANNELS, pl.Float64),  # MB/s
+    }
+)
+"""Traffic of the link between the dies by device, die and time; the first reading of a die gives no row."""
+
+SCHEMAS: Mapping[str, pl.Schema] = {
+    "network_samples": NETWORK_SAMPLES,
+    "pcie_samples": PCIE_SAMPLES,
+    "hccs_samples": HCCS_SAMPLES,
+    "sio_samples": SIO_SAMPLES,
+}
+
+_MB = 2.0**20
+
+
+def load(context: LoadContext) -> dict[str, pl.DataFrame]:
+    """Return the tables that have rows."""
+    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in SCHEMAS}
+    for side in context.devices:
+        device = side.device_id
+        tables["network_samples"] += [
+            _ports(side, port, context.reader.read_text(port, device)) for port in ("nic", "roce")
+        ]
+        tables["pcie_samples"].append(_pcie(side, context.reader.read("pcie", device)))
+        tables["hccs_samples"].append(_hccs(side, context.reader.read_text("hccs", device)))
+        tables["sio_samples"].append(_sio(side, context.reader.read("sio", device)))
+    joined = {name: pl.concat(parts) for name, parts in tables.items() if parts}
+    return {name: table for name, table in joined.items() if table.height}
+
+
+def _ports(side: DeviceSide, port: str, rows: pl.DataFrame) -> pl.DataFrame:
+    raw = pl.col("time_ns")
+    return (
+        rows.with_columns(
+            raw.alias("raw_ns"),
+            (raw + side.clock.offset_ns).alias("time_ns"),
+            pl.lit(side.device_id, pl.Int64).alias("device_id"),
+            pl.lit(port).alias("port"),
+        )
+        .select(NETWORK_SAMPLES.names())
+        .sort("func_id", "time_ns", maintain_order=True)
+    )
+
+
+def _pcie(side: DeviceSide, records: Records) -> pl.DataFrame:
+    """Leave out samples whose least posted traffic is above the largest: the parser takes them for invalid."""
+    rows = records[records["tx_p_max"] >= records["tx_p_min"]]
+    own = {"device_id": side.device_id, "time_ns": rows["time_ns"].astype(np.int64) + side.clock.offset_ns}
+    columns = {name: own[name] if name in own else rows[name] for name in PCIE_SAMPLES}
+    return frame(PCIE_SAMPLES, columns).sort("time_ns", maintain_order=True)
+
+
+def _hccs(side: DeviceSide, rows: pl.DataFrame) -> pl.DataFrame:
+    """Turn totals into rates; a reading below the last one is a counter that began again, and gives no row."""
+    raw = rows.sort("time_ns", maintain_order=True)
+    seconds = pl.col("time_ns").diff() / 1e9
+    gains = [pl.col(name).diff() for name in ("tx_bytes", "rx_bytes")]
+    return (
+        raw.select(
+            pl.lit(side.device_id, pl.Int64).alias("device_id"),
+            (pl.col("time_ns") + side.clock.offset_ns).alias("time_ns"),
+            *gains,
+            *((gain / _MB / seconds).alias(f"{way}_mb_s") for way, gain in zip(("tx", "rx"), gains, strict=True)),
+            seconds.alias("seconds"),
+        )
+        .filter((pl.col("seconds") > 0) & (pl.col("tx_bytes") >= 0) & (pl.col("rx_bytes") >= 0))
+        .select(HCCS_SAMPLES.names())
+    )
+
+
+def _sio(side: DeviceSide, records: Records) -> pl.DataFrame:
+    rows = pl.DataFrame(
+        {
+            "time_ns": side.clock.tick_to_unix(records["tick"]),
+            "die": records["acc_id"].astype(np.int64),
+            **{name: records[name].astype(np.float64) for name in SIO_CHANNELS},
+        }
+    ).sort("die", "time_ns", maintain_order=True)
+    seconds = pl.col("time_ns").diff().over("die") / 1e9
+    return (
+        rows.with_columns(pl.lit(side.device_id, pl.Int64).alias("device_id"), seconds.alias("seconds"))
+        .filter(pl.col("seconds") > 0)
+        .with_columns(pl.col(name) / _MB / pl.col("seconds") for name in SIO_CHANNELS)
+        .select(SIO_SAMPLES.names())
+    )

@@ -1,0 +1,3 @@
+"""Marks that the script sets."""
+
+from __future__ import annotations

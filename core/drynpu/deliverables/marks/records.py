@@ -1,0 +1,187 @@
+"""User marks: msproftx records of the host, and what marks with a stream leave on the device."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
+from drynpu.deliverables.marks._marks_device import device_ticks
+from drynpu.kernels import occurrences
+from drynpu.raw import MODEL_ID_NONE, TxInfo, family, layouts
+from drynpu.simulate._inputs import TxKind, TxMark
+
+__all__ = ["build"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+_TEXT_BYTES = layouts.TX_MESSAGE_BYTES - 1
+_DEFAULT_DOMAIN = "default"
+_MARK_TAG, _RANGE_TAG = 11, 12
+"""Tags of the step trace (Ascend/msprof msproftx_model): a mark leaves one record, a range two of equal index."""
+_INSTANTS = (TxKind.MARKER.value, TxKind.MARKER_EX.value)
+_TASK_IDS = 2**16
+
+
+def build(context: RecordContext) -> FamilyRecords:
+    """
+    Return the user marks that the domain filters let pass.
+
+    A mark of the mstx library (``extended``), with a stream or a domain of its own, or of the kind ``MARKER_EX``, has
+    an extended record, with an id and the domain; longer messages take several. Others have a plain one, which has no
+    domain, and whose message is cut.
+    Host times are measured and lie on the recording's timeline; times on the device are modelled: a marker takes no
+    time and starts when it arrived and the work before it on its stream has ended. Its task id follows those of the
+    kernels of its stream. Ranges around collectives are simulated on both sides.
+    """
+    if not context.request.switches.tx:
+        return FamilyRecords()
+    times = _gather(context)
+    if not times.marks:
+        return FamilyRecords()
+    is_extended = np.fromiter((_extended(mark) for mark in times.marks), bool, len(times.marks))
+    mark_id = context.host.mark_ids.of(is_extended)
+    host = _host_records(context, times, is_extended, mark_id)
+    return FamilyRecords(host={"msproftx": host}, device={"ts_track_step": _device_records(context, times, mark_id)})
+
+
+@frozen(eq=False, kw_only=True)
+class _Times:
+    """Marks by start; host times in ns of the recording's timeline. ``around`` are those of collectives."""
+
+    marks: list[TxMark]
+    start_ns: I64
+    end_ns: I64
+    order: I64
+    """Place of each among the user's ``own`` marks followed by those of ``around``."""
+    own: int
+    around: CollectiveMarks
+
+    @property
+    def of_user(self) -> npt.NDArray[np.bool_]:
+        """Which are the user's own."""
+        return np.asarray(self.order < self.own)
+
+
+def _gather(context: RecordContext) -> _Times:
+    filters = context.request.filters
+    include, exclude = set(filters.tx_domains_include), set(filters.tx_domains_exclude)
+
+    def passes(mark: TxMark) -> bool:
+        return (not include or mark.domain in include) and mark.domain not in exclude
+
+    own = sorted((mark for mark in context.recording.tx_marks if passes(mark)), key=attrgetter("start_ns"))
+    around = collective_marks(context)
+    around = around if all(map(passes, around.marks)) else around.none()
+    marks = [*own, *around.marks]
+    start, end = (
+        np.concatenate([context.simulation.warp(_column(own, name)), _column(list(around.marks), name)])
+        for name in ("start_ns", "end_ns")
+    )
+    order = np.argsort(start, kind="stable")
+    return _Times(
+        marks=[marks[index] for index in order.tolist()],
+        start_ns=start[order],
+        end_ns=end[order],
+        order=order,
+        own=len(own),
+        around=around,
+    )
+
+
+def _extended(mark: TxMark) -> bool:
+    return mark.extended or mark.stream is not None or mark.kind is TxKind.MARKER_EX or mark.domain != _DEFAULT_DOMAIN
+
+
+def _column(marks: list[TxMark], name: str) -> I64:
+    return np.fromiter(map(attrgetter(name), marks), np.int64, len(marks))
+
+
+def _host_records(context: RecordContext, times: _Times, is_extended: npt.NDArray[np.bool_], mark_id: I64) -> Records:
+    marks = times.marks
+    distinct = {message: number for number, message in enumerate(dict.fromkeys(mark.message for mark in marks))}
+    parts = [_segments(message) for message in distinct]
+    pieces = np.array([piece for of in parts for piece in of], f"S{layouts.TX_MESSAGE_BYTES}")
+    count = np.array([len(of) for of in parts])
+    first = np.cumsum(count) - count
+    message = np.fromiter((distinct[mark.message] for mark in marks), np.int64, len(marks))
+    repeats = np.where(is_extended, count[message], 1)
+    owner = np.repeat(np.arange(len(marks)), repeats)
+    segment = np.arange(len(owner)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    start, end = times.start_ns + context.to_raw_ns, times.end_ns + context.to_raw_ns
+    domains = {domain: number for number, domain in enumerate(dict.fromkeys(mark.domain for mark in marks))}
+    domain = context.texts.of(list(domains))[[domains[mark.domain] for mark in marks]]
+    rows = family("msproftx").new(len(owner))
+    rows["info_type"] = np.where(is_extended, int(TxInfo.EXTENDED_MARK), int(TxInfo.MARK))[owner]
+    rows["segment"], rows["pid"] = segment, context.target.pid
+    rows["thread_id"] = rows["tid"] = _column(marks, "thread")[owner]
+    rows["event_type"] = _column(marks, "kind.value")[owner]
+    for name in ("category", "payload_type", "message_type"):
+        rows[name] = _column(marks, name)[owner]
+    rows["payload"] = np.fromiter((mark.payload % 2**64 for mark in marks), np.uint64, len(marks))[owner]
+    rows["timestamp"] = rows["start"] = start[owner]
+    rows["end"] = np.maximum(start, end)[owner]
+    rows["mark_id"], rows["domain"] = mark_id[owner], np.where(is_extended, domain, 0)[owner]
+    rows["message"] = pieces[first[message[owner]] + segment]
+    return rows
+
+
+def _segments(message: str) -> list[bytes]:
+    """Cut a message where characters end; a zero byte would end it early."""
+    data = message.replace("\0", " ").encode("utf-8", "replace")
+    pieces = []
+    while len(data) > _TEXT_BYTES:
+        cut = _TEXT_BYTES
+        while data[cut] & 0xC0 == 0x80:
+            cut -= 1
+        pieces.append(data[:cut])
+        data = data[cut:]
+    return [*pieces, data]
+
+
+def _device_records(context: RecordContext, times: _Times, mark_id: I64) -> Records:
+    ids, stream, is_range, tick, task = (
+        np.concatenate(parts)
+        for parts in zip(_of_user(context, times, mark_id), _of_collectives(times, mark_id), strict=True)
+    )
+    order = np.argsort(tick, kind="stable")
+    rows = family("ts_track_step").new(len(tick))
+    rows["tick"] = tick[order] + context.anchors.device_cntvct
+    rows["index_id"], rows["model_id"] = ids[order], MODEL_ID_NONE
+    rows["stream_id"], rows["task_id"] = stream[order], task[order] % _TASK_IDS
+    rows["tag_id"] = np.where(is_range[order] > 0, _RANGE_TAG, _MARK_TAG)
+    return rows
+
+
+def _of_user(context: RecordContext, times: _Times, mark_id: I64) -> tuple[I64, ...]:
+    """Return id, stream, whether it is a range, tick and task of every marker of the user's own marks."""
+    rows = np.flatnonzero(times.of_user & np.array([mark.stream is not None for mark in times.marks]))
+    marks = [times.marks[row] for row in rows.tolist()]
+    stream = np.array([mark.stream for mark in marks], np.int64)
+    is_range = 1 - np.isin(_column(marks, "kind.value"), _INSTANTS).astype(np.int64)
+    # The begin of every marker, then the end of every range; on the measured timeline, where work was issued.
+    of = np.concatenate([np.arange(len(stream)), np.flatnonzero(is_range)])
+    time = np.concatenate([_column(marks, "start_ns"), _column(marks, "end_ns")[is_range > 0]])
+    order = np.argsort(time, kind="stable")
+    of, time = of[order], time[order]
+    tick, task = device_ticks(context, time, stream[of])
+    return mark_id[rows][of], stream[of], is_range[of], tick, task
+
+
+def _of_collectives(times: _Times, mark_id: I64) -> tuple[I64, ...]:
+    """Return the same of the markers around collectives, in order of time."""
+    around = times.around
+    rows = np.flatnonzero(~times.of_user)
+    number = times.order[rows] - times.own
+    both = np.concatenate([around.start_tick[number], around.end_tick[number]])
+    order = np.argsort(both, kind="stable")
+    of = np.concatenate([np.arange(len(rows))] * 2)[order]
+    stream = around.stream[number][of]
+    task = around.task[number][of] + occurrences(stream)
+    return mark_id[rows][of], stream, np.ones(len(of), np.int64), both[order], task

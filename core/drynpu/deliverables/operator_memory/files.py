@@ -1,0 +1,57 @@
+"""memory_record and operator_memory of the toolkit (cann_msprof.md 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from drynpu.analysis import toolkit_memory
+from drynpu.tables import Profile
+from drynpu.writers._numbers import Writer, rounded_text, us_text
+
+__all__ = ["csv_files"]
+
+_KIB = 1024
+
+
+def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
+    """Return memory_record and operator_memory; the Python writer makes both on every chip."""
+    del writer
+    return {"memory_record": _memory_record(profile), "operator_memory": _operator_memory(profile)}
+
+
+def _device() -> pl.Expr:
+    return pl.concat_str([pl.lit("NPU:"), pl.col("device_id").cast(pl.String)]).alias("Device")
+
+
+def _kilobytes(name: str) -> pl.Expr:
+    """Return bytes as KB; an empty cell where nothing is known."""
+    return rounded_text(pl.col(name) / _KIB).fill_null("")
+
+
+def _memory_record(profile: Profile) -> pl.DataFrame:
+    return profile.cann_allocations.select(
+        pl.lit("host").alias("Device_id"),
+        pl.lit("GE").alias("Component"),
+        us_text(pl.col("time_ns"), "\t").alias("Timestamp(us)"),
+        _kilobytes("total_allocated_bytes").alias("Total Allocated(KB)"),
+        _kilobytes("total_reserved_bytes").alias("Total Reserved(KB)"),
+        _device(),
+    )
+
+
+def _operator_memory(profile: Profile) -> pl.DataFrame:
+    duration = pl.col("release_ns") - pl.col("allocation_ns")
+    return toolkit_memory(profile).select(
+        pl.lit("host").alias("Device_id"),
+        pl.col("name").alias("Name"),
+        _kilobytes("size_bytes").alias("Size(KB)"),
+        us_text(pl.col("allocation_ns"), "\t").fill_null("").alias("Allocation Time(us)"),
+        rounded_text(duration / 1000).fill_null("").alias("Duration(us)"),
+        _kilobytes("allocation_allocated_bytes").alias("Allocation Total Allocated(KB)"),
+        _kilobytes("allocation_reserved_bytes").alias("Allocation Total Reserved(KB)"),
+        _kilobytes("release_allocated_bytes").alias("Release Total Allocated(KB)"),
+        _kilobytes("release_reserved_bytes").alias("Release Total Reserved(KB)"),
+        _device(),
+    )

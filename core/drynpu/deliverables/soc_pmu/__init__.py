@@ -1,0 +1,3 @@
+"""Address translation of tasks: hits and misses of the translation buffers."""
+
+from __future__ import annotations

@@ -1,0 +1,79 @@
+"""Address translation of tasks: what hit and missed the translation buffers outside the cores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables._settings import event_codes, operator_names, settings, soc_counters
+from drynpu.raw import SocPmuType, decode_stream_task
+from drynpu.tables._columns import I64, frame, i64
+from drynpu.tables._sides import DeviceSide
+
+__all__ = ["SCHEMAS", "load"]
+
+SOC_PMU_TASKS = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "stream_id": pl.Int64,
+        "task_id": pl.Int64,
+        "name": pl.String,  # operator, "" if unknown
+        "requests": pl.Int64,
+        "hits": pl.Int64,
+        "misses": pl.Int64,
+    }
+)
+"""Translations of tasks, in the order of the records."""
+
+SCHEMAS: Mapping[str, pl.Schema] = {"soc_pmu_tasks": SOC_PMU_TASKS}
+
+_PLATFORMS = ("5", "15", "16")
+_REQUESTS, _HITS, _MISSES = (0x8A,), (0x8C, 0x8D), (0x2,)
+"""Events of the memory management unit (Ascend/msprof ``soc_pmu_config``)."""
+
+
+def load(context: LoadContext) -> dict[str, pl.DataFrame]:
+    """Return the table if it has rows; counters that cannot be told apart are left out with a note."""
+    parts = [table for side in context.devices for table in _tasks(context, side)]
+    return {"soc_pmu_tasks": pl.concat(parts)} if parts else {}
+
+
+def _tasks(context: LoadContext, side: DeviceSide) -> list[pl.DataFrame]:
+    records = soc_counters(context, side, SocPmuType.SMMU)
+    if not len(records):
+        return []
+    text = settings(context, side).get("npuEvents")
+    codes = _smmu_codes(text)
+    platform = context.reader.host_info.platform_version
+    if platform not in _PLATFORMS or not {*_REQUESTS, *_HITS, *_MISSES} <= set(codes):
+        what = f"translation counters of platform {platform!r}"
+        context.notes.append(f"device {side.device_id}: {what} are not decoded: npuEvents is {text!r}")
+        return []
+    counters = i64(records["events"])
+
+    def total(wanted: tuple[int, ...]) -> I64:
+        return np.asarray(counters[:, [codes.index(code) for code in wanted]].sum(axis=1), np.int64)
+
+    stream, task = (i64(part) for part in decode_stream_task(records["stream_id"], records["task_id"]))
+    columns = {
+        "device_id": side.device_id,
+        "stream_id": stream,
+        "task_id": task,
+        "name": operator_names(context, side.device_id, stream, task),
+        "requests": total(_REQUESTS),
+        "hits": total(_HITS),
+        "misses": total(_MISSES),
+    }
+    return [frame(SOC_PMU_TASKS, columns)]
+
+
+def _smmu_codes(text: object) -> list[int]:
+    """Return the events of the memory management unit out of ``HA:0x00,0x88;SMMU:0x2,0x8a``, eight at most."""
+    for part in str(text or "").split(";"):
+        unit, _, codes = part.partition(":")
+        if unit.strip().upper() == "SMMU":
+            return event_codes(codes)[:8]
+    return []

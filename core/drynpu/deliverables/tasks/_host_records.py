@@ -1,0 +1,149 @@
+"""Host side of a PROF directory: API calls, task launches, operator descriptions, copies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc, occurrences
+from drynpu.options import Level as ProfileLevel
+from drynpu.raw import GeTaskType, family, layouts, split_task_id
+from drynpu.simulate._host_side import HostSide, api_events
+from drynpu.simulate._simulate import Simulation
+
+__all__ = ["host_records", "task_numbers"]
+
+I64 = npt.NDArray[np.int64]
+Records = npt.NDArray[Any]
+
+_GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
+    TaskType.AI_CORE: GeTaskType.AI_CORE,
+    TaskType.AI_VECTOR_CORE: GeTaskType.AIV,
+    TaskType.MIX_AIC: GeTaskType.MIX_AIC,
+    TaskType.MIX_AIV: GeTaskType.MIX_AIV,
+    TaskType.AI_CPU: GeTaskType.AI_CPU,
+    TaskType.DSA: GeTaskType.DSA,
+}
+_HOST_TASK_TYPES: Mapping[TaskType, str] = {
+    TaskType.AI_CORE: "KERNEL_AICORE",
+    TaskType.AI_VECTOR_CORE: "KERNEL_AIVEC",
+    TaskType.MIX_AIC: "KERNEL_MIX_AIC",
+    TaskType.MIX_AIV: "KERNEL_MIX_AIV",
+    TaskType.AI_CPU: "KERNEL_AICPU",
+    TaskType.DSA: "STARS_COMMON",
+    TaskType.MEMCPY: "MEMCPY_ASYNC",
+}
+
+
+def task_numbers(simulation: Simulation) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+    """Return ``(task_id, batch_id)`` of every launch: its number on its stream, shape ``[m]``."""
+    return split_task_id(occurrences(simulation.stream))
+
+
+def host_records(host: HostSide) -> dict[str, Records]:
+    """Return the records of every host family, keyed by family name."""
+    records = {
+        "api_event": api_events(host),
+        "task_track": _task_track(host),
+        "memcpy_info": _memcpy_info(host),
+    }
+    if host.level >= ProfileLevel.L1:
+        records["node_basic_info"] = _node_basic_info(host)
+        records["tensor_info"] = _tensor_info(host)
+    return records
+
+
+def _reports(host: HostSide, name: str, time_ns: I64) -> Records:
+    """Return records of a family that the launching thread makes, at Unix times."""
+    rows = family(name).new(len(time_ns))
+    rows["thread_id"], rows["timestamp"] = host.launching, time_ns + host.to_raw_ns
+    return rows
+
+
+def _inside_runtime(host: HostSide) -> I64:
+    s = host.simulation.schedule
+    return (s.runtime_start_ns + s.runtime_end_ns) // 2
+
+
+def _task_track(host: HostSide) -> Records:
+    simulation = host.simulation
+    kernel = simulation.lowered.launch_kernel
+    rows = _reports(host, "task_track", _inside_runtime(host))
+    rows["device_id"], rows["stream_id"] = host.device_id, simulation.stream
+    rows["task_id"], rows["batch_id"] = task_numbers(simulation)
+    task_types = np.zeros(max(len(simulation.task_types), 1), np.int64)
+    for index in np.unique(kernel).tolist():
+        task_types[index] = host.types.task(_HOST_TASK_TYPES[simulation.task_types[index]])
+    rows["task_type"] = task_types[kernel]
+    rows["kernel_name"] = np.where(host.is_copy, np.uint64(0), host.text_ids(lambda k: k.name)[kernel])
+    rows["num_blocks"] = simulation.costs.block_num[kernel]
+    return rows
+
+
+def _memcpy_info(host: HostSide) -> Records:
+    copies = np.flatnonzero(host.is_copy)
+    rows = _reports(host, "memcpy_info", _inside_runtime(host)[copies])
+    rows["size_bytes"] = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
+    rows["copy_kind"] = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
+    rows["device_id"], rows["stream_id"] = host.device_id, host.simulation.stream[copies]
+    return rows
+
+
+def _node_basic_info(host: HostSide) -> Records:
+    simulation, costs = host.simulation, host.simulation.costs
+    launch = np.flatnonzero(~host.is_copy)
+    kernel = simulation.lowered.launch_kernel[launch]
+    rows = _reports(host, "node_basic_info", simulation.schedule.node_end_ns[launch] - 1)
+    rows["op_name"] = host.text_ids(lambda k: k.name)[kernel]
+    rows["op_type"] = host.text_ids(lambda k: k.op_type)[kernel]
+    kinds = [int(_GE_TASK_TYPES.get(kind, GeTaskType.INVALID)) for kind in simulation.task_types]
+    rows["task_type"] = np.array(kinds or [0])[kernel]
+    rows["block_dim"] = (costs.block_num | costs.mix_block_num << 16)[kernel]
+    rows["op_flag"] = host.of_kernels(lambda k: int(k.hf32))[launch]
+    return rows
+
+
+def _tensor_info(host: HostSide) -> Records:
+    """Describe the tensors of every kernel; an operator with more than five has several records."""
+    templates, first, count = _tensor_templates(host)
+    launch = np.flatnonzero(~host.is_copy)
+    kernel = host.simulation.lowered.launch_kernel[launch]
+    per_launch = count[kernel]
+    owner = np.repeat(np.arange(len(launch)), per_launch)
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(per_launch) - per_launch, per_launch)
+    rows: Records = templates[first[kernel[owner]] + position]
+    rows["thread_id"] = host.launching
+    rows["timestamp"] = host.simulation.schedule.node_end_ns[launch[owner]] - 1 + host.to_raw_ns
+    return rows
+
+
+def _tensor_templates(host: HostSide) -> tuple[Records, I64, I64]:
+    """Return the records of every kernel without their time, where each kernel's begin, and their number."""
+    per_record = layouts.TENSORS_PER_RECORD
+    kernels = host.simulation.lowered.kernels
+    tensors = [_directed(kernel) for kernel in kernels]
+    count = np.array([-(-len(of) // per_record) for of in tensors] or [0], np.int64)
+    rows = family("tensor_info").new(int(count.sum()))
+    names = host.text_ids(lambda k: k.name)
+    first = np.cumsum(count) - count
+    for index, of in enumerate(tensors):
+        for number in range(int(count[index])):
+            part = of[number * per_record : (number + 1) * per_record]
+            row = rows[first[index] + number]
+            row["op_name"], row["tensor_num"] = names[index], len(part)
+            for slot, (direction, tensor) in enumerate(part):
+                row["tensors"][slot] = _tensor(direction, tensor)
+    return rows, first, count
+
+
+def _directed(kernel: KernelSpec) -> list[tuple[int, TensorDesc]]:
+    return [(0, tensor) for tensor in kernel.inputs] + [(1, tensor) for tensor in kernel.outputs]
+
+
+def _tensor(direction: int, tensor: TensorDesc) -> tuple[int, int, int, tuple[int, ...]]:
+    # A record has room for eight dimensions; 0 ends a shorter shape.
+    shape = (*tensor.shape, *(0,) * 8)[:8]
+    return direction, FORMATS[tensor.format], DTYPES[tensor.dtype].ge_id, shape

@@ -1,0 +1,249 @@
+"""op_summary of the toolkit and kernel_details of torch, which is made from it (cann_msprof.md 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from drynpu.tables import KERNELS
+from drynpu.writers._numbers import Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
+from drynpu.writers._text_table import TextTable
+
+__all__ = ["PLATFORMS_WITHOUT_STARS", "STARTS", "kernel_details", "op_summary"]
+
+STARTS = "start_ns"
+"""Column of ``op_summary`` beside those of the file: start in ns, to find the step of a row."""
+
+_UNKNOWN = "N/A"
+_WHOLE_TASK = 4294967295
+_NO_MODEL = "4294967295"
+# Neither column exists on chips without the STARS scheduler (cann_msprof.md 4.2).
+PLATFORMS_WITHOUT_STARS = frozenset({"0", "1", "2", "3", "4"})
+_STARS_COLUMNS = ("Mix Block Num", "Context ID")
+_LEFT_OUT = ("WRITE_BACK", "INVALID", "HCCL_AI_CPU", "COMMUNICATION")
+_KEPT_COMMUNICATION_SUFFIX = "AivKernel"
+
+_BASE = (
+    "Device_id",
+    "Model ID",
+    "Task ID",
+    "Stream ID",
+    "Op Name",
+    "OP Type",
+    "OP State",
+    "Task Type",
+    "Task Start Time(us)",
+    "Task Duration(us)",
+    "Task Wait Time(us)",
+)
+_TENSORS = (
+    "Input Shapes",
+    "Input Data Types",
+    "Input Formats",
+    "Output Shapes",
+    "Output Data Types",
+    "Output Formats",
+)
+_PLAIN = frozenset(
+    {
+        *("Device_id", "Model ID", "Task ID", "Stream ID", "Block Num", "Mix Block Num", "HF32 Eligible", "Context ID"),
+        *("Task Start Time(us)", "Task Duration(us)", "Task Wait Time(us)"),
+        *("Start Time(us)", "Duration(us)", "Wait Time(us)", "Step Id"),
+        *("OP State", "Task Type", "Accelerator Core"),
+        *(f"{side} {part}" for side in ("Input", "Output") for part in ("Data Types", "Formats")),
+    }
+)
+"""Columns whose cells are numbers or words of the tables, under their names in either file."""
+_DETAILS = ("Block Num", "Mix Block Num", "HF32 Eligible", *_TENSORS, "Context ID")
+
+_TORCH_NAMES = {
+    "Op Name": "Name",
+    "OP Type": "Type",
+    "Task Type": "Accelerator Core",
+    "Task Start Time(us)": "Start Time(us)",
+    "Task Duration(us)": "Duration(us)",
+    "Task Wait Time(us)": "Wait Time(us)",
+}
+_TORCH_LEVEL0 = (
+    "Device_id",
+    "Op Name",
+    "OP Type",
+    "Task Type",
+    "Task Start Time(us)",
+    "Task Duration(us)",
+    "Task Wait Time(us)",
+    "Block Num",
+    "Mix Block Num",
+    *_TENSORS,
+)
+
+
+def op_summary(
+    kernels: pl.DataFrame, communication_ops: pl.DataFrame, *, level: str, platform_version: str, writer: Writer
+) -> TextTable:
+    """
+    Return the rows of op_summary as text, with the column ``STARTS`` (Int64) last.
+
+    Kernels and collectives by device, then start; waiting times run over all rows of a device
+    (``max(0, start - previous start - previous duration)``). At level0 everything that needs operator information
+    is ``N/A`` and there are no counters.
+    """
+    level0 = level == "level0"
+    counters = [] if level0 else [name for name in kernels.columns if name not in KERNELS]
+    of_kernels = _kernel_cells(kernels, counters, writer, level0=level0)
+    of_collectives = _collective_cells(level0=level0)
+    order = _order(kernels, communication_ops)
+    first_collective = kernels.height
+    columns: tuple[str, ...] = (*_BASE, *_DETAILS, *counters)
+    if not (order["row"] < first_collective).any():
+        columns = (*_BASE, "Context ID")
+    if platform_version in PLATFORMS_WITHOUT_STARS:
+        columns = tuple(name for name in columns if name not in _STARS_COLUMNS)
+
+    def make(offset: int, count: int) -> pl.DataFrame:
+        part = order.slice(offset, count)
+        row = part["row"]
+        own = row < first_collective
+        cells = [_rows(kernels, row.filter(own)).select(of_kernels)]
+        if not own.all():
+            chosen = _rows(communication_ops, row.filter(~own) - first_collective)
+            cells.append(chosen.select(of_collectives))
+            together = pl.concat(cells, how="diagonal_relaxed")
+            # Kernels stand before collectives here; back to their order in time.
+            place = pl.concat([own.arg_true(), (~own).arg_true()])
+            cells = [together[place.arg_sort()]]
+        shown = cells[0].hstack(part.select(_times(writer)))
+        return shown.select(*(_filled(shown[name]) for name in columns), STARTS)
+
+    return TextTable((*columns, STARTS), order.height, make, _PLAIN.union(counters))
+
+
+def _filled(cells: pl.Series) -> pl.Series:
+    return cells.fill_null(_UNKNOWN) if cells.null_count() else cells
+
+
+def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFrame:
+    """Return when each row of the file ran, and its row in the tables: collectives are numbered after kernels."""
+    kept = ~pl.col("task_type").is_in(_LEFT_OUT) | (
+        (pl.col("task_type") == "COMMUNICATION") & pl.col("name").str.ends_with(_KEPT_COMMUNICATION_SUFFIX)
+    )
+    when = [pl.int_range(pl.len(), dtype=pl.Int64).alias("row"), pl.col("device_id", STARTS, "duration_ns")]
+    ran = kernels.select(*when, kept.alias("kept")).filter("kept").drop("kept")
+    collectives = communication_ops.select(when).with_columns(pl.col("row") + kernels.height)
+    ordered = pl.concat([ran, collectives]).sort("device_id", STARTS, maintain_order=True)
+    end = pl.col(STARTS) + pl.col("duration_ns")
+    wait = (pl.col(STARTS) - end.shift(1).over("device_id")).clip(lower_bound=0)
+    return ordered.with_columns(wait.alias("wait_ns"))
+
+
+def _rows(table: pl.DataFrame, row: pl.Series) -> pl.DataFrame:
+    """Return rows of a table; no copy where they stand one after the other."""
+    if row.is_empty():
+        return table.clear()
+    first, last = row[0], row[-1]
+    follow = last - first + 1 == row.len() and row.is_sorted()
+    return table.slice(first, row.len()) if follow else table[row]
+
+
+def _kernel_cells(kernels: pl.DataFrame, counters: list[str], writer: Writer, *, level0: bool) -> list[pl.Expr]:
+    context = pl.when(pl.col("context_id") == _WHOLE_TASK).then(pl.lit(_UNKNOWN)).otherwise(_text("context_id"))
+    return [
+        _text("model_id").alias("Model ID"),
+        _text("task_id").alias("Task ID"),
+        _text("stream_id").alias("Stream ID"),
+        _known("name").alias("Op Name"),
+        context.alias("Context ID"),
+        *(_no_operator_info() if level0 else _operator_info()),
+        *(_counter(kernels, name, writer) for name in counters),
+    ]
+
+
+def _text(name: str) -> pl.Expr:
+    return pl.col(name).cast(pl.String)
+
+
+def _known(name: str) -> pl.Expr:
+    return pl.col(name).replace("", _UNKNOWN)
+
+
+def _operator_info() -> list[pl.Expr]:
+    tensors: list[pl.Expr] = []
+    for side, shown in (("input", "Input"), ("output", "Output")):
+        absent = pl.col(f"{side}_dtypes") == ""
+        # The cell carries quotes of its own, so that spreadsheets take the shapes as text.
+        shapes = pl.concat_str([pl.lit('"'), pl.col(f"{side}_shapes"), pl.lit('"')])
+        tensors.append(pl.when(absent).then(pl.lit(_UNKNOWN)).otherwise(shapes).alias(f"{shown} Shapes"))
+        tensors.append(_known(f"{side}_dtypes").alias(f"{shown} Data Types"))
+        tensors.append(_known(f"{side}_formats").alias(f"{shown} Formats"))
+    return [
+        _known("op_type").alias("OP Type"),
+        _known("op_state").alias("OP State"),
+        _known("task_type").alias("Task Type"),
+        _text("block_num").alias("Block Num"),
+        _text("mix_block_num").alias("Mix Block Num"),
+        pl.when(pl.col("hf32")).then(pl.lit("YES")).otherwise(pl.lit("NO")).alias("HF32 Eligible"),
+        *tensors,
+    ]
+
+
+def _no_operator_info() -> list[pl.Expr]:
+    unknown = ("OP Type", "OP State", "Task Type", "Mix Block Num", "HF32 Eligible", *_TENSORS)
+    return [*(pl.lit(_UNKNOWN).alias(name) for name in unknown), pl.lit("0").alias("Block Num")]
+
+
+def _counter(kernels: pl.DataFrame, name: str, writer: Writer) -> pl.Expr:
+    """Counters are whole numbers or floats with at most three decimals; the cube utilisation has exactly three."""
+    if not kernels.schema[name].is_float():
+        return _text(name).alias(name)
+    # The tables mark what does not apply to a kernel as NaN.
+    value = pl.col(name).fill_nan(None)
+    if name == "cube_utilization(%)" and writer is Writer.NATIVE:
+        return thousandths_text(value).alias(name)
+    return rounded_text(value).alias(name)
+
+
+def _collective_cells(*, level0: bool) -> list[pl.Expr]:
+    """Collectives keep name, type (not at level0), start and duration (cann_msprof.md 8); the rest is ``N/A``."""
+    # hcom_allReduce__586_0_1 -> hcom_allReduce_
+    named = pl.col("name").str.extract(r"^(.+?_)_\d")
+    known = pl.when(pl.col("op_type") != "").then("op_type").otherwise(named).fill_null(_UNKNOWN)
+    op_type = pl.lit(_UNKNOWN) if level0 else known
+    return [
+        _text("model_id").fill_null(_NO_MODEL).alias("Model ID"),
+        pl.col("name").alias("Op Name"),
+        op_type.alias("OP Type"),
+        pl.lit("COMMUNICATION").alias("Task Type"),
+        pl.lit("0").alias("Block Num"),
+    ]
+
+
+def _times(writer: Writer) -> list[pl.Expr]:
+    wait = pl.col("wait_ns")
+    shown = wait_text(wait.fill_null(0), writer)
+    return [
+        _text("device_id").alias("Device_id"),
+        us_text(pl.col(STARTS), "\t").alias("Task Start Time(us)"),
+        duration_text(pl.col("duration_ns"), writer).alias("Task Duration(us)"),
+        pl.when(wait.is_null()).then(pl.lit("0")).otherwise(shown).alias("Task Wait Time(us)"),
+        pl.col(STARTS),
+    ]
+
+
+def kernel_details(summary: TextTable, steps: Callable[[pl.Series], pl.Series] | None, *, level: str) -> TextTable:
+    """
+    Return the rows of kernel_details.csv from those of ``op_summary`` (torch_npu_profiler.md 4.2).
+
+    *steps* gives the step of each start as text (null: none) when step ranges were found; with ``None`` there is no
+    ``Step Id`` column.
+    """
+    columns = [name for name in summary.columns if name != STARTS]
+    if level == "level0":
+        columns = [name for name in _TORCH_LEVEL0 if name in columns]
+    shown = [pl.col(name).alias(_TORCH_NAMES.get(name, name)) for name in columns]
+
+    def change(part: pl.DataFrame) -> pl.DataFrame:
+        details = part.select(shown)
+        return details if steps is None else details.insert_column(0, steps(part[STARTS]).alias("Step Id"))
+
+    return summary.map(change)

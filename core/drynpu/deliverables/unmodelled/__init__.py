@@ -1,0 +1,3 @@
+"""What options ask for and nothing is simulated for."""
+
+from __future__ import annotations

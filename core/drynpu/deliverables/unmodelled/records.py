@@ -1,0 +1,45 @@
+"""What options ask for and nothing is simulated for: no records, one readable line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from drynpu.deliverables._asked import asked, unmodelled
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.options import NOT_SIMULATED
+
+__all__ = ["UNMODELLED", "build"]
+
+_SYSTEM = "the operating system of the device is not simulated"
+
+UNMODELLED: Mapping[str, str] = MappingProxyType(
+    {
+        **NOT_SIMULATED,
+        **dict.fromkeys(("cpu_usage", "sys_mem", "process_cpu_usage", "process_mem"), _SYSTEM),
+        **dict.fromkeys(("ccu_mission", "CCU"), NOT_SIMULATED["ccu_channel"]),
+        **dict.fromkeys(("os_runtime_statistic", "OS Runtime API"), "calls of the system need perf and ltrace"),
+        "Voltage Info": "the voltage of the cores is not simulated",
+        "AI Core Freq": "the die that a clock of the 950 belongs to is not simulated",
+    }
+)
+"""
+Files and layers that some option leaves on some real device, and no recording of this release there -> why.
+
+Files of the operating system of the device have the names of those of the host, which are measured and written.
+"""
+
+_OPTIONS = (
+    "sampling.device_system_hz",
+    "sampling.device_process_hz",
+    "sampling.cpu_hz",
+    "sampling.host_systems",
+    "switches.instructions",
+    "switches.task_block",
+)
+
+
+def build(context: RecordContext) -> FamilyRecords:
+    """Say why what was asked for by name is not there; what only comes along with the tasks is left out silently."""
+    names = {name for option in _OPTIONS for name in asked(context, option)} - asked(context, "sampling.host_usage")
+    return FamilyRecords(notes=unmodelled(names, dict(UNMODELLED)))

@@ -1,0 +1,40 @@
+"""
+Result directories: what the toolkit and the profilers of PyTorch and MindSpore leave, read and written.
+
+``load_profile`` reads any of them; ``export_result`` writes the deliverables that belong to one. Both work column by
+column.
+"""
+
+from __future__ import annotations
+
+from drynpu.products._deliver import deliver
+from drynpu.products._find import find_profiles
+from drynpu.products._load import load_profile
+from drynpu.products._process import deliver_in_process
+from drynpu.products._results import export_result, result_forms
+from drynpu.products._single import export_stacks, export_trace
+from drynpu.products.mindspore._export import export_mindspore
+from drynpu.products.toolkit._db import export_msprof_db
+from drynpu.products.toolkit._msprof import export_documents, export_msprof
+from drynpu.products.toolkit._reports import REPORT_KEYS, Reports, read_reports
+from drynpu.products.torch._export import export_torch, requested_forms
+
+__all__ = [
+    "REPORT_KEYS",
+    "Reports",
+    "deliver",
+    "deliver_in_process",
+    "export_documents",
+    "export_mindspore",
+    "export_msprof",
+    "export_msprof_db",
+    "export_result",
+    "export_stacks",
+    "export_torch",
+    "export_trace",
+    "find_profiles",
+    "load_profile",
+    "read_reports",
+    "requested_forms",
+    "result_forms",
+]

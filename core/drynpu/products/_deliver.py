@@ -1,0 +1,78 @@
+"""Everything that is made of one result directory."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from drynpu.analysis import select_mindspore_steps
+from drynpu.options import ExportType
+from drynpu.products._load import load_profile
+from drynpu.products._results import export_result, result_forms
+from drynpu.products.toolkit._msprof import export_msprof
+
+__all__ = ["deliver"]
+
+_SIMPLIFIED = ("mindstudio_profiler_output", "mindstudio_profiler_log", "analyze")
+_SIMPLIFIED_MINDSPORE = (
+    "mindstudio_profiler_output",
+    "mindstudio_profiler_log",
+    "host/sqlite",
+    "device_*/sqlite",
+    "host/data/all_file.complete",
+    "device_*/data/all_file.complete",
+)
+
+
+def deliver(
+    path: Path,
+    *,
+    simplify: bool,
+    forms: Collection[ExportType] | None = None,
+    steps: Collection[int] = (),
+    on_part: Callable[[str], object] = lambda _: None,
+) -> None:
+    """
+    Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of a result directory.
+
+    Parameters
+    ----------
+    simplify:
+        Leave nothing of the toolkit's once the framework's deliverables are there (torch_npu_profiler.md 3.6,
+        mindspore_profiler.md 10). They are made of the raw records, not of its files, so nothing of it is written
+        first.
+    forms:
+        Text, databases or both; default what the recording was asked for.
+    steps:
+        Of a directory of MindSpore: the steps that are wanted, counted from 1; default all.
+    on_part:
+        Called with ``toolkit`` when the toolkit's part is done; not at all where there is none.
+
+    Raises
+    ------
+    OutputError
+        If the directory holds no profile or cannot be written.
+    RawFormatError
+        If its records cannot be understood at all.
+    """
+    profile = load_profile(path)
+    if steps and profile.is_mindspore:
+        profile = select_mindspore_steps(profile, steps)
+    forms = result_forms(profile) if forms is None else forms
+    if profile.prof_path is not None:
+        if ExportType.TEXT in forms and not simplify:
+            export_msprof(profile)
+        on_part("toolkit")
+    export_result(profile, forms)
+    if simplify and profile.prof_path is not None:
+        for pattern in _SIMPLIFIED_MINDSPORE if profile.is_mindspore else _SIMPLIFIED:
+            for found in profile.prof_path.glob(pattern):
+                _remove(found)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

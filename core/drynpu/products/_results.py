@@ -1,0 +1,28 @@
+"""Deliverables of a result directory, whichever framework's profiler left it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from drynpu.options import ExportType
+from drynpu.products.mindspore._export import export_mindspore, mindspore_forms
+from drynpu.products.torch._export import export_torch, requested_forms
+from drynpu.tables import Profile
+
+__all__ = ["export_result", "result_forms"]
+
+
+def result_forms(profile: Profile) -> tuple[ExportType, ...]:
+    """Return the forms of deliverables that the recording was asked for, text by default."""
+    return mindspore_forms(profile) if profile.is_mindspore else requested_forms(profile)
+
+
+def export_result(profile: Profile, forms: Collection[ExportType] | None = None) -> list[Path]:
+    """
+    Recreate ``ASCEND_PROFILER_OUTPUT`` as the framework's profiler does, and return the files written.
+
+    *forms* is text, databases or both; default what the recording was asked for. Raises ``OutputError`` if a file
+    cannot be written; an earlier output is left as it was then.
+    """
+    return export_mindspore(profile, forms) if profile.is_mindspore else export_torch(profile, forms)

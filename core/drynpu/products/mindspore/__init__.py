@@ -1,0 +1,3 @@
+"""The ``*_ascend_ms`` directories of MindSpore's profiler."""
+
+from __future__ import annotations

@@ -1,0 +1,223 @@
+"""The deliverables of MindSpore's profiler: ASCEND_PROFILER_OUTPUT (mindspore_profiler.md 12)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+from attrs import frozen
+
+from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
+from drynpu.deliverables.communication.db import export_communication_db
+from drynpu.deliverables.communication.files import mindspore_json_files
+from drynpu.options import ExportType
+from drynpu.products.mindspore._memory import mindspore_memory_record, mindspore_operator_memory
+from drynpu.products.mindspore._minddata import pipeline_raw_table, pipeline_summary, summary_rows
+from drynpu.products.mindspore._tables import (
+    dataset_table,
+    mindspore_kernel_details,
+    mindspore_step_trace_table,
+    operator_shapes_table,
+)
+from drynpu.products.mindspore._trace import mindspore_blocks
+from drynpu.products.toolkit._db import export_msprof_db
+from drynpu.products.toolkit._msprof import toolkit_tables, whole_op_summary
+from drynpu.tables import Profile
+from drynpu.writers._files import new_file, replaced_directory, write_csv
+from drynpu.writers._json import SPACED, write_trace
+from drynpu.writers._numbers import writer_of
+from drynpu.writers._text_table import Table
+
+__all__ = ["export_mindspore", "mindspore_forms"]
+
+_OUTPUT = "ASCEND_PROFILER_OUTPUT"
+_CRLF = "\r\n"
+_NO_TASKS = "off"
+_WHOLE_GRAPH = "O2"
+_COPIED = ("op_statistic", "api_statistic", "static_op_mem", "l2_cache", "hbm", "nic", "roce", "pcie", "hccs")
+"""Tables of the toolkit that are copied under their stem."""
+_RULES = ("communication", "communication_matrix")
+
+
+@frozen(kw_only=True)
+class _Asked:
+    """What of the parameters in profiler_info_<rank>.json decides on files; without them, what there is data for."""
+
+    host: bool
+    device: bool
+    schedule: bool
+    memory: bool
+    shapes: bool
+    pipeline: bool
+    rank: int
+
+    @classmethod
+    def of(cls, profile: Profile) -> _Asked:
+        """Read the parameters of a profile."""
+        told: Any = profile.profiler_info.get("profiler_parameters")
+        told = told if isinstance(told, Mapping) else {}
+        activities = told.get("activities", ["CPU", "NPU"])
+        return cls(
+            host="CPU" in activities,
+            device="NPU" in activities and profile.prof_path is not None,
+            schedule=bool(told.get("is_set_schedule", True)) and profile.profiler_info.get("jit_level") != _WHOLE_GRAPH,
+            memory=bool(told.get("profile_memory", True)),
+            shapes=bool(told.get("record_shapes", True)),
+            pipeline=bool(told.get("data_process", True)),
+            rank=max(profile.rank_id, 0),
+        )
+
+
+def mindspore_forms(profile: Profile) -> tuple[ExportType, ...]:
+    """Return the forms of deliverables that the recording was asked for (profiler_info), text by default."""
+    told: Any = profile.profiler_info.get("profiler_parameters")
+    words = told.get("export_type") if isinstance(told, Mapping) else None
+    known = {form.value: form for form in ExportType}
+    named = [words] if isinstance(words, str) else words if isinstance(words, list) else []
+    return tuple(dict.fromkeys(known[word] for word in named if word in known)) or (ExportType.TEXT,)
+
+
+def export_mindspore(profile: Profile, forms: Collection[ExportType] | None = None) -> list[Path]:
+    """
+    Recreate ASCEND_PROFILER_OUTPUT in the run directory of MindSpore.
+
+    Everything is written beside the directory first and then swapped in. A file exists only if it has a data row;
+    which files there are follows the parameters and the data (mindspore_profiler.md 12.1).
+
+    Parameters
+    ----------
+    forms:
+        Text, databases (``ascend_mindspore_profiler_<rank>.db`` and ``communication_analyzer.db``) or both; default
+        what the recording was asked for. A database exists only where the device was recorded.
+
+    Returns
+    -------
+    list[Path]
+        The files written.
+
+    Raises
+    ------
+    OutputError
+        A file or the directory cannot be written.
+    """
+    forms = mindspore_forms(profile) if forms is None else forms
+    final = profile.path / _OUTPUT
+    asked = _Asked.of(profile)
+    with replaced_directory(final) as directory:
+        names: list[str] = []
+        if ExportType.TEXT in forms:
+            names += _write_text(profile, directory, asked)
+        if ExportType.DB in forms and asked.device:
+            names += _write_databases(profile, directory, asked.rank)
+    return [final / name for name in names]
+
+
+def _write_text(profile: Profile, directory: Path, asked: _Asked) -> list[str]:
+    names: list[str] = []
+    if not asked.host and not asked.device:
+        return names
+    launches, overlaps, steps = mindspore_launches(profile), overlap(profile), mindspore_steps(profile)
+    if write_trace(directory / "trace_view.json", mindspore_blocks(profile, launches, overlaps, SPACED), SPACED):
+        names.append("trace_view.json")
+    tables = [*_host_tables(profile, asked)]
+    if asked.device:
+        tables += _device_tables(profile, asked, launches, overlaps, steps)
+    for name, table, line_end in tables:
+        if not table.is_empty():
+            write_csv(directory / name, table, line_end=line_end)
+            names.append(name)
+    if asked.device:
+        chosen = steps if asked.schedule else steps.clear()
+        names += _write_documents(directory, mindspore_json_files(profile, chosen))
+    if asked.pipeline:
+        names += _write_pipeline(profile, directory, asked.rank)
+    return names
+
+
+def _host_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, str]]:
+    """Yield file names with their rows and line ends; a table may be empty."""
+    if asked.host:
+        yield "dataset.csv", dataset_table(profile), _CRLF
+        if asked.shapes:
+            yield "operator_details.csv", operator_shapes_table(profile), _CRLF
+
+
+def _device_tables(
+    profile: Profile, asked: _Asked, launches: pl.DataFrame, overlaps: pl.DataFrame, steps: pl.DataFrame
+) -> Iterator[tuple[str, Table, str]]:
+    writer = writer_of(profile.platform_version)
+    tables = toolkit_tables(profile, writer)
+    if profile.level != _NO_TASKS:
+        shown = steps if asked.schedule and steps.height else None
+        summary = whole_op_summary(profile, writer)
+        yield (
+            "kernel_details.csv",
+            mindspore_kernel_details(summary, launches, shown, level=profile.level),
+            _CRLF,
+        )
+        if overlaps.height:
+            trace = mindspore_step_trace(profile, steps, overlaps, with_host=asked.host)
+            yield "step_trace_time.csv", mindspore_step_trace_table(trace), _CRLF
+    # What is copied from the toolkit keeps the toolkit's line ends.
+    yield from ((f"{stem}.csv", tables[stem], "\n") for stem in _COPIED if stem in tables)
+    if "aicpu" in tables:
+        yield "data_preprocess.csv", tables["aicpu"], "\n"
+    if asked.memory:
+        if asked.host:
+            yield "operator_memory.csv", mindspore_operator_memory(profile), _CRLF
+        yield "memory_record.csv", mindspore_memory_record(profile, tables), _CRLF
+        yield "npu_module_mem.csv", tables["npu_module_mem"], _CRLF
+
+
+def _write_documents(directory: Path, documents: Mapping[str, object]) -> list[str]:
+    for name, document in documents.items():
+        with new_file(directory / name) as stream:
+            stream.write(orjson.dumps(document))
+    return list(documents)
+
+
+def _write_pipeline(profile: Profile, directory: Path, rank: int) -> list[str]:
+    raw = pipeline_raw_table(profile)
+    if raw.is_empty():
+        return []
+    names = [f"minddata_pipeline_raw_{rank}.csv"]
+    write_csv(directory / names[0], raw, line_end=_CRLF)
+    summary = pipeline_summary(profile)
+    if summary:
+        rows = f"minddata_pipeline_summary_{rank}.csv"
+        _write_rows(directory / rows, summary_rows(summary))
+        names.append(rows)
+        names += _write_documents(directory, {f"minddata_pipeline_summary_{rank}.json": summary})
+    return names
+
+
+def _write_rows(path: Path, rows: Iterable[list[str]]) -> None:
+    """Write rows of unequal length as csv."""
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    with new_file(path) as stream:
+        stream.write(text.getvalue().encode())
+
+
+def _write_databases(profile: Profile, directory: Path, rank: int) -> list[str]:
+    """Write the toolkit's databases under the names that MindSpore gives them."""
+    names: list[str] = []
+    with tempfile.TemporaryDirectory(prefix=".database-", dir=directory) as folder:
+        communication = None
+        if profile.level not in ("level0", _NO_TASKS):
+            communication = export_communication_db(profile, Path(folder), _RULES)
+        for found, name in (
+            (export_msprof_db(profile, Path(folder)), f"ascend_mindspore_profiler_{rank}.db"),
+            (communication, "communication_analyzer.db"),
+        ):
+            if found is not None:
+                shutil.move(found, directory / name)
+                names.append(name)
+    return names

@@ -1,0 +1,96 @@
+"""The files of MindSpore's data pipeline to tables (mindspore_profiler.md 11, mindinsight_dashboard.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from drynpu.products.mindspore._schemas import SCHEMAS
+
+__all__ = ["load_minddata"]
+
+_FIELDS = 5
+
+
+def load_minddata(directory: Path, notes: list[str]) -> dict[str, pl.DataFrame]:
+    """Return ``pipeline_ops`` and ``pipeline_times`` of a ``FRAMEWORK`` directory, where they are there."""
+    found: dict[str, pl.DataFrame] = {}
+    pipeline = _document(directory, "pipeline_profiling_*.json", notes)
+    if pipeline:
+        utilization = _document(directory, "minddata_cpu_utilization_*.json", notes)
+        found["pipeline_ops"] = _operators(pipeline, _cpu(utilization))
+    for pattern, is_queue in (("device_queue_profiling_*.txt", True), ("dataset_iterator_profiling_*.txt", False)):
+        path = min(directory.glob(pattern), default=None)
+        if path is not None:
+            found["pipeline_times"] = _times(path, notes, is_queue=is_queue)
+            break
+    return found
+
+
+def _document(directory: Path, pattern: str, notes: list[str]) -> Mapping[str, Any]:
+    path = min(directory.glob(pattern), default=None)
+    if path is None:
+        return {}
+    try:
+        document = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        notes.append(f"{path.name} could not be read and was left out: {error}")
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def _operators(pipeline: Mapping[str, Any], cpu: Mapping[int, list[float]]) -> pl.DataFrame:
+    rows = []
+    for op in _entries(pipeline):
+        metrics = op.get("metrics")
+        queue = metrics.get("output_queue") if isinstance(metrics, Mapping) else None
+        queue = queue if isinstance(queue, Mapping) else {}
+        rows.append(
+            {
+                "op_id": op["op_id"],
+                "op_type": str(op.get("op_type", "")),
+                "num_workers": op.get("num_workers"),
+                "children": op.get("children"),
+                "queue_sizes": queue.get("size"),
+                "queue_length": queue.get("length"),
+                "sample_interval": pipeline.get("sampling_interval"),
+                "cpu_pct": cpu.get(op["op_id"]),
+            }
+        )
+    return pl.DataFrame(rows, schema=SCHEMAS["pipeline_ops"]).sort("op_id")
+
+
+def _entries(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    listed = document.get("op_info")
+    return [op for op in listed if isinstance(op, Mapping) and "op_id" in op] if isinstance(listed, list) else []
+
+
+def _cpu(document: Mapping[str, Any]) -> dict[int, list[float]]:
+    """Return the percentage of each sample by operator; -1 stands for what is of no operator."""
+    found: dict[int, list[float]] = {}
+    for op in _entries(document):
+        metrics = op.get("metrics")
+        if op["op_id"] == -1 or not isinstance(metrics, Mapping):
+            continue
+        pairs = zip(metrics.get("sys_utilization", ()), metrics.get("user_utilization", ()), strict=False)
+        found[op["op_id"]] = [float(system + user) for system, user in pairs]
+    return found
+
+
+def _times(path: Path, notes: list[str], *, is_queue: bool) -> pl.DataFrame:
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    split = [line.split()[:_FIELDS] for line in lines if line.strip()]
+    rows = [[int(word) for word in words] for words in split if len(words) == _FIELDS and all(map(_whole, words))]
+    if len(rows) < len(split):
+        notes.append(f"{path.name}: {len(split) - len(rows)} lines are not five numbers and were left out")
+    schema = SCHEMAS["pipeline_times"]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(list(schema)[:_FIELDS])}
+    return pl.DataFrame({**columns, "is_device_queue": [is_queue] * len(rows)}, schema=schema)
+
+
+def _whole(word: str) -> bool:
+    return word.lstrip("-").isdecimal()

@@ -1,0 +1,3 @@
+"""The ``PROF_*`` directories of the toolkit (msprof)."""
+
+from __future__ import annotations

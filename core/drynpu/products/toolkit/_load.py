@@ -1,0 +1,299 @@
+"""A PROF directory to tables, with the facts of its control files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import polars as pl
+from attrs import field, frozen
+
+from drynpu._errors import OptionError, OutputError, RawFormatError
+from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables.tables import LOADERS
+from drynpu.kernels import metric_group, platform_family
+from drynpu.options.profiling_options import ChipFamily
+from drynpu.raw import ClockAnchors, Level, ProfReader, family
+from drynpu.tables._columns import I64, Records, empty, frame
+from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
+from drynpu.tables._host import Calls, Dictionaries, build_calls, build_cann_allocations
+from drynpu.tables._launches import launches
+from drynpu.tables._operators import node_info
+from drynpu.tables._pmu import CoreFacts, decodable, parse_events
+from drynpu.tables._schemas import (
+    API,
+    CANN_ALLOCATIONS,
+    COMMUNICATION_OPS,
+    FREQUENCIES,
+    KERNELS,
+    NPU_MEM,
+    NPU_MODULE_MEM,
+    STEP_MARKS,
+    TASKS,
+)
+from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
+from drynpu.tables._stored import Stored
+from drynpu.tables._tasks import build_tasks
+
+__all__ = ["Toolkit", "load_toolkit", "no_toolkit"]
+
+_SPLIT_PLATFORMS = frozenset({"5", "15", "16"})
+"""Chips with separate cube and vector cores (cann_msprof.md 1.9)."""
+
+_METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
+"""Names that only sample.json uses (cann_msprof.md 1.8)."""
+_DEFAULT_METRICS = "PipeUtilization"
+_SAMPLE_BASED = "sample-based"
+
+
+@frozen(eq=False, kw_only=True)
+class Toolkit:
+    """What a PROF directory gives: facts for the profile, and its tables."""
+
+    facts: Mapping[str, Any]
+    tables: Mapping[str, Any]
+    clock: ClockAnchors | None
+    notes: tuple[str, ...] = field(default=())
+
+
+def no_toolkit() -> Toolkit:
+    """Return the tables of a profile without device capture."""
+    schemas = {
+        "api": API,
+        "tasks": TASKS,
+        "kernels": KERNELS,
+        "communication_ops": COMMUNICATION_OPS,
+        "npu_mem": NPU_MEM,
+        "npu_module_mem": NPU_MODULE_MEM,
+        "cann_allocations": CANN_ALLOCATIONS,
+        "step_marks": STEP_MARKS,
+        "frequencies": FREQUENCIES,
+    }
+    facts: dict[str, object] = dict.fromkeys(
+        ("pid", "aic_mhz", "aiv_mhz", "aic_cores", "aiv_cores", "begin_ns", "end_ns"), 0
+    )
+    facts |= dict.fromkeys(("pid_name", "hostname", "platform_version", "level", "aic_metrics"), "")
+    facts |= {"rank_id": -1, "device_ids": ()}
+    return Toolkit(facts=facts, tables={name: empty(schema) for name, schema in schemas.items()}, clock=None)
+
+
+def load_toolkit(path: Path) -> Toolkit:
+    """
+    Read a PROF directory.
+
+    Raises
+    ------
+    OutputError, RawFormatError
+        If the host's control files are missing or unusable. A device of which that is true is left out.
+    """
+    reader = ProfReader(path, possible_only=True)
+    words = Dictionaries(reader.hashes, reader.types)
+    clock = _host_clock(reader)
+    calls = build_calls(reader.read("api_event"), words, clock.host_to_unix, reader.host_info.pid)
+    notes: list[str] = []
+    metrics = _metrics(reader)
+    devices, tables = _work(reader, _host_side(reader, words, calls, clock), metrics, notes)
+    tasks = tables["tasks"]
+    unlinked = int((tasks.column("connection_id") < 0).sum())
+    if unlinked:
+        notes.append(f"{unlinked} of {tasks.height} device tasks have no host record of their launch")
+    tables |= {
+        "api": calls.table,
+        "cann_allocations": build_cann_allocations(reader.read("task_memory_info"), words, clock.host_to_unix),
+        "npu_mem": _samples(reader, devices, "npu_mem", NPU_MEM),
+        "npu_module_mem": _samples(reader, devices, "npu_module_mem", NPU_MODULE_MEM),
+        "step_marks": _samples(reader, devices, "ts_track_step", STEP_MARKS),
+        "frequencies": _frequencies(reader, devices),
+    }
+    context = LoadContext(
+        reader=reader,
+        words=words,
+        clock=clock,
+        devices=devices,
+        api=calls.table,
+        tasks=tasks,
+        kernels=tables["kernels"],
+        notes=notes,
+    )
+    families: dict[str, pl.DataFrame] = {}
+    for load in LOADERS:
+        families.update(load(context))
+    tables["families"] = families
+    facts = _facts(reader, devices, metrics, clock)
+    return Toolkit(facts=facts, tables=tables, clock=clock, notes=(*reader.notes, *notes))
+
+
+def _host_side(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> HostSide:
+    return HostSide(
+        calls=calls,
+        words=words,
+        operators=_operators(reader, words, calls, clock),
+        launches=launches(reader.read("task_track"), calls, words, clock),
+        copies=reader.read("memcpy_info"),
+        collectives=reader.read("hccl_op_info"),
+        collective_tasks=reader.read("hccl_info"),
+        clock=clock,
+    )
+
+
+def _operators(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> Stored:
+    basic, tensors = reader.read("node_basic_info"), reader.read("tensor_info")
+
+    def node(records: Records) -> I64:
+        time = clock.host_to_unix(records["timestamp"].astype(np.int64))
+        return calls.around(Level.NODE, time, records["thread_id"].astype(np.int64))
+
+    return node_info(basic, node(basic), tensors, node(tensors), words)
+
+
+def _work(
+    reader: ProfReader, host: HostSide, metrics: str, notes: list[str]
+) -> tuple[list[DeviceSide], dict[str, Any]]:
+    """Return the devices and the tables of what ran on them; records and counters end with this function."""
+    work = _devices(reader, metrics, notes)
+    tasks, kernels, communication = build_tasks(host, work)
+    tables = {"tasks": tasks, "kernels": kernels, "communication_ops": communication}
+    return [entry.side for entry in work], tables
+
+
+def _host_clock(reader: ProfReader) -> ClockAnchors:
+    """Return the clock of the first device that has one: any will do for host times."""
+    for device in reader.device_ids[:-1]:
+        try:
+            return reader.anchors(device)
+        except (OutputError, RawFormatError):
+            continue
+    return reader.anchors(reader.device_ids[-1] if reader.device_ids else None)
+
+
+def _devices(reader: ProfReader, metrics: str, notes: list[str]) -> list[DeviceWork]:
+    sides = []
+    for device in reader.device_ids:
+        try:
+            sides.append(_device_work(reader, device, metrics, notes))
+        except (OutputError, RawFormatError) as error:
+            notes.append(f"device {device} could not be read and was left out: {error}")
+    return sides
+
+
+def _sample(reader: ProfReader, device: int | None) -> Mapping[str, Any]:
+    try:
+        return reader.sample(device)
+    except (OutputError, RawFormatError):
+        return {}
+
+
+def _metrics(reader: ProfReader) -> str:
+    samples = [_sample(reader, device) for device in (*reader.device_ids[:1], None)]
+    name = next((str(sample["ai_core_metrics"]) for sample in samples if sample.get("ai_core_metrics")), "")
+    return _METRIC_NAMES.get(name, name)
+
+
+def _device_work(reader: ProfReader, device: int, metrics: str, notes: list[str]) -> DeviceWork:
+    tasks = pair_tasks(reader.read("stars_soc", device))
+    name = metrics or _DEFAULT_METRICS
+    facts = _core_facts(reader, device, name)
+    newer = facts.family is ChipFamily.ASCEND_950
+    records = _task_records(reader, device, newer=newer)
+    notes.extend(f"device {device}: {note}" for note in tasks.notes)
+    known = decodable(name, facts)
+    if len(records) and not known:
+        group = f"{facts.family.label} has no counter group {name!r}"
+        why = group if facts.complete else "clock or core number is unknown"
+        notes.append(f"device {device}: {len(records)} counter record(s) give no columns: {why}")
+    side = DeviceSide(device_id=device, clock=reader.anchors(device), facts=facts, metrics=name if known else "")
+    counters = (task_counters_v6 if newer else task_counters)(records, tasks)
+    return DeviceWork(side=side, tasks=tasks, counters=counters)
+
+
+def _task_records(reader: ProfReader, device: int, *, newer: bool) -> Records:
+    """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
+    name = "ffts_profile_v6" if newer else "ffts_profile"
+    if _sample(reader, device).get("ai_core_profiling_mode") == _SAMPLE_BASED:
+        return family(name).new(0)
+    return reader.read(name, device)
+
+
+def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:
+    info, sample = reader.device_info(device), _sample(reader, device)
+    platform = reader.host_info.platform_version
+    split = platform in _SPLIT_PLATFORMS
+    family = platform_family(platform, split=split)
+    cube, vector = _usual_events(metrics, family)
+    return CoreFacts(
+        aic_mhz=_whole(info.aic_frequency),
+        aiv_mhz=_whole(info.aiv_frequency),
+        aic_cores=info.ai_core_num,
+        aiv_cores=info.aiv_num,
+        split=split,
+        aic_events=parse_events(sample.get("ai_core_profiling_events"), cube),
+        aiv_events=parse_events(sample.get("aiv_profiling_events"), vector),
+        family=family,
+    )
+
+
+def _usual_events(metrics: str, family: ChipFamily) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the events of a group, for profiles that do not list them."""
+    try:
+        group = metric_group(metrics, family)
+    except OptionError:
+        return (), ()
+    return group.cube_events, group.vector_events
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(float(text))
+    except ValueError:
+        return 0
+
+
+def _facts(reader: ProfReader, devices: Sequence[DeviceSide], metrics: str, clock: ClockAnchors) -> dict[str, object]:
+    info, first = reader.host_info, devices[0].facts if devices else None
+    sample = _sample(reader, None)
+    return {
+        "pid": info.pid,
+        "pid_name": info.pid_name,
+        "hostname": info.hostname,
+        "rank_id": info.rank_id,
+        "device_ids": tuple(side.device_id for side in devices),
+        "platform_version": info.platform_version,
+        "aic_mhz": first.aic_mhz if first else 0,
+        "aiv_mhz": first.aiv_mhz if first else 0,
+        "aic_cores": first.aic_cores if first else 0,
+        "aiv_cores": first.aiv_cores if first else 0,
+        "level": str(sample.get("prof_level") or ""),
+        "aic_metrics": metrics,
+        "begin_ns": clock.collection_begin_us * 1000,
+        "end_ns": reader.ended_unix_ns or 0,
+    }
+
+
+def _samples(reader: ProfReader, devices: Sequence[DeviceSide], name: str, schema: pl.Schema) -> pl.DataFrame:
+    """Return records whose fields have the names of the table, the tick converted to ``time_ns``."""
+    parts = [empty(schema)]
+    for side in devices:
+        records = reader.read(name, side.device_id)
+        own = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(records["tick"])}
+        columns = {column: own[column] if column in own else records[column] for column in schema}
+        parts.append(frame(schema, columns).sort("time_ns", maintain_order=True))
+    return pl.concat(parts)
+
+
+def _frequencies(reader: ProfReader, devices: Sequence[DeviceSide]) -> pl.DataFrame:
+    parts = [empty(FREQUENCIES)]
+    for side in devices:
+        records = reader.read("lpm_freq", side.device_id)
+        points = records["points"]
+        meant = np.arange(points.shape[1]) < records["count"][:, None] if len(records) else np.zeros((0, 1), bool)
+        chosen = points[meant] if len(records) else points.reshape(-1)
+        columns = {
+            "device_id": side.device_id,
+            "time_ns": side.clock.tick_to_unix(chosen["tick"]),
+            "mhz": chosen["mhz"],
+        }
+        parts.append(frame(FREQUENCIES, columns).sort("time_ns"))
+    return pl.concat(parts)

@@ -1,0 +1,219 @@
+"""The toolkit's own deliverables: PROF_*/mindstudio_profiler_output (cann_msprof.md 4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from pathlib import Path
+
+import orjson
+import polars as pl
+
+from drynpu._errors import OutputError
+from drynpu.analysis import api_statistic, op_statistic, overlap
+from drynpu.deliverables.files import CSV_FILES, JSON_FILES, LAYERS, TRACE_FILES
+from drynpu.deliverables.graph.files import per_graph_op_statistic, with_graph_columns
+from drynpu.deliverables.tasks._op_summary import STARTS, op_summary
+from drynpu.deliverables.tasks._statistics import (
+    api_statistic_table,
+    npu_mem_table,
+    npu_module_mem_table,
+    op_statistic_table,
+    task_time_table,
+)
+from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
+from drynpu.products.toolkit._readme import readme_text
+from drynpu.products.toolkit._reports import Reports
+from drynpu.tables import Profile
+from drynpu.writers._files import free_stamp, make_directory, new_file, write_csv_slices
+from drynpu.writers._json import COMPACT, write_trace
+from drynpu.writers._numbers import Writer, writer_of
+from drynpu.writers._summary_json import by_device, write_json_table
+from drynpu.writers._text_table import Table, TextTable
+
+__all__ = [
+    "OUTPUT_NAME",
+    "export_documents",
+    "export_msprof",
+    "timeline_of",
+    "toolkit_tables",
+    "whole_op_summary",
+]
+
+_STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")
+OUTPUT_NAME = "mindstudio_profiler_output"
+
+
+def export_msprof(
+    profile: Profile,
+    out_dir: Path | None = None,
+    now: datetime | None = None,
+    *,
+    reports: Reports | None = None,
+    json_tables: bool = False,
+) -> list[Path]:
+    """
+    Write op_summary, op_statistic, api_statistic, task_time, memory samples, the timeline and README.txt.
+
+    A file exists only if it has data. Names carry one second (``_<YYYYMMDDhhmmss>``, local time): the first free
+    one from *now* on, so that earlier exports stay. Number formats are those of the writer that the toolkit uses
+    for the chip (cann_msprof.md 4.1).
+
+    Parameters
+    ----------
+    out_dir:
+        Where to write; default ``mindstudio_profiler_output`` in the PROF directory.
+    reports:
+        The layers of the timeline that are wanted; default all.
+    json_tables:
+        Tables as JSON, one file per device, each device with a second of its own, instead of CSV.
+
+    Returns
+    -------
+    list[Path]
+        The files written; empty if the profile has no device or API data (README.txt is there all the same).
+
+    Raises
+    ------
+    OutputError
+        The profile has no PROF directory and no *out_dir* was given, or a file cannot be written.
+    """
+    directory = out_dir if out_dir is not None else _default_directory(profile)
+    stamp = free_stamp(directory, now)
+    writer = writer_of(profile.platform_version)
+    tables = toolkit_tables(profile, writer)
+    make_directory(directory)
+    written = [] if json_tables else _csv_tables(directory, stamp, tables)
+    written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports)
+    if json_tables:
+        written += _json_tables(directory, now, tables)
+    return _with_readme(directory, written, profile) + export_documents(profile, directory.parent)
+
+
+def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, Table]) -> list[Path]:
+    return [
+        path
+        for stem, table in tables.items()
+        for path in write_csv_slices(directory, stem, stamp, table, line_end="\n")
+    ]
+
+
+def _json_tables(directory: Path, now: datetime | None, tables: Mapping[str, Table]) -> list[Path]:
+    written = []
+    whole = {stem: table.frame() if isinstance(table, TextTable) else table for stem, table in tables.items()}
+    for parts in by_device(whole):
+        stamp = free_stamp(directory, now)
+        written += [write_json_table(directory / f"{stem}_{stamp}.json", part) for stem, part in parts.items()]
+    return written
+
+
+def _timelines(profile: Profile, directory: Path, stamp: str, writer: Writer, reports: Reports) -> list[Path]:
+    """Write msprof_*.json, and the timelines of their own."""
+    written = []
+    pid = profile.pid
+    trace = directory / f"msprof_{stamp}.json"
+    blocks = reports.only(timeline_blocks(timeline_of(profile, overlap(profile)), COMPACT, writer), pid)
+    further = (
+        block
+        for layer in LAYERS
+        for block in reports.only(layer(profile, COMPACT, writer), pid, layer.__module__.rpartition(".")[2])
+    )
+    if write_trace(trace, chain(blocks, further), COMPACT):
+        written.append(trace)
+    for traces in TRACE_FILES:
+        for stem, events in traces(profile, COMPACT, writer).items():
+            path = directory / f"{stem}_{stamp}.json"
+            if reports.wants_file(stem) and write_trace(path, events, COMPACT):
+                written.append(path)
+    return written
+
+
+def export_documents(profile: Profile, directory: Path, names: Container[str] | None = None) -> list[Path]:
+    """
+    Write the analyses that have no time stamp (``analyze/communication.json``) below *directory*.
+
+    Parameters
+    ----------
+    names:
+        Those that are wanted, by path; default all that have data.
+
+    Raises
+    ------
+    OutputError
+        A file cannot be written.
+    """
+    written = []
+    for documents in JSON_FILES:
+        for name, document in documents(profile).items():
+            if names is None or name in names:
+                path = directory / name
+                make_directory(path.parent)
+                with new_file(path) as stream:
+                    stream.write(orjson.dumps(document))
+                written.append(path)
+    return written
+
+
+def _default_directory(profile: Profile) -> Path:
+    if profile.prof_path is None:
+        raise OutputError(f"{profile.path}: holds no PROF directory, so there is nowhere to write {OUTPUT_NAME}")
+    return profile.prof_path / OUTPUT_NAME
+
+
+def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
+    """Return op_summary with the columns that graphs add, and with its column ``STARTS``."""
+    summary = op_summary(
+        profile.kernels,
+        profile.communication_ops,
+        level=profile.level,
+        platform_version=profile.platform_version,
+        writer=writer,
+    )
+    return with_graph_columns(profile, summary, writer)
+
+
+def toolkit_tables(profile: Profile, writer: Writer) -> dict[str, Table]:
+    """Return the toolkit's csv tables by the stem of their files; a table may be empty."""
+    # Statistics read whole tables and leave little, so they come before the tables that stay in memory until written.
+    calls = api_statistic_table(api_statistic(profile), writer, profile.device_ids)
+    statistic: dict[str, Table] = {}
+    if profile.level != "level0":
+        by_graph = per_graph_op_statistic(profile, writer)
+        statistic["op_statistic"] = op_statistic_table(op_statistic(profile), writer) if by_graph is None else by_graph
+    task_times = task_time_table(profile.tasks, writer)
+    tables: dict[str, Table] = {
+        "op_summary": whole_op_summary(profile, writer).drop(STARTS),
+        "api_statistic": calls,
+        "task_time": task_times,
+        "npu_mem": npu_mem_table(profile.npu_mem),
+        "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
+        **statistic,
+    }
+    for further in CSV_FILES:
+        tables |= further(profile, writer)
+    return tables
+
+
+def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
+    """Return what the toolkit's timeline shows of a profile."""
+    return Timeline(
+        pid=profile.pid,
+        api=profile.compact("api"),
+        tasks=profile.compact("tasks"),
+        communication_ops=profile.communication_ops,
+        communication_tasks=profile.frame("communication_tasks"),
+        npu_mem=profile.npu_mem,
+        overlap=overlaps,
+    )
+
+
+def _with_readme(directory: Path, written: Sequence[Path], profile: Profile) -> list[Path]:
+    """Write README.txt; in a PROF directory as the toolkit does, also where there is nothing to describe."""
+    readme = directory / "README.txt"
+    if written or (profile.prof_path is not None and not readme.exists()):
+        text = readme_text(_STAMPED.sub(r".\2", path.name) for path in written)
+        with new_file(readme) as stream:
+            stream.write(text.encode())
+    return [*written, readme] if written else []

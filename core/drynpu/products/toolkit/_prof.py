@@ -1,0 +1,115 @@
+"""A PROF directory from what was recorded: the host's records, those of each device, control files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+
+from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables.counters.records import counter_notes, counter_records
+from drynpu.deliverables.records import BUILDERS
+from drynpu.deliverables.tasks._device_records import MEMORY_HZ, device_records, step_records
+from drynpu.deliverables.tasks._host_records import host_records
+from drynpu.options import Level
+from drynpu.products.toolkit._controls import host_info, sample
+from drynpu.raw import DeviceInfo, ProfWriter
+from drynpu.simulate._host_side import api_events
+
+__all__ = ["write_prof"]
+
+_STEP_PREFIX = "ProfilerStep#"
+
+
+def write_prof(hosts: Sequence[RecordContext], devices: Sequence[RecordContext]) -> tuple[Path, tuple[str, ...]]:
+    """
+    Write a PROF directory: the host's records of *hosts*, those of its device of each of *devices*.
+
+    What is there once, such as the name and the control files, is of the first host. Hosts of one directory share
+    their ``texts``, ``types`` and ``mark_ids``.
+    """
+    context = hosts[0]
+    target, request = context.target, context.request
+    begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
+    writer = ProfWriter.create(
+        target.directory,
+        index=target.prof_number,
+        pid=target.pid,
+        now=begun,
+        storage_limit_mb=request.output.storage_limit_mb,
+    )
+    of_hosts = [_all_records(each) for each in hosts]
+    known = {id(each): records for each, records in zip(hosts, of_hosts, strict=True)}
+    of_devices = [known.get(id(each)) or _all_records(each) for each in devices]
+    parameters = sample(request, context.chip, target, writer.path)
+    for records in of_hosts[0]:
+        parameters |= records.sample
+    writer.write_controls(
+        host_info(target, context.chip, context.anchors),
+        [DeviceInfo.of_chip(each.chip, each.target.device_id) for each in devices],
+        parameters,
+        context.anchors,
+        max(each.simulation.end_ns for each in hosts),
+    )
+    for own in of_hosts:
+        for records in own:
+            _write_host(writer, records)
+    for each, own in zip(devices, of_devices, strict=True):
+        for records in own:
+            _write_device(writer, records, each.target.device_id)
+    writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
+    built = [records for own in (*of_hosts, *of_devices) for records in own]
+    return writer.path, tuple(dict.fromkeys(note for records in built for note in records.notes))
+
+
+def _write_device(writer: ProfWriter, records: FamilyRecords, device_id: int) -> None:
+    for family, rows in records.device.items():
+        writer.write(family, rows, device_id=device_id)
+    for family, lines in records.device_text.items():
+        writer.write_text(family, lines, device_id=device_id)
+
+
+def _all_records(context: RecordContext) -> list[FamilyRecords]:
+    further = [build(context) for build in BUILDERS]
+    core = _core_records(context) if context.request.level > Level.NONE else _call_records(context)
+    return [core, *further]
+
+
+def _write_host(writer: ProfWriter, records: FamilyRecords) -> None:
+    for family, rows in records.host.items():
+        writer.write(family, rows)
+    for family, lines in records.host_text.items():
+        by_process = lines if isinstance(lines, Mapping) else {None: lines}
+        for pid, own in by_process.items():
+            writer.write_text(family, own, pid=pid)
+
+
+def _call_records(context: RecordContext) -> FamilyRecords:
+    """Build what a recording without tasks still has: calls into ACL and the runtime, if they are asked for."""
+    return FamilyRecords(host={"api_event": api_events(context.host)})
+
+
+def _core_records(context: RecordContext) -> FamilyRecords:
+    """Build what every recording of tasks has: API calls, launches, descriptions, tasks, counters, samples."""
+    simulation, request, anchors = context.simulation, context.request, context.anchors
+    memory_hz = request.sampling.hardware_memory_hz or (MEMORY_HZ if request.switches.profile_memory else None)
+    device = device_records(simulation, context.chip, anchors, memory_hz=memory_hz)
+    device["ts_track_step"] = step_records(_steps(context), anchors)
+    device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
+    return FamilyRecords(host=host_records(context.host), device=device, notes=counter_notes(request, context.chip))
+
+
+def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:
+    operators, simulation = context.recording.operators, context.simulation
+    numbers = {
+        index: int(name.removeprefix(_STEP_PREFIX))
+        for index, name in enumerate(operators.names)
+        if name.startswith(_STEP_PREFIX) and name.removeprefix(_STEP_PREFIX).isdigit()
+    }
+    rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
+    return tuple(
+        (numbers[int(operators.name[row])], int(simulation.op_start_ns[row]), int(simulation.op_end_ns[row]))
+        for row in rows
+    )

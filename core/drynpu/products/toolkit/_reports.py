@@ -1,0 +1,167 @@
+"""
+Which layers of the timeline are wanted: the file that ``--reports`` names (cann_msprof.md 6.2).
+
+A layer is told by the number in its encoded process id (cann_msprof.md 4.5). Three things share the process of Ascend
+Hardware and are told by who makes them: tasks, step trace rows, and the device side of user marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+from attrs import evolve, field, frozen
+
+from drynpu._errors import CommandError
+from drynpu._spelling import did_you_mean
+from drynpu.writers._json import Events
+
+__all__ = ["REPORT_KEYS", "Reports", "read_reports"]
+
+Block = Events | Sequence[str]
+
+_BAD_PATH = 2
+_MAX_PATH = 1024
+_MAX_BYTES = 64 * 1024 * 1024
+_HARDWARE = 14
+_KEYS: Mapping[int, str] = {
+    6: "msproftx",
+    7: "cann",
+    9: "cpu_usage",
+    10: "memory_usage",
+    11: "network_usage",
+    12: "disk_usage",
+    13: "os_runtime_api",
+    _HARDWARE: "ascend",
+    15: "freq",
+    16: "communication",
+    17: "npu_mem",
+    18: "ddr",
+    19: "acc_pmu",
+    20: "hccs",
+    21: "nic",
+    22: "roce",
+    23: "pcie",
+    24: "hbm",
+    25: "stars_soc",
+    26: "stars_chip_trans",
+    27: "llc",
+    28: "sio",
+    29: "qos",
+    30: "ccu",
+    31: "overlap_analyse",
+    32: "biu_perf",
+    33: "ub",
+    34: "block_detail",
+}
+_OF_MODULES = {"graph": "step_trace", "tx": "device_tx"}
+_OF_FILES = {"step_trace": "step_trace", "msprof_tx": "msproftx"}
+
+REPORT_KEYS: tuple[str, ...] = (*_KEYS.values(), *_OF_MODULES.values(), "low_power")
+"""The words of the file. ``low_power`` is another word for ``freq`` (Ascend/msprof timeline_manager.cpp)."""
+
+
+@frozen
+class Reports:
+    """The wanted layers by their words; ``None`` for all. ``warnings`` says what of the file does not count."""
+
+    wanted: frozenset[str] | None = None
+    warnings: tuple[str, ...] = field(default=(), eq=False)
+
+    def wants_file(self, stem: str) -> bool:
+        """Return whether a timeline file of its own (``step_trace``, ``msprof_tx``) is wanted."""
+        return self.wanted is None or _OF_FILES.get(stem, stem) in self.wanted
+
+    def only(self, blocks: Iterable[Block], pid: int, maker: str = "") -> Iterator[Block]:
+        """Yield what is wanted of *blocks*, which the module *maker* of ``export.families`` made for process *pid*."""
+        if self.wanted is None:
+            yield from blocks
+            return
+        numbers = [number for number in _KEYS if self._key(number, maker) in self.wanted]
+        for block in blocks:
+            kept = _events(block, numbers, pid) if isinstance(block, Events) else _texts(block, numbers, pid)
+            if kept is not None:
+                yield kept
+
+    def _key(self, number: int, maker: str) -> str:
+        return _OF_MODULES.get(maker, _KEYS[number]) if number == _HARDWARE else _KEYS[number]
+
+
+def _layer(encoded: int, pid: int) -> int:
+    # Numbers of 32 and more run over into the part of the process id, so that part is taken off as a number.
+    return (encoded - (pid << 10)) >> 5
+
+
+def _events(block: Events, numbers: Sequence[int], pid: int) -> Events | None:
+    encoded = block.members["pid"]
+    if isinstance(encoded, str):
+        return block if _layer(int(encoded), pid) in numbers else None
+    assert isinstance(encoded, pl.Expr)
+    layer = (encoded - (pid << 10)) // 32
+    rows = block.rows.filter(layer.is_in(numbers))
+    return evolve(block, rows=rows) if rows.height else None
+
+
+def _texts(block: Sequence[str], numbers: Sequence[int], pid: int) -> Sequence[str] | None:
+    kept = [text for text in block if _layer(int(orjson.loads(text)["pid"]), pid) in numbers]
+    return kept or None
+
+
+def read_reports(path: Path) -> Reports:
+    """
+    Read a file ``{"json_process": {"ascend": true, ...}}``; a layer that is not named is not wanted.
+
+    What cannot be understood means everything, with a warning.
+
+    Raises
+    ------
+    CommandError
+        Exit code 2, in the vendor's words: there is no such file, it cannot be read, is larger than 64 MB, or is a
+        link.
+    """
+    content = _content(path)
+    try:
+        document = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        return Reports(warnings=(f"{path} is not JSON ({error}): everything is exported.",))
+    switches = document.get("json_process") if isinstance(document, dict) else None
+    if not isinstance(switches, dict) or not all(isinstance(value, bool) for value in switches.values()):
+        return Reports(warnings=(f'{path} does not hold {{"json_process": {{name: true|false}}}}: all is exported.',))
+    return _chosen(path, switches)
+
+
+def _chosen(path: Path, switches: Mapping[str, Any]) -> Reports:
+    warnings = [
+        f"{path}: {name!r} is no layer and has no effect.{did_you_mean(name, REPORT_KEYS)}"
+        for name in switches
+        if name not in REPORT_KEYS
+    ]
+    wanted = {name for name, value in switches.items() if value and name in REPORT_KEYS}
+    if not wanted:
+        return Reports(warnings=(*warnings, f"{path} switches no layer on: everything is exported."))
+    if "low_power" in wanted:
+        wanted.add("freq")
+    return Reports(frozenset(wanted), tuple(warnings))
+
+
+def _content(path: Path) -> bytes:
+    shown = f'The path "{path}"'
+    if len(str(path)) > _MAX_PATH:
+        message = f'Please ensure the length of input path "{path}" less than {_MAX_PATH}'
+        raise CommandError(message, exit_code=_BAD_PATH)
+    if path.is_symlink():
+        raise CommandError(f"{shown} is link. Please check the path.", exit_code=_BAD_PATH)
+    if not path.exists():
+        raise CommandError(f"{shown} does not exist. Please check that the path exists.", exit_code=_BAD_PATH)
+    if not path.is_file():
+        raise CommandError(f"{shown} is not a file. Please check the path.", exit_code=_BAD_PATH)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise CommandError(f"{shown} is too large to read. Please check the path.", exit_code=_BAD_PATH)
+        return path.read_bytes()
+    except OSError as error:
+        message = f"{shown} does not have permission to read. Please check that the path is readable."
+        raise CommandError(message, exit_code=_BAD_PATH) from error

@@ -1,0 +1,101 @@
+"""``ascend_pytorch_profiler*.db`` and ``analysis.db`` of a result directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from drynpu.analysis import Links, step_ranges
+from drynpu.products.toolkit._db import has_toolkit_data, toolkit_rows
+from drynpu.products.torch._db_analysis import communication_rows, step_trace_rows
+from drynpu.products.torch._db_api import api_rows
+from drynpu.products.torch._db_run import (
+    collection_rows,
+    host_row,
+    memory_rows,
+    own_rows,
+    rank_of,
+    step_rows,
+    toolkit_memory_rows,
+)
+from drynpu.tables import Profile
+from drynpu.writers.db._schema import ANALYSIS_TABLES, FRAMEWORK_TABLES, TORCH_TABLES
+from drynpu.writers.db._writer import new_database
+
+__all__ = ["export_torch_db"]
+
+_FIRST_STRING, _FIRST_MEMORY_STRING = 1 << 28, 2 << 28
+_REPLACED = "RANK_DEVICE_MAP"
+_NO_TASKS = "off"
+
+
+def export_torch_db(
+    profile: Profile,
+    directory: Path,
+    *,
+    links: Links,
+    overlaps: pl.DataFrame,
+    documents: Mapping[str, object],
+    environment: Mapping[str, str],
+) -> list[Path]:
+    """
+    Write the databases of torch's profiler into *directory* (torch_npu_profiler.md 4.16, 4.17).
+
+    ``ascend_pytorch_profiler_<rank>.db`` (without ``_<rank>`` where there is none) is the toolkit's database with
+    torch's tables added. ``analysis.db`` exists where the device was recorded at some level and it has a row.
+
+    Parameters
+    ----------
+    links, overlaps:
+        Results of ``link_operators`` and ``overlap``.
+    documents:
+        communication.json and communication_matrix.json by file name; empty without communication.
+    environment:
+        Variables for META_DATA where the recording's metadata do not have them.
+
+    Returns
+    -------
+    list[Path]
+        The files (mode 0640). Raises ``OutputError`` if one cannot be written.
+    """
+    rank = rank_of(profile)
+    path = directory / f"ascend_pytorch_profiler{'' if rank is None else f'_{rank}'}.db"
+    _write_profile(profile, path, links, environment)
+    if not _has_steps(profile):
+        return [path]
+    tables = dict(communication_rows(documents))
+    tables["StepTraceTime"] = step_trace_rows(profile, step_ranges(profile, links), overlaps)
+    if all(rows.is_empty() for rows in tables.values()):
+        return [path]
+    analysis = directory / "analysis.db"
+    with new_database(analysis, ANALYSIS_TABLES) as database:
+        for name, rows in tables.items():
+            database.write(name, rows)
+    return [path, analysis]
+
+
+def _has_steps(profile: Profile) -> bool:
+    return profile.prof_path is not None and profile.level != _NO_TASKS
+
+
+def _write_profile(profile: Profile, path: Path, links: Links, environment: Mapping[str, str]) -> None:
+    toolkit = profile.prof_path is not None and has_toolkit_data(profile)
+    with new_database(path, TORCH_TABLES if toolkit else FRAMEWORK_TABLES) as database:
+        if toolkit:
+            for name, rows in toolkit_rows(profile):
+                if name != _REPLACED:
+                    database.write(name, rows)
+        else:
+            database.write("HOST_INFO", host_row())
+        for name, rows in own_rows(profile, environment):
+            database.write(name, rows)
+        for name, rows in api_rows(profile, links):
+            database.write(name, rows, first_string=_FIRST_STRING)
+        if _has_steps(profile):
+            database.write("STEP_TIME", step_rows(profile, links))
+        for name, rows in memory_rows(profile, links):
+            database.write(name, rows, first_string=_FIRST_MEMORY_STRING)
+        database.write("OP_MEMORY", toolkit_memory_rows(profile, links))
+        database.write("GC_RECORD", collection_rows(profile))

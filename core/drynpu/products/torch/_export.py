@@ -1,0 +1,201 @@
+"""The deliverables of torch_npu.profiler: ASCEND_PROFILER_OUTPUT (torch_npu_profiler.md 3.6, 4)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+
+from drynpu.analysis import (
+    Links,
+    api_statistic,
+    link_operators,
+    memory_record,
+    op_statistic,
+    operator_details,
+    operator_memory,
+    overlap,
+    step_ranges,
+    step_trace,
+    steps_at,
+)
+from drynpu.deliverables.communication._layer import operation_threads
+from drynpu.deliverables.files import LAYERS, TORCH_CSV_FILES, TORCH_JSON_FILES
+from drynpu.deliverables.tasks._op_summary import kernel_details, op_summary
+from drynpu.deliverables.tasks._statistics import (
+    api_statistic_table,
+    npu_module_mem_mb_table,
+    op_statistic_table,
+    task_time_table,
+)
+from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
+from drynpu.options import ExportType
+from drynpu.options.experimental_config import EXPORTS, noted_variables
+from drynpu.products.toolkit._msprof import timeline_of
+from drynpu.products.torch._db_export import export_torch_db
+from drynpu.products.torch._host_trace import HostTrace, host_blocks, kernel_arrows
+from drynpu.products.torch._tables import (
+    memory_record_table,
+    operator_details_table,
+    operator_memory_table,
+    step_trace_table,
+)
+from drynpu.tables import Profile
+from drynpu.writers._files import new_file, replaced_directory, write_csv
+from drynpu.writers._json import SPACED, write_trace
+from drynpu.writers._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
+from drynpu.writers._numbers import writer_of
+from drynpu.writers._text_table import Table
+
+__all__ = ["NO_TASKS", "OUTPUT_NAME", "export_torch", "requested_forms", "trace_blocks"]
+
+OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
+NO_TASKS = "off"
+"""Level of sample.json that stands for Level_none: memory and host files only (torch_npu_profiler.md 3.6)."""
+
+
+def requested_forms(profile: Profile) -> tuple[ExportType, ...]:
+    """Return the forms of deliverables that the recording was asked for (profiler_info.json), text by default."""
+    info: Any = profile.profiler_info.get("config")
+    config: Any = info.get("experimental_config") if isinstance(info, Mapping) else None
+    asked: Any = config.get("_export_type") if isinstance(config, Mapping) else None
+    words = [asked] if isinstance(asked, str) else asked if isinstance(asked, list) else []
+    return tuple(dict.fromkeys(EXPORTS[word] for word in words if word in EXPORTS)) or (ExportType.TEXT,)
+
+
+def export_torch(profile: Profile, forms: Collection[ExportType] | None = None) -> list[Path]:
+    """
+    Recreate ASCEND_PROFILER_OUTPUT in the profile directory.
+
+    Everything is written beside the directory first and then swapped in, so that a failure leaves the earlier
+    output as it was. A file exists only if it has a data row; which files there are follows the level and the data
+    (torch_npu_profiler.md 3.6). ``analyse.done`` is written last.
+
+    Parameters
+    ----------
+    forms:
+        Text, databases (``ascend_pytorch_profiler*.db`` and ``analysis.db``) or both; default what the recording was
+        asked for.
+
+    Returns
+    -------
+    list[Path]
+        The files written, ``analyse.done`` last.
+
+    Raises
+    ------
+    OutputError
+        A file or the directory cannot be written.
+    """
+    forms = requested_forms(profile) if forms is None else forms
+    final = profile.path / OUTPUT_NAME
+    links = link_operators(profile)
+    overlaps = overlap(profile)
+    documents = {name: document for of in TORCH_JSON_FILES for name, document in of(profile).items()}
+    with replaced_directory(final) as directory:
+        names: list[str] = []
+        if ExportType.TEXT in forms:
+            names += _write_text(profile, directory, links, overlaps, documents)
+        if ExportType.DB in forms:
+            environment = noted_variables(os.environ)
+            written = export_torch_db(
+                profile, directory, links=links, overlaps=overlaps, documents=documents, environment=environment
+            )
+            names += [path.name for path in written]
+        with new_file(directory / "analyse.done"):
+            names.append("analyse.done")
+    return [final / name for name in names]
+
+
+def _write_text(
+    profile: Profile, directory: Path, links: Links, overlaps: pl.DataFrame, documents: Mapping[str, object]
+) -> list[str]:
+    """Write timeline, tables and *documents* by file name; return the names of the files."""
+    names: list[str] = []
+    if write_trace(directory / "trace_view.json", trace_blocks(profile, links, overlaps), SPACED):
+        names.append("trace_view.json")
+    for name, table in _tables(profile, links, overlaps):
+        if not table.is_empty():
+            write_csv(directory / name, table, line_end="\r\n")
+            names.append(name)
+    for name, document in documents.items():
+        with new_file(directory / name) as stream:
+            stream.write(orjson.dumps(document))
+        names.append(name)
+    return names
+
+
+def trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
+    """Yield trace_view.json in blocks: the host's events, the toolkit's layers, the arrows between them."""
+    host = HostTrace(
+        pid=profile.pid,
+        device_ids=profile.device_ids,
+        host_ops=profile.host_ops,
+        queue=profile.queue,
+        python_calls=profile.python_calls,
+        gc=profile.gc,
+    )
+    yield from host_blocks(host, SPACED)
+    writer = writer_of(profile.platform_version)
+    yield from timeline_blocks(timeline_of(profile, overlaps), SPACED, writer, pruned=profile.level == "level0")
+    for layer in LAYERS:
+        yield from layer(profile, SPACED, writer)
+    yield kernel_arrows(_arrow_ends(profile, links))
+
+
+def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
+    """Both ends of the arrow from each framework operator to its device work."""
+    operators = profile.host_ops.select("op_id", "pid", "tid", "start_ns")
+    work = links.kernel_op.select("kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id").join(
+        operators, on="op_id", suffix="_op", maintain_order="left"
+    )
+    threads = operation_threads(profile.communication_ops, profile.frame("communication_tasks"))
+    collective = pl.col("kind") == "communication"
+    key = ["device_id", "connection_id", "start_ns"]
+    group_tid = threads.rename({"tid": "group_tid"})
+    return work.join(group_tid, on=key, how="left", maintain_order="left").select(
+        "pid",
+        "tid",
+        pl.col("start_ns_op").alias("start_ns"),
+        pl.when(collective)
+        .then(layer_pids(profile.pid, COMMUNICATION))
+        .otherwise(layer_pids(profile.pid, ASCEND_HARDWARE))
+        .alias("pid_to"),
+        pl.when(collective).then("group_tid").otherwise("stream_id").alias("tid_to"),
+        pl.col("start_ns").alias("start_ns_to"),
+    )
+
+
+def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
+    """Yield file names and their rows; a table may be empty."""
+    yield "operator_details.csv", operator_details_table(operator_details(profile, links))
+    yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
+    yield "memory_record.csv", memory_record_table(memory_record(profile))
+    if profile.level != NO_TASKS:
+        yield from _device_tables(profile, links, overlaps)
+
+
+def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
+    writer = writer_of(profile.platform_version)
+    ranges = step_ranges(profile, links)
+    summary = op_summary(
+        profile.kernels,
+        profile.communication_ops,
+        level=profile.level,
+        platform_version=profile.platform_version,
+        writer=writer,
+    )
+    steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
+    yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
+    yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlaps))
+    yield "task_time.csv", task_time_table(profile.tasks, writer)
+    yield "npu_module_mem.csv", npu_module_mem_mb_table(profile.npu_module_mem)
+    if profile.level != "level0":
+        yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
+        yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)
+    for further in TORCH_CSV_FILES:
+        yield from further(profile, writer).items()

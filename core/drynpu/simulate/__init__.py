@@ -1,0 +1,49 @@
+"""A recording becomes a simulation: its launches on the streams of a device, beside a host, with memory."""
+
+from __future__ import annotations
+
+from drynpu.simulate._acl_calls import AclCalls
+from drynpu.simulate._framework_events import FrameworkEvents
+from drynpu.simulate._host_order import DEFAULT_STREAM, HostMark
+from drynpu.simulate._inputs import (
+    Collective,
+    DatasetEvent,
+    FusionOp,
+    GraphRun,
+    Iteration,
+    Meeting,
+    StaticMemory,
+    TxKind,
+    TxMark,
+)
+from drynpu.simulate._lower import Lowered, lower
+from drynpu.simulate._python_side import PythonFrames
+from drynpu.simulate._recording import Recording
+from drynpu.simulate._sampler import HostSampler, HostSamples
+from drynpu.simulate._simulate import Simulation, simulate
+from drynpu.simulate._target import Target
+
+__all__ = [
+    "DEFAULT_STREAM",
+    "AclCalls",
+    "Collective",
+    "DatasetEvent",
+    "FrameworkEvents",
+    "FusionOp",
+    "GraphRun",
+    "HostMark",
+    "HostSampler",
+    "HostSamples",
+    "Iteration",
+    "Lowered",
+    "Meeting",
+    "PythonFrames",
+    "Recording",
+    "Simulation",
+    "StaticMemory",
+    "Target",
+    "TxKind",
+    "TxMark",
+    "lower",
+    "simulate",
+]

@@ -1,0 +1,178 @@
+"""
+Trace events as JSON text, column by column.
+
+An event is described once as a template (names, constants and column expressions); rows become text by one string
+concatenation per chunk. Only distinct texts that need escaping pass through a JSON encoder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import BinaryIO, TypeAlias, cast
+
+import orjson
+import polars as pl
+from attrs import frozen
+from polars.selectors import categorical
+
+from drynpu._errors import OutputError
+from drynpu.writers._files import new_file
+
+__all__ = ["COMPACT", "SPACED", "Events", "JsonStyle", "Present", "constant", "json_strings", "write_trace"]
+
+_CHUNK_ROWS = 32_768
+_NEEDS_ESCAPE = r'["\\\x00-\x1f]'
+
+
+@frozen
+class JsonStyle:
+    """The two separators of JSON text."""
+
+    comma: str
+    colon: str
+
+
+COMPACT = JsonStyle(",", ":")
+"""As the native writer of the toolkit."""
+SPACED = JsonStyle(", ", ": ")
+"""As Python's ``json.dumps``, which writes trace_view.json."""
+
+
+@frozen
+class Present:
+    """Members that only some rows have; must not come first in their object."""
+
+    condition: pl.Expr
+    members: Mapping[str, Value]
+
+
+Value: TypeAlias = "str | pl.Expr | tuple[str | pl.Expr, ...] | Mapping[str, Value] | Present"
+"""JSON text, an expression that yields JSON text, a concatenation of those, an object, or optional members."""
+
+
+@frozen
+class Events:
+    """
+    Rows and the template that turns each into one JSON object (or several, when *followed_by* is given).
+
+    ``texts`` names the String columns that the template uses as JSON strings: they are quoted and escaped.
+    ``followed_by`` is a second object after the first, in the rows where its condition holds.
+    ``prepare`` adds the columns that only the template needs; it gets the rows that are written next, and keeps each.
+    Texts that are categories are there as such when the template is filled in.
+    """
+
+    rows: pl.DataFrame
+    members: Mapping[str, Value]
+    texts: tuple[str, ...] = ()
+    followed_by: tuple[pl.Expr, Mapping[str, Value]] | None = None
+    prepare: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+
+    def render(self, style: JsonStyle, offset: int, count: int) -> pl.Series:
+        """Return the JSON text of *count* rows from *offset* on."""
+        chunk = self.rows.slice(offset, count).with_columns(categorical().cast(pl.String))
+        chunk = chunk if self.prepare is None else self.prepare(chunk)
+        chunk = chunk.with_columns(json_strings(chunk[name]) for name in self.texts)
+        parts = _object(self.members, style)
+        if self.followed_by is not None:
+            condition, members = self.followed_by
+            flow = _concat([style.comma, *_object(members, style)])
+            parts.append(pl.when(condition).then(flow).otherwise(pl.lit("")))
+        return chunk.select(_concat(parts).alias("event")).to_series()
+
+
+def constant(value: object) -> str:
+    """Return the JSON text of a value that all rows share."""
+    return orjson.dumps(value).decode()
+
+
+def json_strings(values: pl.Series) -> pl.Series:
+    """Return the JSON string of each text, quotes included."""
+    distinct = values.unique()
+    texts: pl.Series = ('"' + values + '"').alias(values.name)
+    odd = distinct.filter(distinct.str.contains(_NEEDS_ESCAPE))
+    if not odd.is_empty():
+        escaped = [orjson.dumps(text).decode() for text in odd.to_list()]
+        texts = values.replace_strict(odd, escaped, default=texts, return_dtype=pl.String)
+    return texts
+
+
+def _object(members: Mapping[str, Value], style: JsonStyle) -> list[str | pl.Expr]:
+    parts: list[str | pl.Expr] = ["{"]
+    for position, (key, value) in enumerate(members.items()):
+        comma = style.comma if position else ""
+        if isinstance(value, Present):
+            inner = _object(value.members, style)[1:-1]
+            parts.append(pl.when(value.condition).then(_concat([comma, *inner])).otherwise(pl.lit("")))
+            continue
+        parts.append(f"{comma}{constant(key)}{style.colon}")
+        if isinstance(value, Mapping):
+            parts.extend(_object(value, style))
+        elif isinstance(value, tuple):
+            parts.extend(value)
+        else:
+            parts.append(value)
+    return [*parts, "}"]
+
+
+def _concat(parts: Sequence[str | pl.Expr]) -> pl.Expr:
+    merged: list[pl.Expr] = []
+    literal = ""
+    for part in parts:
+        if isinstance(part, str):
+            literal += part
+            continue
+        if literal:
+            merged.append(pl.lit(literal))
+            literal = ""
+        merged.append(part)
+    if literal:
+        merged.append(pl.lit(literal))
+    return pl.concat_str(merged)
+
+
+def write_trace(path: Path, blocks: Iterable[Events | Sequence[str]], style: JsonStyle) -> bool:
+    """
+    Write the events of all blocks as one JSON array on one line, packed if *path* ends in ``.gz``.
+
+    Returns whether there were any.
+
+    A block is ``Events`` or a sequence of JSON texts. Memory use is bounded by the chunk size. No file is left when
+    there are no events. Raises ``OutputError``.
+    """
+    with new_file(path) as file, _packed(file, path) as stream:
+        stream.write(b"[")
+        written = 0
+        for block in blocks:
+            written += _write_block(stream, block, style, first=not written)
+        stream.write(b"]")
+    if not written:
+        path.unlink()
+    return bool(written)
+
+
+@contextlib.contextmanager
+def _packed(file: BinaryIO, path: Path) -> Iterator[BinaryIO]:
+    if path.suffix != ".gz":
+        yield file
+        return
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file) as stream:
+        yield cast(BinaryIO, stream)
+
+
+def _write_block(stream: BinaryIO, block: Events | Sequence[str], style: JsonStyle, *, first: bool) -> int:
+    if not isinstance(block, Events):
+        if block:
+            stream.write(("" if first else style.comma).encode() + style.comma.join(block).encode())
+        return len(block)
+    for offset in range(0, block.rows.height, _CHUNK_ROWS):
+        text = block.render(style, offset, _CHUNK_ROWS)
+        if text.null_count():
+            raise OutputError(f"{text.null_count()} trace event(s) hold a null; columns: {block.rows.columns}")
+        if offset or not first:
+            stream.write(style.comma.encode())
+        # As bytes, which are there already: a Python text would be made of them and encoded again.
+        stream.write(text.str.join(style.comma).cast(pl.Binary).item())
+    return block.rows.height

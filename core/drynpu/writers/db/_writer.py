@@ -1,0 +1,135 @@
+"""Tables to SQLite in bulk: column types by the schema, texts by number, the file whole or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import polars as pl
+
+from drynpu._errors import OutputError
+from drynpu.writers._files import new_path
+from drynpu.writers._text_table import Table as Rows
+from drynpu.writers._text_table import TextTable, chunks_of
+from drynpu.writers.db._schema import TABLES, Table
+
+__all__ = ["NO_TEXT", "DatabaseWriter", "new_database"]
+
+NO_TEXT = 4_294_967_295
+"""Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""
+
+_CHUNK_ROWS = 65_536
+_STRINGS = "STRING_IDS"
+
+
+class DatabaseWriter:
+    """
+    Writes tables of *tables* into an open database.
+
+    A table is made with its first row. Text in a column of numbers is replaced by its number in STRING_IDS; numbers
+    count in order of first use, every text has one. The toolkit's count from 0; who adds rows of its own counts from
+    another first number, under which the same text has another number.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, tables: Mapping[str, Table] = TABLES) -> None:
+        self._connection = connection
+        self._tables = tables
+        self._made: list[str] = []
+        self._numbers: dict[int, dict[str, int]] = {}
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """Names of the tables made so far."""
+        return tuple(self._made)
+
+    def write(self, name: str, rows: Rows, *, always: bool = False, first_string: int = 0) -> None:
+        """
+        Add *rows*, whose columns are named as those of the table; *always* makes the table without rows, too.
+
+        Rows that are made when they are asked for are made twice where several columns of them are numbered texts.
+        *first_string* is where the texts of these rows count from. Above 0, those of a framework, an empty text is
+        ``NO_TEXT``.
+        """
+        table = self._tables[name]
+        if rows.is_empty() and not always:
+            return
+        if name not in self._made:
+            self._connection.execute(table.create())
+            self._made.append(name)
+        self._number(rows, table, first_string)
+        statement = table.insert()
+        for part in chunks_of(rows, _CHUNK_ROWS):
+            columns = (self._stored(part[column], kind, first_string) for column, kind in table.columns.items())
+            self._connection.executemany(statement, zip(*(column.to_list() for column in columns), strict=True))
+
+    def finish(self) -> None:
+        """Write STRING_IDS, where the tables have it, and the indexes of the tables that were made."""
+        if _STRINGS in self._tables:
+            known = [(number, text) for texts in self._numbers.values() for text, number in texts.items()]
+            strings = pl.DataFrame(known, schema={"id": pl.Int64, "value": pl.String}, orient="row")
+            self.write(_STRINGS, strings, always=True)
+        for name in self._made:
+            index = self._tables[name].index
+            if index is not None:
+                self._connection.execute(f"CREATE INDEX {index[0]} ON {name} ({','.join(index[1])})")
+
+    def _stored(self, column: pl.Series, kind: str, first_string: int) -> pl.Series:
+        if column.dtype == pl.UInt64:
+            # SQLite has signed numbers only: addresses above 2^63 keep their bits.
+            return column.reinterpret(signed=True)
+        if column.dtype == pl.String and kind != "TEXT":
+            return self._numbered(column, first_string)
+        return column
+
+    def _number(self, rows: Rows, table: Table, first: int) -> None:
+        """Give numbers to the texts of *rows*, column by column, as the numbers of the toolkit run."""
+        shown = rows.make(0, 0) if isinstance(rows, TextTable) else rows
+        seen: dict[str, dict[str, None]] = {
+            column: {} for column, kind in table.columns.items() if kind != "TEXT" and shown[column].dtype == pl.String
+        }
+        if len(seen) > 1:
+            for part in chunks_of(rows, _CHUNK_ROWS):
+                for column, distinct in seen.items():
+                    distinct.update(dict.fromkeys(_distinct(part[column]).to_list()))
+        for distinct in seen.values():
+            for text in distinct:
+                self._number_of(text, first)
+
+    def _numbered(self, texts: pl.Series, first: int) -> pl.Series:
+        distinct = _distinct(texts)
+        numbers = [self._number_of(text, first) for text in distinct.to_list()]
+        numbered: pl.Series = texts.replace_strict(distinct, numbers, default=None, return_dtype=pl.Int64)
+        return numbered
+
+    def _number_of(self, text: str, first: int) -> int:
+        known = self._numbers.setdefault(first, {})
+        return NO_TEXT if first and not text else known.setdefault(text, first + len(known))
+
+
+def _distinct(texts: pl.Series) -> pl.Series:
+    distinct: pl.Series = texts.drop_nulls().unique(maintain_order=True)
+    return distinct
+
+
+@contextmanager
+def new_database(path: Path, tables: Mapping[str, Table] = TABLES) -> Iterator[DatabaseWriter]:
+    """
+    Give a writer to a new database of *tables* (mode 0640); the name appears only when everything was written.
+
+    Raises ``OutputError`` naming the file and the reason, and leaves nothing behind then.
+    """
+    with new_path(path) as partial:
+        try:
+            with closing(sqlite3.connect(partial, isolation_level=None)) as connection:
+                # Nobody reads an unfinished file, so neither a journal nor waiting for the disk protects anything.
+                for setting in ("journal_mode=OFF", "synchronous=OFF", "locking_mode=EXCLUSIVE"):
+                    connection.execute(f"PRAGMA {setting}")
+                connection.execute("BEGIN")
+                writer = DatabaseWriter(connection, tables)
+                yield writer
+                writer.finish()
+                connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise OutputError(f"{path}: cannot be written: {error}") from error
