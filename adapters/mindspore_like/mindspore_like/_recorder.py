@@ -15,8 +15,9 @@ from attrs import define, field, frozen
 
 from drynpu import CaptureError
 from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
+from drynpu.kernels.ops import ge_dtype
 from drynpu_mindspore.capture import Captured, CaptureOptions, is_backward
-from drynpu_mindspore.rules import ge_dtype, signature
+from drynpu_mindspore.rules import signature
 
 __all__ = ["Recorder", "Reported", "TensorKey"]
 
@@ -29,7 +30,6 @@ Reported = tuple[
 
 _COLUMNS = 4
 _FUNCTION, _BACKWARD_FUNCTION = 0, 1
-_SPELLING = {"uint8": "UInt8", "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64"}
 
 
 @frozen
@@ -139,7 +139,7 @@ def _signature(call: Reported) -> Signature:
 
 def _tensor(key: TensorKey) -> TensorDesc:
     shape, dtype = key
-    return TensorDesc(shape, ge_dtype(_SPELLING.get(dtype.name, dtype.name.capitalize())))
+    return TensorDesc(shape, ge_dtype(dtype.name))
 
 
 def _texts(call: Signature) -> tuple[str, str]:

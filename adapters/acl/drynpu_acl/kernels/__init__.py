@@ -14,7 +14,7 @@ from typing import Final
 
 from drynpu.kernels import Rule, framed, join_rules
 from drynpu_acl.kernels._cube import cube_rules
-from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype, ge_dtype, ge_of_array
+from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype
 from drynpu_acl.kernels._elementwise import elementwise_rules
 from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
 from drynpu_acl.kernels._movement import movement_rules
@@ -34,8 +34,6 @@ __all__ = [
     "build_rules",
     "compile_graph",
     "fusions",
-    "ge_dtype",
-    "ge_of_array",
     "node_plans",
     "planned_memory",
 ]

@@ -18,7 +18,8 @@ from attrs import field, frozen
 
 from drynpu import DrynpuError
 from drynpu.kernels import TensorDesc
-from drynpu_acl.kernels import ACL_SIZES, Compiled, GraphNode, acl_dtype, compile_graph, ge_of_array
+from drynpu.kernels.ops import ge_dtype
+from drynpu_acl.kernels import ACL_SIZES, Compiled, GraphNode, acl_dtype, compile_graph
 
 __all__ = ["ModelFile", "Run", "Tensor", "UnreadableModel", "open_model", "parse_model"]
 
@@ -82,7 +83,7 @@ class Run:
     @property
     def tensors(self) -> dict[str, TensorDesc]:
         """The tensors as the compiler wants them."""
-        return {name: TensorDesc(shape, ge_of_array(dtype)) for name, shape, dtype in self.made}
+        return {name: TensorDesc(shape, ge_dtype(dtype.name)) for name, shape, dtype in self.made}
 
 
 @frozen(eq=False)
@@ -245,4 +246,4 @@ def _numpy_type(onnx_type: int) -> np.dtype[Any]:
 
 
 def _described(value: Any) -> TensorDesc:
-    return TensorDesc(tuple(int(dim) for dim in value.shape), ge_of_array(value.dtype))
+    return TensorDesc(tuple(int(dim) for dim in value.shape), ge_dtype(value.dtype.name))

@@ -19,8 +19,8 @@ import numpy as np
 from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc, broadcast_shape
+from drynpu.kernels.ops import ge_dtype
 from drynpu_mindspore.capture._ir import group, split, tensors_of, value_of
-from drynpu_mindspore.rules import ge_dtype
 
 __all__ = ["ForwardCall", "read_forward", "same_graph"]
 

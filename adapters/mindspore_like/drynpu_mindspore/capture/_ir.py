@@ -19,7 +19,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from drynpu.kernels import TensorDesc
-from drynpu_mindspore.rules import ge_dtype
+from drynpu.kernels.ops import ge_dtype
 
 __all__ = ["GraphNode", "group", "read_graph", "read_nodes", "split", "tensors_of", "value_of"]
 

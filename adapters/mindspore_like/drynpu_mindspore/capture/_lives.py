@@ -14,9 +14,10 @@ from collections.abc import Sequence
 from attrs import define, field, frozen
 
 from drynpu.kernels import DTYPES, NO_DATA, TensorDesc
+from drynpu.kernels.ops import ge_dtype
 from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._wiring import KernelGraph
-from drynpu_mindspore.rules import NOTHING, ge_dtype
+from drynpu_mindspore.rules import NOTHING
 
 __all__ = ["Buffer", "Lives", "lives_of", "size_of"]
 

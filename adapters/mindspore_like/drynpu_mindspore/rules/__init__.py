@@ -14,7 +14,6 @@ from typing import Final
 from drynpu.kernels import Rule, join_rules
 from drynpu_mindspore.rules._apis import api_of
 from drynpu_mindspore.rules._convolution import convolution_rules
-from drynpu_mindspore.rules._dtypes import ge_dtype
 from drynpu_mindspore.rules._elementwise import elementwise_rules
 from drynpu_mindspore.rules._indexing import indexing_rules
 from drynpu_mindspore.rules._matmul import matmul_rules
@@ -26,7 +25,7 @@ from drynpu_mindspore.rules._recurrent import recurrent_rules
 from drynpu_mindspore.rules._reduction import reduction_rules
 from drynpu_mindspore.rules._signature import Call, signature
 
-__all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "ge_dtype", "signature"]
+__all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "signature"]
 
 _FAMILIES: Final = (
     placement_rules,

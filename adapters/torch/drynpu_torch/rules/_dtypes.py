@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["FLOATING", "category", "ge_dtype", "ge_dtype_of_code", "is_tensor_dtype", "promote"]
-
 _BY_CPP_NAME: Final = MappingProxyType(
     {
         "float": "FLOAT",
@@ -56,7 +54,6 @@ _BY_CODE: Final = MappingProxyType(
 )
 
 _NOT_TENSORS: Final = frozenset({"", "Scalar", "ScalarList", "TensorList"})
-FLOATING: Final = frozenset({"FLOAT16", "DT_BF16", "FLOAT", "DOUBLE"})
 
 # Rank of a dtype in promotion: category in the hundreds, width inside it.
 _RANK: Final = MappingProxyType(

@@ -12,7 +12,8 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TensorDesc, element_operations
-from drynpu_torch.rules._dtypes import FLOATING, category, promote
+from drynpu.kernels.ops import FLOATING
+from drynpu_torch.rules._dtypes import category, promote
 from drynpu_torch.rules._shapes import attribute, broadcast, number
 from drynpu_torch.rules._work import Rule, kernel, plan, scalar, tensor
 

@@ -7,8 +7,9 @@ Gathers read only what they output (device_and_cost_model.md 3.4), scatters writ
 from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, Signature, TaskType, TensorDesc
+from drynpu.kernels.ops import replaced
 from drynpu_torch.rules._elementwise import cast
-from drynpu_torch.rules._shapes import attribute, integers, replaced, whole
+from drynpu_torch.rules._shapes import attribute, integers, whole
 from drynpu_torch.rules._work import Rule, kernel, like, plan, scalar, tensor, to_host
 
 __all__ = ["indexing_rules"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
-from drynpu_torch.rules._dtypes import FLOATING, ge_dtype_of_code
+from drynpu.kernels.ops import FLOATING, axes_of, reduced, replaced
+from drynpu_torch.rules._dtypes import ge_dtype_of_code
 from drynpu_torch.rules._elementwise import cast
-from drynpu_torch.rules._shapes import attribute, axes_of, flag, integers, reduced, replaced, whole
+from drynpu_torch.rules._shapes import attribute, flag, integers, whole
 from drynpu_torch.rules._work import Rule, kernel, like, plan, tensor, to_host
 
 __all__ = ["reduction_rules"]

@@ -1,32 +1,13 @@
-"""Shape arithmetic and readers for the attributes that decide it."""
+"""Readers of the scalars and lists among the arguments of a call."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from math import prod as product  # noqa: F401 - convolutions and pooling still take it from here
 
-from drynpu.kernels import Signature
-
-__all__ = [
-    "attribute",
-    "axes_of",
-    "broadcast",
-    "ceil_div",
-    "flag",
-    "integers",
-    "number",
-    "product",
-    "reduced",
-    "replaced",
-    "whole",
-]
+from drynpu.kernels import Signature, ceil_div  # noqa: F401
+from drynpu.kernels import broadcast_shape as broadcast  # noqa: F401
 
 Shape = tuple[int, ...]
-
-
-def ceil_div(value: int, divisor: int) -> int:
-    """Return *value* / *divisor* rounded up."""
-    return -(-value // divisor)
 
 
 def attribute(signature: Signature, position: int) -> object:
@@ -59,42 +40,3 @@ def integers(signature: Signature, position: int) -> Shape | None:
     if isinstance(value, tuple) and all(isinstance(item, int) for item in value):
         return value
     return None
-
-
-def broadcast(shapes: Iterable[Shape]) -> Shape | None:
-    """Return the common shape by torch's broadcasting rule, ``None`` when there is none."""
-    result: list[int] = []
-    for shape in shapes:
-        padded = [1] * (len(result) - len(shape)) + list(shape)
-        result = [1] * (len(padded) - len(result)) + result
-        for axis, dim in enumerate(padded):
-            if dim != 1 and result[axis] not in (1, dim):
-                return None
-            result[axis] = dim if result[axis] == 1 else result[axis]
-    return tuple(result)
-
-
-def axes_of(shape: Shape, dims: Shape | None) -> Shape:
-    """Return *dims* counted from the front; none or an empty list means all axes."""
-    rank = max(len(shape), 1)
-    return tuple(sorted({dim % rank for dim in dims})) if dims else tuple(range(len(shape)))
-
-
-def reduced(shape: Shape, axes: Shape, *, keep: bool) -> Shape:
-    """Return the shape after a reduction over *axes*; *keep* leaves them with length 1."""
-    if keep:
-        return tuple(1 if axis in axes else dim for axis, dim in enumerate(shape))
-    return tuple(dim for axis, dim in enumerate(shape) if axis not in axes)
-
-
-def replaced(shape: Shape, axis: int, length: int) -> Shape:
-    """Return *shape* with *length* on *axis* (negative counts from the back)."""
-    if not shape:
-        return shape
-    position = axis % len(shape)
-    return (*shape[:position], length, *shape[position + 1 :])
-
-
-def product(dims: Iterable[int]) -> int:
-    """Return the product of *dims*, 1 for none."""
-    return math.prod(dims)
