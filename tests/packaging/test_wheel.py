@@ -38,7 +38,7 @@ def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     expected |= tree(ROOT / "adapters" / "tf" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "mindspore_like", "")
     assert {name for name in names(wheel) if ".dist-info/" not in name} == expected
-    assert {"drynpu/py.typed", "zz_drynpu.pth", "drynpu/chips/data/Ascend910B2.yaml"} <= expected
+    assert {"drynpu/py.typed", "zz_drynpu.pth", "drynpu/platforms/chips/Ascend910B2.yaml"} <= expected
 
 
 def test_the_path_file_is_one_plain_line(wheel: Path) -> None:

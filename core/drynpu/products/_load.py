@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import polars as pl
 from attrs import evolve
 
 from drynpu._errors import OutputError, RawFormatError
-from drynpu.deliverables.tables import SCHEMAS
+from drynpu.deliverables.tables import SCHEMAS as TOOLKIT_SCHEMAS
 from drynpu.products._find import ProfileDirectory, locate
 from drynpu.products.mindspore._framework_tables import has_mindspore
 from drynpu.products.mindspore._schemas import SCHEMAS as MINDSPORE_SCHEMAS
@@ -22,7 +23,8 @@ from drynpu.tables._columns import I64
 from drynpu.tables._profile import Profile
 from drynpu.tables._stored import stored
 
-__all__ = ["load_profile"]
+SCHEMAS: Mapping[str, pl.Schema] = {**TOOLKIT_SCHEMAS, **MINDSPORE_SCHEMAS}
+"""Every further table of a profile, by name."""
 
 _RESULT = re.compile(r"_\d{17}_ascend_(pt|ms)$")
 """End of the name of a result directory, where profiler_info*.json is written when all other raw data is there."""
@@ -69,7 +71,7 @@ def load_profile(path: Path) -> Profile:
         framework_path=found.framework_path,
         **facts,
         **{**toolkit.tables, **framework.tables, "families": toolkit.tables.get("families", {}) | framework.families},
-        schemas={**SCHEMAS, **MINDSPORE_SCHEMAS},
+        schemas=SCHEMAS,
         notes=tuple(notes),
         profiler_info=info,
         metadata=metadata,

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from drynpu import tables
-from drynpu.deliverables.tables import SCHEMAS
+from drynpu.products._load import SCHEMAS
 from drynpu.tables import Profile
 
 __all__ = ["host_op", "make_profile", "table"]

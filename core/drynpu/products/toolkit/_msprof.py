@@ -118,7 +118,7 @@ def _timelines(profile: Profile, directory: Path, stamp: str, writer: Writer, re
     further = (
         block
         for layer in LAYERS
-        for block in reports.only(layer(profile, COMPACT, writer), pid, layer.__module__.rpartition(".")[2])
+        for block in reports.only(layer(profile, COMPACT, writer), pid, layer.__module__.split(".")[-2])
     )
     if write_trace(trace, chain(blocks, further), COMPACT):
         written.append(trace)

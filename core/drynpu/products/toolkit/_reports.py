@@ -76,7 +76,7 @@ class Reports:
         return self.wanted is None or _OF_FILES.get(stem, stem) in self.wanted
 
     def only(self, blocks: Iterable[Block], pid: int, maker: str = "") -> Iterator[Block]:
-        """Yield what is wanted of *blocks*, which the module *maker* of ``export.families`` made for process *pid*."""
+        """Yield what is wanted of *blocks*, which the record group *maker* has for process *pid*."""
         if self.wanted is None:
             yield from blocks
             return

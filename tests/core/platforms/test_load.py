@@ -38,7 +38,7 @@ def test_every_chip_of_the_list_is_bundled() -> None:
 @pytest.mark.parametrize("chip", known_chips(), ids=lambda chip: chip.name)
 def test_bundled_chips_say_where_their_numbers_come_from(chip: Chip) -> None:
     assert chip.sources
-    text = Path(__file__).parents[3].joinpath("core/drynpu/chips/data", f"{chip.name}.yaml").read_text("utf-8")
+    text = Path(__file__).parents[3].joinpath("core/drynpu/platforms/chips", f"{chip.name}.yaml").read_text("utf-8")
     numbers = [line for line in text.splitlines() if line[0].isalpha() and line.partition(":")[2].strip()[:1].isdigit()]
     assert len(numbers) >= 15
     assert [line for line in numbers if "#" not in line] == []
