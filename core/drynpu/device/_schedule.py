@@ -19,18 +19,12 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu.device._costs import HostCosts
+from drynpu.options import Clock
 
 __all__ = ["Clock", "Dispatches", "Launches", "Mark", "Schedule", "fifo", "schedule"]
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-
-
-class Clock(enum.Enum):
-    """Which host timeline a recording shows."""
-
-    PROJECTED = "projected"
-    WALL = "wall"
 
 
 class Mark(enum.IntEnum):

@@ -20,7 +20,7 @@ from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._option_table import DOCUMENTED_OPTIONS, DocumentedOption, deliverable_table
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
 from drynpu.options._schedule import Action, Schedule, lint_schedule
-from drynpu.options._settings import ClockMode, Settings
+from drynpu.options._settings import Clock, Settings
 from drynpu.options._unsimulated import NOT_SIMULATED
 from drynpu.options._values import (
     Activity,
@@ -44,7 +44,7 @@ __all__ = [
     "Action",
     "Activity",
     "BlockTrace",
-    "ClockMode",
+    "Clock",
     "CustomEvents",
     "Deliverable",
     "DeliverableKind",

@@ -14,7 +14,7 @@ from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._problems import Refused
 
-__all__ = ["ClockMode", "Settings"]
+__all__ = ["Clock", "Settings"]
 
 _PREFIX = "DRYNPU_"
 # The host takes device id 64 (cann_msprof.md 2.4), so a node has fewer devices than that.
@@ -25,8 +25,8 @@ _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 _ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "TF1", "ACL_VERSION", "ACL_COMPAT")
 
 
-class ClockMode(enum.Enum):
-    """How the host timeline is shown."""
+class Clock(enum.Enum):
+    """Which host timeline a recording shows."""
 
     PROJECTED = "projected"
     """As it would be beside an NPU."""
@@ -46,7 +46,7 @@ class Settings:
 
     chip: str = "Ascend910B2"
     devices: int = 8
-    clock: ClockMode = ClockMode.PROJECTED
+    clock: Clock = Clock.PROJECTED
     seed: int = 0
     strict: bool = False
     quiet: bool = False
@@ -97,11 +97,11 @@ def _flag(text: str) -> bool:
     raise Refused(text, ", ".join((*_TRUE, *_FALSE)), (*_TRUE, *_FALSE))
 
 
-def _clock(text: str) -> ClockMode:
-    words = [mode.value for mode in ClockMode]
+def _clock(text: str) -> Clock:
+    words = [mode.value for mode in Clock]
     if text.casefold() not in words:
         raise Refused(text, " or ".join(words), words)
-    return ClockMode(text.casefold())
+    return Clock(text.casefold())
 
 
 _READERS: Mapping[str, Callable[[str], Any]] = {

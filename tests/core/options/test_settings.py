@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
-from drynpu.options import ClockMode, NoticeCode, Settings
+from drynpu.options import Clock, NoticeCode, Settings
 
 
 def test_defaults() -> None:
     assert Settings.from_environ({}) == Settings()
     settings = Settings()
-    assert (settings.chip, settings.devices, settings.clock) == ("Ascend910B2", 8, ClockMode.PROJECTED)
+    assert (settings.chip, settings.devices, settings.clock) == ("Ascend910B2", 8, Clock.PROJECTED)
     assert (settings.seed, settings.strict, settings.quiet, settings.notices) == (0, False, False, ())
 
 
@@ -28,7 +28,7 @@ def test_all_variables() -> None:
         "OTHER": "x",
     }
     settings = Settings.from_environ(environ)
-    expected = Settings(chip="Ascend310P3", devices=2, clock=ClockMode.WALL, seed=7, strict=True, quiet=False)
+    expected = Settings(chip="Ascend310P3", devices=2, clock=Clock.WALL, seed=7, strict=True, quiet=False)
     assert settings == expected
     assert settings.notices == ()
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from attrs import define, evolve, field
 
-from drynpu.device import Clock
 from drynpu.kernels import KernelPlan, Signature
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.platforms import Chip
@@ -93,7 +92,7 @@ class Recorder:
             Target(directory=self.directory, framework=_FRAMEWORK, pid=os.getpid(), prof_number=number),
             request=request,
             chip=self.chip,
-            clock=Clock(self.settings.clock.value),
+            clock=self.settings.clock,
             seed=self.settings.seed,
             anchors=self._anchors,
             plan=plan,

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field
 
-from drynpu.device import Clock
 from drynpu.kernels import Operators, build_rule_book, concatenate
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
@@ -191,7 +190,7 @@ class Run:
             self._target(),
             request=self._request,
             chip=self._chip,
-            clock=Clock(self._settings.clock.value),
+            clock=self._settings.clock,
             seed=self._settings.seed,
             anchors=self._anchors,
             plan=launching_plans(rules, whole_graph=self.run.jit_level == WHOLE_GRAPH),

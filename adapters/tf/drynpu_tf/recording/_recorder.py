@@ -10,7 +10,6 @@ from pathlib import Path
 
 from attrs import define, field
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, Operators, build_rule_book
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
@@ -130,7 +129,7 @@ class Recorder:
             ),
             request=self.request,
             chip=self._chip,
-            clock=Clock(self._settings.clock.value),
+            clock=self._settings.clock,
             seed=self._settings.seed,
             anchors=self._anchors,
             plan=plan,

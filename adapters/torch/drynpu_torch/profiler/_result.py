@@ -13,7 +13,6 @@ import torch
 from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__
-from drynpu.device import Clock
 from drynpu.kernels import build_rule_book
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
@@ -285,7 +284,7 @@ class Result:
             target,
             request=self.request,
             chip=chip,
-            clock=Clock(self.settings.clock.value),
+            clock=self.settings.clock,
             seed=self.settings.seed,
             anchors=anchors,
             plan=rules.plan,
