@@ -1,38 +1,66 @@
-"""The ``drynpu`` command: its verbs, and the one place where errors become exit codes."""
+"""The ``drynpu`` command: its verbs, each loaded when it is used, and the one place where errors become exit codes."""
 
 from __future__ import annotations
 
+import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import click
+from click.formatting import HelpFormatter
 
 from drynpu import CommandError, DrynpuError, PluginError, __version__
-from drynpu.cli._analyze import analyze
-from drynpu.cli._check import check
-from drynpu.cli._chips import chips
-from drynpu.cli._completion import completion
-from drynpu.cli._doctor import doctor
-from drynpu.cli._msprof import msprof
-from drynpu.cli._msprof_install import msprof_installer
-from drynpu.cli._run import run
 from drynpu.plugins import Plugins, build_manager
 
-__all__ = ["build_cli", "main"]
+VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "run": "Run a script as if this machine had NPUs.",
+        "analyze": "Summarise profiles and rebuild their deliverables.",
+        "msprof": "The vendor's msprof: record an application; export, query and analyze PROF directories.",
+        "check": "Lint and explain profiling options.",
+        "chips": "List the chips that can be simulated.",
+        "doctor": "Say what this installation resolves to.",
+        "completion": "Print the completion script of a shell.",
+    }
+)
+"""Bundled verbs with their line in the help; the module of that name in this room holds the command."""
 
-_VERBS = (run, analyze, msprof, check, chips, msprof_installer(doctor), completion)
+
+class _Unloaded(click.Command):
+    """A bundled verb whose module was not imported yet."""
+
+
+class _Verbs(click.Group):
+    """A command group that imports a bundled verb when it is called, so that no verb pays for the others."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a verb, ready to run."""
+        found = super().get_command(ctx, cmd_name)
+        if isinstance(found, _Unloaded):
+            found = self.commands[cmd_name] = getattr(importlib.import_module(f"drynpu.cli.{cmd_name}"), cmd_name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: HelpFormatter) -> None:
+        """List the verbs with their lines, without importing them."""
+        names = self.list_commands(ctx)
+        limit = formatter.width - 6 - max(map(len, names))  # click indents names by two and parts columns by two
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, VERBS.get(name) or self.commands[name].get_short_help_str(limit)) for name in names]
+            )
 
 
 def build_cli(plugins: Plugins) -> click.Group:
     """Return a fresh command group: the bundled verbs, which find *plugins* in their context, and those of plugins."""
 
-    @click.group(context_settings={"help_option_names": ["-h", "--help"], "obj": plugins})
+    @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "obj": plugins})
     @click.version_option(__version__, prog_name="drynpu")
     def cli() -> None:
         """Run Ascend profiling code where there is no NPU, and look at what it leaves."""
 
-    for verb in _VERBS:
-        cli.add_command(verb)
+    for name in VERBS:
+        cli.add_command(_Unloaded(name))
     plugins.add_commands(cli)
     return cli
 
@@ -48,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     try:
         plugins = build_manager(record_problems=True)
         cli = build_cli(plugins)
-        if plugins.problems and arguments[:1] != [doctor.name]:
+        if plugins.problems and arguments[:1] != ["doctor"]:
             raise PluginError("\n".join(map(str, plugins.problems)) + "\nSee: drynpu doctor")
         cli.main(args=arguments, prog_name="drynpu")
     except DrynpuError as error:

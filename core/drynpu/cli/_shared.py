@@ -9,8 +9,6 @@ import click
 import orjson
 from rich.console import Console
 
-__all__ = ["as_json", "console", "echo_json"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
-from drynpu import __version__
-
-VERBS = ("run", "analyze", "check", "chips", "doctor", "completion")
+from drynpu import PluginError, __version__
+from drynpu.cli import build_cli
+from drynpu.cli._main import VERBS
+from drynpu.plugins import build_manager, hookimpl
 
 
 def test_help_lists_every_verb_and_cuts_no_line(drynpu: Callable[..., Any]) -> None:
@@ -146,3 +150,36 @@ def test_the_shell_is_told_verbs_and_options(process: Callable[..., Any]) -> Non
     assert sorted(line.split(",")[1] for line in ended.out.split()) == ["check", "chips", "completion"]
     words |= {"COMP_CWORD": "2", "COMP_WORDS": "drynpu analyze --n"}
     assert "--no-export" in process(environment=words).out
+
+
+def test_help_imports_no_verb_and_no_table_engine() -> None:
+    code = (
+        "import sys\nfrom drynpu.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print(*(name for name in sys.modules if name.startswith(('polars', 'numpy', 'rich', 'drynpu.'))), sep=',')"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    modules = shown.splitlines()[-1].split(",")
+    assert {name.partition(".")[0] for name in modules} == {"drynpu"}
+    rooms = {name.split(".")[1] for name in modules}
+    assert {room for room in rooms if not room.startswith("_")} == {"cli", "plugins"}
+
+
+def test_every_verb_is_the_command_of_its_module() -> None:
+    for verb in VERBS:
+        command = getattr(importlib.import_module(f"drynpu.cli.{verb}"), verb)
+        assert (command.name, bool(command.help)) == (verb, True)
+
+
+@pytest.mark.parametrize("verb", ["run", "msprof"])
+def test_a_plugin_cannot_replace_a_verb_that_was_not_imported_yet(verb: str) -> None:
+    class Greedy:
+        @staticmethod
+        @hookimpl
+        def drynpu_cli(group: click.Group) -> None:
+            group.add_command(click.Command(verb))
+
+    plugins = build_manager()
+    plugins.register(Greedy(), "greedy")
+    with pytest.raises(PluginError, match=f"the verb '{verb}' exists already"):
+        build_cli(plugins)

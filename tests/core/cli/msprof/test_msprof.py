@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import CommandError
-from drynpu.cli._msprof_flags import read_request
+from drynpu.cli.msprof._flags import read_request
 from drynpu.options import Level
 from drynpu.products import REPORT_KEYS, read_reports
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from drynpu.cli._msprof_flags import PROCESSING_FLAGS
-from drynpu.cli._msprof_limits import LIMITS, limits_of
+from drynpu.cli.msprof._flags import PROCESSING_FLAGS
+from drynpu.cli.msprof._limits import LIMITS, limits_of
 from drynpu.options import ProfilingRequest
 from drynpu.options.msprof_cli import FLAGS, parse
 

@@ -14,10 +14,8 @@ import psutil
 from attrs import define, field
 
 from drynpu import CommandError
-from drynpu.cli._msprof_process import info, warn
+from drynpu.cli.msprof._process import info, warn
 from drynpu.recorder import Answer, CollectionOrder, ControlClient, Wish, control_socket
-
-__all__ = ["control_by_hand"]
 
 _LAUNCH_S, _RETRY_S = 60.0, 0.2
 _PARAMETERS_S, _COMMAND_S = 5.0, 60.0

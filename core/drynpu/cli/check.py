@@ -15,12 +15,10 @@ from drynpu.options import Origin, Parsed, Settings, estimate_footprint, explain
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins
 
-__all__ = ["check"]
-
 _THOUSAND = 1000
 
 
-@click.command(short_help="Lint and explain profiling options.")
+@click.command()
 @click.argument("document")
 @click.option("--chip", help="Chip the options are for. Default: DRYNPU_CHIP or Ascend910B2.")
 @click.option("--strict", is_flag=True, help="Refuse where the current collector refuses, instead of helping.")

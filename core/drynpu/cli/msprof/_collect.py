@@ -15,18 +15,16 @@ from pathlib import Path
 import click
 
 from drynpu import CommandError
-from drynpu.cli._msprof_dynamic import control_by_hand
-from drynpu.cli._msprof_flags import PROCESSING_FLAGS, Request
-from drynpu.cli._msprof_limits import limits_of
-from drynpu.cli._msprof_process import info, process, warn
-from drynpu.cli._msprof_system import record_system
+from drynpu.cli.msprof._dynamic import control_by_hand
+from drynpu.cli.msprof._flags import PROCESSING_FLAGS, Request
+from drynpu.cli.msprof._limits import limits_of
+from drynpu.cli.msprof._process import info, process, warn
+from drynpu.cli.msprof._system import record_system
 from drynpu.options import Settings
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed, parse
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, build_manager
 from drynpu.recorder import COLLECT_VARIABLE, CollectionOrder, control_socket
-
-__all__ = ["collect"]
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}

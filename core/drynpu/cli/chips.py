@@ -10,10 +10,8 @@ from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.platforms import Chip, known_chips, load_chip
 from drynpu.plugins import Plugins
 
-__all__ = ["chips"]
 
-
-@click.command(short_help="List the chips that can be simulated.")
+@click.command()
 @click.argument("name", required=False)
 @as_json
 @click.pass_obj

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
-from drynpu.cli._msprof_flags import Request
+from drynpu.cli.msprof._flags import Request
 from drynpu.deliverables.communication.db import export_communication_db
 from drynpu.products import (
     Reports,
@@ -25,8 +25,6 @@ from drynpu.products import (
     read_reports,
 )
 from drynpu.tables import Profile
-
-__all__ = ["info", "process", "warn"]
 
 _BAD_PARAMETER, _BAD_PATH, _BAD_STEP_TRACE = 1, 2, 9
 _PARSED = "all_file.complete"

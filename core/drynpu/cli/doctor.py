@@ -12,10 +12,9 @@ from attrs import asdict, frozen
 from rich.table import Table
 
 from drynpu import __version__, find_genuine
+from drynpu.cli._msprof_script import msprof_installer
 from drynpu.cli._shared import as_json, console, echo_json
 from drynpu.plugins import Facade, Plugins, StandIn
-
-__all__ = ["doctor"]
 
 _FRAMEWORKS = ("torch", "tensorflow-cpu", "mindspore")
 _LIBRARIES = ("numpy", "polars", "attrs", "cattrs", "pluggy", "orjson")
@@ -32,7 +31,8 @@ class Resolution:
     note: str
 
 
-@click.command(short_help="Say what this installation resolves to.")
+@msprof_installer
+@click.command()
 @as_json
 @click.pass_obj
 def doctor(plugins: Plugins, json_output: bool) -> None:

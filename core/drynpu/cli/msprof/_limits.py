@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Mapping
 
 from drynpu.options import BlockTrace, GraphApi, ProfilingRequest
 
-__all__ = ["LIMITS", "limits_of"]
-
 LIMITS: Mapping[str, tuple[Callable[[ProfilingRequest], bool], str]] = {
     "runtime-api": (
         lambda request: request.switches.runtime_api,

@@ -7,15 +7,12 @@ from typing import Any
 import click
 
 from drynpu import CommandError, OptionError
-from drynpu.cli._msprof_collect import collect
-from drynpu.cli._msprof_flags import msprof_flags, read_request
-from drynpu.cli._msprof_process import process, warn
-
-__all__ = ["msprof"]
+from drynpu.cli.msprof._collect import collect
+from drynpu.cli.msprof._flags import msprof_flags, read_request
+from drynpu.cli.msprof._process import process, warn
 
 
 @click.command(
-    short_help="The vendor's msprof: record an application; export, query and analyze PROF directories.",
     context_settings={"allow_interspersed_args": False},
 )
 @msprof_flags

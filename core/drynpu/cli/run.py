@@ -17,8 +17,6 @@ from drynpu.platforms import load_chip
 from drynpu.plugins import Activation, Plugins
 from drynpu.recorder import PROFILE_VARIABLE, ProfileOrder
 
-__all__ = ["run"]
-
 _INTERRUPTED = 130
 """What a shell reports for a command that Ctrl-C has ended."""
 _PROFILE_STEPS = "2:3"
@@ -26,9 +24,7 @@ _PROFILE_OUTPUT = Path("profile_out")
 _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 
-@click.command(
-    short_help="Run a script as if this machine had NPUs.", context_settings={"allow_interspersed_args": False}
-)
+@click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--chip", help="Chip to simulate (drynpu chips lists them). Default: DRYNPU_CHIP or Ascend910B2.")
 @click.option("--clock", type=click.Choice(["projected", "wall"]), help="Host timeline: beside an NPU, or as measured.")
 @click.option("--seed", type=int, help="Seed of the simulated jitter; the same seed gives the same device times.")

@@ -12,8 +12,6 @@ import click
 
 from drynpu import CommandError, OutputError
 
-__all__ = ["install_msprof", "msprof_installer"]
-
 _NAME = "msprof"
 _MARK = "# drynpu msprof, written by drynpu doctor --install-msprof"
 _FORCE = "drynpu.install_msprof.force"

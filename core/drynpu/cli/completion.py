@@ -5,8 +5,6 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-__all__ = ["completion"]
-
 _INSTALL = {
     "bash": 'eval "$(drynpu completion bash)"   # in ~/.bashrc',
     "zsh": 'eval "$(drynpu completion zsh)"   # in ~/.zshrc',
@@ -14,7 +12,7 @@ _INSTALL = {
 }
 
 
-@click.command(short_help="Print the completion script of a shell.", epilog="\b\n" + "\n".join(_INSTALL.values()))
+@click.command(epilog="\b\n" + "\n".join(_INSTALL.values()))
 @click.argument("shell", type=click.Choice(sorted(_INSTALL)))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

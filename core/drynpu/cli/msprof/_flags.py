@@ -12,8 +12,6 @@ from attrs import frozen
 from drynpu import CommandError
 from drynpu.options.msprof_cli import FLAGS
 
-__all__ = ["PROCESSING_FLAGS", "Request", "msprof_flags", "read_request"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 # In the order in which the command looks.

@@ -17,10 +17,8 @@ from drynpu.products import export_msprof, export_msprof_db, export_result, find
 from drynpu.tables import Profile
 from drynpu.views import render_summary, summary_document
 
-__all__ = ["analyze"]
 
-
-@click.command(short_help="Summarise profiles and rebuild their deliverables.")
+@click.command()
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--no-export", is_flag=True, help="Only summarise; do not rebuild the deliverables.")
 @click.option(

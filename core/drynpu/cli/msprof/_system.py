@@ -10,14 +10,12 @@ from pathlib import Path
 import psutil
 
 from drynpu import CommandError
-from drynpu.cli._msprof_process import info, warn
+from drynpu.cli.msprof._process import info, warn
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import write_system
 from drynpu.simulate import HostSampler, Target
-
-__all__ = ["record_system"]
 
 
 def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:
