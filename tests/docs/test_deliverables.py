@@ -1,7 +1,7 @@
 """
 Every option on every chip: what the page says is what runs leave, and what the vendor's files look like.
 
-The expected lines are typed from the notes on the vendor's formats (cann_msprof.md 4.2 to 4.6), not from the code.
+The expected lines are typed from the page on the vendor's formats (cann_msprof.md 4.2 to 4.6), not from the code.
 """
 
 from __future__ import annotations

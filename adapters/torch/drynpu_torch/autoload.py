@@ -6,7 +6,7 @@ A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it 
 PyTorch. ``drynpu msprof`` asks for recordings of the process in the same way, with ``DRYNPU_COLLECT``,
 ``PROFILING_MODE=dynamic`` lets it attach later, as in the vendor's documentation, ``drynpu run --profile`` asks for a
 profile with ``DRYNPU_PROFILE``, and dynamic profiling by ``PROF_CONFIG_PATH`` begins here as well. It never raises,
-since PyTorch would turn that into a failed ``import torch`` (packaging.md).
+since PyTorch would turn that into a failed ``import torch``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Option x chip -> files, against the vendor's tables (cann_msprof.md 3, seed Table 1)."""
+"""Option x chip -> files, against the vendor's tables (cann_msprof.md 3)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ every operator runs PyTorch's own CPU kernels at full speed and with the values 
 cannot know about a tensor, because the tensor says ``cpu``, is listed in docs/torch-device.md.
 
 Importing this package changes nothing; :func:`install` does, once per process. The capture hangs on
-:func:`state`: it sets ``state().recorder`` while it records (capture_recipes.md 3, 4).
+:func:`state`: it sets ``state().recorder`` while it records.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Device reporting, an option: tensors say ``npu`` (capture_recipes.md 3).
+Device reporting, an option: tensors say ``npu``.
 
 The sink cannot tell the results of device work from host tensors, so every tensor in host memory says npu, but for
 explicit copies to the host. Off by default: PyTorch reads the device of every parameter in its optimizers, and a

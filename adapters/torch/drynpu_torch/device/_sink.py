@@ -1,5 +1,5 @@
 """
-The dispatcher sink: PrivateUse1 kernels that create CPU tensors (capture_recipes.md 3).
+The dispatcher sink: PrivateUse1 kernels that create CPU tensors.
 
 What was created for the device is marked on its storage, because nothing else survives: views, ``detach`` and
 ``param.data = ...`` share the storage. Results of operators carry no mark.
