@@ -8,6 +8,7 @@ Python. The counters, and the columns made from them, all come from one physical
 
 from __future__ import annotations
 
+from drynpu.kernels._call import NO_DATA, Binding, Operator, OperatorCall, bind
 from drynpu.kernels._columns import BLANK_310B, metric_columns, pipe_utilization_columns
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
@@ -25,12 +26,9 @@ from drynpu.kernels._families import (
 from drynpu.kernels._jitter import jitter, occurrences
 from drynpu.kernels._joining import concatenate
 from drynpu.kernels._nodes import (
-    NO_DATA,
     NodeCall,
     framed,
-    node_cube_kernel,
     node_kernel,
-    node_name,
     node_rule,
     node_signature,
     numbered_format_change,
@@ -75,6 +73,7 @@ __all__ = [
     "NO_DATA",
     "PMU_SLOTS",
     "Allocations",
+    "Binding",
     "Call",
     "Copy",
     "CoreCounters",
@@ -85,6 +84,8 @@ __all__ = [
     "KernelPlan",
     "KernelSpec",
     "NodeCall",
+    "Operator",
+    "OperatorCall",
     "Operators",
     "Placement",
     "PmuEvents",
@@ -94,6 +95,7 @@ __all__ = [
     "TaskType",
     "TensorDesc",
     "Tuning",
+    "bind",
     "broadcast_shape",
     "build_rule_book",
     "ceil_div",
@@ -117,9 +119,7 @@ __all__ = [
     "metric_column_names",
     "metric_columns",
     "metric_group",
-    "node_cube_kernel",
     "node_kernel",
-    "node_name",
     "node_rule",
     "node_signature",
     "numbered_format_change",

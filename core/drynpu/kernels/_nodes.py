@@ -9,27 +9,14 @@ underscore are notes of whoever compiled the graph: ``_tail``, the names of node
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve, frozen
 
+from drynpu.kernels._call import NO_DATA, Key, OperatorCall
 from drynpu.kernels._rules import Rule
-from drynpu.kernels._specs import computed_on_cpu, cube_spec, format_change, vector_spec
-from drynpu.kernels._types import KernelPlan, KernelSpec, Placement, Signature, TaskType, TensorDesc
-
-__all__ = [
-    "NO_DATA",
-    "NodeCall",
-    "framed",
-    "node_cube_kernel",
-    "node_kernel",
-    "node_name",
-    "node_rule",
-    "node_signature",
-    "numbered_format_change",
-]
-
-NO_DATA = "UNDEFINED"
-"""Type of a tensor that holds no numbers (text, resources) or of which nothing is known; it counts no bytes."""
+from drynpu.kernels._specs import format_change
+from drynpu.kernels._types import KernelPlan, KernelSpec, Placement, Signature, TensorDesc
 
 _PLAIN = (bool, int, float, str)
 _LONGEST_NAME = 512
@@ -74,10 +61,8 @@ def _frozen_value(value: object) -> object:
 
 
 @frozen
-class NodeCall:
-    """What a rule reads off a signature of :func:`node_signature`; others (of plugins, of tests) have no outputs."""
-
-    signature: Signature
+class NodeCall(OperatorCall):
+    """A call whose signature :func:`node_signature` made; of others (of plugins, of tests) only inputs are known."""
 
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
@@ -92,48 +77,51 @@ class NodeCall:
         return found if isinstance(found, str) else ""
 
     @property
-    def attrs(self) -> dict[str, object]:
+    def attrs(self) -> dict[str, Any]:
         """Attributes by name, lists as tuples."""
         found = self._part(2)
         return dict(found) if isinstance(found, tuple) else {}
 
-    def tensor(self, position: int) -> TensorDesc | None:
-        """Return the input at *position*; ``None`` for one that is left out or holds no numbers."""
-        found = self.signature.tensor(position)
+    @property
+    def arguments(self) -> tuple[object, ...]:
+        """Nothing: what is no tensor is an attribute with a name."""
+        return ()
+
+    @property
+    def fused(self) -> tuple[str, ...]:
+        """Operators that the graph engine, or the framework before it, fused into this one."""
+        return self.texts("_fused") or self.texts("fused_ops")
+
+    def tensor(self, key: Key) -> TensorDesc | None:
+        """Return an input; ``None`` for one that is left out or holds no numbers."""
+        found = super().tensor(key)
         return None if found is None or found.dtype == NO_DATA else found
 
-    def tensors(self) -> list[TensorDesc]:
-        """Return all inputs that hold numbers."""
-        return [t for t in self.signature.tensors() if t.dtype != NO_DATA]
+    def tensors(self, *keys: Key) -> list[TensorDesc]:
+        """Return the inputs *keys*, or all inputs, that hold numbers."""
+        return [t for t in super().tensors(*keys) if t.dtype != NO_DATA]
 
     def output(self, position: int = 0) -> TensorDesc | None:
         """Return the output at *position*; ``None`` when it is not known or holds no numbers."""
-        found = self.outputs[position] if position < len(self.outputs) else None
+        found = super().output(position)
         return None if found is None or found.dtype == NO_DATA else found
 
-    def flag(self, name: str) -> bool:
-        """Return a boolean attribute; absent counts as false."""
-        return self.attrs.get(name) is True
+    def kernel_name(self, op_type: str, *, suffix: str = "", tail: bool = True, on_cpu: bool = False) -> str:
+        """Return the name of the node, or the type for one without a name."""
+        del on_cpu
+        whole = (self.node or op_type) + suffix + (self.text("_tail") if tail else "")
+        return whole[:_LONGEST_NAME]
 
-    def text(self, name: str, default: str = "") -> str:
-        """Return a text attribute."""
-        found = self.attrs.get(name)
-        return found if isinstance(found, str) and found else default
+    def kernel(
+        self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any
+    ) -> KernelSpec:
+        """Return a vector kernel; inputs and outputs that hold no numbers are left out."""
+        taken = [t for t in inputs if t.dtype != NO_DATA]
+        return super().kernel(op_type, taken, [t for t in outputs if t.dtype != NO_DATA], **options)
 
-    def whole(self, name: str, default: int) -> int:
-        """Return an integer attribute."""
-        found = self.attrs.get(name)
-        return found if isinstance(found, int) and not isinstance(found, bool) else default
-
-    def integers(self, name: str) -> tuple[int, ...]:
-        """Return a list of integers; empty when there is none."""
-        found = self.attrs.get(name)
-        return tuple(v for v in found if isinstance(v, int)) if isinstance(found, tuple) else ()
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """Return a list of texts; empty when there is none."""
-        found = self.attrs.get(name)
-        return tuple(v for v in found if isinstance(v, str)) if isinstance(found, tuple) else ()
+    def format_change(self, number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
+        """Return the kernel that changes the format; the graph engine numbers them through a graph."""
+        return numbered_format_change(number, source, target)
 
     def _part(self, position: int) -> object:
         parts = self.signature.attributes
@@ -149,86 +137,11 @@ def node_rule(read: Callable[[NodeCall], KernelPlan | None]) -> Rule:
     return rule
 
 
-def node_name(call: NodeCall, op_type: str, suffix: str = "", *, tail: bool = True) -> str:
-    """
-    Return the name of a kernel: that of its node, or the type for one without a name.
-
-    *suffix* is what the graph engine adds where it makes several kernels of a node; with *tail* the names of the nodes
-    that were fused into this one follow.
-    """
-    whole = (call.node or op_type) + suffix + (call.text("_tail") if tail else "")
-    return whole[:_LONGEST_NAME]
-
-
 def node_kernel(
-    call: NodeCall,
-    op_type: str,
-    inputs: Sequence[TensorDesc],
-    outputs: Sequence[TensorDesc],
-    *,
-    suffix: str = "",
-    tail: bool = True,
-    task: TaskType = TaskType.AI_VECTOR_CORE,
-    cost: float = 1,
-    over: int | None = None,
-    read: int | None = None,
-    written: int | None = None,
+    call: NodeCall, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any
 ) -> KernelSpec:
-    """
-    Return a vector kernel of a node.
-
-    Parameters
-    ----------
-    op_type:
-        GE's operator type.
-    suffix, tail:
-        See :func:`node_name`.
-    cost:
-        Element operations per element of *over* (by default the elements of the largest output or input).
-    read, written:
-        Bytes; by default all inputs once and all outputs once.
-
-    Notes
-    -----
-    Inputs and outputs that hold no numbers are left out. No AI core kernel computes DOUBLE or complex numbers: such
-    calls become AI_CPU kernels.
-    """
-    taken = tuple(t for t in inputs if t.dtype != NO_DATA)
-    made = tuple(t for t in outputs if t.dtype != NO_DATA)
-    if task is not TaskType.DSA and computed_on_cpu((*taken, *made)):
-        task = TaskType.AI_CPU
-    name = node_name(call, op_type, suffix, tail=tail)
-    return vector_spec(name, op_type, taken, made, task=task, cost=cost, over=over, read=read, written=written)
-
-
-def node_cube_kernel(
-    call: NodeCall,
-    op_type: str,
-    inputs: Sequence[TensorDesc],
-    outputs: Sequence[TensorDesc],
-    *,
-    flops: int,
-    tiles: int,
-    vector_ops: int = 0,
-    hf32: bool = False,
-) -> KernelSpec:
-    """
-    Return a kernel of the matrix unit.
-
-    *flops* counts multiply and add, *tiles* the independent output tiles. DOUBLE and complex go to the AI CPU.
-    """
-    on_cpu = computed_on_cpu((*inputs, *outputs))
-    return cube_spec(
-        node_name(call, op_type),
-        op_type,
-        inputs,
-        outputs,
-        flops=flops,
-        tiles=tiles,
-        task=TaskType.AI_CPU if on_cpu else TaskType.AI_CORE,
-        vector_ops=vector_ops,
-        hf32=hf32 and not on_cpu,
-    )
+    """Return a vector kernel of a node: :meth:`NodeCall.kernel`."""
+    return call.kernel(op_type, inputs, outputs, **options)
 
 
 def framed(rule: Rule) -> Rule:

@@ -15,7 +15,6 @@ from drynpu.kernels import (
     framed,
     join_rules,
     launches_nothing,
-    node_cube_kernel,
     node_kernel,
     node_rule,
     node_signature,
@@ -60,7 +59,7 @@ def test_kernels_bear_the_name_of_their_node_and_of_what_was_fused() -> None:
 @pytest.mark.parametrize(("dtype", "task"), [("FLOAT", TaskType.AI_CORE), ("DOUBLE", TaskType.AI_CPU)])
 def test_double_goes_to_the_ai_cpu(dtype: str, task: TaskType) -> None:
     x = TensorDesc((4, 8), dtype)
-    assert node_cube_kernel(call(), "MatMulV2", [x], [x], flops=2, tiles=1, hf32=True).task_type is task
+    assert call().cube_kernel("MatMulV2", [x], [x], flops=2, tiles=1, hf32=True).task_type is task
 
 
 def test_changes_of_the_format_stand_around_a_node_s_kernels() -> None:

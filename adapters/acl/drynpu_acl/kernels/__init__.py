@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import Rule, framed, join_rules
+from drynpu.kernels import Rule, framed, join_rules, ops
+from drynpu_acl.kernels._call import OnnxCall
 from drynpu_acl.kernels._cube import cube_rules
 from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype
 from drynpu_acl.kernels._elementwise import elementwise_rules
@@ -43,7 +44,7 @@ _FAMILIES: Final = (elementwise_rules, cube_rules, pooling_rules, reduction_rule
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as ONNX spells it."""
-    rules = join_rules(family() for family in _FAMILIES)
+    rules = join_rules([ops.rules_of("onnx", OnnxCall), *(family() for family in _FAMILIES)])
     return {name: framed(rule) for name, rule in rules.items()}
 
 

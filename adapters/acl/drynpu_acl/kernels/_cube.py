@@ -1,9 +1,4 @@
-"""
-Matrix products and convolutions.
-
-MatMulV3 is taken from a thousand million multiply-adds on, MatMulV2 below (device_and_cost_model.md 3.5, 4.3). HF32 is
-off for products and on for FP32 convolutions, as it is by default.
-"""
+"""Convolutions. HF32 is on for FP32, as it is by default."""
 
 from __future__ import annotations
 
@@ -14,10 +9,7 @@ from drynpu.kernels import (
     NodeCall,
     Rule,
     TensorDesc,
-    broadcast_shape,
     ceil_div,
-    node_cube_kernel,
-    node_kernel,
     node_rule,
     output_tiles,
 )
@@ -25,76 +17,6 @@ from drynpu_acl.kernels._elementwise import fused_operations, image_of
 from drynpu_acl.kernels._work import is_image, plan
 
 __all__ = ["cube_rules"]
-
-_V3_FROM_MULTIPLY_ADDS = 10**9
-
-
-def _product_type(multiply_adds: int) -> str:
-    return "MatMulV3" if multiply_adds >= _V3_FROM_MULTIPLY_ADDS else "MatMulV2"
-
-
-def _gemm(call: NodeCall) -> KernelPlan | None:
-    """``Gemm(a, b, c)``: the bias is added by the same kernel."""
-    a, b, out = call.tensor(0), call.tensor(1), call.output()
-    if a is None or b is None or out is None or len(a.shape) != 2:
-        return None
-    rows, inner = a.shape[::-1] if call.whole("transA", 0) else a.shape
-    columns = out.shape[-1]
-    return plan(
-        node_cube_kernel(
-            call,
-            _product_type(rows * inner * columns),
-            call.tensors(),
-            [out],
-            flops=2 * rows * inner * columns,
-            tiles=output_tiles(rows, columns),
-            vector_ops=fused_operations(call, out),
-        )
-    )
-
-
-def _matmul(call: NodeCall) -> KernelPlan | None:
-    """``MatMul(a, b)``: numpy's product; vectors count as matrices with one row or one column."""
-    a, b, out = call.tensor(0), call.tensor(1), call.output()
-    if a is None or b is None or out is None or not a.shape or not b.shape:
-        return None
-    left = a.shape if len(a.shape) > 1 else (1, *a.shape)
-    right = b.shape if len(b.shape) > 1 else (*b.shape, 1)
-    batch = broadcast_shape([left[:-2], right[:-2]])
-    if batch is None:
-        return None
-    rows, inner, columns, count = left[-2], left[-1], right[-1], math.prod(batch)
-    single = len(left) == len(right) == 2
-    return plan(
-        node_cube_kernel(
-            call,
-            _product_type(rows * inner * columns) if single else "BatchMatMulV2",
-            call.tensors(),
-            [out],
-            flops=2 * count * rows * inner * columns,
-            tiles=count * output_tiles(rows, columns),
-            vector_ops=fused_operations(call, out),
-        )
-    )
-
-
-def _einsum(call: NodeCall) -> KernelPlan | None:
-    """Return a batched product of two tensors, read off the equation; others are sums of one tensor."""
-    inputs, out = call.tensors(), call.output()
-    terms = call.text("equation").replace(" ", "").split("->")[0].split(",")
-    if out is None or len(terms) != len(inputs) or "." in call.text("equation"):
-        return None
-    if len(inputs) != 2:
-        return plan(node_kernel(call, "Einsum", inputs, [out]))
-    sizes = {
-        label: dim for term, t in zip(terms, inputs, strict=True) for label, dim in zip(term, t.shape, strict=True)
-    }
-    rows = out.shape[-2] if len(out.shape) > 1 else 1
-    columns = out.shape[-1] if out.shape else 1
-    tiles = max(out.elements // max(rows * columns, 1), 1) * output_tiles(rows, columns)
-    return plan(
-        node_cube_kernel(call, "BatchMatMulV2", inputs, [out], flops=2 * math.prod(sizes.values()), tiles=tiles)
-    )
 
 
 def _fractal(weight: TensorDesc, *, depthwise: bool) -> TensorDesc:
@@ -128,8 +50,7 @@ def _convolution(call: NodeCall) -> KernelPlan | None:
         ("Conv2DTransposeD" if transposed else "Conv2D") if images else ("Conv3DTransposeD" if transposed else "Conv3D")
     )
     return plan(
-        node_cube_kernel(
-            call,
+        call.cube_kernel(
             "DepthwiseConv2D" if depthwise and images and not transposed else kind,
             [
                 image_of(call, x),
@@ -148,10 +69,6 @@ def _convolution(call: NodeCall) -> KernelPlan | None:
 def cube_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
     return {
-        "Gemm": node_rule(_gemm),
-        "MatMul": node_rule(_matmul),
-        "MatMulInteger": node_rule(_matmul),
-        "Einsum": node_rule(_einsum),
         "Conv": node_rule(_convolution),
         "ConvInteger": node_rule(_convolution),
         "ConvTranspose": node_rule(_convolution),

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import Rule, join_rules
+from drynpu.kernels import Rule, join_rules, ops
 from drynpu_mindspore.rules._apis import api_of
+from drynpu_mindspore.rules._call import LaunchCall
 from drynpu_mindspore.rules._convolution import convolution_rules
 from drynpu_mindspore.rules._elementwise import elementwise_rules
 from drynpu_mindspore.rules._indexing import indexing_rules
-from drynpu_mindspore.rules._matmul import matmul_rules
 from drynpu_mindspore.rules._normalisation import normalisation_rules
 from drynpu_mindspore.rules._optimizer import optimizer_rules
 from drynpu_mindspore.rules._placement import NOTHING, placement_rules
@@ -30,7 +30,6 @@ __all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "signatu
 _FAMILIES: Final = (
     placement_rules,
     elementwise_rules,
-    matmul_rules,
     convolution_rules,
     normalisation_rules,
     pooling_rules,
@@ -43,7 +42,7 @@ _FAMILIES: Final = (
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by primitive, as MindSpore names it."""
-    return join_rules(family() for family in _FAMILIES)
+    return join_rules([ops.rules_of("mindspore", LaunchCall), *(family() for family in _FAMILIES)])
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

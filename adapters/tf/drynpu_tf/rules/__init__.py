@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import Rule, framed, join_rules
+from drynpu.kernels import Rule, framed, join_rules, ops
+from drynpu_tf.rules._call import TfCall
 from drynpu_tf.rules._composed import composed_rules
 from drynpu_tf.rules._convolution import convolution_rules
 from drynpu_tf.rules._dtypes import dtype_name
 from drynpu_tf.rules._elementwise import elementwise_rules
 from drynpu_tf.rules._graph import CompiledGraph, compile_graph, fusions
 from drynpu_tf.rules._indexing import indexing_rules
-from drynpu_tf.rules._matmul import matmul_rules
 from drynpu_tf.rules._nodes import GraphNode
 from drynpu_tf.rules._normalisation import normalisation_rules
 from drynpu_tf.rules._optimizer import optimizer_rules
@@ -48,7 +48,6 @@ __all__ = [
 _FAMILIES: Final = (
     placement_rules,
     elementwise_rules,
-    matmul_rules,
     convolution_rules,
     normalisation_rules,
     pooling_rules,
@@ -61,7 +60,7 @@ _FAMILIES: Final = (
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as TensorFlow spells it."""
-    rules = join_rules(family() for family in _FAMILIES)
+    rules = join_rules([ops.rules_of("tf", TfCall), *(family() for family in _FAMILIES)])
     return {name: framed(rule) for name, rule in rules.items()}
 
 

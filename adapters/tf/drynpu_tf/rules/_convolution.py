@@ -19,7 +19,6 @@ from drynpu.kernels import (
     Rule,
     TaskType,
     TensorDesc,
-    node_cube_kernel,
     node_kernel,
     node_rule,
     numbered_format_change,
@@ -96,8 +95,7 @@ def _forward(op_type: str, *, depthwise: bool) -> Rule:
             return None
         # A bias (of a fused call) comes third.
         extra = call.tensors()[2:]
-        main = node_cube_kernel(
-            call,
+        main = call.cube_kernel(
             op_type,
             [conv.blocked_x, conv.fractal, *extra],
             [conv.blocked_y],
@@ -129,8 +127,7 @@ def _input_gradient(op_type: str, *, depthwise: bool) -> Rule:
         if conv is None:
             return None
         extra = call.tensors()[3:]
-        main = node_cube_kernel(
-            call,
+        main = call.cube_kernel(
             op_type,
             [conv.fractal, conv.blocked_y, *extra],
             [conv.blocked_x],
@@ -159,8 +156,7 @@ def _weight_gradient(op_type: str, *, depthwise: bool) -> Rule:
             return None
         gradient = fractal(tensor_like(conv.weight, dtype="FLOAT"), depthwise=depthwise)
         rows, columns = conv.weight.shape[-1], math.prod(conv.weight.shape[:-1])
-        main = node_cube_kernel(
-            call,
+        main = call.cube_kernel(
             op_type,
             [conv.blocked_x, conv.blocked_y],
             [gradient],

@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc, node_name
+from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc
 from drynpu.simulate import FusionOp
 from drynpu_tf.rules._folding import folded
 from drynpu_tf.rules._formats import lay_out
@@ -111,7 +111,7 @@ def _record(work: Work, constants: frozenset[str]) -> FusionOp:
 def _fused_name(call: NodeCall) -> str:
     """Return the name of an operator made of several nodes."""
     half = "_Update" if call.signature.name.startswith("FusedBatchNorm") else ""
-    return node_name(call, call.signature.name, half)
+    return call.kernel_name(call.signature.name, suffix=half)
 
 
 def _size(tensor: TensorDesc | tuple[TensorDesc, ...] | None) -> int:

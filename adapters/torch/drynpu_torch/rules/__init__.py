@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from drynpu.kernels import ops
 from drynpu_torch.rules._attention import attention_rules
+from drynpu_torch.rules._call import AtenCall
 from drynpu_torch.rules._composed import composed_rules
 from drynpu_torch.rules._convolution import convolution_rules
 from drynpu_torch.rules._copies import copy_rules
@@ -64,8 +66,7 @@ def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator name, as Kineto spells it."""
     rules: dict[str, Rule] = dict.fromkeys(NO_KERNEL, no_kernel)
     rules |= dict.fromkeys(MAYBE_NOTHING, transparent)
-    for family in _FAMILIES:
-        found = family()
+    for found in (ops.rules_of("torch", AtenCall), *(family() for family in _FAMILIES)):
         twice = rules.keys() & found.keys()
         if twice:
             raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")

@@ -1,18 +1,36 @@
-"""Neutral operators: which work the kernels of an operator do, whichever framework calls it."""
+"""
+Neutral operators: which kernels an operator launches on an NPU, whichever framework calls it.
+
+An operator is a function from a call to a plan. It reads the arguments by neutral names and states work (operations,
+bytes, tiles, tensors, kernel types), never times. :func:`rules_of` binds a framework's names to these functions; an
+adapter adds rules of its own only for what no other framework has.
+"""
 
 from __future__ import annotations
 
+from drynpu.kernels.ops._binding import rules_of
 from drynpu.kernels.ops._dtypes import FLOATING, ge_dtype
 from drynpu.kernels.ops._shapes import axes_of, concatenated, padded, reduced, replaced, stacked, tiled
+from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
+from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
 
 __all__ = [
     "FLOATING",
+    "Sides",
     "axes_of",
+    "blocked_image",
+    "channels_block",
     "concatenated",
+    "fractal_weight",
     "ge_dtype",
+    "is_image",
+    "matrix_sides",
     "padded",
+    "plain_image",
+    "product_kernel",
     "reduced",
     "replaced",
+    "rules_of",
     "stacked",
     "tiled",
 ]
