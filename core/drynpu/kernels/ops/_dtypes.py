@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels._nodes import NO_DATA
+from drynpu.kernels._call import NO_DATA
 
 FLOATING: Final = frozenset({"FLOAT16", "DT_BF16", "FLOAT", "DOUBLE"})
 """GE's floating types."""
