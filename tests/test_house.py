@@ -184,3 +184,53 @@ def test_rooms_of_adapters_have_what_they_export() -> None:
 def test_no_file_is_too_long(folder: str) -> None:
     lengths = {path: len(path.read_text().splitlines()) for path in sources(ROOT / folder)}
     assert {str(path): lines for path, lines in lengths.items() if lines > MOST_LINES} == {}
+
+
+PLATFORM_NUMBERS = {str(number) for number in range(17)}
+NO_PLATFORMS = {
+    "adapters/mindspore_like/mindspore_like/log.py",  # levels of a log
+    "adapters/tf/drynpu_tf/bridge/checks.py",  # modes of a tuner
+    "adapters/tf/drynpu_tf/device2/_options.py",  # values of vendor options
+    "adapters/torch/drynpu_torch/device/npu/_settings.py",  # levels of a vendor variable
+}
+"""Files with collections of digits that number something else."""
+
+
+def platform_numbers(tree: ast.AST) -> Iterator[int]:
+    """Lines with a collection of platform numbers, or with a comparison of something of a platform with one."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Set, ast.Tuple, ast.List, ast.Dict)):
+            parts = node.keys if isinstance(node, ast.Dict) else node.elts
+            if sum(isinstance(part, ast.Constant) and part.value in PLATFORM_NUMBERS for part in parts) > 1:
+                yield node.lineno
+        elif isinstance(node, ast.Compare):
+            texts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+            if "platform" in ast.unparse(node).lower() and PLATFORM_NUMBERS & {text for text in texts if text}:
+                yield node.lineno
+
+
+def test_only_the_room_of_platforms_knows_their_numbers() -> None:
+    """What differs from platform to platform is a property in platforms.yaml."""
+    wrong = [
+        f"{name}:{line}"
+        for base in (CORE, ADAPTERS)
+        for path in sources(base)
+        if (name := str(path.relative_to(ROOT))) not in NO_PLATFORMS and path.parent != CORE / "platforms"
+        for line in platform_numbers(ast.parse(path.read_text()))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ('_WIDE = ("1", "2")', 1),
+        ('_NAMES = {"0": 16, "7": 16}', 1),
+        ('newer = profile.platform_version == "5"', 1),
+        ('newer = profile.platform_version in ("5",)', 1),
+        ('yes = value in ("1", "true")', 0),
+        ("sizes = (1, 2)", 0),
+    ],
+)
+def test_platform_numbers_are_found(code: str, found: int) -> None:
+    assert len(list(platform_numbers(ast.parse(code)))) == found

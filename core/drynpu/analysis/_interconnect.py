@@ -8,7 +8,6 @@ from drynpu.tables import Profile
 
 __all__ = ["hccs_summary", "pcie_summary", "port_summary"]
 
-_LATEST_ONLY = "5"
 _NO_MINIMUM = 0xFFFFF
 _BITS_PER_MBIT = 2.0**20
 
@@ -64,7 +63,7 @@ def pcie_summary(profile: Profile) -> pl.DataFrame:
     """
     samples = profile.frame("pcie_samples")
     values = [name for name in samples.columns if name not in ("device_id", "time_ns")]
-    if profile.platform_version == _LATEST_ONLY:
+    if profile.platform.last_pcie_sample:
         chosen = [pl.col(name).sort_by("time_ns").last() for name in values]
     else:
         chosen = [pl.col(name).mean() for name in values]

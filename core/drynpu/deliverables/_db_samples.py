@@ -14,7 +14,6 @@ __all__ = ["sample_rows"]
 _KB, _MB, _GB = 2.0**10, 2.0**20, 2.0**30
 _TIME = pl.col("time_ns").alias("timestampNs")
 _US_PER_S = 1_000_000
-_V6_PLATFORMS = ("15", "16")
 _WAY = {
     "PacketRate": "packet_rate",
     "ByteRate": "byte_rate",
@@ -32,8 +31,6 @@ _PACKETS = {
     "rxNonpost": "rx_np",
     "rxCpl": "rx_cpl",
 }
-_DIES = {0: "die 0", 1: "die 1"}
-_DIES_V6 = {0: "D-DIE0", 2: "U-DIE0", 3: "U-DIE1"}
 _CHANNELS = ("req", "rsp", "snp", "dat")
 
 Rows = Iterator[tuple[str, pl.DataFrame]]
@@ -46,7 +43,7 @@ def sample_rows(profile: Profile) -> Rows:
     yield from _ports(profile.frame("network_samples"))
     yield from _pcie(profile.frame("pcie_samples"))
     yield from _hccs(profile.frame("hccs_samples"))
-    yield from _sio(profile.frame("sio_samples"), _DIES_V6 if profile.platform_version in _V6_PLATFORMS else _DIES)
+    yield from _sio(profile.frame("sio_samples"), profile.platform.sio_dies)
     yield from _soc(profile)
     yield from _cores(profile)
     for name, build in _HOST.items():

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import polars as pl
 from attrs import frozen
 
+from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, ProfReader
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._sides import DeviceSide
 from drynpu.tables._stored import Stored
-
-__all__ = ["LoadContext"]
 
 
 @frozen(eq=False, kw_only=True)
@@ -31,6 +30,11 @@ class LoadContext:
     _tasks: Stored
     _kernels: Stored
     notes: list[str]
+
+    @property
+    def platform(self) -> Platform:
+        """What the chips of the run record."""
+        return find_platform(self.reader.host_info.platform_version)
 
     @property
     def api(self) -> pl.DataFrame:

@@ -16,7 +16,6 @@ from drynpu.tables._sides import DeviceSide
 
 __all__ = ["event_codes", "operator_names", "settings", "soc_counters"]
 
-_V6_PLATFORMS = ("15", "16")
 _CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")
 
 
@@ -50,6 +49,5 @@ def operator_names(context: LoadContext, device_id: int, stream: I64, task: I64)
 
 def soc_counters(context: LoadContext, side: DeviceSide, kind: SocPmuType) -> Records:
     """Return the records of socpmu.data of one kind: ``stream_id``, ``task_id`` and ``events`` of tasks."""
-    newer = context.reader.host_info.platform_version in _V6_PLATFORMS
-    records = context.reader.read("soc_pmu_v6" if newer else "soc_pmu", side.device_id)
+    records = context.reader.read(context.platform.soc_pmu_record, side.device_id)
     return np.asarray(records[records["data_type"] == kind])

@@ -11,8 +11,8 @@ from drynpu.kernels._groups import GROUPS_310B, GROUPS_310P, GROUPS_910, GROUPS_
 from drynpu.kernels._groups_950 import GROUPS_950
 from drynpu.kernels._registers import MetricGroup, total
 from drynpu.options import CustomEvents
-from drynpu.options.profiling_options import ChipFamily, resolve_family
-from drynpu.platforms import Chip
+from drynpu.options.profiling_options import ChipFamily
+from drynpu.platforms import Chip, find_platform
 
 __all__ = [
     "METRIC_COLUMNS",
@@ -32,13 +32,6 @@ PMU_SLOTS = 8
 _PMU_SLOTS_950 = 10
 
 _SPLIT = frozenset({ChipFamily.ASCEND_A2_A3, ChipFamily.ASCEND_950})
-# Platforms (cann_msprof.md 1.9) without options of their own that the parser counts among a family.
-_RELATED = {
-    "2": ChipFamily.ASCEND_310P,
-    "3": ChipFamily.ASCEND_310P,
-    "8": ChipFamily.ASCEND_310B,
-    "11": ChipFamily.ASCEND_310B,
-}
 
 METRIC_GROUPS: Mapping[ChipFamily, Mapping[str, MetricGroup]] = MappingProxyType(
     {
@@ -69,12 +62,7 @@ def platform_family(platform_version: str, *, split: bool) -> ChipFamily:
 
     A platform that no source describes is taken for A2/A3 if it is *split*, for the 910 otherwise.
     """
-    if platform_version in _RELATED:
-        return _RELATED[platform_version]
-    try:
-        return resolve_family(platform_version)
-    except OptionError:
-        return ChipFamily.ASCEND_A2_A3 if split else ChipFamily.ASCEND_910
+    return ChipFamily(find_platform(platform_version, split=split).family)
 
 
 def family_of(chip: Chip) -> ChipFamily:

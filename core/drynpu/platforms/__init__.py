@@ -1,12 +1,27 @@
 """
-Chip descriptions and their loader.
+Platforms and chips: what a generation of chips records, and how fast each chip is.
 
-One YAML file per chip in ``chips/``, every number with its source; more files can be added by the user or a plugin.
+``platforms.yaml`` holds every property of a generation; code asks a `Platform` for a property, never for its number.
+``chips/`` holds one file per chip, every number with its source; more can be added by the user or a plugin.
 """
 
 from __future__ import annotations
 
 from drynpu.platforms._chip import Chip, Interconnect
 from drynpu.platforms._load import known_chips, load_chip, load_chip_file
+from drynpu.platforms._platform import CacheEvents, Platform
+from drynpu.platforms._platforms import find_platform, known_platforms, resolve_platform, resolve_series
 
-__all__ = ["Chip", "Interconnect", "known_chips", "load_chip", "load_chip_file"]
+__all__ = [
+    "CacheEvents",
+    "Chip",
+    "Interconnect",
+    "Platform",
+    "find_platform",
+    "known_chips",
+    "known_platforms",
+    "load_chip",
+    "load_chip_file",
+    "resolve_platform",
+    "resolve_series",
+]

@@ -1,10 +1,11 @@
-"""What the simulation knows about a chip. The numbers live in ``data/<name>.yaml``, each with its source."""
+"""What the simulation knows about a chip. The numbers live in ``chips/<name>.yaml``, each with its source."""
 
 from __future__ import annotations
 
 from attrs import frozen
 
-__all__ = ["Chip", "Interconnect"]
+from drynpu.platforms._platform import Platform
+from drynpu.platforms._platforms import find_platform
 
 
 @frozen(kw_only=True)
@@ -54,8 +55,6 @@ class Chip:
     """``mini``, ``unified`` (cube and vector in one core) or ``split`` (A2, A3, A5)."""
     platform_version: str
     """The text of info.json ``platform_version`` (cann_msprof.md 1.9), e.g. ``"5"``."""
-    npu_info_name: str
-    """``NPU_INFO.name`` of the database for this platform, e.g. ``Ascend910B``."""
     cube_cores: int
     vector_cores: int
     """On unified chips the vector units of the AI cores (plus separate vector cores where the chip has them)."""
@@ -84,6 +83,8 @@ class Chip:
     """One way, per device over all peers; 0 where the chip has no such link."""
     pcie_gbs: float
     interconnect: Interconnect = Interconnect()
+    npu_info_name: str = ""
+    """Of older descriptions, and not used: ``platform`` knows how the database calls the chip."""
     aliases: tuple[str, ...] = ()
     """Other SoC names of the same description, e.g. ``Ascend910_9391``."""
     sources: tuple[str, ...] = ()
@@ -93,6 +94,11 @@ class Chip:
     def split(self) -> bool:
         """Whether cube and vector cores are separate, so that counters carry ``aic_``/``aiv_``."""
         return self.generation == "split"
+
+    @property
+    def platform(self) -> Platform:
+        """What its generation records."""
+        return find_platform(self.platform_version, split=self.split)
 
     @property
     def tick_ns(self) -> float:

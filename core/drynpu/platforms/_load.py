@@ -8,18 +8,17 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import yaml
 from attrs import fields_dict
-from cattrs import BaseValidationError, Converter, transform_error
+from cattrs import BaseValidationError, transform_error
 from cattrs.errors import ForbiddenExtraKeysError
 
 from drynpu._errors import ChipError
 from drynpu._spelling import did_you_mean
 from drynpu.platforms._chip import Chip, Interconnect
-
-__all__ = ["known_chips", "load_chip", "load_chip_file"]
+from drynpu.platforms._converter import strict_converter
 
 _GENERATIONS = ("mini", "unified", "split")
 _SHAPES = ("none", "mesh", "switch", "ring")
@@ -27,7 +26,6 @@ _LINKS = ("HCCS", "HCCS_SW", "UB")
 _MAY_BE_ZERO = frozenset({"hccs_gbs", "ctrl_cpu_cores", "aicpu_cores"})
 """A chip may lack the link or the CPU cores; any other number is a rate or a size that the model divides by."""
 
-T = TypeVar("T")
 AnyPath: TypeAlias = "str | os.PathLike[str]"
 
 
@@ -118,31 +116,12 @@ def _parse(text: str, place: str) -> Chip:
         raise ChipError(f"chip description {place!r}: expected a mapping of Chip fields, got {document!r}")
     problems = list(_impossible_values(document))
     try:
-        chip = _converter().structure(document, Chip)
+        chip = strict_converter().structure(document, Chip)
     except BaseValidationError as error:
         problems = [*transform_error(error, format_exception=_explain), *problems]
     if problems:
         raise ChipError("\n".join(f"chip description {place!r}: {problem}" for problem in problems))
     return chip
-
-
-def _converter() -> Converter:
-    """Structure strictly: YAML already has types, so a number in quotes or a fraction of a core is a mistake."""
-    converter = Converter(forbid_extra_keys=True, detailed_validation=True)
-
-    def exact(value: object, wanted: type[T]) -> T:
-        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if isinstance(value, bool) or not isinstance(value, wanted):
-            raise ValueError(f"{value!r} is not {_ARTICLE[wanted]}")
-        return value
-
-    for wanted in _ARTICLE:
-        converter.register_structure_hook(wanted, exact)
-    return converter
-
-
-_ARTICLE = {int: "a whole number", float: "a number", str: "text"}
 
 
 def _explain(error: BaseException, wanted: type | None) -> str:

@@ -8,10 +8,9 @@ from pathlib import Path
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.platforms import Platform, find_platform
 from drynpu.tables._schemas import KERNELS
 from drynpu.tables._stored import Stored, stored
-
-__all__ = ["Profile"]
 
 
 @frozen(eq=False, kw_only=True)
@@ -84,6 +83,11 @@ class Profile:
     """Schemas of all further tables, by name."""
     profiler_info: Mapping[str, object] = field(repr=False)
     metadata: Mapping[str, object] = field(repr=False)
+
+    @property
+    def platform(self) -> Platform:
+        """What the chips of the profile record, and how the toolkit shows it."""
+        return find_platform(self.platform_version)
 
     def frame(self, name: str) -> pl.DataFrame:
         """Return a further table, empty with its schema if absent."""

@@ -1,8 +1,8 @@
 """
 How numbers become text in the deliverables.
 
-The toolkit has two writers whose numbers look different (cann_msprof.md 4.1): a native one on the platforms 5, 15
-and 16, a Python one elsewhere. Which of them wrote a file is a value here, so that both remain producible.
+The toolkit has two writers whose numbers look different (cann_msprof.md 4.1): a native one on newer platforms, a
+Python one elsewhere. Which of them wrote a file is a value here, so that both remain producible.
 Everything takes polars expressions and yields String expressions: nothing is formatted row by row.
 """
 
@@ -13,8 +13,9 @@ import functools
 
 import polars as pl
 
+from drynpu.platforms import Platform
+
 __all__ = [
-    "NATIVE_PLATFORMS",
     "Writer",
     "decimal_text",
     "duration_text",
@@ -24,13 +25,10 @@ __all__ = [
     "shortest_text",
     "statistic_text",
     "thousandths_text",
+    "toolkit_writer",
     "us_text",
     "wait_text",
-    "writer_of",
 ]
-
-NATIVE_PLATFORMS = frozenset({"5", "15", "16"})
-"""``platform_version`` of the chips whose files the native writer produces (cann_msprof.md 4)."""
 
 # Outside these bounds Python's repr switches to an exponent and spells it differently from polars.
 _REPR_SMALL = 1e-4
@@ -47,9 +45,9 @@ class Writer(enum.Enum):
     PYTHON = "python"
 
 
-def writer_of(platform_version: str) -> Writer:
-    """Return the writer that the toolkit uses for the chips of *platform_version* (cann_msprof.md 4)."""
-    return Writer.NATIVE if platform_version in NATIVE_PLATFORMS else Writer.PYTHON
+def toolkit_writer(platform: Platform) -> Writer:
+    """Return the writer that the toolkit uses for the chips of *platform* (cann_msprof.md 4)."""
+    return Writer.NATIVE if platform.native_writer else Writer.PYTHON
 
 
 @functools.cache

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drynpu.platforms import find_platform
 from drynpu.writers._numbers import (
     Writer,
     decimal_text,
@@ -17,9 +18,9 @@ from drynpu.writers._numbers import (
     shortest_text,
     statistic_text,
     thousandths_text,
+    toolkit_writer,
     us_text,
     wait_text,
-    writer_of,
 )
 
 
@@ -72,4 +73,4 @@ def test_utilisation_has_three_decimals() -> None:
     ("platform", "writer"), [("5", Writer.NATIVE), ("15", Writer.NATIVE), ("1", Writer.PYTHON), ("", Writer.PYTHON)]
 )
 def test_the_chip_decides_on_the_writer(platform: str, writer: Writer) -> None:
-    assert writer_of(platform) is writer
+    assert toolkit_writer(find_platform(platform)) is writer

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from drynpu.deliverables.tasks._op_summary import STARTS, kernel_details, op_summary
+from drynpu.platforms import find_platform
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
 from drynpu.writers._files import write_csv
 from drynpu.writers._numbers import Writer
@@ -55,7 +56,7 @@ def summary(
     platform: str = "5",
     writer: Writer = Writer.NATIVE,
 ) -> TextTable:
-    return op_summary(kernels, collectives, level=level, platform_version=platform, writer=writer)
+    return op_summary(kernels, collectives, level=level, platform=find_platform(platform), writer=writer)
 
 
 def lines(directory: Path, table: TextTable) -> list[str]:

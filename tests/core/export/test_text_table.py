@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from drynpu.deliverables.tasks._op_summary import STARTS, kernel_details, op_summary
+from drynpu.platforms import find_platform
 from drynpu.tables import COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL
 from drynpu.writers import _files
 from drynpu.writers._files import write_csv, write_csv_slices
@@ -53,7 +54,7 @@ def collectives() -> pl.DataFrame:
 
 
 def summary(communication: pl.DataFrame, writer: Writer) -> TextTable:
-    return op_summary(kernels(), communication, level="level1", platform_version="5", writer=writer)
+    return op_summary(kernels(), communication, level="level1", platform=find_platform("5"), writer=writer)
 
 
 @pytest.mark.parametrize("writer", list(Writer))

@@ -78,7 +78,7 @@ def test_cache_is_faster_than_memory(chip: Chip) -> None:
 @pytest.mark.parametrize("chip", known_chips(), ids=lambda chip: chip.name)
 def test_platform_version_and_database_name_belong_together(chip: Chip) -> None:
     names = {"0": "Ascend310", "1": "Ascend910A", "4": "Ascend310P", "5": "Ascend910B", "15": "Ascend950"}
-    assert chip.npu_info_name == names[chip.platform_version]
+    assert chip.platform.npu_info_name == names[chip.platform_version]
     assert chip.split is (chip.platform_version in {"5", "15"})
 
 

@@ -21,8 +21,6 @@ TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
 
 _DDR, _HBM, _LLC = Layer("DDR", 18, "NPU"), Layer("HBM", 24, "NPU"), Layer("LLC", 27, "NPU")
 _UNKNOWN = "N/A"
-_NO_HIT_RATE = frozenset({"5", "7", "8", "11", "15", "16"})
-"""Platforms whose hit rate the toolkit does not show (Ascend/msprof ``process_hit_rate``)."""
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -99,7 +97,7 @@ def _l2_cache(profile: Profile) -> pl.DataFrame:
         rate = pl.when(pl.col("requests") > 0).then(pl.col(name) / pl.col("requests")).otherwise(0.0)
         return floats_text(tasks.select(rate.round(6)).to_series())
 
-    hits = pl.lit(_UNKNOWN) if profile.platform_version in _NO_HIT_RATE else pl.lit(share("hits"))
+    hits = pl.lit(share("hits")) if profile.platform.l2_hit_rate else pl.lit(_UNKNOWN)
     table = tasks.select(
         _device_id(),
         pl.col("stream_id").cast(pl.String).alias("Stream Id"),

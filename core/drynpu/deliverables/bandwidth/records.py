@@ -11,10 +11,11 @@ from drynpu.deliverables._asked import asked, unmodelled
 from drynpu.deliverables._flows import TwoWay, cache_flows, edges_us, memory_flows
 from drynpu.deliverables._record_context import FamilyRecords, RecordContext
 from drynpu.deliverables.tasks._host_records import task_numbers
-from drynpu.device.samplers.cache import CACHE_EVENTS, LLC_BYTES_PER_COUNT, CacheEvents, llc_events, llc_units
+from drynpu.device.samplers.cache import LLC_BYTES_PER_COUNT, encode_cache_events, llc_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.kernels import TaskType
 from drynpu.options import NOT_SIMULATED, Level, LlcMode
+from drynpu.platforms import CacheEvents
 from drynpu.raw import family
 
 __all__ = ["build"]
@@ -25,9 +26,6 @@ Records = npt.NDArray[Any]
 _MEMORY_OPTION, _CACHE_OPTION = "sampling.hardware_memory_hz", "switches.l2_cache"
 _HBM_BYTES = 32
 """Of one HBM count (Ascend/msprof ``hbm_model``)."""
-_DDR_BYTES = {"0": 16, "7": 16, "8": 16, "11": 16}
-_DDR_BYTES_ELSE = 32
-"""Of one DDR count: the width of the bus (Ascend/msprof ``get_ddr_bit_width``)."""
 _LINE_BYTES = 128
 _ALL_MASTERS = 0xFFFF_FFFF
 _COUNT_LIMIT = 2**32
@@ -66,7 +64,7 @@ def build(context: RecordContext) -> FamilyRecords:
         notes += _above_peak(context, memory)
     names = asked(context, _CACHE_OPTION)
     missing |= names
-    events = CACHE_EVENTS.get(context.chip.platform_version)
+    events = context.chip.platform.l2_events
     if "l2_cache" in names and events is not None and context.request.level is not Level.NONE:
         device["l2_cache"] = _l2_cache(context, events)
         sample |= {"l2CacheTaskProfiling": "on", "l2CacheTaskProfilingEvents": events.text}
@@ -108,7 +106,7 @@ def _hbm(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
 
 def _ddr(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
     """Write the sum of all masters; readers add up controllers, so a count that is too large goes to several."""
-    unit = _DDR_BYTES.get(context.chip.platform_version, _DDR_BYTES_ELSE)
+    unit = context.chip.platform.ddr_bytes
     counts = np.stack([_gains(memory.into, edges, unit), _gains(memory.out, edges, unit)], 1)
     controllers = int(counts.max(initial=0)) // _COUNT_LIMIT + 1
     number = np.arange(controllers)
@@ -125,7 +123,7 @@ def _ddr(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
 def _llc(context: RecordContext, edges: I64) -> Records:
     """Deal requests out evenly to the chip's caches; a hit is a request that need not go to memory."""
     mode = context.request.sampling.llc
-    events, units = llc_events(mode.value), llc_units(context.chip.platform_version)
+    events, units = llc_events(mode.value), context.chip.platform.last_level_caches
     flows = cache_flows(context)
     asked_for, missed = (
         (flows.writes, flows.write_misses) if mode is LlcMode.WRITE else (flows.reads, flows.read_misses)
@@ -180,6 +178,6 @@ def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
     rows["task_type"] = types[kernel]
     rows["stream_id"] = simulation.stream[launches]
     rows["task_id"] = task_numbers(simulation)[0][launches]
-    rows["events"] = events.encode(reads, writes, read_misses, write_misses, victims)[kernel]
+    rows["events"] = encode_cache_events(events, reads, writes, read_misses, write_misses, victims)[kernel]
     ends = simulation.schedule.kernel_start_ticks[launches] + simulation.kernel_ticks[launches]
     return np.asarray(rows[np.argsort(ends, kind="stable")])

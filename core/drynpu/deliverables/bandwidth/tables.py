@@ -10,7 +10,8 @@ import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import event_codes, operator_names, settings, soc_counters
-from drynpu.device.samplers.cache import CACHE_EVENTS, LLC_BYTES_PER_COUNT, CacheEvents, llc_events
+from drynpu.device.samplers.cache import LLC_BYTES_PER_COUNT, llc_events
+from drynpu.platforms import CacheEvents
 from drynpu.raw import SocPmuType, decode_stream_task
 from drynpu.tables._columns import I64, Records, frame, i64
 from drynpu.tables._sides import DeviceSide
@@ -65,7 +66,6 @@ SCHEMAS: Mapping[str, pl.Schema] = {
 
 _MB = 2.0**20
 _HBM_BYTES = 32
-_DDR_WIDE_PLATFORMS = ("1", "2", "3", "4")
 _ALL_UNITS = -1
 
 
@@ -129,8 +129,7 @@ def _ddr(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     rows = records[records["master_id"] == 0xFFFF_FFFF]
     if not len(rows):
         return []
-    unit = 32 if context.reader.host_info.platform_version in _DDR_WIDE_PLATFORMS else 16
-    size = i64(rows["count"]) * unit
+    size = i64(rows["count"]) * context.platform.ddr_bytes
     return _memory_rows(side, "ddr", rows["time_us"], np.full(len(rows), _ALL_UNITS), rows["event"], size)
 
 
@@ -172,12 +171,14 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
 def _l2_cache(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.DataFrame]:
     if not len(records):
         return []
-    platform = context.reader.host_info.platform_version
-    events = CACHE_EVENTS.get(platform)
+    platform = context.platform
+    events = platform.l2_events
     codes = event_codes(settings(context, side).get("l2CacheTaskProfilingEvents"))
     needed = () if events is None else (*events.requests, *events.hits, *events.misses, *events.victims)
     if events is None or not set(needed) <= set(codes):
-        context.notes.append(f"device {side.device_id}: L2 counters of platform {platform!r} are not decoded: {codes}")
+        context.notes.append(
+            f"device {side.device_id}: L2 counters of platform {platform.version!r} are not decoded: {codes}"
+        )
         return []
     counters = i64(records["events"])
     stream, task = (i64(part) for part in decode_stream_task(records["stream_id"], records["task_id"]))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_events import Block, counters, layer_head
-from drynpu.kernels import BLANK_310B
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._layers import Layer
@@ -22,7 +21,6 @@ _UTILIZATION = Layer("AI Core Utilization", 36, "NPU")
 """The table of layer numbers does not have it: it takes the next free one, as the toolkit does in such a case."""
 _FILES = {"ai_core_utilization": "AIC", "ai_vector_core_utilization": "AIV"}
 _BOUND = (("mac_ratio", "vec_ratio", "mte2_ratio"), ("mac_exe_ratio", "vec_exe_ratio", "mte2_exe_ratio"))
-_BLANK_PLATFORMS = ("7", "8", "11")
 _FIRST_INTERVAL_NS = 1e9
 """The toolkit's, for a sample that has none before it."""
 
@@ -46,11 +44,8 @@ def _of_device(profile: Profile, device: object, metrics: pl.DataFrame) -> pl.Da
     wide = rounded.pivot("metric", index="core_id", values="value", maintain_order=True).sort("core_id")
     names = wide.columns[1:]
     rows = pl.concat([wide.select(names), wide.select(pl.col(names).mean().round(3))])
-    cells: list[pl.Expr] = [float_text(pl.col(name)).alias(name) for name in names]
-    if profile.platform_version in _BLANK_PLATFORMS:
-        cells = [
-            pl.lit("N/A").alias(name) if name in BLANK_310B else cell for name, cell in zip(names, cells, strict=True)
-        ]
+    blank = profile.platform.blank_columns
+    cells = [(pl.lit("N/A") if name in blank else float_text(pl.col(name))).alias(name) for name in names]
     for mac, vec, mte2 in _BOUND:
         if {mac, vec, mte2} <= set(names):
             # The toolkit works it out before it blanks columns.

@@ -11,7 +11,7 @@ from attrs import frozen
 from drynpu.deliverables._flows import edges_us
 from drynpu.deliverables._record_context import FamilyRecords, RecordContext
 from drynpu.deliverables.counters.records import count_launches, counter_notes, metric_name
-from drynpu.device.samplers.cores import FIRST_VECTOR_CORE, core_counts, sample_families
+from drynpu.device.samplers.cores import core_counts
 from drynpu.kernels import event_codes
 from drynpu.options import Level
 from drynpu.raw import family
@@ -54,12 +54,12 @@ def build(context: RecordContext) -> FamilyRecords:
         alone = context.request.level is Level.NONE
         return FamilyRecords(notes=counter_notes(context.request, context.chip) if alone else ())
     kinds = _kinds(context, metrics)
-    limit = FIRST_VECTOR_CORE.get(context.chip.platform_version)
+    limit = context.chip.platform.first_vector_core
     if limit is not None and kinds[0].number > limit:
         note = f"ai_core_utilization is not written: {context.chip.name} has more cube cores than the {limit} numbers"
         return FamilyRecords(notes=(f"{note} that records have for them",))
     times_us = edges_us(context, _US_PER_S // rate_hz)
-    names = sample_families(context.chip.platform_version)
+    names = context.chip.platform.core_sample_records
     if len(names) == 1:
         parts = [_records(context, kind, names[0], times_us) for kind in kinds]
         return FamilyRecords(device={names[0]: _in_order(join_records(names[0], parts))})
@@ -90,7 +90,7 @@ def _kinds(context: RecordContext, metrics: str) -> list[_Cores]:
     if chip.split:
         found.append(
             _Cores(
-                first=FIRST_VECTOR_CORE.get(chip.platform_version, 0),
+                first=chip.platform.first_vector_core or 0,
                 number=chip.vector_cores,
                 events=vector,
                 launches=counted.launches,

@@ -11,7 +11,6 @@ from attrs import frozen
 from drynpu._errors import OptionError
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import settings
-from drynpu.device.samplers.cores import FIRST_VECTOR_CORE, sample_families
 from drynpu.kernels import CoreCounters, core_metrics
 from drynpu.tables._columns import I64, Records, frame, i64
 from drynpu.tables._pmu import parse_events
@@ -76,13 +75,12 @@ def _sampled(context: LoadContext, side: DeviceSide) -> Iterator[_Cores]:
     sample = settings(context, side)
     if sample.get("ai_core_profiling_mode") != _SAMPLE_BASED:
         return
-    platform = context.reader.host_info.platform_version
-    names = sample_families(platform)
+    names, first_vector = context.platform.core_sample_records, context.platform.first_vector_core
     for name, own_kind in zip(names, _SETTINGS, strict=False):
         rows = context.reader.read(name, side.device_id)
         core = i64(rows["core_id"])
         time_ns = _unix_ns(context, side, rows)
-        vector = core >= FIRST_VECTOR_CORE[platform] if len(names) == 1 else np.full(len(core), own_kind == "AIV")
+        vector = np.full(len(core), own_kind == "AIV") if first_vector is None else core >= first_vector
         for kind, wanted in (("AIC", ~vector), ("AIV", vector)):
             chosen = np.flatnonzero(wanted)
             order = chosen[np.lexsort((time_ns[chosen], core[chosen]))]

@@ -15,13 +15,11 @@ from drynpu.writers._numbers import Writer, float_text
 __all__ = ["layers"]
 
 _FREQUENCY = Layer("AI Core Freq", 15, "NPU")
-_PLATFORMS = frozenset({"5", "7", "8", "11"})
-"""Those that record changes of the clock, without the 950: a series there belongs to a die, which is not read."""
 
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """Yield one event per change of the clock, MHz; the Python writer prints them as floating point numbers."""
-    if profile.platform_version not in _PLATFORMS:
+    if not profile.platform.frequency_layer:
         return
     samples = profile.frequencies
     yield from layer_head(profile.pid, _FREQUENCY, samples, style)

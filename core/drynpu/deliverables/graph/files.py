@@ -23,8 +23,6 @@ Block = Events | Sequence[str]
 
 _UNKNOWN = "N/A"
 _KIB = 1024
-_PLATFORMS_BY_GRAPH = frozenset({"0", "2", "11"})
-"""Chips without unique task ids (cann_msprof.md 1.9)."""
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -127,8 +125,8 @@ def is_graph_export(profile: Profile, writer: Writer) -> bool:
     So does the Python writer where task ids are not unique, that is on the older chips, for anything but single
     operators (cann_msprof.md 1.9, 4.2; Ascend/msprof ProfilingScene.is_graph_export).
     """
-    old = profile.platform_version in _PLATFORMS_BY_GRAPH
-    return writer is Writer.PYTHON and old and not profile.frame("iterations").is_empty()
+    by_graph = writer is Writer.PYTHON and not profile.platform.unique_task_ids
+    return by_graph and not profile.frame("iterations").is_empty()
 
 
 def with_graph_columns(profile: Profile, table: TextTable, writer: Writer) -> TextTable:

@@ -20,7 +20,6 @@ TABLES = ("acc_pmu_samples", "soc_levels", "chip_links", "qos_samples", "dvpp_en
 
 _ACC_PMU, _STARS_SOC = Layer("Acc PMU", 19, "NPU"), Layer("Stars Soc Info", 25, "NPU")
 _CHIP_TRANS, _QOS = Layer("Stars Chip Trans", 26, "NPU"), Layer("QoS", 29, "NPU")
-_V6_PLATFORMS = ("15", "16")
 _ENGINES = ("VDEC", "JPEGD", "PNGD", "JPEGE", "VPC", "VENC", "SCD")
 _LOADS = {
     "read_bandwidth": "read_bandwidth",
@@ -78,7 +77,7 @@ def _accelerators(profile: Profile, style: JsonStyle) -> Iterator[Block]:
 
 def _chip_links(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """The 950 shows its dies as series; threads have names only in the Python writer's file."""
-    samples, newer = profile.frame("chip_links"), profile.platform_version in _V6_PLATFORMS
+    samples = profile.frame("chip_links")
     present = [link for link in _LINKS if (samples["link"] == link[0]).any()]
     threads = [thread for _, thread, *_ in present] if writer is Writer.PYTHON else []
     for device in samples["device_id"].unique().sort().to_list():
@@ -86,7 +85,7 @@ def _chip_links(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[
     for kind, thread, number, first, second in present:
         own = samples.filter(pl.col("link") == kind)
         for title, column in ((first, "rx_or_write"), (second, "tx_or_read")):
-            if not newer:
+            if not profile.platform.dies:
                 series = {number: _whole("link_id"), title: _whole(column)}
                 yield _on(counters(profile.pid, _CHIP_TRANS, own, title, series), thread)
                 continue

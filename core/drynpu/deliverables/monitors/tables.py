@@ -77,21 +77,20 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "dvpp_engines": DVPP_ENGINES,
 }
 
-_V6_PLATFORMS = ("15", "16")
-_V6_FIRST_PARTITION = 2
+_FIRST_PARTITION_BY_DIE = 2
 """Of the ten numbers of a record; the two before it are not partitions (Ascend/msprof qos_processor)."""
 _LINKS = {int(LinkType.PA): "pa", int(LinkType.PCIE): "pcie"}
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     """Return the tables that have rows."""
-    newer = context.reader.host_info.platform_version in _V6_PLATFORMS
+    dies = context.platform.dies
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in SCHEMAS}
     for side in context.devices:
         tables["acc_pmu_samples"].append(_accelerators(context, side))
         tables["soc_levels"].append(_levels(context, side))
-        tables["chip_links"].append((_links_v6 if newer else _links)(context, side))
-        tables["qos_samples"].append(_partitions(context, side, newer=newer))
+        tables["chip_links"].append((_links_by_die if dies else _links)(context, side))
+        tables["qos_samples"].append(_partitions(context, side, dies=dies))
         tables["dvpp_engines"].append(_engines(context, side))
     joined = {name: pl.concat(parts) for name, parts in tables.items() if parts}
     return {name: table for name, table in joined.items() if table.height}
@@ -118,7 +117,7 @@ def _levels(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
 
 def _links(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
     """Leave out what is neither kind of link, as the parser does."""
-    rows = context.reader.read("chip_trans", side.device_id)
+    rows = context.reader.read(context.platform.chip_trans_record, side.device_id)
     kind = unpack_stars_header(rows["header"])[2].astype(np.int64)
     columns = {
         "device_id": side.device_id,
@@ -131,8 +130,8 @@ def _links(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
     return frame(CHIP_LINKS, columns).filter(pl.col("link") != "")
 
 
-def _links_v6(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
-    rows = context.reader.read("chip_trans_v6", side.device_id)
+def _links_by_die(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
+    rows = context.reader.read(context.platform.chip_trans_record, side.device_id)
     columns = {
         "device_id": side.device_id,
         "time_ns": side.clock.tick_to_unix(rows["tick"]),
@@ -144,15 +143,15 @@ def _links_v6(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
     return frame(CHIP_LINKS, columns)
 
 
-def _partitions(context: LoadContext, side: DeviceSide, *, newer: bool) -> pl.DataFrame:
+def _partitions(context: LoadContext, side: DeviceSide, *, dies: bool) -> pl.DataFrame:
     """Show partitions that sample.json names; without names nobody could tell them apart."""
-    rows = context.reader.read("stars_qos" if newer else "qos", side.device_id)
-    bandwidth = i64(rows["bandwidth"])[:, _V6_FIRST_PARTITION if newer else 0 :]
+    rows = context.reader.read(context.platform.qos_record, side.device_id)
+    bandwidth = i64(rows["bandwidth"])[:, _FIRST_PARTITION_BY_DIE if dies else 0 :]
     names = [name for name in str(settings(context, side).get("qosEvents") or "").split(",") if name]
     names = names[: bandwidth.shape[1]]
     if len(rows) and not names:
         context.notes.append(f"device {side.device_id}: {len(rows)} QoS record(s) are left out: qosEvents is empty")
-    die = unpack_stars_header(rows["header"])[2].astype(np.int64) if newer else None
+    die = unpack_stars_header(rows["header"])[2].astype(np.int64) if dies else None
     columns = {
         "device_id": side.device_id,
         "time_ns": np.repeat(side.clock.tick_to_unix(rows["tick"]), len(names)),

@@ -30,7 +30,6 @@ SOC_PMU_TASKS = pl.Schema(
 
 SCHEMAS: Mapping[str, pl.Schema] = {"soc_pmu_tasks": SOC_PMU_TASKS}
 
-_PLATFORMS = ("5", "15", "16")
 _REQUESTS, _HITS, _MISSES = (0x8A,), (0x8C, 0x8D), (0x2,)
 """Events of the memory management unit (Ascend/msprof ``soc_pmu_config``)."""
 
@@ -47,9 +46,8 @@ def _tasks(context: LoadContext, side: DeviceSide) -> list[pl.DataFrame]:
         return []
     text = settings(context, side).get("npuEvents")
     codes = _smmu_codes(text)
-    platform = context.reader.host_info.platform_version
-    if platform not in _PLATFORMS or not {*_REQUESTS, *_HITS, *_MISSES} <= set(codes):
-        what = f"translation counters of platform {platform!r}"
+    if not context.platform.translation_counters or not {*_REQUESTS, *_HITS, *_MISSES} <= set(codes):
+        what = f"translation counters of platform {context.platform.version!r}"
         context.notes.append(f"device {side.device_id}: {what} are not decoded: npuEvents is {text!r}")
         return []
     counters = i64(records["events"])

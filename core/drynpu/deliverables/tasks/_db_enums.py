@@ -9,7 +9,7 @@ import polars as pl
 
 from drynpu.deliverables.tasks._statistics import MODULE_NAMES
 
-__all__ = ["ENUMS", "NPU_NAMES", "OTHER", "enum_number", "enum_rows"]
+__all__ = ["ENUMS", "OTHER", "enum_number", "enum_rows"]
 
 OTHER = 65535
 """INVALID_TYPE, other, RESERVE: what none of the numbers stands for."""
@@ -51,18 +51,6 @@ ENUMS: Mapping[str, Mapping[int, str]] = MappingProxyType(
     }
 )
 """Number -> name of every enumeration."""
-
-NPU_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "0": "Ascend310",
-        "1": "Ascend910A",
-        "4": "Ascend310P",
-        "5": "Ascend910B",
-        "7": "Ascend310B",
-        "15": "Ascend950",
-    }
-)
-"""NPU_INFO.name by platform version (cann_msprof.md 1.9); every other chip is ``UNKNOWN``."""
 
 
 def enum_rows(name: str) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis import OVERLAP_KINDS, overlap
-from drynpu.deliverables.tasks._db_enums import ENUMS, NPU_NAMES, enum_number, enum_rows
+from drynpu.deliverables.tasks._db_enums import ENUMS, enum_number, enum_rows
 from drynpu.deliverables.tasks._db_tasks import mark_connection
 from drynpu.tables import Profile
 from drynpu.writers._text_table import Table, TextTable
@@ -31,7 +31,7 @@ Rows = Iterator[tuple[str, Table]]
 def run_rows(profile: Profile) -> Rows:
     """Yield the tables that every database has, and the time of the session if it is known."""
     devices = list(profile.device_ids) or [_NO_DEVICE]
-    name = NPU_NAMES.get(profile.platform_version, _NO_NAME) if profile.device_ids else _NO_NAME
+    name = profile.platform.npu_info_name if profile.device_ids else _NO_NAME
     yield "NPU_INFO", pl.DataFrame({"id": devices, "name": [name] * len(devices)})
     # The toolkit does not know ranks; torch's profiler puts them in when it takes the file over.
     yield "RANK_DEVICE_MAP", pl.DataFrame({"rankId": [_NO_RANK] * len(devices), "deviceId": devices})

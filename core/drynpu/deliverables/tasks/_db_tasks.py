@@ -8,7 +8,6 @@ import polars as pl
 from polars.selectors import categorical
 
 from drynpu.deliverables.tasks._db_enums import ENUMS, OTHER, enum_number
-from drynpu.deliverables.tasks._op_summary import PLATFORMS_WITHOUT_STARS
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.writers._text_table import Table, TextTable
 
@@ -59,7 +58,7 @@ def task_rows(profile: Profile) -> Rows:
     ids = _global_ids(profile.compact("kernels", *_KEY, "start_ns"), tasks)
     yield from _kernel_rows(profile, ids)
     yield "MEMCPY_INFO", _copies(tasks)
-    if profile.level != _LEVEL0 and profile.platform_version not in PLATFORMS_WITHOUT_STARS:
+    if profile.level != _LEVEL0 and profile.platform.stars:
         for name in profile.pmu_columns:
             yield "TASK_PMU_INFO", _counter(profile, name, ids)
     operations = profile.communication_ops.with_row_index("opId").with_columns(pl.col("opId").cast(pl.Int64))

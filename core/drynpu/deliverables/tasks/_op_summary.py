@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import polars as pl
 
+from drynpu.platforms import Platform
 from drynpu.tables import KERNELS
 from drynpu.writers._numbers import Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
 from drynpu.writers._text_table import TextTable
 
-__all__ = ["PLATFORMS_WITHOUT_STARS", "STARTS", "kernel_details", "op_summary"]
+__all__ = ["STARTS", "kernel_details", "op_summary"]
 
 STARTS = "start_ns"
 """Column of ``op_summary`` beside those of the file: start in ns, to find the step of a row."""
@@ -18,9 +19,8 @@ STARTS = "start_ns"
 _UNKNOWN = "N/A"
 _WHOLE_TASK = 4294967295
 _NO_MODEL = "4294967295"
-# Neither column exists on chips without the STARS scheduler (cann_msprof.md 4.2).
-PLATFORMS_WITHOUT_STARS = frozenset({"0", "1", "2", "3", "4"})
 _STARS_COLUMNS = ("Mix Block Num", "Context ID")
+"""Neither exists on chips without the STARS scheduler (cann_msprof.md 4.2)."""
 _LEFT_OUT = ("WRITE_BACK", "INVALID", "HCCL_AI_CPU", "COMMUNICATION")
 _KEPT_COMMUNICATION_SUFFIX = "AivKernel"
 
@@ -80,7 +80,7 @@ _TORCH_LEVEL0 = (
 
 
 def op_summary(
-    kernels: pl.DataFrame, communication_ops: pl.DataFrame, *, level: str, platform_version: str, writer: Writer
+    kernels: pl.DataFrame, communication_ops: pl.DataFrame, *, level: str, platform: Platform, writer: Writer
 ) -> TextTable:
     """
     Return the rows of op_summary as text, with the column ``STARTS`` (Int64) last.
@@ -98,7 +98,7 @@ def op_summary(
     columns: tuple[str, ...] = (*_BASE, *_DETAILS, *counters)
     if not (order["row"] < first_collective).any():
         columns = (*_BASE, "Context ID")
-    if platform_version in PLATFORMS_WITHOUT_STARS:
+    if not platform.stars:
         columns = tuple(name for name in columns if name not in _STARS_COLUMNS)
 
     def make(offset: int, count: int) -> pl.DataFrame:

@@ -8,34 +8,13 @@ exact: over all cores and samples the counts are those of the kernels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 import numpy as np
 import numpy.typing as npt
 
 from drynpu.device.samplers.traffic import Flow
 
-__all__ = ["FIRST_VECTOR_CORE", "block_shares", "core_counts", "sample_families"]
-
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
-
-FIRST_VECTOR_CORE: Mapping[str, int] = MappingProxyType({"5": 25, "7": 1, "8": 1, "11": 1, "15": 36, "16": 70})
-"""
-Number of the first vector core, by info.json ``platform_version``: all below are cube cores (Ascend/msprof
-``ChipMaxCoreId``). On the platforms that are not here both kinds have files of their own.
-"""
-_V6_PLATFORMS = ("15", "16")
-
-
-def sample_families(platform_version: str) -> tuple[str, ...]:
-    """Return the record families that hold samples of cores: one for both kinds, or cube and vector cores apart."""
-    if platform_version in _V6_PLATFORMS:
-        return ("ffts_core_sample_v6",)
-    return (
-        ("ffts_core_sample",) if platform_version in FIRST_VECTOR_CORE else ("ai_core_sample", "ai_vector_core_sample")
-    )
 
 
 def block_shares(total: I64, blocks: int, cores: int) -> I64:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import enum
 
-from drynpu._errors import OptionError
-from drynpu._spelling import did_you_mean
 from drynpu.options._values import MetricGroup
-
-__all__ = ["ChipClass", "ChipFamily", "default_metric_group", "metric_groups", "resolve_class", "resolve_family"]
+from drynpu.options.profiling_options._names import METRIC_NAMES
+from drynpu.platforms import find_platform, resolve_platform, resolve_series
 
 
 class ChipFamily(enum.Enum):
@@ -25,7 +23,7 @@ class ChipFamily(enum.Enum):
     @property
     def label(self) -> str:
         """Readable name for messages."""
-        return _LABELS[self]
+        return find_platform(self.value).label
 
     @property
     def has_l3(self) -> bool:
@@ -57,40 +55,8 @@ class ChipClass(enum.Enum):
     @property
     def family(self) -> ChipFamily:
         """The family whose options it takes."""
-        return _FAMILY_OF_CLASS[self]
+        return resolve_family(self.value)
 
-
-_LABELS = {
-    ChipFamily.ASCEND_310: "Ascend310",
-    ChipFamily.ASCEND_910: "Ascend910",
-    ChipFamily.ASCEND_310P: "Ascend310P",
-    ChipFamily.ASCEND_A2_A3: "Ascend910B/A3",
-    ChipFamily.ASCEND_310B: "Ascend310B",
-    ChipFamily.ASCEND_950: "Ascend950",
-}
-
-_FAMILY_OF_CLASS = {
-    ChipClass.ASCEND_310: ChipFamily.ASCEND_310,
-    ChipClass.ASCEND_310B: ChipFamily.ASCEND_310B,
-    ChipClass.ASCEND_310P: ChipFamily.ASCEND_310P,
-    ChipClass.ASCEND_910: ChipFamily.ASCEND_910,
-    ChipClass.ASCEND_A2: ChipFamily.ASCEND_A2_A3,
-    ChipClass.ASCEND_A3: ChipFamily.ASCEND_A2_A3,
-    ChipClass.ASCEND_950: ChipFamily.ASCEND_950,
-}
-
-# Longest prefix first: 310P and 310B before 310, 910B and 910_93 before 910.
-_NAME_PREFIXES = (
-    ("310p", ChipFamily.ASCEND_310P),
-    ("310b", ChipFamily.ASCEND_310B),
-    ("910b", ChipFamily.ASCEND_A2_A3),
-    ("910_93", ChipFamily.ASCEND_A2_A3),
-    ("a2", ChipFamily.ASCEND_A2_A3),
-    ("a3", ChipFamily.ASCEND_A2_A3),
-    ("310", ChipFamily.ASCEND_310),
-    ("910", ChipFamily.ASCEND_910),
-    ("950", ChipFamily.ASCEND_950),
-)
 
 _COMMON = (
     MetricGroup.ARITHMETIC_UTILIZATION,
@@ -124,16 +90,7 @@ def resolve_family(chip: str) -> ChipFamily:
     OptionError
         When the text names no family with known options.
     """
-    if chip == "16":
-        return ChipFamily.ASCEND_950
-    if chip.isdecimal() and chip in {family.value for family in ChipFamily}:
-        return ChipFamily(chip)
-    name = chip.casefold().removeprefix("ascend")
-    for prefix, family in _NAME_PREFIXES:
-        if name.startswith(prefix):
-            return family
-    known = [*(family.label for family in ChipFamily), *(family.value for family in ChipFamily)]
-    raise OptionError([f"chip: {chip!r} is no chip family; allowed: {', '.join(known)}.{did_you_mean(chip, known)}"])
+    return ChipFamily(resolve_platform(chip).family)
 
 
 def resolve_class(chip: str) -> ChipClass:
@@ -142,18 +99,13 @@ def resolve_class(chip: str) -> ChipClass:
 
     What does not tell A2 and A3 apart (platform version ``5``) is an A2. Raises `OptionError`.
     """
-    family = resolve_family(chip)
-    name = chip.casefold().removeprefix("ascend")
-    if family is ChipFamily.ASCEND_A2_A3:
-        return ChipClass.ASCEND_A3 if name.startswith(("a3", "910_93")) else ChipClass.ASCEND_A2
-    return next(member for member, its_family in _FAMILY_OF_CLASS.items() if its_family is family)
+    return ChipClass(resolve_series(chip))
 
 
 def default_metric_group(family: ChipFamily) -> MetricGroup:
     """Return the group that acl.json and the msprof command collect when none is named (cann_msprof.md 1.6)."""
-    if family is ChipFamily.ASCEND_310B:
-        return MetricGroup.PIPELINE_EXECUTE_UTILIZATION
-    return MetricGroup.PIPE_UTILIZATION
+    name = find_platform(family.value).default_metric_group
+    return next(group for group, spelling in METRIC_NAMES.items() if spelling == name)
 
 
 def metric_groups(family: ChipFamily) -> tuple[MetricGroup, ...]:

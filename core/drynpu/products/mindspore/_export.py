@@ -32,7 +32,7 @@ from drynpu.products.toolkit._msprof import toolkit_tables, whole_op_summary
 from drynpu.tables import Profile
 from drynpu.writers._files import new_file, replaced_directory, write_csv
 from drynpu.writers._json import SPACED, write_trace
-from drynpu.writers._numbers import writer_of
+from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
 
 __all__ = ["export_mindspore", "mindspore_forms"]
@@ -152,7 +152,7 @@ def _host_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, 
 def _device_tables(
     profile: Profile, asked: _Asked, launches: pl.DataFrame, overlaps: pl.DataFrame, steps: pl.DataFrame
 ) -> Iterator[tuple[str, Table, str]]:
-    writer = writer_of(profile.platform_version)
+    writer = toolkit_writer(profile.platform)
     tables = toolkit_tables(profile, writer)
     if profile.level != _NO_TASKS:
         shown = steps if asked.schedule and steps.height else None

@@ -16,7 +16,7 @@ from drynpu.products.toolkit._msprof import timeline_of
 from drynpu.tables import Profile
 from drynpu.writers import _layers as layers
 from drynpu.writers._json import Events, JsonStyle, Value, constant
-from drynpu.writers._numbers import us_text, writer_of
+from drynpu.writers._numbers import toolkit_writer, us_text
 
 __all__ = ["mindspore_blocks"]
 
@@ -128,7 +128,7 @@ def _toolkit(profile: Profile, launches: pl.DataFrame, overlaps: pl.DataFrame, s
         communication_ops=_told(timeline.communication_ops, launches.filter("is_communication")),
         communication_layer=_HCCL,
     )
-    writer = writer_of(profile.platform_version)
+    writer = toolkit_writer(profile.platform)
     yield from timeline_blocks(told, style, writer)
     marked = evolve(profile, families={**profile.families, "tx_marks": _called_marks(profile)})
     for layer in LAYERS:

@@ -16,6 +16,7 @@ from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables.tables import LOADERS
 from drynpu.kernels import metric_group, platform_family
 from drynpu.options.profiling_options import ChipFamily
+from drynpu.platforms import find_platform
 from drynpu.raw import ClockAnchors, Level, ProfReader, family
 from drynpu.tables._columns import I64, Records, empty, frame
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
@@ -40,7 +41,6 @@ from drynpu.tables._tasks import build_tasks
 
 __all__ = ["Toolkit", "load_toolkit", "no_toolkit"]
 
-_SPLIT_PLATFORMS = frozenset({"5", "15", "16"})
 """Chips with separate cube and vector cores (cann_msprof.md 1.9)."""
 
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
@@ -220,7 +220,7 @@ def _task_records(reader: ProfReader, device: int, *, newer: bool) -> Records:
 def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:
     info, sample = reader.device_info(device), _sample(reader, device)
     platform = reader.host_info.platform_version
-    split = platform in _SPLIT_PLATFORMS
+    split = find_platform(platform).split
     family = platform_family(platform, split=split)
     cube, vector = _usual_events(metrics, family)
     return CoreFacts(

@@ -29,7 +29,7 @@ from drynpu.products.toolkit._reports import Reports
 from drynpu.tables import Profile
 from drynpu.writers._files import free_stamp, make_directory, new_file, write_csv_slices
 from drynpu.writers._json import COMPACT, write_trace
-from drynpu.writers._numbers import Writer, writer_of
+from drynpu.writers._numbers import Writer, toolkit_writer
 from drynpu.writers._summary_json import by_device, write_json_table
 from drynpu.writers._text_table import Table, TextTable
 
@@ -82,7 +82,7 @@ def export_msprof(
     """
     directory = out_dir if out_dir is not None else _default_directory(profile)
     stamp = free_stamp(directory, now)
-    writer = writer_of(profile.platform_version)
+    writer = toolkit_writer(profile.platform)
     tables = toolkit_tables(profile, writer)
     make_directory(directory)
     written = [] if json_tables else _csv_tables(directory, stamp, tables)
@@ -168,7 +168,7 @@ def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
         profile.kernels,
         profile.communication_ops,
         level=profile.level,
-        platform_version=profile.platform_version,
+        platform=profile.platform,
         writer=writer,
     )
     return with_graph_columns(profile, summary, writer)

@@ -48,7 +48,7 @@ from drynpu.tables import Profile
 from drynpu.writers._files import new_file, replaced_directory, write_csv
 from drynpu.writers._json import SPACED, write_trace
 from drynpu.writers._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
-from drynpu.writers._numbers import writer_of
+from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
 
 __all__ = ["NO_TASKS", "OUTPUT_NAME", "export_torch", "requested_forms", "trace_blocks"]
@@ -140,7 +140,7 @@ def trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iter
         gc=profile.gc,
     )
     yield from host_blocks(host, SPACED)
-    writer = writer_of(profile.platform_version)
+    writer = toolkit_writer(profile.platform)
     yield from timeline_blocks(timeline_of(profile, overlaps), SPACED, writer, pruned=profile.level == "level0")
     for layer in LAYERS:
         yield from layer(profile, SPACED, writer)
@@ -180,13 +180,13 @@ def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[
 
 
 def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
-    writer = writer_of(profile.platform_version)
+    writer = toolkit_writer(profile.platform)
     ranges = step_ranges(profile, links)
     summary = op_summary(
         profile.kernels,
         profile.communication_ops,
         level=profile.level,
-        platform_version=profile.platform_version,
+        platform=profile.platform,
         writer=writer,
     )
     steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))

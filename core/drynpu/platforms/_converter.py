@@ -1,0 +1,27 @@
+"""YAML documents to values, strictly: YAML has types of its own, so a number in quotes is a mistake."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from cattrs import Converter
+
+T = TypeVar("T")
+
+_ARTICLE = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+
+
+def strict_converter() -> Converter:
+    """Return a converter that refuses unknown keys and values of another type; a whole number is a number too."""
+    converter = Converter(forbid_extra_keys=True, detailed_validation=True)
+
+    def exact(value: object, wanted: type[T]) -> T:
+        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if isinstance(value, bool) is not (wanted is bool) or not isinstance(value, wanted):
+            raise ValueError(f"{value!r} is not {_ARTICLE[wanted]}")
+        return value
+
+    for wanted in _ARTICLE:
+        converter.register_structure_hook(wanted, exact)
+    return converter

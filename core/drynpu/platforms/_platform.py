@@ -1,0 +1,102 @@
+"""What code asks of a platform: a generation of chips that leave the same records. The facts are in platforms.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+
+@frozen(kw_only=True)
+class CacheEvents:
+    """
+    Events of the L2 cache that a platform counts per task, in the order of the record (Ascend/msprof l2_cache_config).
+
+    ``requests`` and ``hits`` are (read, write) where they are counted apart. ``misses`` is empty where hits are
+    counted; else a hit is a request that is neither a miss nor a victim.
+    """
+
+    events: tuple[int, ...]
+    requests: tuple[int, ...]
+    hits: tuple[int, ...] = ()
+    misses: tuple[int, ...] = ()
+    victims: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """As sample.json names them."""
+        return ",".join(f"{event:#04x}" for event in self.events)
+
+
+@frozen(kw_only=True)
+class Platform:
+    """
+    One generation of chips as the collector and the parser tell them apart.
+
+    Names of records are those of ``drynpu.raw``. Defaults hold for platforms that no source describes.
+    """
+
+    version: str
+    """The text of info.json ``platform_version`` (cann_msprof.md 1.9)."""
+    label: str
+    """Readable name for messages."""
+    family: str
+    """Version of the platform whose options and counters it has: its own but for minor revisions."""
+    takes_options: bool = True
+    """Whether it is known which options the collector takes there."""
+    series: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
+    """Series of chips (``A2`` and ``A3`` share a platform) with the prefixes of their SoC names."""
+    npu_info_name: str = "UNKNOWN"
+    """``NPU_INFO.name`` of the database."""
+
+    split: bool = False
+    """Whether cube and vector cores are separate, so that counters carry ``aic_`` and ``aiv_``."""
+    stars: bool = True
+    """Whether tasks are scheduled by STARS: op_summary has ``Context ID`` and ``Mix Block Num``."""
+    unique_task_ids: bool = True
+    """Whether task ids are unique in a run; else a run with iterations is exported graph by graph."""
+    native_writer: bool = False
+    """Whether the toolkit's native writer makes the files, whose numbers look different."""
+
+    counters: str
+    """Which counter groups it has: their name in ``drynpu.kernels``."""
+    counters_modelled: bool = True
+    """Whether the simulation knows what its counters count."""
+    counter_slots: int = 8
+    """Counters that one record holds."""
+    counter_record: str = "ffts_profile"
+    """Record with the counters of a task."""
+    default_metric_group: str = "PipeUtilization"
+    """Group that acl.json and the msprof command collect when none is named."""
+    blank_columns: frozenset[str] = frozenset()
+    """Counter columns that the toolkit shows as ``N/A``."""
+    core_sample_records: tuple[str, ...] = ("ai_core_sample", "ai_vector_core_sample")
+    """Records with samples of single cores: one for both kinds of core, or cube and vector cores apart."""
+    first_vector_core: int | None = None
+    """Number of the first vector core where one record has both kinds: all below are cube cores."""
+
+    ddr_bytes: int = 16
+    """Bytes that one DDR count stands for: the width of the bus."""
+    last_level_caches: int = 4
+    """Last level caches, among which addresses alternate."""
+    l2_events: CacheEvents | None = None
+    """What the L2 cache counts per task; ``None``: nothing that is known."""
+    l2_hit_rate: bool = True
+    """Whether l2_cache.csv shows the hit rate."""
+    soc_pmu_record: str = "soc_pmu"
+    """Record with the counters outside the cores."""
+    translation_counters: bool = False
+    """Whether it is known which of those counters are address translations."""
+
+    dies: bool = False
+    """Whether records of links and of memory partitions say which die they are of."""
+    chip_trans_record: str = "chip_trans"
+    """Record with the traffic to other chips."""
+    qos_record: str = "qos"
+    """Record with the bandwidth of memory partitions."""
+    sio_dies: Mapping[int, str] = field(factory=lambda: {0: "die 0", 1: "die 1"}, hash=False)
+    """Names of the dies at the inter-die link, by the number in its records."""
+    frequency_layer: bool = False
+    """Whether the timeline shows changes of the cores' clock. Series of the 950 belong to dies, which are not read."""
+    last_pcie_sample: bool = False
+    """Whether pcie.csv shows the last sample instead of the mean of all."""

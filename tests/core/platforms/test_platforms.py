@@ -1,0 +1,208 @@
+"""Properties of platforms against the tables of cann_msprof.md, written down here once more and by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from drynpu._errors import OptionError
+from drynpu.platforms import Platform, find_platform, known_platforms, resolve_platform, resolve_series
+
+EVERY = ("0", "1", "2", "3", "4", "5", "7", "8", "11", "15", "16")
+
+
+def numbers(holds: bool | None, name: str) -> set[str]:
+    """The platforms whose property *name* is that."""
+    return {platform.version for platform in known_platforms() if getattr(platform, name) == holds}
+
+
+def test_platforms_are_those_of_section_1_9_that_have_records_we_know() -> None:
+    assert {platform.version for platform in known_platforms()} == set(EVERY)
+    assert len(known_platforms()) == len(EVERY)
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    # cann_msprof.md 1.9, "NPU_INFO.name in the db"
+    [
+        ("0", "Ascend310"),
+        ("1", "Ascend910A"),
+        ("4", "Ascend310P"),
+        ("5", "Ascend910B"),
+        ("7", "Ascend310B"),
+        ("15", "Ascend950"),
+        *((version, "UNKNOWN") for version in ("2", "3", "8", "9", "11", "16", "")),
+    ],
+)
+def test_name_in_the_database(version: str, name: str) -> None:
+    assert find_platform(version).npu_info_name == name
+
+
+def test_task_ids_repeat_on_0_2_and_11() -> None:
+    """cann_msprof.md 1.9, "a chip other than 0, 2, 11"."""
+    assert numbers(False, "unique_task_ids") == {"0", "2", "11"}
+
+
+def test_the_native_writer_serves_5_15_and_16() -> None:
+    """cann_msprof.md 4, first paragraph."""
+    assert numbers(True, "native_writer") == {"5", "15", "16"}
+
+
+def test_the_stars_scheduler_is_on_5_7_8_11_15_and_16() -> None:
+    """cann_msprof.md 7.5.1, device files."""
+    assert numbers(True, "stars") == {"5", "7", "8", "11", "15", "16"}
+    assert numbers(False, "stars") == {"0", "1", "2", "3", "4"}
+
+
+def test_cores_are_split_on_5_15_and_16() -> None:
+    """cann_msprof.md 7.5.1, "cube 8 + vector 8" and "10 + 10"; unprefixed elsewhere."""
+    assert numbers(True, "split") == {"5", "15", "16"}
+
+
+def test_a_ddr_count_is_32_bytes_on_1_to_4_and_16_elsewhere() -> None:
+    """cann_msprof.md 7.4 "ddr.data"; Ascend/msprof ConfigMgr.get_ddr_bit_width: 256 and 128 bits."""
+    wide = {version: find_platform(version).ddr_bytes for version in (*EVERY, "9", "")}
+    assert {version for version, size in wide.items() if size == 256 // 8} == {"1", "2", "3", "4"}
+    assert {version for version, size in wide.items() if size == 128 // 8} == {
+        "0",
+        "5",
+        "7",
+        "8",
+        "9",
+        "11",
+        "15",
+        "16",
+        "",
+    }
+
+
+def test_last_level_caches() -> None:
+    """cann_msprof.md 4.4 "llc_read_write": 5: 0, 1; 7, 8, 11: 0; others 0..3."""
+    for version in EVERY:
+        expected = {"5": 2, "7": 1, "8": 1, "11": 1}.get(version, 4)
+        assert find_platform(version).last_level_caches == expected, version
+
+
+def test_the_hit_rate_of_l2_is_shown_on_1_to_4() -> None:
+    """cann_msprof.md 4.4 "l2_cache": N/A on every STARS chip (5, 7, 8, 11, 15, 16)."""
+    assert numbers(False, "l2_hit_rate") == {"5", "7", "8", "11", "15", "16"}
+
+
+@pytest.mark.parametrize(
+    ("versions", "requests", "hits", "misses", "victims"),
+    # cann_msprof.md 7.4 "l2_cache.data", request, hit, victim; the 950's hits are requests less misses and victims
+    [
+        (("1",), {0x59}, {0x5B}, set(), {0x5C}),
+        (("2", "3", "4"), {0x78, 0x79}, {0x6A}, set(), {0x71}),
+        (("5", "7", "8", "11"), {0xFB, 0xFC}, {0x90, 0x91}, set(), {0x9C}),
+        (("15", "16"), {0x00}, set(), {0x81, 0x82, 0x83}, {0x74, 0x75}),
+    ],
+)
+def test_events_of_the_l2_cache(
+    versions: tuple[str, ...], requests: set[int], hits: set[int], misses: set[int], victims: set[int]
+) -> None:
+    for version in versions:
+        events = find_platform(version).l2_events
+        assert events is not None
+        assert [set(codes) for codes in (events.requests, events.hits, events.misses, events.victims)] == [
+            requests,
+            hits,
+            misses,
+            victims,
+        ]
+        assert requests | hits | misses | victims <= set(events.events)
+        assert len(events.events) <= 8
+
+
+def test_the_310_counts_nothing_per_task_in_l2() -> None:
+    """cann_msprof.md 7.4 "l2_cache.data (not 0, 9)"."""
+    assert [version for version in (*EVERY, "9") if find_platform(version).l2_events is None] == ["0", "9"]
+
+
+def test_records_of_the_950_have_forms_of_their_own() -> None:
+    """cann_msprof.md 7.4: ten counters, function 0x2a, u32 task ids, dies."""
+    for version in EVERY:
+        platform, newer = find_platform(version), version in {"15", "16"}
+        assert platform.counter_slots == (10 if newer else 8)
+        assert platform.counter_record == ("ffts_profile_v6" if newer else "ffts_profile")
+        assert platform.soc_pmu_record == ("soc_pmu_v6" if newer else "soc_pmu")
+        assert platform.chip_trans_record == ("chip_trans_v6" if newer else "chip_trans")
+        assert platform.qos_record == ("stars_qos" if newer else "qos")
+        assert platform.dies is newer
+        dies = {0: "D-DIE0", 2: "U-DIE0", 3: "U-DIE1"} if newer else {0: "die 0", 1: "die 1"}
+        assert platform.sio_dies == dies
+
+
+def test_address_translation_is_counted_on_5_15_and_16() -> None:
+    """cann_msprof.md 7.4 "socpmu.data (5, 15, 16)"."""
+    assert numbers(True, "translation_counters") == {"5", "15", "16"}
+
+
+@pytest.mark.parametrize(
+    ("version", "first", "records"),
+    # Ascend/msprof ChipMaxCoreId, and the files of cann_msprof.md 7.5.1
+    [
+        ("5", 25, ("ffts_core_sample",)),
+        *((version, 1, ("ffts_core_sample",)) for version in ("7", "8", "11")),
+        ("15", 36, ("ffts_core_sample_v6",)),
+        ("16", 70, ("ffts_core_sample_v6",)),
+        *(
+            (version, None, ("ai_core_sample", "ai_vector_core_sample"))
+            for version in ("0", "1", "2", "3", "4", "9", "")
+        ),
+    ],
+)
+def test_samples_of_cores(version: str, first: int | None, records: tuple[str, ...]) -> None:
+    platform = find_platform(version)
+    assert (platform.first_vector_core, platform.core_sample_records) == (first, records)
+
+
+def test_changes_of_the_clock_are_shown_where_they_are_read() -> None:
+    """cann_msprof.md 7.4 "lpmFreqConv.data" less the 950, whose series belong to dies."""
+    assert numbers(True, "frequency_layer") == {"5", "7", "8", "11"}
+
+
+def test_pcie_of_5_is_its_last_sample() -> None:
+    assert numbers(True, "last_pcie_sample") == {"5"}
+
+
+def test_a_platform_that_nobody_describes_counts_as_its_cores_suggest() -> None:
+    for version in ("", "6", "9", "17"):
+        unified, split = find_platform(version), find_platform(version, split=True)
+        assert (unified.version, unified.split, unified.label, unified.family) == (version, False, "Ascend910", "1")
+        assert (split.version, split.split, split.label, split.family) == (version, True, "Ascend910B/A3", "5")
+        assert unified.counter_slots == split.counter_slots == 8
+
+
+@pytest.mark.parametrize(
+    ("chip", "version", "series"),
+    [
+        ("5", "5", "A2"),
+        ("A2", "5", "A2"),
+        ("a3", "5", "A3"),
+        ("Ascend910B4-1", "5", "A2"),
+        ("Ascend910_9391", "5", "A3"),
+        ("910_93", "5", "A3"),
+        ("Ascend910", "1", "910"),
+        ("910A", "1", "910"),
+        ("310", "0", "310"),
+        ("Ascend310P3", "4", "310P"),
+        ("310B1", "7", "310B"),
+        ("Ascend950PR", "15", "950"),
+        ("16", "16", "950"),
+    ],
+)
+def test_platform_and_series_of_a_name(chip: str, version: str, series: str) -> None:
+    assert resolve_platform(chip).version == version
+    assert resolve_series(chip) == series
+
+
+@pytest.mark.parametrize("chip", ["2", "3", "8", "9", "11", "", "Ascend", "920"])
+def test_what_has_no_known_options_is_refused(chip: str) -> None:
+    with pytest.raises(OptionError, match="Ascend310P, Ascend910B/A3, Ascend310B, Ascend950, 0, 1, 4, 5, 7, 15"):
+        resolve_platform(chip)
+
+
+def test_a_platform_is_a_value() -> None:
+    assert hash(find_platform("5")) == hash(find_platform("5"))
+    assert isinstance(find_platform("5"), Platform)
+    assert find_platform("15") != find_platform("16")
