@@ -37,7 +37,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.recorder import _recording, write_recording
 from drynpu.simulate import Recording, Target
 from drynpu.tables import Profile
-from drynpu.writers._numbers import writer_of
+from drynpu.writers._numbers import toolkit_writer
 
 BEGIN_NS = 1_736_408_883_000_000_000
 ANCHORS = ClockAnchors(
@@ -146,7 +146,7 @@ def since(begin: Spent) -> Spent:
 
 def export(what: str, profile: Profile, directory: Path) -> Spent:
     moment = datetime.fromtimestamp(BEGIN_NS / 1e9)
-    stamp, writer = moment.strftime("%Y%m%d%H%M%S"), writer_of(profile.platform_version)
+    stamp, writer = moment.strftime("%Y%m%d%H%M%S"), toolkit_writer(profile.platform)
     begin = now()
     if what == "csv":
         _msprof._csv_tables(directory, stamp, _msprof.toolkit_tables(profile, writer))
