@@ -100,10 +100,22 @@ class OperatorCall:
         """Values of the arguments that are no tensors, by position."""
         return self.signature.attributes
 
+    weight_format: ClassVar[str] = "NCHW"
+    """Order of the dims of a convolution's weight: NCHW for [out, in, rows, columns], or HWCN."""
+
     @property
     def channels_first(self) -> bool:
         """Whether images of this call are NCHW (NCL, NCDHW)."""
         return True
+
+    @property
+    def compiled(self) -> bool:
+        """Whether a graph compiler chose the formats around this call and placed the kernels that change them."""
+        return False
+
+    def image(self, image: TensorDesc) -> TensorDesc:
+        """Return an image in the format in which pooling, norms and element-wise kernels of this call take it."""
+        return image
 
     def place(self, key: Key) -> int:
         """Return the position of an argument, -1 for one that this framework does not have."""
@@ -121,6 +133,11 @@ class OperatorCall:
         if not keys:
             return list(self.signature.tensors())
         return [t for t in map(self.tensor, keys) if t is not None]
+
+    def further(self, count: int) -> list[TensorDesc]:
+        """Return the inputs behind the first *count*, which the graph engine gave to a node: biases and the like."""
+        del count
+        return []
 
     def output(self, position: int = 0) -> TensorDesc | None:
         """Return the output at *position*; ``None`` when it is not known."""
@@ -279,9 +296,9 @@ class OperatorCall:
         """Return the plan of a call that launches *kernels*, but for those without any element."""
         return KernelPlan(api=self.binding.api, kernels=launched(kernels))
 
-    def under(self, api: str) -> OperatorCall:
-        """Return the call with kernels that another ACL API launches."""
-        return evolve(self, binding=evolve(self.binding, api=api, function=""))
+    def under(self, api: str, function: str = "") -> OperatorCall:
+        """Return the call with kernels that another ACL API launches, by an L0 function that is not the usual one."""
+        return evolve(self, binding=evolve(self.binding, api=api, function=function, kernel=""))
 
     def answer(self, operator: Operator) -> KernelPlan | None:
         """Return what *operator* makes of this call; ``None`` where it has no answer."""

@@ -101,6 +101,10 @@ class NodeCall(OperatorCall):
         """Return the inputs *keys*, or all inputs, that hold numbers."""
         return [t for t in super().tensors(*keys) if t.dtype != NO_DATA]
 
+    def further(self, count: int) -> list[TensorDesc]:
+        """Return the inputs behind the first *count*: those of operators that were fused into this one, or a bias."""
+        return self.tensors()[count:]
+
     def output(self, position: int = 0) -> TensorDesc | None:
         """Return the output at *position*; ``None`` when it is not known or holds no numbers."""
         found = super().output(position)

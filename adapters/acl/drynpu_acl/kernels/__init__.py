@@ -14,7 +14,6 @@ from typing import Final
 
 from drynpu.kernels import Rule, framed, join_rules, ops
 from drynpu_acl.kernels._call import OnnxCall
-from drynpu_acl.kernels._cube import cube_rules
 from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype
 from drynpu_acl.kernels._elementwise import elementwise_rules
 from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
@@ -39,7 +38,7 @@ __all__ = [
     "planned_memory",
 ]
 
-_FAMILIES: Final = (elementwise_rules, cube_rules, pooling_rules, reduction_rules, movement_rules)
+_FAMILIES: Final = (elementwise_rules, pooling_rules, reduction_rules, movement_rules)
 
 
 def build_rules() -> dict[str, Rule]:

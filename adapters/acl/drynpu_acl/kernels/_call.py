@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, KernelSpec, NodeCall, plan_of
+from drynpu.kernels import KernelPlan, KernelSpec, NodeCall, Operator, TensorDesc, plan_of
+from drynpu.kernels.ops import blocked_image, is_image
 from drynpu_acl.kernels._elementwise import operations_of
 
 
 class OnnxCall(NodeCall):
     """A node of a compiled model: the graph engine launches its kernels, and knows all formats."""
 
+    @property
+    def compiled(self) -> bool:
+        """Always: models are compiled."""
+        return True
+
+    def image(self, image: TensorDesc) -> TensorDesc:
+        """Return an image as the node works on it: blocked where the compiler chose so."""
+        return blocked_image(image) if "_blocked" in self.attrs and is_image(image.shape) else image
+
     def operations_of(self, name: str) -> float:
         """Return the operations per element of a fused element-wise operator, 1 for others (a bias)."""
         return operations_of(name)
+
+    def answer(self, operator: Operator) -> KernelPlan | None:
+        """Return what *operator* makes of a node; none where the shape of the result is not known."""
+        return operator(self) if self.output() is not None else None
 
     def plan(self, *kernels: KernelSpec) -> KernelPlan:
         """Return the plan of a node; kernels without any element are left out."""

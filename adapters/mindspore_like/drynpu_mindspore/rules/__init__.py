@@ -14,7 +14,6 @@ from typing import Final
 from drynpu.kernels import Rule, join_rules, ops
 from drynpu_mindspore.rules._apis import api_of
 from drynpu_mindspore.rules._call import LaunchCall
-from drynpu_mindspore.rules._convolution import convolution_rules
 from drynpu_mindspore.rules._elementwise import elementwise_rules
 from drynpu_mindspore.rules._indexing import indexing_rules
 from drynpu_mindspore.rules._normalisation import normalisation_rules
@@ -30,7 +29,6 @@ __all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "signatu
 _FAMILIES: Final = (
     placement_rules,
     elementwise_rules,
-    convolution_rules,
     normalisation_rules,
     pooling_rules,
     reduction_rules,

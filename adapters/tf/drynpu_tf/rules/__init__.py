@@ -15,7 +15,6 @@ from typing import Final
 from drynpu.kernels import Rule, framed, join_rules, ops
 from drynpu_tf.rules._call import TfCall
 from drynpu_tf.rules._composed import composed_rules
-from drynpu_tf.rules._convolution import convolution_rules
 from drynpu_tf.rules._dtypes import dtype_name
 from drynpu_tf.rules._elementwise import elementwise_rules
 from drynpu_tf.rules._graph import CompiledGraph, compile_graph, fusions
@@ -48,7 +47,6 @@ __all__ = [
 _FAMILIES: Final = (
     placement_rules,
     elementwise_rules,
-    convolution_rules,
     normalisation_rules,
     pooling_rules,
     reduction_rules,

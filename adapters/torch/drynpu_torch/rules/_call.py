@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelSpec, OperatorCall, TensorDesc, computed_on_cpu, format_change
+from drynpu.kernels import KernelSpec, OperatorCall, TensorDesc, computed_on_cpu
 from drynpu_torch.rules._signature import native_format
 
 # L0 function of each kernel type (device_and_cost_model.md 4, and the public operator sources); others are
@@ -59,7 +59,7 @@ class AtenCall(OperatorCall):
         return f"{api}_{self._function(op_type, on_cpu=on_cpu)}_{op_type}" if api else op_type
 
     def _function(self, op_type: str, *, on_cpu: bool) -> str:
-        if self.binding.function and op_type == self.binding.kernel:
+        if self.binding.function and op_type == (self.binding.kernel or op_type):
             return self.binding.function
         usual = op_type if op_type in _NAMED_AS_TYPE.split() else f"{op_type}AiCpu" if on_cpu else f"{op_type}AiCore"
         return _FUNCTIONS.get(op_type, usual)
@@ -71,5 +71,5 @@ class AtenCall(OperatorCall):
 
     def format_change(self, number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
         """Return the kernel that changes the format: of the API, or numbered."""
-        name = self.kernel_name("TransData") if self.binding.api else f"trans_TransData_{number}"
-        return format_change(name, source, target)
+        spec = self.kernel("TransData", [source], [target], cost=0)
+        return spec if self.binding.api else evolve(spec, name=f"trans_TransData_{number}")

@@ -69,7 +69,7 @@ def _bias_rescale_qkv(call: OperatorCall) -> KernelPlan | None:
     out = call.tensor_of((3, rows, heads, length, width // 3 // heads), qkv.dtype)
     return call.plan(
         call.kernel("Add", [qkv, bias], [qkv]),
-        call.under("aclnnMuls").kernel("Mul", [q, TensorDesc((), q.dtype)], [q]),
+        call.under("aclnnMuls", "MulAiCore").kernel("Mul", [q, TensorDesc((), q.dtype)], [q]),
         call.under("aclnnInplaceCopy").kernel("Transpose", [qkv], [out], cost=0),
     )
 

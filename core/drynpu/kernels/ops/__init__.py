@@ -11,16 +11,19 @@ from __future__ import annotations
 from drynpu.kernels.ops._binding import rules_of
 from drynpu.kernels.ops._dtypes import FLOATING, ge_dtype
 from drynpu.kernels.ops._shapes import axes_of, concatenated, padded, reduced, replaced, stacked, tiled
+from drynpu.kernels.ops.conv import Convolution, convolution_of
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
 
 __all__ = [
     "FLOATING",
+    "Convolution",
     "Sides",
     "axes_of",
     "blocked_image",
     "channels_block",
     "concatenated",
+    "convolution_of",
     "fractal_weight",
     "ge_dtype",
     "is_image",

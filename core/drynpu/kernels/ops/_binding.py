@@ -8,9 +8,12 @@ from typing import Final
 
 from drynpu.kernels._call import Operator, OperatorCall, bind
 from drynpu.kernels._rules import Rule, join_rules
-from drynpu.kernels.ops import _names, matmul
+from drynpu.kernels.ops import _names, conv, matmul
 
-_TABLES: Final[tuple[tuple[ModuleType, str], ...]] = ((matmul, _names.MATMUL),)
+_TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
+    (matmul, _names.MATMUL),
+    (conv, _names.CONVOLUTION),
+)
 
 
 def rules_of(framework: str, call_type: type[OperatorCall] = OperatorCall) -> dict[str, Rule]:

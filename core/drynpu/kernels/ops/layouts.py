@@ -31,7 +31,8 @@ def is_image(shape: Sequence[int]) -> bool:
 
 def plain_image(image: TensorDesc, *, channels_first: bool = True) -> TensorDesc:
     """Return an image with the name of the format in which a framework holds it."""
-    return TensorDesc(image.shape, image.dtype, "NCHW" if channels_first else "NHWC")
+    plain = ("NCDHW" if len(image.shape) == 5 else "NCHW") if channels_first else "NHWC"
+    return TensorDesc(image.shape, image.dtype, plain)
 
 
 def blocked_image(image: TensorDesc, *, channels_first: bool = True, c0: int | None = None) -> TensorDesc:

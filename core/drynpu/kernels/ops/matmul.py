@@ -58,7 +58,7 @@ def matrix_sides(call: OperatorCall) -> Sides | None:
     for turn_a, turn_b in _ways(call):
         rows, inner = a.shape[-2:][::-1] if turn_a else a.shape[-2:]
         other, columns = b.shape[-2:][::-1] if turn_b else b.shape[-2:]
-        if inner == other and (out is None or out.shape[-2:] == (rows, columns)):
+        if inner == other and (out is None or call.guesses or out.shape[-2:] == (rows, columns)):
             fitting[Sides(rows, inner, columns, batch)] = None
     return next(iter(fitting)) if len(fitting) == 1 or (fitting and call.guesses) else None
 
@@ -140,9 +140,7 @@ def _product(call: OperatorCall, *, kernel_type: str = "") -> KernelPlan | None:
     sides = matrix_sides(call)
     if sides is None:
         return None
-    given = [call.place("a"), call.place("b")]
-    others = [i for i in range(len(call.signature.inputs)) if i not in given]
-    inputs = call.tensors(*given, *others)
+    inputs = [*call.tensors("a", "b", "bias"), *call.further(2)]
     return call.plan(product_kernel(call, sides, inputs, call.output(), kernel_type=kernel_type))
 
 
