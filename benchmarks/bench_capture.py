@@ -40,7 +40,7 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     (JOIN, _capture, "_join"),
     ("lower", _recording, "lower"),
     ("simulate", _recording, "simulate"),
-    ("write FRAMEWORK", _recording, "write_framework"),
+    ("write FRAMEWORK", _recording, "write_framework_data"),
     ("write PROF", _recording, "write_prof"),
     ("load tables", _deliver, "load_profile"),
     ("export msprof", _deliver, "export_msprof"),

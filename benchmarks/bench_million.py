@@ -34,7 +34,7 @@ from drynpu.products.toolkit import _msprof
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._reports import Reports
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import _recording, write_recording
+from drynpu.recorder import Setup, _recording, write_recording
 from drynpu.simulate import Recording, Target
 from drynpu.tables import Profile
 from drynpu.writers._numbers import toolkit_writer
@@ -50,7 +50,7 @@ ANCHORS = ClockAnchors(
 PID = 4321
 OPERATORS, SIGNATURES = 40, 256
 BLOCK, ROUNDS = 1 << 22, 3
-WRITERS = ("write_framework", "write_prof")
+WRITERS = ("write_framework_data", "write_prof")
 GOAL_RATIO, GOAL_MB = 8, 1500
 EXPORTS = ("csv", "json", "db")
 
@@ -115,12 +115,14 @@ def write(directory: Path, count: int) -> Spent:
     write_recording(
         recording,
         Target(directory=directory, framework="torch", pid=PID),
-        request=ProfilingRequest(switches=Switches(record_shapes=True)),
-        chip=load_chip("910B2"),
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=ANCHORS,
-        plan=plan,
+        Setup(
+            request=ProfilingRequest(switches=Switches(record_shapes=True)),
+            chip=load_chip("910B2"),
+            clock=Clock.PROJECTED,
+            seed=0,
+            anchors=ANCHORS,
+            plan=plan,
+        ),
     )
     return sum(seconds for seconds, _ in spent), sum(cpu for _, cpu in spent)
 

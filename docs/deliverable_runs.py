@@ -20,8 +20,8 @@ from drynpu.options import HostSystem, HostUsage, Parsed, Sampling, acl_json, de
 from drynpu.options import profiling_options as json_options
 from drynpu.platforms import Chip, load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import Outcome
-from drynpu.simulate import HostSampler, HostSamples
+from drynpu.recorder import HostSampler, Outcome
+from drynpu.simulate import HostSamples
 
 __all__ = ["CHIPS", "DEFAULT", "TOGETHER", "Found", "Runs", "default_of", "rows", "run_column"]
 

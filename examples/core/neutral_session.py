@@ -35,14 +35,13 @@ from drynpu.options import ExportType, Parsed, ProfilingRequest, profiling_optio
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import Outcome, write_recording
+from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
 from drynpu.simulate import (
     Collective,
     DatasetEvent,
     FusionOp,
     GraphRun,
     HostMark,
-    HostSampler,
     HostSamples,
     Iteration,
     Recording,
@@ -196,12 +195,7 @@ def write(
     return write_recording(
         recording,
         Target(directory=directory, framework="neutral", pid=os.getpid(), rank_id=RANKS[0], host_data=False),
-        request=request,
-        chip=chip,
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=anchors,
-        plan=RULES.plan,
+        Setup(request=request, chip=chip, clock=Clock.PROJECTED, seed=0, anchors=anchors, plan=RULES.plan),
     )
 
 

@@ -21,7 +21,7 @@ from drynpu.options import ExportType, Level, ProfilingRequest
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, Recording, Target
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -103,18 +103,20 @@ def record(directory: Path, rank: int) -> None:
             collectives=collectives(rank),
         ),
         Target(directory=directory, framework="torch", pid=PID + rank, device_id=rank, rank_id=rank),
-        request=ProfilingRequest(level=Level.L1),
-        chip=load_chip("Ascend910B2"),
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=ClockAnchors(
-            collection_begin_us=BEGIN_NS // 1000,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=250_000_000,
-            device_hz=50_000_000,
+        Setup(
+            request=ProfilingRequest(level=Level.L1),
+            chip=load_chip("Ascend910B2"),
+            clock=Clock.PROJECTED,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=50_000_000,
+            ),
+            plan=plan,
         ),
-        plan=plan,
     )
 
 

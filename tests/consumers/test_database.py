@@ -19,7 +19,7 @@ from drynpu.options import ProfilingRequest
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, Recording, Target
 from drynpu.tables import Profile
 
@@ -82,18 +82,20 @@ def record(directory: Path) -> Profile:
             ),
         ),
         Target(directory=directory, framework="torch", pid=PID, device_id=0, rank_id=0),
-        request=ProfilingRequest(),
-        chip=load_chip("Ascend910B2"),
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=ClockAnchors(
-            collection_begin_us=BEGIN_NS // 1000,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=250_000_000,
-            device_hz=50_000_000,
+        Setup(
+            request=ProfilingRequest(),
+            chip=load_chip("Ascend910B2"),
+            clock=Clock.PROJECTED,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=50_000_000,
+            ),
+            plan=plan,
         ),
-        plan=plan,
     )
     return load_profile(directory)
 

@@ -15,7 +15,7 @@ from drynpu import CommandError
 from drynpu.options import Settings
 from drynpu.platforms import load_chip
 from drynpu.plugins import Activation, Plugins
-from drynpu.recorder import PROFILE_VARIABLE, ProfileOrder
+from drynpu.recorder import PROFILE_VARIABLE, ProfileCommand
 
 _INTERRUPTED = 130
 """What a shell reports for a command that Ctrl-C has ended."""
@@ -103,7 +103,7 @@ def _order(profile: bool, steps: str | None, output: Path | None) -> str | None:
     """Return what to profile, as text for the processes that will; an option of the profile asks for one."""
     if not (profile or steps or output):
         return None
-    return ProfileOrder.of_window(steps or _PROFILE_STEPS, (output or _PROFILE_OUTPUT).absolute()).to_text()
+    return ProfileCommand.from_window(steps or _PROFILE_STEPS, (output or _PROFILE_OUTPUT).absolute()).to_text()
 
 
 def _serve_facades(plugins: Plugins) -> None:

@@ -19,6 +19,7 @@ from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._option_table import DOCUMENTED_OPTIONS, DocumentedOption, deliverable_table
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
+from drynpu.options._sampled_costs import HOST_SYSTEM_HZ
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import Clock, Settings
 from drynpu.options._unsimulated import NOT_SIMULATED
@@ -40,6 +41,7 @@ from drynpu.options._values import (
 __all__ = [
     "DELIVERABLES",
     "DOCUMENTED_OPTIONS",
+    "HOST_SYSTEM_HZ",
     "NOT_SIMULATED",
     "Action",
     "Activity",

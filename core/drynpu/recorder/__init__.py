@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from drynpu.recorder._actions import Duty, Irregularity, Transition, transition
-from drynpu.recorder._collection import COLLECT_VARIABLE, CollectionOrder, CollectionReport
-from drynpu.recorder._control import Answer, ControlClient, Controlled, Wish, control_socket, serve_control
-from drynpu.recorder._recording import Outcome, write_devices, write_recording
-from drynpu.recorder._system import write_system
-from drynpu.recorder._unattended import PROFILE_VARIABLE, ProfileOrder
+from drynpu.recorder._actions import ScheduleWarning, Transition, TransitionStep, transition
+from drynpu.recorder._commands import (
+    COLLECT_VARIABLE,
+    PROFILE_VARIABLE,
+    CollectionCommand,
+    CollectionReport,
+    ProfileCommand,
+)
+from drynpu.recorder._control import (
+    ControlClient,
+    ControlCommand,
+    Controllable,
+    ControlReply,
+    control_socket,
+    serve_control,
+)
+from drynpu.recorder._recording import Outcome, write_devices, write_recording, write_system
+from drynpu.recorder._sampler import HostSampler
+from drynpu.recorder._setup import Planner, Setup
 
 __all__ = [
     "COLLECT_VARIABLE",
     "PROFILE_VARIABLE",
-    "Answer",
-    "CollectionOrder",
+    "CollectionCommand",
     "CollectionReport",
     "ControlClient",
-    "Controlled",
-    "Duty",
-    "Irregularity",
+    "ControlCommand",
+    "ControlReply",
+    "Controllable",
+    "HostSampler",
     "Outcome",
-    "ProfileOrder",
+    "Planner",
+    "ProfileCommand",
+    "ScheduleWarning",
+    "Setup",
     "Transition",
-    "Wish",
+    "TransitionStep",
     "control_socket",
     "serve_control",
     "transition",

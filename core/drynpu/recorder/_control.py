@@ -3,7 +3,7 @@ Starting and stopping the recordings of a running process: the socket between ``
 
 The process listens on a socket in the home directory of its user, which the vendor's documentation names
 (``dynamic_profiling_socket_<pid>``). Both sides send lines of JSON: first the order, then commands, each answered by
-an `Answer`. One command line at a time is served; a further one connects and gets no answer. Only the user of the
+a `ControlReply`. One command line at a time is served; a further one connects and gets no answer. Only the user of the
 process is served, whatever the mode of the socket.
 """
 
@@ -26,9 +26,7 @@ import orjson
 from attrs import define, field
 
 from drynpu._errors import DrynpuError, OutputError
-from drynpu.recorder._collection import CollectionOrder
-
-__all__ = ["Answer", "ControlClient", "Controlled", "Wish", "control_socket", "serve_control"]
+from drynpu.recorder._commands import CollectionCommand
 
 _LONGEST = 1 << 20
 _LONGEST_ADDRESS = 103
@@ -40,16 +38,16 @@ _CREDENTIALS = struct.Struct("3i")
 _LOG = logging.getLogger("drynpu")
 
 
-class Wish(enum.Enum):
-    """What is asked of the process."""
+class ControlCommand(enum.Enum):
+    """What a process that is being profiled is told to do."""
 
     START = "start"
     STOP = "stop"
     QUIT = "quit"
 
 
-class Answer(enum.Enum):
-    """What came of it."""
+class ControlReply(enum.Enum):
+    """What came of a command."""
 
     SUCCESS = "success"
     ALREADY_STARTED = "already started"
@@ -57,16 +55,16 @@ class Answer(enum.Enum):
     FAILED = "failed"
 
 
-class Controlled(Protocol):
-    """What a process does when it is asked; called on the thread that serves the socket."""
+class Controllable(Protocol):
+    """A process that is told to start and stop; its methods are called on the thread that serves the socket."""
 
-    def take(self, order: CollectionOrder) -> None:
-        """Keep the order: what the next recordings hold and where they go."""
+    def accept(self, order: CollectionCommand) -> None:
+        """Keep the order, which says what the next recordings hold and where they go."""
 
-    def start(self) -> Answer:
+    def start(self) -> ControlReply:
         """Start a recording."""
 
-    def stop(self) -> Answer:
+    def stop(self) -> ControlReply:
         """Stop the recording and write it."""
 
 
@@ -98,7 +96,7 @@ def _address(path: Path) -> Iterator[str]:
         os.close(directory)
 
 
-def serve_control(path: Path, controlled: Controlled) -> None:
+def serve_control(path: Path, controlled: Controllable) -> None:
     """
     Listen at *path* in a thread of its own, until the process ends; then the socket is closed and removed.
 
@@ -114,7 +112,7 @@ def serve_control(path: Path, controlled: Controlled) -> None:
     try:
         with _address(path) as address:
             if not _is_served(address):
-                path.unlink(missing_ok=True)  # of a process that was killed
+                path.unlink(missing_ok=True)  # left by a process that was killed
             listener.bind(address)
         path.chmod(0o600)
         listener.listen(1)
@@ -146,7 +144,7 @@ def _is_served(address: str) -> bool:
     return True
 
 
-def _is_own_user(connection: socket.socket) -> bool:
+def _is_same_user(connection: socket.socket) -> bool:
     """Whether the other side belongs to the user of this process; True where the system does not tell."""
     kind = getattr(socket, "SO_PEERCRED", None)
     if kind is None:
@@ -155,7 +153,7 @@ def _is_own_user(connection: socket.socket) -> bool:
     return bool(user == os.geteuid())
 
 
-def _serve(listener: socket.socket, controlled: Controlled) -> None:
+def _serve(listener: socket.socket, controlled: Controllable) -> None:
     while True:
         try:
             connection, _ = listener.accept()
@@ -163,7 +161,7 @@ def _serve(listener: socket.socket, controlled: Controlled) -> None:
             return
         try:
             with connection, connection.makefile("rb") as lines:
-                if _is_own_user(connection):
+                if _is_same_user(connection):
                     _attend(connection, lines.readline, controlled)
         except Exception as error:  # noqa: BLE001 - the application goes on, whatever is sent to it
             _LOG.warning("a command could not be carried out: %s", error)
@@ -173,9 +171,9 @@ def _serve(listener: socket.socket, controlled: Controlled) -> None:
                 controlled.stop()
 
 
-def _attend(connection: socket.socket, next_line: Callable[[int], bytes], controlled: Controlled) -> None:
-    """Answer one command line until it quits or goes away."""
-    wishes = {Wish.START: controlled.start, Wish.STOP: controlled.stop}
+def _attend(connection: socket.socket, next_line: Callable[[int], bytes], controlled: Controllable) -> None:
+    """ControlReply one command line until it quits or goes away."""
+    calls = {ControlCommand.START: controlled.start, ControlCommand.STOP: controlled.stop}
     ordered = False
     while True:
         line = next_line(_LONGEST)
@@ -183,16 +181,13 @@ def _attend(connection: socket.socket, next_line: Callable[[int], bytes], contro
             return
         document = orjson.loads(line)
         if _ORDER in document:
-            controlled.take(CollectionOrder.from_text(document[_ORDER]))
-            ordered, answer = True, Answer.SUCCESS
+            controlled.accept(CollectionCommand.from_text(document[_ORDER]))
+            ordered, reply = True, ControlReply.SUCCESS
+        elif (command := ControlCommand(document["command"])) is ControlCommand.QUIT:
+            reply = ControlReply.FAILED if controlled.stop() is ControlReply.FAILED else ControlReply.SUCCESS
         else:
-            wish = Wish(document["wish"])
-            if wish is Wish.QUIT:
-                stopped = controlled.stop()
-                answer = Answer.FAILED if stopped is Answer.FAILED else Answer.SUCCESS
-            else:
-                answer = wishes[wish]() if ordered else Answer.FAILED
-        connection.sendall(orjson.dumps({"answer": answer.value}) + b"\n")
+            reply = calls[command]() if ordered else ControlReply.FAILED
+        connection.sendall(orjson.dumps({"reply": reply.value}) + b"\n")
 
 
 @define(kw_only=True)
@@ -204,7 +199,7 @@ class ControlClient:
     path: Path
     _socket: socket.socket | None = field(default=None, init=False)
 
-    def connect(self, order: CollectionOrder, timeout_s: float) -> bool:
+    def connect(self, order: CollectionCommand, timeout_s: float) -> bool:
         """
         Connect and hand over the order; False if the process is there and answers somebody else.
 
@@ -222,17 +217,17 @@ class ControlClient:
             connection.close()
             raise
         self._socket = connection
-        served = self._exchange({_ORDER: order.to_text()}) is Answer.SUCCESS
+        served = self._exchange({_ORDER: order.to_text()}) is ControlReply.SUCCESS
         if not served:
             self.close()
         return served
 
-    def ask(self, wish: Wish, timeout_s: float) -> Answer:
-        """Ask for something; `Answer.FAILED` also when no answer comes in time."""
+    def send(self, command: ControlCommand, timeout_s: float) -> ControlReply:
+        """Send a command; the reply is `ControlReply.FAILED` also when none comes in time."""
         if self._socket is None:
-            return Answer.FAILED
+            return ControlReply.FAILED
         self._socket.settimeout(timeout_s)
-        return self._exchange({"wish": wish.value})
+        return self._exchange({"command": command.value})
 
     def close(self) -> None:
         """Hang up; the process stops what was started."""
@@ -248,7 +243,7 @@ class ControlClient:
         # Nothing is ever sent unasked: what can be read is the end.
         return not select.select([self._socket], [], [], 0)[0]
 
-    def _exchange(self, document: object) -> Answer:
+    def _exchange(self, document: object) -> ControlReply:
         assert self._socket is not None
         try:
             self._socket.sendall(orjson.dumps(document) + b"\n")
@@ -256,8 +251,8 @@ class ControlClient:
             while not received.endswith(b"\n"):
                 part = self._socket.recv(4096)
                 if not part or len(received) > _LONGEST:
-                    return Answer.FAILED
+                    return ControlReply.FAILED
                 received += part
-            return Answer(orjson.loads(received)["answer"])
+            return ControlReply(orjson.loads(received)["reply"])
         except (OSError, ValueError, KeyError, TypeError):
-            return Answer.FAILED
+            return ControlReply.FAILED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from drynpu.simulate._acl_calls import AclCalls
 from drynpu.simulate._framework_events import FrameworkEvents
 from drynpu.simulate._host_order import DEFAULT_STREAM, HostMark
+from drynpu.simulate._host_samples import HostSamples
 from drynpu.simulate._inputs import (
     Collective,
     DatasetEvent,
@@ -19,7 +20,6 @@ from drynpu.simulate._inputs import (
 from drynpu.simulate._lower import Lowered, lower
 from drynpu.simulate._python_side import PythonFrames
 from drynpu.simulate._recording import Recording
-from drynpu.simulate._sampler import HostSampler, HostSamples
 from drynpu.simulate._simulate import Simulation, simulate
 from drynpu.simulate._target import Target
 
@@ -32,7 +32,6 @@ __all__ = [
     "FusionOp",
     "GraphRun",
     "HostMark",
-    "HostSampler",
     "HostSamples",
     "Iteration",
     "Lowered",

@@ -16,7 +16,7 @@ from drynpu.device import (
     Schedule,
     schedule,
 )
-from drynpu.kernels import Allocations, CostTable, Operators, TaskType, jitter, occurrences, task_type_on
+from drynpu.kernels import CostTable, Operators, TaskType, jitter, occurrences, task_type_on
 from drynpu.platforms import Chip
 from drynpu.simulate._collectives import (
     CollectiveTimes,
@@ -26,10 +26,10 @@ from drynpu.simulate._collectives import (
     prepare_collectives,
     separate,
 )
-from drynpu.simulate._host_order import DEFAULT_STREAM, HostMark, host_order
-from drynpu.simulate._inputs import Collective, Meeting
+from drynpu.simulate._host_order import DEFAULT_STREAM, host_order
 from drynpu.simulate._lower import Lowered
 from drynpu.simulate._memory import device_memory
+from drynpu.simulate._recording import Recording
 from drynpu.simulate._warp import Warp
 
 __all__ = ["Simulation", "simulate"]
@@ -73,50 +73,32 @@ class Simulation:
 
 
 def simulate(
-    operators: Operators,
-    allocations: Allocations,
+    recording: Recording,
     lowered: Lowered,
     *,
     chip: Chip,
     clock: Clock,
     seed: int,
-    begin_ns: int,
-    end_ns: int,
     base_ns: int,
-    marks: tuple[HostMark, ...] = (),
-    streams: tuple[tuple[int, int, int], ...] = (),
-    live_before_bytes: int = 0,
     pool: MemoryPool = CACHING_POOL,
-    collectives: tuple[Collective, ...] = (),
-    meeting: Meeting | None = None,
 ) -> Simulation:
     """
     Put a recording on the device.
 
     Parameters
     ----------
-    begin_ns, end_ns:
-        When the recording began and ended on the measured host timeline (Unix ns).
     base_ns:
         Unix time of the device's tick 0 of this recording; kernels lie on the tick grid after it.
-    marks:
-        Synchronising calls, event records and waits, pauses of the profiler.
-    streams:
-        Stream switches ``(time_ns, thread, stream)``, per thread in time order.
-    live_before_bytes:
-        Device memory held when the recording began.
     pool:
         How the framework's allocator grows.
-    collectives:
-        Communication operators, on streams of their groups beside those of the operators.
-    meeting:
-        Tells when the slowest rank reached each of them; None: each says itself how long it waits.
 
     Raises
     ------
     OptionError
         A collective cannot be.
     """
+    operators, marks, streams, meeting = recording.operators, recording.marks, recording.streams, recording.meeting
+    begin_ns = recording.begin_ns
     costs = CostTable.build(lowered.kernels, chip)
     factor = jitter(lowered.launch_kernel, occurrences(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
     duration = costs.duration_ns[lowered.launch_kernel] * factor
@@ -125,7 +107,7 @@ def simulate(
     op_stream = _streams(operators.start_ns[op], operators.thread[op], streams)
     used = np.concatenate([op_stream, [DEFAULT_STREAM], [mark.stream for mark in marks]]).astype(np.int64)
     work = prepare_collectives(
-        collectives, chip, lambda time, thread: _streams(time, thread, streams), used, told=meeting is None
+        recording.collectives, chip, lambda time, thread: _streams(time, thread, streams), used, told=meeting is None
     )
     dispatches, rows = host_order(
         operators, lowered, marks, op_stream, computing=clock is Clock.WALL, further=host_rows(work)
@@ -140,7 +122,7 @@ def simulate(
     op_start, op_end = _operator_times(operators, lowered, warp, plan.start_ns[rows], plan.end_ns[rows])
     last_tick = int((plan.kernel_start_ticks + ticks).max(initial=times.end_ticks))
     ends = (
-        int(warp(np.array([end_ns]))[0]),
+        int(warp(np.array([recording.end_ns]))[0]),
         int(op_end.max(initial=begin_ns)),
         int(plan.dequeue_end_ns.max(initial=begin_ns)),
         base_ns + int(np.ceil(last_tick * chip.tick_ns)),
@@ -162,7 +144,7 @@ def simulate(
         op_start_ns=op_start,
         op_end_ns=op_end,
         collectives=times,
-        memory=device_memory(operators, allocations, lowered, live_before_bytes, pool),
+        memory=device_memory(operators, recording.allocations, lowered, recording.live_before_bytes, pool),
         warp=warp,
     )
 

@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import Answer, CollectionOrder, ControlClient, Wish, control_socket
+from drynpu.recorder import CollectionCommand, ControlClient, ControlCommand, ControlReply, control_socket
 
 NODES = 3
 
@@ -22,7 +22,7 @@ def order(monkeypatch):
 
     def of(ago_s=0.0, control=None, **window):
         request = ProfilingRequest()
-        made = CollectionOrder(
+        made = CollectionCommand(
             request=evolve(request, window=evolve(request.window, **window)),
             directory=Path.cwd() / "out",
             journal=Path.cwd() / "journal",
@@ -92,18 +92,18 @@ def test_commands(acl, order, monkeypatch, tmp_path, attached):
     assert acl.init("x") == 200006
     client = ControlClient(key=os.getpid(), path=given.control)
     assert client.connect(given, 5)
-    assert client.ask(Wish.STOP, 20) is Answer.NOT_STARTED
+    assert client.send(ControlCommand.STOP, 20) is ControlReply.NOT_STARTED
     for _ in range(2):
         acl.execute()
-        assert client.ask(Wish.START, 20) is Answer.SUCCESS
-        assert client.ask(Wish.START, 20) is Answer.ALREADY_STARTED
+        assert client.send(ControlCommand.START, 20) is ControlReply.SUCCESS
+        assert client.send(ControlCommand.START, 20) is ControlReply.ALREADY_STARTED
         assert acl.start(acl.create_config([0], 0, 0, 1)) == 100042
         acl.execute()
-        assert client.ask(Wish.STOP, 20) is Answer.SUCCESS
-    assert client.ask(Wish.START, 20) is Answer.SUCCESS
+        assert client.send(ControlCommand.STOP, 20) is ControlReply.SUCCESS
+    assert client.send(ControlCommand.START, 20) is ControlReply.SUCCESS
     acl.execute()
     acl.profiling.finalize()
-    assert client.ask(Wish.START, 20) is Answer.FAILED, "the library has ended"
+    assert client.send(ControlCommand.START, 20) is ControlReply.FAILED, "the library has ended"
     client.close()
     assert [kernels(report.path) for report in given.reports()] == [NODES] * 3
     assert acl.profiling.sessions.finished == [], "the command shows them, not the process at its end"
@@ -117,10 +117,10 @@ def test_commands_while_somebody_else_has_the_process(acl, order, monkeypatch, t
     assert acl.model_subscribe(1, acl.create_subscribe_config(1, 255, sink)) == 0
     client = ControlClient(key=os.getpid(), path=given.control)
     assert client.connect(given, 5)
-    assert client.ask(Wish.START, 20) is Answer.FAILED
+    assert client.send(ControlCommand.START, 20) is ControlReply.FAILED
     assert acl.model_unsubscribe(1) == 0
     os.close(source)
-    assert client.ask(Wish.START, 20) is Answer.SUCCESS
+    assert client.send(ControlCommand.START, 20) is ControlReply.SUCCESS
     client.close()
     deadline = time.monotonic() + 20
     while not given.reports() and time.monotonic() < deadline:

@@ -28,7 +28,7 @@ from drynpu.kernels import (
 from drynpu.options import ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Recording, Target
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -123,12 +123,14 @@ def profile() -> Callable[[Path], Path]:
         outcome = write_recording(
             Recording(operators=operators, allocations=Allocations.empty(), begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 10**7),
             Target(directory=directory, framework="torch", pid=77),
-            request=ProfilingRequest(switches=Switches(record_shapes=True)),
-            chip=load_chip("910B3"),
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(BEGIN_NS // 1000, 5_000_000_000, 5_000_000_000, 250_000_000, 50_000_000),
-            plan=plan,
+            Setup(
+                request=ProfilingRequest(switches=Switches(record_shapes=True)),
+                chip=load_chip("910B3"),
+                clock=Clock.PROJECTED,
+                seed=0,
+                anchors=ClockAnchors(BEGIN_NS // 1000, 5_000_000_000, 5_000_000_000, 250_000_000, 50_000_000),
+                plan=plan,
+            ),
         )
         write_document(directory / "profiler_info_0.json", "{}")
         write_document(directory / "profiler_metadata.json", json.dumps({"drynpu": outcome.describe()}))

@@ -24,7 +24,7 @@ from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Recording, Target
 from drynpu.tables import Profile
 
@@ -124,18 +124,20 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 end_ns=BEGIN_NS + 10_000_000,
             ),
             Target(directory=directory, framework="torch", pid=PID, device_id=0),
-            request=ProfilingRequest(level=level, switches=Switches(record_shapes=True, profile_memory=True)),
-            chip=description,
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=50_000_000,
+            Setup(
+                request=ProfilingRequest(level=level, switches=Switches(record_shapes=True, profile_memory=True)),
+                chip=description,
+                clock=Clock.PROJECTED,
+                seed=0,
+                anchors=ClockAnchors(
+                    collection_begin_us=BEGIN_NS // 1000,
+                    monotonic_raw_ns=5_000_000_000,
+                    host_cntvct=5_000_000_000,
+                    device_cntvct=250_000_000,
+                    device_hz=50_000_000,
+                ),
+                plan=plan,
             ),
-            plan=plan,
         )
         return load_profile(directory)
 

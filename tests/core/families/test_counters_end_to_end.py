@@ -38,7 +38,7 @@ from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metric
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader, write_document
-from drynpu.recorder import Outcome, write_recording
+from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Recording, Target, lower, simulate
 from drynpu.tables import KERNELS, Profile
 
@@ -157,11 +157,9 @@ def carry_out(directory: Path, chip: Chip, request: ProfilingRequest) -> Result:
     how: dict[str, Any] = {"chip": chip, "clock": Clock.PROJECTED, "seed": 3}
     recording = Recording(operators=operators(), allocations=allocations(), begin_ns=BEGIN_NS, end_ns=END_NS)
     target = Target(directory=directory, framework="torch", pid=PID)
-    outcome = write_recording(recording, target, request=request, anchors=anchors, plan=plan, **how)
+    outcome = write_recording(recording, target, Setup(request=request, anchors=anchors, plan=plan, **how))
     lowered = lower(recording.operators, plan)
-    simulation = simulate(
-        recording.operators, recording.allocations, lowered, begin_ns=BEGIN_NS, end_ns=END_NS, base_ns=BEGIN_NS, **how
-    )
+    simulation = simulate(recording, lowered, base_ns=BEGIN_NS, **how)
     write_document(directory / "profiler_info.json", "{}")  # what a framework leaves when a recording is whole
     profile = load_profile(directory)
     summary, details = (

@@ -23,8 +23,8 @@ from drynpu.options import HostSystem, HostUsage, Level, ProfilingRequest, Sampl
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import Outcome, write_recording
-from drynpu.simulate import HostSampler, HostSamples, Recording, Target
+from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
+from drynpu.simulate import HostSamples, Recording, Target
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -67,18 +67,20 @@ def write(directory: Path, sampling: Sampling, samples: HostSamples | None, cloc
             host_samples=samples,
         ),
         Target(directory=directory, framework="torch", pid=PID, device_id=0),
-        request=ProfilingRequest(level=Level.L1, sampling=sampling),
-        chip=chip,
-        clock=clock,
-        seed=0,
-        anchors=ClockAnchors(
-            collection_begin_us=BEGIN_NS // 1000,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=250_000_000,
-            device_hz=round(chip.hwts_mhz * 1_000_000),
+        Setup(
+            request=ProfilingRequest(level=Level.L1, sampling=sampling),
+            chip=chip,
+            clock=clock,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=round(chip.hwts_mhz * 1_000_000),
+            ),
+            plan=lambda signature: KernelPlan(claims=False),
         ),
-        plan=lambda signature: KernelPlan(claims=False),
     )
 
 

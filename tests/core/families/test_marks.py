@@ -23,7 +23,7 @@ from drynpu.options import Filters, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, Recording, Target, TxKind, TxMark
 from drynpu.tables import Profile
 
@@ -100,20 +100,22 @@ def record(
             **found,
         ),
         Target(directory=directory, framework="torch", pid=PID, device_id=0),
-        request=ProfilingRequest(
-            level=level, switches=Switches(tx=tx), filters=Filters() if filters is None else filters
+        Setup(
+            request=ProfilingRequest(
+                level=level, switches=Switches(tx=tx), filters=Filters() if filters is None else filters
+            ),
+            chip=load_chip(chip),
+            clock=clock,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=hz,
+            ),
+            plan=plan,
         ),
-        chip=load_chip(chip),
-        clock=clock,
-        seed=0,
-        anchors=ClockAnchors(
-            collection_begin_us=BEGIN_NS // 1000,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=250_000_000,
-            device_hz=hz,
-        ),
-        plan=plan,
     )
     return load_profile(next(directory.glob("PROF_*")))
 

@@ -13,7 +13,7 @@ from drynpu.kernels import KernelPlan, Operators
 from drynpu.options import DELIVERABLES, NOT_SIMULATED, HostUsage, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Recording, Target
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -35,12 +35,14 @@ def notes(tmp_path: Path) -> Notes:
         outcome = write_recording(
             Recording(operators=Operators.from_calls(()), begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 20_000_000),
             Target(directory=tmp_path, framework="neutral", pid=4321, host_data=False),
-            request=ProfilingRequest(**request),  # type: ignore[arg-type]
-            chip=load_chip(chip),
-            clock=Clock.WALL,
-            seed=0,
-            anchors=anchors,
-            plan=lambda signature: KernelPlan(api=signature.name, kernels=()),
+            Setup(
+                request=ProfilingRequest(**request),  # type: ignore[arg-type]
+                chip=load_chip(chip),
+                clock=Clock.WALL,
+                seed=0,
+                anchors=anchors,
+                plan=lambda signature: KernelPlan(api=signature.name, kernels=()),
+            ),
         )
         said = [note.partition(" is not written: ") for note in outcome.notes]
         assert all(reason == UNMODELLED[name] for name, middle, reason in said if middle)

@@ -29,7 +29,7 @@ from drynpu.options import ProfilingRequest, Switches
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import Outcome, write_recording
+from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Lowered, Recording, Simulation, Target, lower, simulate
 from drynpu.tables import Profile, intervals
 
@@ -165,7 +165,9 @@ def run(
     """Simulate a table on an Ascend910B2."""
     end_ns = int(table.end_ns.max(initial=BEGIN_NS)) + 1000
     arguments = {"begin_ns": BEGIN_NS, "end_ns": end_ns, "base_ns": BEGIN_NS, "chip": load_chip("910B2"), **rest}
-    return simulate(table, memory or Allocations.empty(), lower(table, plan), clock=clock, seed=seed, **arguments)
+    device = {name: arguments.pop(name) for name in ("base_ns", "chip")}
+    recording = Recording(operators=table, allocations=memory or Allocations.empty(), **arguments)
+    return simulate(recording, lower(table, plan), clock=clock, seed=seed, **device)
 
 
 @frozen
@@ -244,7 +246,7 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
         for kind, cls in ((recording, Recording), (target, Target), (how, None)):
             fields = {f.name for f in cls.__attrs_attrs__} if cls else set(given)
             kind.update({key: given.pop(key) for key in tuple(given) if key in fields})
-        return write_recording(Recording(operators=table, **recording), Target(**target), **how)
+        return write_recording(Recording(operators=table, **recording), Target(**target), Setup(**how))
 
     return make
 

@@ -11,7 +11,7 @@ from drynpu.options import ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import AclCalls, HostMark, Recording, Target
 
 KERNEL = KernelSpec(name="k", op_type="K", task_type=TaskType.AI_VECTOR_CORE, vector_ops=1000, bytes_read=10**8)
@@ -36,12 +36,14 @@ def recorded(folder: Path, *, calls: bool, acl_api: bool = True) -> list[tuple[s
             calls=AclCalls.from_rows(rows) if calls else None,
         ),
         Target(directory=folder, framework="acl", pid=thread, host_data=False),
-        request=ProfilingRequest(switches=Switches(acl_api=acl_api)),
-        chip=chip,
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=anchors,
-        plan=lambda _: KernelPlan(kernels=(KERNEL,), in_graph=True),
+        Setup(
+            request=ProfilingRequest(switches=Switches(acl_api=acl_api)),
+            chip=chip,
+            clock=Clock.PROJECTED,
+            seed=0,
+            anchors=anchors,
+            plan=lambda _: KernelPlan(kernels=(KERNEL,), in_graph=True),
+        ),
     )
     api = load_profile(next(folder.glob("PROF_*"))).api
     rows = [row for row in api.sort("start_ns").iter_rows(named=True) if str(row["level"]) == "acl"]

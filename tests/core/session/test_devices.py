@@ -13,7 +13,7 @@ from drynpu.kernels import Operators
 from drynpu.options import HostSystem, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import Chip
 from drynpu.products import load_profile
-from drynpu.recorder import Outcome, write_devices
+from drynpu.recorder import Outcome, Setup, write_devices
 from drynpu.simulate import Recording, Target, TxKind, TxMark
 
 COLUMNS = ("stream_id", "name", "op_type", "start_ns", "duration_ns")
@@ -33,12 +33,7 @@ def test_each_device_is_as_it_is_alone(tools: Any, write: Callable[..., Outcome]
     outcome = write_devices(
         {device: recording(tools, table) for device, table in tables.items()},
         Target(directory=tmp_path / "both", framework="acl", pid=tools.pid, host_data=False),
-        request=request,
-        chip=chip,
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=tools.anchors,
-        plan=tools.plan,
+        Setup(request=request, chip=chip, clock=Clock.PROJECTED, seed=0, anchors=tools.anchors, plan=tools.plan),
     )
     assert outcome.prof_path is not None
     both = load_profile(outcome.prof_path)

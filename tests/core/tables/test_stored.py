@@ -16,7 +16,7 @@ from drynpu.kernels import Allocations
 from drynpu.options import ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Recording as SessionRecording
 from drynpu.simulate import Target
 from drynpu.tables import API, HOST_OPS, KERNELS, QUEUE, TASKS
@@ -154,12 +154,14 @@ def test_a_session_takes_few_bytes_for_each_kernel(tmp_path: Path) -> None:
             end_ns=int(table.end_ns[-1]) + 10_000,
         ),
         Target(directory=tmp_path, framework="torch", pid=session["PID"]),
-        request=ProfilingRequest(switches=Switches(record_shapes=True)),
-        chip=load_chip("910B2"),
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=session["ANCHORS"],
-        plan=session["plan"],
+        Setup(
+            request=ProfilingRequest(switches=Switches(record_shapes=True)),
+            chip=load_chip("910B2"),
+            clock=Clock.PROJECTED,
+            seed=0,
+            anchors=session["ANCHORS"],
+            plan=session["plan"],
+        ),
     )
     profile = load_profile(tmp_path)
     assert profile.kernels.height == count

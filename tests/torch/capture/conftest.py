@@ -18,7 +18,7 @@ from drynpu.kernels import build_rule_book
 from drynpu.options import Level, MetricGroup, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import Outcome, write_recording
+from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Recording, Target
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
@@ -71,16 +71,18 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
         return write_recording(
             recording,
             Target(directory=directory, framework="torch", pid=os.getpid()),
-            request=ProfilingRequest(
-                level=Level.L1,
-                aic_metrics=MetricGroup.PIPE_UTILIZATION,
-                switches=Switches(record_shapes=True, profile_memory=True),
+            Setup(
+                request=ProfilingRequest(
+                    level=Level.L1,
+                    aic_metrics=MetricGroup.PIPE_UTILIZATION,
+                    switches=Switches(record_shapes=True, profile_memory=True),
+                ),
+                chip=load_chip(chip),
+                clock=clock,
+                seed=seed,
+                anchors=anchors,
+                plan=build_rule_book(RULES, fallbacks=FALLBACKS).plan,
             ),
-            chip=load_chip(chip),
-            clock=clock,
-            seed=seed,
-            anchors=anchors,
-            plan=build_rule_book(RULES, fallbacks=FALLBACKS).plan,
         )
 
     return run

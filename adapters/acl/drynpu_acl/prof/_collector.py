@@ -12,7 +12,14 @@ from attrs import define, evolve, field
 
 from drynpu import DrynpuError
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import COLLECT_VARIABLE, Answer, CollectionOrder, CollectionReport, control_socket, serve_control
+from drynpu.recorder import (
+    COLLECT_VARIABLE,
+    CollectionCommand,
+    CollectionReport,
+    ControlReply,
+    control_socket,
+    serve_control,
+)
 from drynpu_acl.messages import say
 from drynpu_acl.prof._mode import DYNAMIC, Mode, Ownership
 from drynpu_acl.prof._session import Sessions
@@ -26,13 +33,13 @@ class Collector:
     What the library does for a collector between ``acl.init`` and ``acl.finalize``.
 
     While it records, and from beginning to end where it records without further commands, the process is its own:
-    `Mode.COMMAND`. It implements `drynpu.recorder.Controlled`; commands come on a thread of their own.
+    `Mode.COMMAND`. It implements `drynpu.recorder.Controllable`; commands come on a thread of their own.
     """
 
     owner: Ownership
     sessions: Sessions
     devices: int
-    order: CollectionOrder | None = None
+    order: CollectionCommand | None = None
     _serving: bool = False
     _recording: bool = False
     _window_over: threading.Event = field(factory=threading.Event)
@@ -47,7 +54,7 @@ class Collector:
                 self._listen(control_socket(os.getpid()))
             return False
         try:
-            order = CollectionOrder.from_text(text)
+            order = CollectionCommand.from_text(text)
         except DrynpuError as error:
             say(str(error))
             return False
@@ -76,7 +83,7 @@ class Collector:
 
     # -- a window of time
 
-    def _keep_window(self, order: CollectionOrder) -> None:
+    def _keep_window(self, order: CollectionCommand) -> None:
         window = order.request.window
         if window.delay_s is None:
             self._record(order)
@@ -101,32 +108,32 @@ class Collector:
 
     # -- commands
 
-    def take(self, order: CollectionOrder) -> None:
+    def accept(self, order: CollectionCommand) -> None:
         """Keep the order for the next recordings."""
         self.order = order
 
-    def start(self) -> Answer:
+    def start(self) -> ControlReply:
         """Begin a recording."""
         with self.owner.lock:
             if self._recording:
-                return Answer.ALREADY_STARTED
+                return ControlReply.ALREADY_STARTED
             if self.order is None or not self.owner.dynamic or self.owner.mode is not Mode.OFF:
-                return Answer.FAILED
+                return ControlReply.FAILED
             self.owner.mode = Mode.COMMAND
             self._record(self.order)
-            return Answer.SUCCESS
+            return ControlReply.SUCCESS
 
-    def stop(self) -> Answer:
+    def stop(self) -> ControlReply:
         """End it."""
         with self.owner.lock:
             if not self._recording:
-                return Answer.NOT_STARTED
+                return ControlReply.NOT_STARTED
             self.owner.mode = Mode.OFF
-            return Answer.SUCCESS if self._write() else Answer.FAILED
+            return ControlReply.SUCCESS if self._write() else ControlReply.FAILED
 
     # -- recordings
 
-    def _record(self, order: CollectionOrder) -> None:
+    def _record(self, order: CollectionCommand) -> None:
         request: ProfilingRequest = evolve(order.request, output=evolve(order.request.output, analyse=False))
         # The collector makes the files of results itself.
         devices = tuple(range(max(self.devices, 1)))

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from attrs import define, field
 
 from drynpu.device import Clock, fifo
-from drynpu.kernels import Allocations, KernelPlan, Operators, Signature, TaskType, jitter, occurrences
+from drynpu.kernels import KernelPlan, Operators, Signature, TaskType, jitter, occurrences
 from drynpu.platforms import Chip
-from drynpu.simulate import lower, simulate
+from drynpu.simulate import Recording, lower, simulate
 from drynpu_acl.constants import SubscribeFlag
 from drynpu_acl.prof._records import RECORD
 from drynpu_acl.recording import launches
@@ -46,16 +46,9 @@ class OpTimes:
         """
         operators = launches(operators, self.plan, start_ns=start_ns, end_ns=end_ns)
         lowered = lower(operators, self.plan)
+        recording = Recording(operators=operators, begin_ns=start_ns, end_ns=end_ns)
         simulation = simulate(
-            operators,
-            Allocations.empty(),
-            lowered,
-            chip=self.chip,
-            clock=Clock.PROJECTED,
-            seed=self.seed,
-            begin_ns=start_ns,
-            end_ns=end_ns,
-            base_ns=start_ns,
+            recording, lowered, chip=self.chip, clock=Clock.PROJECTED, seed=self.seed, base_ns=start_ns
         )
         kernel, costs = lowered.launch_kernel, simulation.costs
         times = occurrences(kernel) + self._earlier(operators, lowered.dispatch_plan, lowered.launch_dispatch, kernel)

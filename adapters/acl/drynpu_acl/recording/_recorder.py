@@ -15,8 +15,8 @@ from drynpu.options import ProfilingRequest, Settings
 from drynpu.platforms import Chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import Outcome, write_devices
-from drynpu.simulate import AclCalls, HostSampler, HostSamples, Recording, Target, TxMark
+from drynpu.recorder import HostSampler, Outcome, Setup, write_devices
+from drynpu.simulate import AclCalls, HostSamples, Recording, Target, TxMark
 from drynpu_acl.recording._captured import Captured
 from drynpu_acl.recording._timeline import (
     copies_and_steps,
@@ -90,12 +90,14 @@ class Recorder:
         outcome = write_devices(
             recordings,
             Target(directory=self.directory, framework=_FRAMEWORK, pid=os.getpid(), prof_number=number),
-            request=request,
-            chip=self.chip,
-            clock=self.settings.clock,
-            seed=self.settings.seed,
-            anchors=self._anchors,
-            plan=plan,
+            Setup(
+                request=request,
+                chip=self.chip,
+                clock=self.settings.clock,
+                seed=self.settings.seed,
+                anchors=self._anchors,
+                plan=plan,
+            ),
         )
         outcome = evolve(outcome, notes=(*outcome.notes, *self._unnamed()))
         path = outcome.prof_path

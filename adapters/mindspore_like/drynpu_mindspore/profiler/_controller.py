@@ -7,26 +7,9 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu.recorder import Duty, Irregularity, transition
+from drynpu.recorder import TransitionStep, transition
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._values import ACTION_OF, ProfilerAction
-
-__all__ = ["Controller"]
-
-_WARNINGS: Mapping[Irregularity, str] = {
-    Irregularity.WARMUP_THEN_NONE: "Incorrect schedule: WARMUP followed by NONE",
-    Irregularity.RECORD_THEN_NONE: "Incorrect schedule: RECORD followed by NONE",
-    Irregularity.RECORD_THEN_WARMUP: "Incorrect schedule: RECORD followed by WARMUP",
-    Irregularity.STOPPED_IN_WARMUP: (
-        "Incorrect schedule: Stop profiler while current state is WARMUP which will result in empty parsed data."
-    ),
-    Irregularity.STOPPED_IN_RECORD: (
-        "Incorrect schedule: Stop profiler while current state is RECORD which may result in incomplete parsed data."
-    ),
-    Irregularity.STOPPED_IN_SAVE: (
-        "Stop profiler while current state is RECORD_AND_SAVE, perhaps the scheduling cycle has not yet completed."
-    ),
-}
 
 
 @frozen
@@ -54,13 +37,13 @@ class Controller:
         if not isinstance(previous, ProfilerAction) or not isinstance(following, ProfilerAction | None):
             return
         change = transition(ACTION_OF[previous], None if following is None else ACTION_OF[following])
-        if not change.duties:
+        if not change.steps:
             return
         self.session.voice.info(f"ProfilerAction transition: {previous} -> {following}")
-        if change.irregularity is not None:
-            self.session.voice.warning(_WARNINGS[change.irregularity])
-        for step in _calls(change.duties):
-            self._carry_out(step)
+        if change.warning is not None:
+            self.session.voice.warning(change.warning.value)
+        for call in _calls(change.steps):
+            self._carry_out(call)
 
     def _carry_out(self, call: str) -> None:
         if call == "trace_ready":
@@ -70,23 +53,23 @@ class Controller:
             getattr(self.session, call)()
 
 
-_CALL_OF: Mapping[Duty, str] = {
-    Duty.INIT: "init",
-    Duty.START: "start",
-    Duty.STOP: "stop",
-    Duty.FINALIZE: "finalize",
-    Duty.READY: "trace_ready",
-    Duty.DELETE: "delete_dir",
+_CALL_OF: Mapping[TransitionStep, str] = {
+    TransitionStep.INIT: "init",
+    TransitionStep.START: "start",
+    TransitionStep.STOP: "stop",
+    TransitionStep.FINALIZE: "finalize",
+    TransitionStep.READY: "trace_ready",
+    TransitionStep.DELETE: "delete_dir",
 }
 
 
-def _calls(duties: tuple[Duty, ...]) -> list[str]:
+def _calls(steps: tuple[TransitionStep, ...]) -> list[str]:
     """
-    Return the session's methods for the duties of the core.
+    Return the session's methods for the steps of the core.
 
-    MindSpore's profiler does not warm up, and lets go of a run after its last duty, which torch_npu's has no word for.
+    MindSpore's profiler does not warm up, and lets go of a run after its last step, which torch_npu's has no word for.
     """
-    calls = [_CALL_OF[duty] for duty in duties if duty in _CALL_OF]
+    calls = [_CALL_OF[step] for step in steps if step in _CALL_OF]
     if "finalize" in calls:
         last = max(calls.index(name) for name in ("finalize", "trace_ready") if name in calls)
         calls.insert(last + 1, "clear")

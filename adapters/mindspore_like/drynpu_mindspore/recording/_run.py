@@ -18,8 +18,8 @@ from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import Outcome, write_recording
-from drynpu.simulate import FrameworkEvents, GraphRun, HostSampler, HostSamples, Iteration, Recording, Target
+from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
+from drynpu.simulate import FrameworkEvents, GraphRun, HostSamples, Iteration, Recording, Target
 from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import CaptureLike
@@ -188,12 +188,14 @@ class Run:
         self.outcome = write_recording(
             recording,
             self._target(),
-            request=self._request,
-            chip=self._chip,
-            clock=self._settings.clock,
-            seed=self._settings.seed,
-            anchors=self._anchors,
-            plan=launching_plans(rules, whole_graph=self.run.jit_level == WHOLE_GRAPH),
+            Setup(
+                request=self._request,
+                chip=self._chip,
+                clock=self._settings.clock,
+                seed=self._settings.seed,
+                anchors=self._anchors,
+                plan=launching_plans(rules, whole_graph=self.run.jit_level == WHOLE_GRAPH),
+            ),
         )
         self.outcome = evolve(
             self.outcome, notes=tuple(dict.fromkeys((*self._notes, *memory.notes, *self.outcome.notes)))

@@ -16,8 +16,8 @@ from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import Outcome, write_recording
-from drynpu.simulate import HostSampler, Recording, Target
+from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
+from drynpu.simulate import Recording, Target
 from drynpu_tf.recording._plans import node_plans
 from drynpu_tf.recording._timeline import Part, Step, Timeline, join
 from drynpu_tf.rules import FALLBACKS
@@ -127,12 +127,14 @@ class Recorder:
                 prof_number=prof_number,
                 host_data=False,
             ),
-            request=self.request,
-            chip=self._chip,
-            clock=self._settings.clock,
-            seed=self._settings.seed,
-            anchors=self._anchors,
-            plan=plan,
+            Setup(
+                request=self.request,
+                chip=self._chip,
+                clock=self._settings.clock,
+                seed=self._settings.seed,
+                anchors=self._anchors,
+                plan=plan,
+            ),
         )
         self._parts.clear()
         path = self.outcome.prof_path

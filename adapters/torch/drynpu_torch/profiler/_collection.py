@@ -14,7 +14,7 @@ from pathlib import Path
 from attrs import define, field
 
 from drynpu import DrynpuError, OutputError
-from drynpu.recorder import Answer, CollectionOrder, CollectionReport, control_socket, serve_control
+from drynpu.recorder import CollectionCommand, CollectionReport, ControlReply, control_socket, serve_control
 from drynpu_torch.profiler._main_thread import on_main_thread
 from drynpu_torch.profiler._result import Result
 
@@ -33,41 +33,41 @@ class _Collector:
     All is done on the main thread; a process that was forked off does nothing, it shares the recording of its parent.
     """
 
-    order: CollectionOrder | None = None
+    order: CollectionCommand | None = None
     owner: int = field(factory=os.getpid)
     _result: Result | None = None
     _ended: bool = False
 
-    def take(self, order: CollectionOrder) -> None:
+    def accept(self, order: CollectionCommand) -> None:
         self.order = order
 
-    def start(self) -> Answer:
+    def start(self) -> ControlReply:
         return self._soon(self.begin)
 
-    def stop(self) -> Answer:
+    def stop(self) -> ControlReply:
         return self._soon(self.end)
 
-    def begin(self) -> Answer:
+    def begin(self) -> ControlReply:
         """Start a recording; what goes wrong is reported to whoever gave the order."""
         if self.order is None or self._ended:
-            return Answer.FAILED
+            return ControlReply.FAILED
         if self._result is not None:
-            return Answer.ALREADY_STARTED
+            return ControlReply.ALREADY_STARTED
         result = Result(request=self.order.request)
         try:
             result.init(self.order.directory)
             result.start()
         except DrynpuError as error:
             self.order.report(CollectionReport(notes=(str(error),)))
-            return Answer.FAILED
+            return ControlReply.FAILED
         self._result = result
-        return Answer.SUCCESS
+        return ControlReply.SUCCESS
 
-    def end(self) -> Answer:
+    def end(self) -> ControlReply:
         """Stop the recording and write it; one without operators leaves nothing."""
         result, self._result = self._result, None
         if result is None or self.order is None:
-            return Answer.NOT_STARTED
+            return ControlReply.NOT_STARTED
         try:
             result.stop()
             outcome = result.write() if result.operators else None
@@ -75,8 +75,8 @@ class _Collector:
                 self.order.report(CollectionReport(path=outcome.prof_path, notes=outcome.notes))
         except DrynpuError as error:
             self.order.report(CollectionReport(notes=(str(error),)))
-            return Answer.FAILED
-        return Answer.SUCCESS
+            return ControlReply.FAILED
+        return ControlReply.SUCCESS
 
     def finish(self) -> None:
         """The process ends."""
@@ -84,11 +84,11 @@ class _Collector:
             self.end()
             self._ended = True
 
-    def _soon(self, work: Callable[[], Answer]) -> Answer:
+    def _soon(self, work: Callable[[], ControlReply]) -> ControlReply:
         try:
             return on_main_thread(work, _PATIENCE_S)
         except (TimeoutError, InterruptedError):
-            return Answer.FAILED
+            return ControlReply.FAILED
 
 
 def start_collection(text: str) -> None:
@@ -100,14 +100,14 @@ def start_collection(text: str) -> None:
     Parameters
     ----------
     text:
-        A `CollectionOrder` as text.
+        A `CollectionCommand` as text.
 
     Raises
     ------
     OptionError
         The order cannot be read. Any other failure is reported to whoever gave it; the application goes on.
     """
-    order = CollectionOrder.from_text(text)
+    order = CollectionCommand.from_text(text)
     if order.control is not None:
         if not order.control.exists():  # else the first process of the application has it
             listen(order.control)

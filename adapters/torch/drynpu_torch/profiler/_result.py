@@ -18,8 +18,8 @@ from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import Outcome, write_recording
-from drynpu.simulate import HostSampler, HostSamples, Recording, Target
+from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
+from drynpu.simulate import HostSamples, Recording, Target
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads, without_collections
 from drynpu_torch.distributed import Exchange
@@ -282,12 +282,14 @@ class Result:
         return write_recording(
             recording,
             target,
-            request=self.request,
-            chip=chip,
-            clock=self.settings.clock,
-            seed=self.settings.seed,
-            anchors=anchors,
-            plan=rules.plan,
+            Setup(
+                request=self.request,
+                chip=chip,
+                clock=self.settings.clock,
+                seed=self.settings.seed,
+                anchors=anchors,
+                plan=rules.plan,
+            ),
         )
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from drynpu import DrynpuError
-from drynpu.recorder import ProfileOrder
+from drynpu.recorder import ProfileCommand
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import print_error, print_warning
@@ -35,14 +35,14 @@ _LAUNCHER = "torch.distributed.launcher"
 
 def start_unattended(text: str) -> None:
     """
-    Arm the profile that *text*, a `ProfileOrder`, asks for.
+    Arm the profile that *text*, a `ProfileCommand`, asks for.
 
     Raises
     ------
     OptionError
         The order cannot be read.
     """
-    profile = _Unattended(ProfileOrder.from_text(text))
+    profile = _Unattended(ProfileCommand.from_text(text))
     summarise_at_exit()
     atexit.register(profile.at_exit)
     if profile.order.record_steps is not None:
@@ -54,7 +54,7 @@ def start_unattended(text: str) -> None:
 class _Unattended:
     """One window of training steps. Nothing raises out of it: a profile must not end a training run."""
 
-    def __init__(self, order: ProfileOrder) -> None:
+    def __init__(self, order: ProfileCommand) -> None:
         self.order = order
         self._owner = os.getpid()
         self._steps_done = 0

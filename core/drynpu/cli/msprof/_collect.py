@@ -24,7 +24,7 @@ from drynpu.options import Settings
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed, parse
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, build_manager
-from drynpu.recorder import COLLECT_VARIABLE, CollectionOrder, control_socket
+from drynpu.recorder import COLLECT_VARIABLE, CollectionCommand, control_socket
 
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
 _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
@@ -61,7 +61,7 @@ def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
 def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> None:
     window = parsed.request.window
     with tempfile.TemporaryDirectory(prefix="drynpu-msprof-") as folder:
-        order = CollectionOrder(
+        order = CollectionCommand(
             request=parsed.request,
             directory=Path(parsed.request.output.directory or "."),
             journal=Path(folder) / "journal",
@@ -95,7 +95,7 @@ def _collect_application(parsed: MsprofParsed, plugins: Plugins) -> None:
         )
 
 
-def _environment(plugins: Plugins, order: CollectionOrder, given: Mapping[str, str]) -> dict[str, str]:
+def _environment(plugins: Plugins, order: CollectionCommand, given: Mapping[str, str]) -> dict[str, str]:
     """Return the application's environment: facades in reach, devices loaded with PyTorch, the order."""
     environment = {**_QUIET, **os.environ, **given}
     folders = dict.fromkeys(str(facade.folder) for facade in plugins.facades())

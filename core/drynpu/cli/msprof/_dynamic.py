@@ -15,7 +15,7 @@ from attrs import define, field
 
 from drynpu import CommandError
 from drynpu.cli.msprof._process import info, warn
-from drynpu.recorder import Answer, CollectionOrder, ControlClient, Wish, control_socket
+from drynpu.recorder import CollectionCommand, ControlClient, ControlCommand, ControlReply, control_socket
 
 _LAUNCH_S, _RETRY_S = 60.0, 0.2
 _PARAMETERS_S, _COMMAND_S = 5.0, 60.0
@@ -24,25 +24,30 @@ _IDLE_S = 30 * 60.0
 _MOST_COMMANDS = 100
 _CHUNK = 4096
 _FAILED = "Running profiling failed. Please check log for more info."
-_WISHES = {"start": Wish.START, "stop": Wish.STOP, "quit": Wish.QUIT, "q": Wish.QUIT}
+_COMMANDS = {
+    "start": ControlCommand.START,
+    "stop": ControlCommand.STOP,
+    "quit": ControlCommand.QUIT,
+    "q": ControlCommand.QUIT,
+}
 _HELP = (
     "Usage:\n"
     "\t start:                 Start a collection in interactive mode.\n"
     "\t stop:                  Stop a collection that was started in interactive mode.\n"
     "\t quit:                  Stop collection and quit interactive mode."
 )
-# What the command prints after each wish (hicann/runtime dyn_prof_client.cpp).
-_ANSWERS: Mapping[tuple[Wish, Answer], str] = {
-    (Wish.START, Answer.SUCCESS): "start success",
-    (Wish.STOP, Answer.SUCCESS): "stop success",
-    (Wish.QUIT, Answer.SUCCESS): "quit success",
-    (Wish.START, Answer.ALREADY_STARTED): "already started",
-    (Wish.STOP, Answer.NOT_STARTED): "has not started",
+# What the command prints after each reply (hicann/runtime dyn_prof_client.cpp).
+_MESSAGES: Mapping[tuple[ControlCommand, ControlReply], str] = {
+    (ControlCommand.START, ControlReply.SUCCESS): "start success",
+    (ControlCommand.STOP, ControlReply.SUCCESS): "stop success",
+    (ControlCommand.QUIT, ControlReply.SUCCESS): "quit success",
+    (ControlCommand.START, ControlReply.ALREADY_STARTED): "already started",
+    (ControlCommand.STOP, ControlReply.NOT_STARTED): "has not started",
 }
 
 
 def control_by_hand(
-    words: Sequence[str], environment: Mapping[str, str], order: CollectionOrder, pids: Sequence[int]
+    words: Sequence[str], environment: Mapping[str, str], order: CollectionCommand, pids: Sequence[int]
 ) -> None:
     """
     Start an application, or reach running ones, and do what is typed until ``quit``.
@@ -87,7 +92,7 @@ def control_by_hand(
         warn(f"An exception has occurred in process App, return code: {application.returncode}.")
 
 
-def _attach(pid: int, order: CollectionOrder) -> ControlClient | None:
+def _attach(pid: int, order: CollectionCommand) -> ControlClient | None:
     client = ControlClient(key=pid, path=control_socket(pid))
     try:
         served = client.connect(order, _PARAMETERS_S)
@@ -100,7 +105,7 @@ def _attach(pid: int, order: CollectionOrder) -> ControlClient | None:
     return None
 
 
-def _reach(application: subprocess.Popen[bytes], order: CollectionOrder) -> ControlClient | None:
+def _reach(application: subprocess.Popen[bytes], order: CollectionCommand) -> ControlClient | None:
     """Wait until the application listens, a minute at most; ``None`` if it never does."""
     assert order.control is not None
     client = ControlClient(key=application.pid, path=order.control)
@@ -135,32 +140,32 @@ class _Prompt:
 
     def _do(self, typed: str) -> bool:
         """Do what was typed; say whether the dialogue is over."""
-        wish = _WISHES.get(typed)
-        if wish is None:
+        command = _COMMANDS.get(typed)
+        if command is None:
             if typed not in ("help", "h"):
                 click.echo(f"invalid option -- '{typed}'\n")
             click.echo(_HELP)
             return False
-        if wish is not Wish.QUIT:
+        if command is not ControlCommand.QUIT:
             self._commands += 1
             if self._commands > _MOST_COMMANDS:
                 warn(f"more than {_MOST_COMMANDS} commands of start and stop; call the command again.")
-                wish = Wish.QUIT
+                command = ControlCommand.QUIT
         for client in list(self.clients):
-            self._tell(client, wish)
-        return wish is Wish.QUIT or not self.clients
+            self._tell(client, command)
+        return command is ControlCommand.QUIT or not self.clients
 
-    def _tell(self, client: ControlClient, wish: Wish) -> None:
-        answer = client.ask(wish, _COMMAND_S)
-        said = _ANSWERS.get((wish, answer))
-        if said is None:
-            _error(f"dynamic profiling for pid {client.key} {wish.value} failed")
+    def _tell(self, client: ControlClient, command: ControlCommand) -> None:
+        reply = client.send(command, _COMMAND_S)
+        message = _MESSAGES.get((command, reply))
+        if message is None:
+            _error(f"dynamic profiling for pid {client.key} {command.value} failed")
             self._drop(client)
-        elif answer is Answer.SUCCESS:
-            (self._started.add if wish is Wish.START else self._started.discard)(client.key)
-            click.echo(f"dynamic profiling for pid {client.key} {said}")
+        elif reply is ControlReply.SUCCESS:
+            (self._started.add if command is ControlCommand.START else self._started.discard)(client.key)
+            click.echo(f"dynamic profiling for pid {client.key} {message}")
         else:
-            warn(f"dynamic profiling for pid {client.key} {said}")
+            warn(f"dynamic profiling for pid {client.key} {message}")
 
     def _anyone_there(self) -> bool:
         for client in list(self.clients):

@@ -11,11 +11,13 @@ import psutil
 
 from drynpu import CommandError
 from drynpu.cli.msprof._process import info, warn
+from drynpu.kernels import KernelPlan
+from drynpu.options import Clock
 from drynpu.options.msprof_cli import LaunchMode, MsprofParsed
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_system
-from drynpu.simulate import HostSampler, Target
+from drynpu.recorder import HostSampler, Setup, write_system
+from drynpu.simulate import Target
 
 
 def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:
@@ -54,12 +56,12 @@ def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:
             pid=os.getpid() if launch.host_pid is None else launch.host_pid,
             device_id=chosen[0] if chosen else 0,
         ),
+        Setup(
+            request=parsed.request, chip=chip, clock=Clock.WALL, seed=0, anchors=anchors, plan=lambda _: KernelPlan()
+        ),
         devices=chosen,
-        request=parsed.request,
-        chip=chip,
         begin_ns=max(begin_ns, anchors.collection_begin_us * 1000),
         end_ns=time.time_ns(),
-        anchors=anchors,
     )
     for note in notes:
         warn(note)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.deliverables._record_context import FamilyRecords, RecordContext
-from drynpu.options import HostSystem, HostUsage
+from drynpu.options import HOST_SYSTEM_HZ, HostSystem, HostUsage
 from drynpu.raw import text_family
-from drynpu.simulate._sampler import HOST_SYSTEM_HZ, HostSamples
+from drynpu.simulate._host_samples import HostSamples
 
 __all__ = ["build"]
 

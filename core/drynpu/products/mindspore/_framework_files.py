@@ -17,8 +17,8 @@ import polars as pl
 from attrs import frozen
 
 from drynpu import OutputError
+from drynpu.deliverables._record_context import RecordContext
 from drynpu.kernels import Operators, Placement
-from drynpu.products.torch._framework_files import FrameworkOptions
 from drynpu.raw import (
     MS_ABSENT,
     MS_EVENTS,
@@ -32,8 +32,6 @@ from drynpu.raw import (
 from drynpu.raw._document import write_document
 from drynpu.simulate._framework_events import FrameworkEvents, renumbered
 from drynpu.simulate._simulate import Simulation
-
-__all__ = ["write_mindspore"]
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
@@ -57,20 +55,13 @@ class _Part:
     texts: tuple[dict[int, str], ...]
 
 
-def write_mindspore(
-    directory: Path,
-    simulation: Simulation,
-    operators: Operators,
-    options: FrameworkOptions,
-    *,
-    events: FrameworkEvents | None = None,
-    totals: I64 | None = None,
-) -> None:
+def write_mindspore(directory: Path, context: RecordContext, *, keep_computing: bool) -> None:
     """
-    Write ``mindspore.op_range``; by the options also shapes and memory; operators of the host's own as text.
+    Write ``mindspore.op_range``; by the request also shapes and memory; operators of the host's own as text.
 
-    *events* are what the framework itself recorded: they stand in op_range as they are, at the times of the recording.
-    *totals* are what its pool held (``Recording.memory_totals``), and are written where no allocations are known.
+    The framework's own events stand in op_range as they are, at the times of the recording. What its pool held
+    (``Recording.memory_totals``) is written where no allocations are known. *keep_computing* keeps the operators by
+    which the CPU computed a kernel.
 
     Times of op_range are counts of the host: those that the PROF directory beside it explains, and without one counts
     of 10 ns since 1970, which is what MindSpore's analysis takes them for then.
@@ -84,15 +75,15 @@ def write_mindspore(
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot create the directory {directory}: {error.strerror}") from error
-    hidden = simulation.lowered.computing & (not options.keep_computing)
+    operators, prefix, switches = context.recording.operators, context.target.framework, context.request.switches
+    hidden = context.simulation.lowered.computing & (not keep_computing)
     rows = np.flatnonzero(~hidden & ~_on_host(operators))
-    own = FrameworkEvents.empty() if events is None else events
-    _write_events(directory / f"{options.prefix}.op_range", simulation, operators, options, rows, own)
-    if options.record_shapes:
-        _write_shapes(directory / f"{options.prefix}.record_shapes", operators, rows)
-    if options.profile_memory:
-        _write_memory(directory, simulation, operators, options, totals)
-    _write_host_operators(directory, simulation, operators, options)
+    _write_events(directory / f"{prefix}.op_range", context, rows)
+    if switches.record_shapes:
+        _write_shapes(directory / f"{prefix}.record_shapes", operators, rows)
+    if switches.profile_memory:
+        _write_memory(directory, context)
+    _write_host_operators(directory, context)
 
 
 def _on_host(operators: Operators) -> npt.NDArray[np.bool_]:
@@ -101,27 +92,22 @@ def _on_host(operators: Operators) -> npt.NDArray[np.bool_]:
     return np.asarray(host[operators.signature], bool)
 
 
-def _write_events(
-    path: Path,
-    simulation: Simulation,
-    operators: Operators,
-    options: FrameworkOptions,
-    rows: I64,
-    events: FrameworkEvents,
-) -> None:
+def _write_events(path: Path, context: RecordContext, rows: I64) -> None:
+    simulation, operators = context.simulation, context.recording.operators
+    events = context.recording.framework_events or FrameworkEvents.empty()
     steps = _steps(simulation, operators)
-    launches = _launch_events(simulation, operators, options.launching_thread)
+    launches = _launch_events(simulation, operators, context.launching)
     parts = [
         _operator_events(simulation, operators, rows),
         *launches,
         _recorded_events(simulation, events, len(launches[0].fixed)),
     ]
     fixed = np.concatenate([part.fixed for part in parts])
-    fixed["pid"] = options.pid
+    fixed["pid"] = context.target.pid
     fixed["step"] = _step_at(fixed["start"].astype(np.int64), steps)
     for name in ("start", "end"):
         time_ns = fixed[name].astype(np.int64)
-        fixed[name] = time_ns + options.to_raw_ns if options.device_data else time_ns // _COUNT_NS
+        fixed[name] = time_ns + context.to_raw_ns if context.target.device_data else time_ns // _COUNT_NS
     first = np.cumsum([0, *(len(part.texts) for part in parts[:-1])])
     index = np.concatenate([part.index + begin for part, begin in zip(parts, first, strict=True)])
     order = np.argsort(fixed["start"], kind="stable")
@@ -233,15 +219,14 @@ def _write_shapes(path: Path, operators: Operators, rows: I64) -> None:
     write_tlv(path, _RECORD, np.zeros(len(rows), layouts.MS_RECORD_SHAPES), index.astype(np.int64), texts)
 
 
-def _write_memory(
-    directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions, measured: I64 | None
-) -> None:
+def _write_memory(directory: Path, context: RecordContext) -> None:
     """Write every event of the allocator, and what was taken of the device after each."""
+    simulation, operators, measured = context.simulation, context.recording.operators, context.recording.memory_totals
     m = simulation.memory
     time_ns = simulation.warp(m.time_ns)
     released = m.size_bytes < 0
     fixed = np.zeros(len(time_ns), layouts.MS_MEMORY_USAGE)
-    fixed["device_id"], fixed["tid"], fixed["pid"] = options.device_id, m.thread, options.pid
+    fixed["device_id"], fixed["tid"], fixed["pid"] = context.target.device_id, m.thread, context.target.pid
     fixed["time_ns"], fixed["address"] = time_ns, m.address
     fixed["size_bytes"] = np.where(released, 0, m.size_bytes)
     fixed["size_bytes"][released] = MS_ABSENT
@@ -250,13 +235,13 @@ def _write_memory(
     owner = _open_at(operators, m.time_ns, m.thread)
     name = np.where(owner >= 0, operators.name[owner], -1).astype(np.int64) if len(operators) else owner
     texts = [{int(MsMemoryField.OWNER): text} for text in operators.names]
-    write_tlv(directory / f"{options.prefix}.memory_usage", _RECORD, fixed, name, texts)
+    write_tlv(directory / f"{context.target.framework}.memory_usage", _RECORD, fixed, name, texts)
     allocated, reserved = m.allocated_bytes, m.reserved_bytes
     if not len(time_ns) and measured is not None:
         time_ns, allocated, reserved = simulation.warp(measured[:, 0]), measured[:, 1], measured[:, 2]
     columns = (time_ns, allocated, reserved, allocated)
     totals = pl.DataFrame({str(number): column for number, column in enumerate(columns)})
-    path = directory / f"cpu_ms_memory_record_{options.rank}.txt"
+    path = directory / f"cpu_ms_memory_record_{_rank(context)}.txt"
     write_document(path, _MEMORY_HEADER + totals.write_csv(include_header=False))
 
 
@@ -285,10 +270,9 @@ def _enclosing(end: I64) -> I64:
     return outer
 
 
-def _write_host_operators(
-    directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions
-) -> None:
+def _write_host_operators(directory: Path, context: RecordContext) -> None:
     """Write a line per operator of the host: ``<name>;HostCpuOps;<start ns>,<duration ms>,<thread> ...``."""
+    simulation, operators = context.simulation, context.recording.operators
     rows = np.flatnonzero(_on_host(operators))
     if not len(rows):
         return
@@ -302,7 +286,11 @@ def _write_host_operators(
     runs = pl.format("{},{},{}", "start", milliseconds, "tid")
     lines = table.group_by("name", maintain_order=True).agg(runs.str.join(" ").alias("runs"))
     text = "".join(_line(operators.names, code, runs) for code, runs in lines.iter_rows())
-    write_document(directory / f"cpu_op_execute_timestamp_{options.rank}.txt", text)
+    write_document(directory / f"cpu_op_execute_timestamp_{_rank(context)}.txt", text)
+
+
+def _rank(context: RecordContext) -> int:
+    return max(context.target.rank_id, 0)
 
 
 def _line(names: Sequence[str], code: int, runs: str) -> str:

@@ -6,16 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
 
 from drynpu import OutputError
+from drynpu.deliverables._record_context import RecordContext
 from drynpu.kernels import Operators
 from drynpu.raw import FrameworkRecord, OpRangeField, layouts, write_tlv
 from drynpu.simulate._calls import queue_name
 from drynpu.simulate._host_order import DEFAULT_STREAM
-from drynpu.simulate._simulate import Simulation
-
-__all__ = ["FrameworkOptions", "write_framework"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -31,31 +28,11 @@ _QUEUE_NAMES = {
 """Functions whose name is not that of the operator with a capital (torch_npu's ProcessGroupHCCL)."""
 
 
-@frozen(kw_only=True)
-class FrameworkOptions:
-    """
-    What goes into the files.
-
-    ``prefix`` is the framework's name in file names (``torch``); ``keep_computing`` keeps the operators by which
-    the CPU computed a kernel, which a device would not have run.
-    """
-
-    prefix: str
-    pid: int
-    launching_thread: int
-    device_id: int
-    to_raw_ns: int
-    record_shapes: bool
-    profile_memory: bool
-    keep_computing: bool
-    rank: int = 0
-    device_data: bool = True
-    """Whether there is a PROF directory beside it, which tells what a time of the host is."""
-
-
-def write_framework(directory: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
+def write_torch(directory: Path, context: RecordContext, *, keep_computing: bool) -> None:
     """
     Write ``<prefix>.op_range``, ``<prefix>.op_mark`` and, with profile_memory, ``<prefix>.memory_usage``.
+
+    The prefix is the framework's name. *keep_computing* keeps the operators by which the CPU computed a kernel.
 
     Raises
     ------
@@ -66,20 +43,21 @@ def write_framework(directory: Path, simulation: Simulation, operators: Operator
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"cannot create the directory {directory}: {error.strerror}") from error
-    _write_operators(directory / f"{options.prefix}.op_range", simulation, operators, options)
-    _write_queue(directory / f"{options.prefix}.op_mark", simulation, operators, options)
-    if options.profile_memory:
-        _write_memory(directory / f"{options.prefix}.memory_usage", simulation, options)
+    prefix, switches = context.target.framework, context.request.switches
+    rows = np.flatnonzero(~context.simulation.lowered.computing | keep_computing)
+    _write_operators(directory / f"{prefix}.op_range", context, rows)
+    _write_queue(directory / f"{prefix}.op_mark", context)
+    if switches.profile_memory:
+        _write_memory(directory / f"{prefix}.memory_usage", context)
 
 
-def _write_operators(path: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
-    computing = simulation.lowered.computing
-    rows = np.flatnonzero(~computing | options.keep_computing)
+def _write_operators(path: Path, context: RecordContext, rows: I64) -> None:
+    simulation, operators = context.simulation, context.recording.operators
     fixed = np.zeros(len(rows), layouts.OP_RANGE)
-    fixed["start"] = simulation.op_start_ns[rows] + options.to_raw_ns
-    fixed["end"] = simulation.op_end_ns[rows] + options.to_raw_ns
+    fixed["start"] = simulation.op_start_ns[rows] + context.to_raw_ns
+    fixed["end"] = simulation.op_end_ns[rows] + context.to_raw_ns
     fixed["sequence"], fixed["scope"] = operators.sequence[rows], operators.scope[rows]
-    fixed["pid"], fixed["forward_tid"] = options.pid, operators.fwd_thread[rows]
+    fixed["pid"], fixed["forward_tid"] = context.target.pid, operators.fwd_thread[rows]
     fixed["start_tid"] = fixed["end_tid"] = operators.thread[rows]
     signatures, stacks = len(operators.signatures) + 1, len(operators.stacks) + 1
     key = (operators.name[rows].astype(np.int64) * signatures + operators.signature[rows] + 1) * stacks
@@ -90,7 +68,7 @@ def _write_operators(path: Path, simulation: Simulation, operators: Operators, o
             name=code // stacks // signatures,
             signature=code // stacks % signatures - 1,
             stack=code % stacks - 1,
-            record_shapes=options.record_shapes,
+            record_shapes=context.request.switches.record_shapes,
         )
         for code in distinct.tolist()
     ]
@@ -107,7 +85,8 @@ def _op_text(operators: Operators, *, name: int, signature: int, stack: int, rec
     return text
 
 
-def _write_queue(path: Path, simulation: Simulation, operators: Operators, options: FrameworkOptions) -> None:
+def _write_queue(path: Path, context: RecordContext) -> None:
+    simulation, operators = context.simulation, context.recording.operators
     s, lowered, rows, issued = simulation.schedule, simulation.lowered, simulation.rows, simulation.collectives
     collectives = issued.work.collectives
     n = len(rows) + len(collectives)
@@ -115,10 +94,10 @@ def _write_queue(path: Path, simulation: Simulation, operators: Operators, optio
     thread = np.concatenate([operators.thread[lowered.dispatch_op], calling])
     fixed = np.zeros((4, n), layouts.OP_MARK)
     for category, side in enumerate(("enqueue_start_ns", "enqueue_end_ns", "dequeue_start_ns", "dequeue_end_ns")):
-        fixed[category]["time"] = np.concatenate([getattr(s, side)[rows], getattr(issued, side)]) + options.to_raw_ns
+        fixed[category]["time"] = np.concatenate([getattr(s, side)[rows], getattr(issued, side)]) + context.to_raw_ns
         fixed[category]["category"] = category
-        fixed[category]["tid"] = thread if category < 2 else options.launching_thread
-    fixed["correlation_id"], fixed["pid"] = np.arange(1, n + 1), options.pid
+        fixed[category]["tid"] = thread if category < 2 else context.launching
+    fixed["correlation_id"], fixed["pid"] = np.arange(1, n + 1), context.target.pid
     flat = fixed.ravel()
     order = np.lexsort((flat["category"], flat["time"]))
     names = [queue_name(plan) for plan in lowered.plans] + [_collective_name(of.kind) for of in collectives]
@@ -133,9 +112,9 @@ def _collective_name(kind: str) -> str:
     return _QUEUE_NAMES.get(kind, f"Hccl{kind[0].upper()}{kind[1:]}")
 
 
-def _write_memory(path: Path, simulation: Simulation, options: FrameworkOptions) -> None:
-    """An allocation is one record, a release two: the block leaves the pool, then the tensor's memory is free."""
-    m = simulation.memory
+def _write_memory(path: Path, context: RecordContext) -> None:
+    """Write a record for an allocation, two for a release: the block leaves the pool, then the tensor is freed."""
+    m = context.simulation.memory
     release = np.flatnonzero(m.size_bytes < 0)
     rows = np.concatenate([np.arange(len(m.time_ns)), release])
     action = np.concatenate([np.where(m.size_bytes < 0, _BLOCK_FREE, _MALLOC), np.full(len(release), _FREE)])
@@ -143,10 +122,10 @@ def _write_memory(path: Path, simulation: Simulation, options: FrameworkOptions)
     rows, action = rows[order], action[order]
     fixed = np.zeros(len(rows), layouts.MEMORY_USAGE)
     fixed["pointer"] = m.address[rows].astype(np.int64)
-    fixed["time"] = simulation.warp(m.time_ns)[rows] + options.to_raw_ns
+    fixed["time"] = context.simulation.warp(m.time_ns)[rows] + context.to_raw_ns
     fixed["size_bytes"] = m.size_bytes[rows]
     fixed["total_allocated_bytes"] = fixed["total_active_bytes"] = m.allocated_bytes[rows]
     fixed["total_reserved_bytes"] = m.reserved_bytes[rows]
-    fixed["stream"], fixed["device_type"], fixed["device_index"] = DEFAULT_STREAM, _NPU, options.device_id
-    fixed["action"], fixed["tid"], fixed["pid"] = action, m.thread[rows], options.pid
+    fixed["stream"], fixed["device_type"], fixed["device_index"] = DEFAULT_STREAM, _NPU, context.target.device_id
+    fixed["action"], fixed["tid"], fixed["pid"] = action, m.thread[rows], context.target.pid
     write_tlv(path, FrameworkRecord.MEMORY_USAGE, fixed)

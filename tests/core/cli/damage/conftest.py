@@ -12,7 +12,7 @@ from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators,
 from drynpu.options import GraphApi, HostSystem, HostUsage, Level, MetricGroup, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import (
     Collective,
     DatasetEvent,
@@ -148,39 +148,41 @@ def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_recording(
         _recording(8),
         Target(directory=directory, framework="torch", pid=PID),
-        request=ProfilingRequest(
-            level=Level.L1,
-            aic_metrics=MetricGroup.PIPE_UTILIZATION,
-            switches=Switches(
-                record_shapes=True,
-                profile_memory=True,
-                l2_cache=True,
-                tx=True,
-                aicpu=True,
-                communication=True,
-                training_trace=True,
-                runtime_api=True,
-                graph_api=GraphApi.L1,
-                task_memory=True,
+        Setup(
+            request=ProfilingRequest(
+                level=Level.L1,
+                aic_metrics=MetricGroup.PIPE_UTILIZATION,
+                switches=Switches(
+                    record_shapes=True,
+                    profile_memory=True,
+                    l2_cache=True,
+                    tx=True,
+                    aicpu=True,
+                    communication=True,
+                    training_trace=True,
+                    runtime_api=True,
+                    graph_api=GraphApi.L1,
+                    task_memory=True,
+                ),
+                sampling=Sampling(
+                    hardware_memory_hz=100,
+                    io_hz=100,
+                    interconnection_hz=50,
+                    host_systems=(HostSystem.CPU, HostSystem.MEMORY, HostSystem.DISK, HostSystem.NETWORK),
+                    host_usage=(HostUsage.CPU, HostUsage.MEMORY),
+                ),
             ),
-            sampling=Sampling(
-                hardware_memory_hz=100,
-                io_hz=100,
-                interconnection_hz=50,
-                host_systems=(HostSystem.CPU, HostSystem.MEMORY, HostSystem.DISK, HostSystem.NETWORK),
-                host_usage=(HostUsage.CPU, HostUsage.MEMORY),
+            chip=chip,
+            clock=Clock.WALL,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=round(chip.hwts_mhz * 1_000_000),
             ),
+            plan=plan,
         ),
-        chip=chip,
-        clock=Clock.WALL,
-        seed=0,
-        anchors=ClockAnchors(
-            collection_begin_us=BEGIN_NS // 1000,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=250_000_000,
-            device_hz=round(chip.hwts_mhz * 1_000_000),
-        ),
-        plan=plan,
     )
     return directory

@@ -16,7 +16,7 @@ from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, GraphRun, Iteration, Recording, Target
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -108,18 +108,20 @@ def make(tmp_path: Path) -> Make:
                 collectives=(collective(),) if collectives else (),
             ),
             Target(directory=parent, framework="torch", pid=PID, host_data=False),
-            request=ProfilingRequest(level=level, switches=Switches(training_trace=graphs)),
-            chip=load_chip(chip),
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
+            Setup(
+                request=ProfilingRequest(level=level, switches=Switches(training_trace=graphs)),
+                chip=load_chip(chip),
+                clock=Clock.PROJECTED,
+                seed=0,
+                anchors=ClockAnchors(
+                    collection_begin_us=BEGIN_NS // 1000,
+                    monotonic_raw_ns=5_000_000_000,
+                    host_cntvct=5_000_000_000,
+                    device_cntvct=250_000_000,
+                    device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
+                ),
+                plan=plan,
             ),
-            plan=plan,
         )
         assert outcome.prof_path is not None
         return outcome.prof_path

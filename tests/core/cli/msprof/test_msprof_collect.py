@@ -14,7 +14,7 @@ from click.testing import Result
 
 from drynpu import CommandError, OptionError
 from drynpu.options import Level, ProfilingRequest, Switches
-from drynpu.recorder import CollectionOrder, CollectionReport
+from drynpu.recorder import CollectionCommand, CollectionReport
 
 Make = Callable[..., Path]
 Run = Callable[..., Result]
@@ -108,14 +108,14 @@ def test_an_application_that_leaves_nothing_to_record(run: Run, tmp_path: Path) 
 
 
 def test_an_order_reaches_the_application_and_comes_back(tmp_path: Path) -> None:
-    order = CollectionOrder(
+    order = CollectionCommand(
         request=ProfilingRequest(level=Level.L2, switches=Switches(l2_cache=True)),
         directory=tmp_path / "out",
         journal=tmp_path / "journal",
         launched_ns=7,
         control=tmp_path / "socket",
     )
-    same = CollectionOrder.from_text(order.to_text())
+    same = CollectionCommand.from_text(order.to_text())
     assert same == order
     reports = [CollectionReport(path=tmp_path / "PROF_1"), CollectionReport(notes=("not written", 'a "quoted" one'))]
     assert order.reports() == []
@@ -127,7 +127,7 @@ def test_an_order_reaches_the_application_and_comes_back(tmp_path: Path) -> None
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"request": {"level": "l9"}, "directory": "", "journal": ""}'])
 def test_an_order_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(OptionError):
-        CollectionOrder.from_text(text)
+        CollectionCommand.from_text(text)
 
 
 def test_the_script_that_doctor_writes_starts_the_command(make: Make, run: Run, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from drynpu.options import ExportType, Level, ProfilingRequest, Sampling, Switch
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_torch, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, Recording, Target, TxKind, TxMark
 from drynpu.tables import Profile
 
@@ -137,22 +137,24 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 tx_marks=marks(),
             ),
             Target(directory=directory, framework=framework, pid=PID, device_id=device_id),
-            request=ProfilingRequest(
-                level=level,
-                switches=Switches(tx=True, profile_memory=True, task_memory=True) if switches is None else switches,
-                sampling=Sampling(hardware_memory_hz=200, io_hz=100, interconnection_hz=50),
+            Setup(
+                request=ProfilingRequest(
+                    level=level,
+                    switches=Switches(tx=True, profile_memory=True, task_memory=True) if switches is None else switches,
+                    sampling=Sampling(hardware_memory_hz=200, io_hz=100, interconnection_hz=50),
+                ),
+                chip=load_chip(chip),
+                clock=Clock.WALL,
+                seed=0,
+                anchors=ClockAnchors(
+                    collection_begin_us=BEGIN_NS // 1000,
+                    monotonic_raw_ns=5_000_000_000,
+                    host_cntvct=5_000_000_000,
+                    device_cntvct=250_000_000,
+                    device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
+                ),
+                plan=plan,
             ),
-            chip=load_chip(chip),
-            clock=Clock.WALL,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
-            ),
-            plan=plan,
         )
         return load_profile(directory)
 

@@ -26,7 +26,7 @@ from drynpu.kernels import (
 from drynpu.options import Activity, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import MS_ABSENT, MS_EVENTS, MS_MODULES, ClockAnchors, layouts
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, FrameworkEvents, Recording, Target, TxKind, TxMark
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -224,27 +224,29 @@ def record(
             host_data="CPU" in activities,
             device_data="NPU" in activities,
         ),
-        request=ProfilingRequest(
-            level=level,
-            activities=(Activity.HOST, Activity.DEVICE),
-            switches=Switches(
-                record_shapes=bool(described["record_shapes"]),
-                profile_memory=bool(described["profile_memory"]),
-                tx=True,
+        Setup(
+            request=ProfilingRequest(
+                level=level,
+                activities=(Activity.HOST, Activity.DEVICE),
+                switches=Switches(
+                    record_shapes=bool(described["record_shapes"]),
+                    profile_memory=bool(described["profile_memory"]),
+                    tx=True,
+                ),
             ),
+            chip=load_chip(chip),
+            clock=Clock.PROJECTED,
+            seed=0,
+            anchors=ClockAnchors(
+                collection_begin_us=BEGIN_NS // 1000,
+                monotonic_raw_ns=5_000_000_000,
+                host_cntvct=5_000_000_000,
+                device_cntvct=250_000_000,
+                device_hz=50_000_000,
+                host_hz=1_000_000_000,
+            ),
+            plan=plan,
         ),
-        chip=load_chip(chip),
-        clock=Clock.PROJECTED,
-        seed=0,
-        anchors=ClockAnchors(
-            collection_begin_us=BEGIN_NS // 1000,
-            monotonic_raw_ns=5_000_000_000,
-            host_cntvct=5_000_000_000,
-            device_cntvct=250_000_000,
-            device_hz=50_000_000,
-            host_hz=1_000_000_000,
-        ),
-        plan=plan,
     )
     info = {
         "profiler_parameters": described,

@@ -15,7 +15,7 @@ from drynpu.options import Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, HostMark, Meeting, Recording, Target
 from drynpu.tables import Profile
 
@@ -117,18 +117,20 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 meeting=meeting,
             ),
             Target(directory=directory, framework="torch", pid=PID, device_id=rank % 8, rank_id=rank),
-            request=ProfilingRequest(level=level, switches=Switches(record_shapes=True)),
-            chip=load_chip(chip),
-            clock=Clock.PROJECTED,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=50_000_000,
+            Setup(
+                request=ProfilingRequest(level=level, switches=Switches(record_shapes=True)),
+                chip=load_chip(chip),
+                clock=Clock.PROJECTED,
+                seed=0,
+                anchors=ClockAnchors(
+                    collection_begin_us=BEGIN_NS // 1000,
+                    monotonic_raw_ns=5_000_000_000,
+                    host_cntvct=5_000_000_000,
+                    device_cntvct=250_000_000,
+                    device_hz=50_000_000,
+                ),
+                plan=plan,
             ),
-            plan=plan,
         )
         (directory / f"profiler_info_{rank}.json").write_text("{}")
         return load_profile(directory)

@@ -16,7 +16,7 @@ from drynpu.options import Filters, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
-from drynpu.recorder import write_recording
+from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, DatasetEvent, FusionOp, GraphRun, Iteration, Recording, StaticMemory, Target
 from drynpu.tables import Profile
 
@@ -213,20 +213,22 @@ def record(tmp_path: Path) -> Record:
         write_recording(
             Recording(**parts),
             Target(directory=directory, framework="torch", pid=PID, device_id=0),
-            request=ProfilingRequest(
-                level=level, switches=Switches(**asked), filters=Filters() if filters is None else filters
+            Setup(
+                request=ProfilingRequest(
+                    level=level, switches=Switches(**asked), filters=Filters() if filters is None else filters
+                ),
+                chip=load_chip(chip),
+                clock=clock,
+                seed=0,
+                anchors=ClockAnchors(
+                    collection_begin_us=BEGIN_NS // 1000,
+                    monotonic_raw_ns=5_000_000_000,
+                    host_cntvct=5_000_000_000,
+                    device_cntvct=250_000_000,
+                    device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
+                ),
+                plan=plan,
             ),
-            chip=load_chip(chip),
-            clock=clock,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_000,
-                host_cntvct=5_000_000_000,
-                device_cntvct=250_000_000,
-                device_hz=round(load_chip(chip).hwts_mhz * 1_000_000),
-            ),
-            plan=plan,
         )
         return load_profile(directory)
 

@@ -19,7 +19,7 @@ from drynpu.options import Level, MetricGroup, ProfilingRequest, Sampling, Switc
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader
-from drynpu.recorder import Outcome, write_recording
+from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Collective, Recording, Target
 from drynpu.tables import Profile
 
@@ -201,23 +201,25 @@ def run(tmp_path: Path) -> Callable[..., Run]:
                 streams=streams,
             ),
             Target(directory=directory, framework="torch", pid=PID, device_id=device_id),
-            request=ProfilingRequest(
-                level=level,
-                aic_metrics=metrics,
-                switches=Switches() if switches is None else switches,
-                sampling=Sampling(**sampling),
+            Setup(
+                request=ProfilingRequest(
+                    level=level,
+                    aic_metrics=metrics,
+                    switches=Switches() if switches is None else switches,
+                    sampling=Sampling(**sampling),
+                ),
+                chip=known,
+                clock=Clock.WALL,
+                seed=0,
+                anchors=ClockAnchors(
+                    collection_begin_us=BEGIN_NS // 1000,
+                    monotonic_raw_ns=5_000_000_777,
+                    host_cntvct=5_000_000_777,
+                    device_cntvct=250_000_000,
+                    device_hz=round(known.hwts_mhz * 1_000_000),
+                ),
+                plan=plan,
             ),
-            chip=known,
-            clock=Clock.WALL,
-            seed=0,
-            anchors=ClockAnchors(
-                collection_begin_us=BEGIN_NS // 1000,
-                monotonic_raw_ns=5_000_000_777,
-                host_cntvct=5_000_000_777,
-                device_cntvct=250_000_000,
-                device_hz=round(known.hwts_mhz * 1_000_000),
-            ),
-            plan=plan,
         )
         return Run(outcome=outcome, profile=load_profile(directory))
 

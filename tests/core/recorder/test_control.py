@@ -14,7 +14,14 @@ from attrs import define, field
 
 from drynpu import OutputError
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import Answer, CollectionOrder, ControlClient, Wish, control_socket, serve_control
+from drynpu.recorder import (
+    CollectionCommand,
+    ControlClient,
+    ControlCommand,
+    ControlReply,
+    control_socket,
+    serve_control,
+)
 
 
 @define
@@ -24,20 +31,20 @@ class Process:
     heard: list[str] = field(factory=list)
     recording: bool = False
 
-    def take(self, order: CollectionOrder) -> None:
+    def accept(self, order: CollectionCommand) -> None:
         self.heard.append(str(order.directory))
 
-    def start(self) -> Answer:
-        answer = Answer.ALREADY_STARTED if self.recording else Answer.SUCCESS
+    def start(self) -> ControlReply:
+        reply = ControlReply.ALREADY_STARTED if self.recording else ControlReply.SUCCESS
         self.recording = True
         self.heard.append("start")
-        return answer
+        return reply
 
-    def stop(self) -> Answer:
-        answer = Answer.SUCCESS if self.recording else Answer.NOT_STARTED
+    def stop(self) -> ControlReply:
+        reply = ControlReply.SUCCESS if self.recording else ControlReply.NOT_STARTED
         self.recording = False
         self.heard.append("stop")
-        return answer
+        return reply
 
 
 @pytest.fixture
@@ -45,8 +52,8 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "socket"
 
 
-def order(tmp_path: Path) -> CollectionOrder:
-    return CollectionOrder(request=ProfilingRequest(), directory=Path("out"), journal=tmp_path / "journal")
+def order(tmp_path: Path) -> CollectionCommand:
+    return CollectionCommand(request=ProfilingRequest(), directory=Path("out"), journal=tmp_path / "journal")
 
 
 def connected(place: Path, tmp_path: Path) -> ControlClient:
@@ -61,15 +68,9 @@ def test_a_dialogue(place: Path, tmp_path: Path) -> None:
     assert place.stat().st_mode & 0o777 == 0o600
     client = connected(place, tmp_path)
     assert client.alive
-    answers = [client.ask(wish, 5) for wish in (Wish.STOP, Wish.START, Wish.START, Wish.STOP, Wish.START, Wish.QUIT)]
-    assert [answer.value for answer in answers] == [
-        "not started",
-        "success",
-        "already started",
-        "success",
-        "success",
-        "success",
-    ]
+    commands = ("stop", "start", "start", "stop", "start", "quit")
+    replies = [client.send(ControlCommand(command), 5).value for command in commands]
+    assert replies == ["not started", "success", "already started", "success", "success", "success"]
     assert process.heard == ["out", "stop", "start", "start", "stop", "start", "stop"]
     client.close()
     assert not client.alive
@@ -79,7 +80,7 @@ def test_a_command_line_that_goes_away_stops_what_it_started(place: Path, tmp_pa
     process = Process()
     serve_control(place, process)
     client = connected(place, tmp_path)
-    assert client.ask(Wish.START, 5) is Answer.SUCCESS
+    assert client.send(ControlCommand.START, 5) is ControlReply.SUCCESS
     client.close()
     deadline = time.monotonic() + 5
     while process.recording and time.monotonic() < deadline:
@@ -91,13 +92,13 @@ def test_one_command_line_at_a_time(place: Path, tmp_path: Path) -> None:
     serve_control(place, Process())
     first = connected(place, tmp_path)
     assert not ControlClient(key=1, path=place).connect(order(tmp_path), 0.2)
-    assert first.ask(Wish.START, 5) is Answer.SUCCESS
+    assert first.send(ControlCommand.START, 5) is ControlReply.SUCCESS
     with pytest.raises(OutputError):
         serve_control(place, Process())
     first.close()
 
 
-@pytest.mark.parametrize("line", [b"\xff\n", b"[]\n", b'{"wish": "x"}\n', b'{"order": 7}\n', b"\n", b"{"])
+@pytest.mark.parametrize("line", [b"\xff\n", b"[]\n", b'{"command": "x"}\n', b'{"order": 7}\n', b"\n", b"{"])
 def test_nonsense_ends_the_connection_and_not_the_process(place: Path, tmp_path: Path, line: bytes) -> None:
     process = Process()
     serve_control(place, process)
@@ -105,7 +106,7 @@ def test_nonsense_ends_the_connection_and_not_the_process(place: Path, tmp_path:
         raw.connect(str(place))
         raw.sendall(line)
     client = connected(place, tmp_path)
-    assert client.ask(Wish.START, 5) is Answer.SUCCESS
+    assert client.send(ControlCommand.START, 5) is ControlReply.SUCCESS
     client.close()
 
 

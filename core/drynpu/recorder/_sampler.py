@@ -5,67 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psutil
-from attrs import define, field, frozen
+from attrs import define, field
 
-from drynpu.options import HostSystem, HostUsage, Sampling
-
-__all__ = ["HOST_SYSTEM_HZ", "HostSampler", "HostSamples"]
-
-HOST_SYSTEM_HZ = 50
-"""The rate of ``host_sys``, which has no option of its own (hicann/runtime input_parser_host_sys.cpp)."""
+from drynpu.options import HOST_SYSTEM_HZ, HostSystem, HostUsage, Sampling
+from drynpu.simulate import HostSamples
 
 _PROC = Path("/proc")
 _MOST_SHARE = 10
 """A sampler sleeps at least this many times as long as its last sample took: it takes a tenth of a core at most."""
 _JOIN_S = 5.0
 _LOG = logging.getLogger("drynpu")
-
-
-@frozen(eq=False, kw_only=True)
-class HostSamples:
-    """
-    What was measured, as the text that the collector writes, with Unix ns for times.
-
-    ``texts`` are by text family (``drynpu.raw.TEXT_FAMILIES``), ``processes`` by family and process. ``disk`` has rows
-    ``(time_ns, bytes read, bytes written, ticks waited for the disk)``, counted since the process began; the last is
-    None where the kernel does not count it. ``failures`` say what could not be read.
-    """
-
-    texts: Mapping[str, str] = field(factory=dict)
-    processes: Mapping[str, Mapping[int, str]] = field(factory=dict)
-    disk: tuple[tuple[int, int, int, int | None], ...] = ()
-    samples: int = 0
-    cost_ns: int = 0
-    """Mean time that one sample took."""
-    failures: tuple[str, ...] = ()
-
-    @classmethod
-    def join(cls, parts: Sequence[HostSamples]) -> HostSamples | None:
-        """Return the samples of several stretches of one recording, in order; None if there are none."""
-        if not parts:
-            return None
-        texts: dict[str, str] = {}
-        processes: dict[str, dict[int, str]] = {}
-        for part in parts:
-            for family, text in part.texts.items():
-                texts[family] = texts.get(family, "") + text
-            for family, of_family in part.processes.items():
-                known = processes.setdefault(family, {})
-                for pid, text in of_family.items():
-                    known[pid] = known.get(pid, "") + text
-        samples = sum(part.samples for part in parts)
-        return cls(
-            texts=texts,
-            processes=processes,
-            disk=tuple(row for part in parts for row in part.disk),
-            samples=samples,
-            cost_ns=sum(part.cost_ns * part.samples for part in parts) // max(samples, 1),
-            failures=tuple(dict.fromkeys(failure for part in parts for failure in part.failures)),
-        )
 
 
 @define

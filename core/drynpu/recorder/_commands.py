@@ -1,8 +1,9 @@
-"""What ``drynpu msprof`` hands to the processes of the application it starts, and what they hand back."""
+"""What ``drynpu msprof`` and ``drynpu run --profile`` hand to the processes that they start, and what comes back."""
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import orjson
@@ -11,10 +12,14 @@ from attrs import frozen
 from drynpu._errors import OptionError, OutputError
 from drynpu.options import ProfilingRequest, from_mapping, to_mapping
 
-__all__ = ["COLLECT_VARIABLE", "CollectionOrder", "CollectionReport"]
-
 COLLECT_VARIABLE = "DRYNPU_COLLECT"
-"""Environment variable that holds a `CollectionOrder` as text."""
+"""Environment variable that holds a `CollectionCommand` as text."""
+
+PROFILE_VARIABLE = "DRYNPU_PROFILE"
+"""Environment variable that holds a `ProfileCommand` as text; processes that the script starts inherit it."""
+
+_WHOLE_RUN = "all"
+_WINDOW = re.compile(r"([0-9]{1,9}):([1-9][0-9]{0,8})", re.ASCII)
 
 
 @frozen(kw_only=True)
@@ -31,7 +36,7 @@ class CollectionReport:
 
 
 @frozen(kw_only=True)
-class CollectionOrder:
+class CollectionCommand:
     """
     Record every process of an application: its whole life, or the part of it that the request's window names.
 
@@ -67,7 +72,7 @@ class CollectionOrder:
         return orjson.dumps(document).decode()
 
     @classmethod
-    def from_text(cls, text: str) -> CollectionOrder:
+    def from_text(cls, text: str) -> CollectionCommand:
         """Read the value of the environment variable. Raises `OptionError`."""
         try:
             document = orjson.loads(text)
@@ -104,3 +109,61 @@ class CollectionOrder:
             CollectionReport(path=Path(entry["path"]) if entry["path"] else None, notes=tuple(entry["notes"]))
             for entry in documents
         ]
+
+
+@frozen(kw_only=True)
+class ProfileCommand:
+    """
+    Profile every process that trains.
+
+    Attributes
+    ----------
+    skip_steps:
+        Training steps to let pass before recording; a step ends where the first optimizer of the process has stepped.
+    record_steps:
+        Training steps to record; ``None``: from the framework's import to the end of the process.
+    directory:
+        Where the result directories go.
+    """
+
+    skip_steps: int = 0
+    record_steps: int | None = None
+    directory: Path
+
+    @classmethod
+    def from_window(cls, window: str, directory: Path) -> ProfileCommand:
+        """
+        Read ``SKIP:COUNT``, or ``all`` for the whole run.
+
+        Raises
+        ------
+        OptionError
+            The text is neither.
+        """
+        if window == _WHOLE_RUN:
+            return cls(directory=directory)
+        match = _WINDOW.fullmatch(window)
+        if match is None:
+            raise OptionError(
+                [f"--profile-steps: {window!r} is not SKIP:COUNT with COUNT at least 1, such as 2:3, nor 'all'"]
+            )
+        return cls(skip_steps=int(match[1]), record_steps=int(match[2]), directory=directory)
+
+    def to_text(self) -> str:
+        """Return the value of the environment variable."""
+        return orjson.dumps(
+            {"skip_steps": self.skip_steps, "record_steps": self.record_steps, "directory": str(self.directory)}
+        ).decode()
+
+    @classmethod
+    def from_text(cls, text: str) -> ProfileCommand:
+        """Read the value of the environment variable. Raises `OptionError`."""
+        try:
+            document = orjson.loads(text)
+            return cls(
+                skip_steps=document["skip_steps"],
+                record_steps=document["record_steps"],
+                directory=Path(document["directory"]),
+            )
+        except (orjson.JSONDecodeError, KeyError, TypeError) as error:
+            raise OptionError([f"{PROFILE_VARIABLE}: not an order of drynpu run --profile: {error}"]) from error

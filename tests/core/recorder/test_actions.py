@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from drynpu.options import Action
-from drynpu.recorder import Duty, Irregularity, transition
+from drynpu.recorder import ScheduleWarning, TransitionStep, transition
 
 SAVE = "stop finalize ready"
 TABLE = {
@@ -33,12 +33,12 @@ TABLE = {
     ("record_and_save", None): SAVE,
 }
 WARNED = {
-    ("warmup", "none"): Irregularity.WARMUP_THEN_NONE,
-    ("record", "none"): Irregularity.RECORD_THEN_NONE,
-    ("record", "warmup"): Irregularity.RECORD_THEN_WARMUP,
-    ("warmup", None): Irregularity.STOPPED_IN_WARMUP,
-    ("record", None): Irregularity.STOPPED_IN_RECORD,
-    ("record_and_save", None): Irregularity.STOPPED_IN_SAVE,
+    ("warmup", "none"): ScheduleWarning.WARMUP_THEN_NONE,
+    ("record", "none"): ScheduleWarning.RECORD_THEN_NONE,
+    ("record", "warmup"): ScheduleWarning.RECORD_THEN_WARMUP,
+    ("warmup", None): ScheduleWarning.STOPPED_IN_WARMUP,
+    ("record", None): ScheduleWarning.STOPPED_IN_RECORD,
+    ("record_and_save", None): ScheduleWarning.STOPPED_IN_SAVE,
 }
 
 
@@ -46,28 +46,28 @@ WARNED = {
 def test_every_pair(previous: Action, following: Action | None) -> None:
     key = (previous.name.lower(), following.name.lower() if following else None)
     found = transition(previous, following)
-    assert found.duties == tuple(Duty(word) for word in TABLE[key].split())
-    assert found.irregularity == WARNED.get(key)
+    assert found.steps == tuple(TransitionStep(word) for word in TABLE[key].split())
+    assert found.warning == WARNED.get(key)
 
 
 def test_a_regular_schedule_makes_a_directory_once_and_hands_it_over_once() -> None:
-    for steps in itertools.product(Action, repeat=4):
-        walked = [transition(*pair) for pair in itertools.pairwise((Action.NONE, *steps))]
-        if any(step.irregularity for step in walked):
+    for actions in itertools.product(Action, repeat=4):
+        walked = [transition(*pair) for pair in itertools.pairwise((Action.NONE, *actions))]
+        if any(change.warning for change in walked):
             continue
         live = started = False
-        for duty in (duty for step in walked for duty in step.duties):
-            if duty is Duty.INIT:
+        for step in (step for change in walked for step in change.steps):
+            if step is TransitionStep.INIT:
                 assert not live
                 live = True
-            elif duty is Duty.START:
+            elif step is TransitionStep.START:
                 assert live
                 assert not started
                 started = True
-            elif duty is Duty.STOP:
+            elif step is TransitionStep.STOP:
                 assert started
                 started = False
-            elif duty is Duty.READY:
+            elif step is TransitionStep.READY:
                 assert live
                 assert not started
                 live = False

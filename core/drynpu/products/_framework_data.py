@@ -1,0 +1,37 @@
+"""``FRAMEWORK/``: what a framework's own profiler recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from drynpu.deliverables._record_context import RecordContext
+from drynpu.products.mindspore._framework_files import write_mindspore
+from drynpu.products.torch._framework_files import write_torch
+from drynpu.simulate._python_side import write_collections, write_frames
+from drynpu.simulate._target import MINDSPORE
+
+
+def write_framework_data(context: RecordContext, *, keep_computing: bool) -> None:
+    """
+    Write ``FRAMEWORK/`` of a recording, in the layouts of its framework.
+
+    *keep_computing* keeps the operators by which the CPU computed a kernel; a device would not have run them.
+
+    Raises
+    ------
+    OutputError
+        A file cannot be written.
+    """
+    recording, target = context.recording, context.target
+    directory, prefix = target.directory / "FRAMEWORK", target.framework
+    write = write_mindspore if target.framework == MINDSPORE else write_torch
+    write(directory, context, keep_computing=keep_computing)
+
+    def to_raw(time_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        return context.simulation.warp(time_ns) + context.to_raw_ns
+
+    if recording.python_frames is not None:
+        write_frames(directory, prefix, recording.python_frames, to_raw, target.pid)
+    garbage_ns = np.array(recording.garbage_ns, np.int64).reshape(-1, 2)
+    write_collections(directory / f"{prefix}.gc_record", garbage_ns, to_raw, target.pid)
