@@ -295,7 +295,7 @@ def test_a_sampler_without_anything_to_do_starts_no_thread() -> None:
 
 
 def test_what_cannot_be_read_does_not_stop_the_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("drynpu.simulate._sampler._PROC", tmp_path / "nowhere")
+    monkeypatch.setattr("drynpu.recorder._sampler._PROC", tmp_path / "nowhere")
     samples = measured(EVERYTHING, 0.05)
     assert len(samples.failures) >= 4
     assert not samples.texts
