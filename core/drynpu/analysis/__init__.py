@@ -37,7 +37,7 @@ from drynpu.analysis._query import QUERY_COLUMNS, query_profile
 from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
 from drynpu.analysis._stacks import STACK_METRICS, stack_times
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
-from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, kernel_steps, step_ranges, steps_at
+from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, step_ranges, steps_at
 from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
 from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
 
@@ -79,7 +79,6 @@ __all__ = [
     "host_steps",
     "infer_ids",
     "iteration_trace",
-    "kernel_steps",
     "link_operators",
     "llc_averages",
     "memory_averages",

@@ -6,8 +6,6 @@ import polars as pl
 
 from drynpu.tables import Profile
 
-__all__ = ["llc_averages", "memory_averages"]
-
 
 def memory_averages(profile: Profile, kind: str) -> pl.DataFrame:
     """

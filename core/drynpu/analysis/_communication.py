@@ -10,19 +10,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.analysis._links import Links
 from drynpu.analysis._steps import step_ranges, steps_at
 from drynpu.tables import Profile
-
-__all__ = [
-    "COMMUNICATION_STATISTIC",
-    "COMMUNICATION_TIME",
-    "COMMUNICATION_TRANSFERS",
-    "communication_statistic",
-    "communication_steps",
-    "communication_time",
-    "communication_transfers",
-]
 
 COMMUNICATION_TIME = pl.Schema(
     {
@@ -120,14 +109,14 @@ def communication_time(profile: Profile, transfers: pl.DataFrame) -> pl.DataFram
     )
 
 
-def communication_steps(profile: Profile, links: Links, times: pl.DataFrame) -> tuple[tuple[int, ...], pl.Series]:
+def communication_steps(profile: Profile, times: pl.DataFrame) -> tuple[tuple[int, ...], pl.Series]:
     """
     Return the steps of a profile in order, and the step of each row of *times*; no steps where there are none.
 
     With one step everything belongs to it; else an operator belongs to the step whose device range holds its start,
     both ends included, and to none (null) outside.
     """
-    ranges = step_ranges(profile, links)
+    ranges = step_ranges(profile)
     steps = tuple(ranges["step_id"].to_list())
     if len(steps) == 1:
         return steps, pl.Series("step_id", [steps[0]] * times.height, dtype=pl.Int64)

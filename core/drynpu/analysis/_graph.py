@@ -8,8 +8,6 @@ from attrs import evolve
 from drynpu._errors import CommandError
 from drynpu.tables import NO_MODEL, Profile
 
-__all__ = ["ITERATION_TRACE", "graph_names", "infer_ids", "iteration_trace", "select_iteration"]
-
 ITERATION_TRACE = pl.Schema(
     {
         "device_id": pl.Int64,

@@ -6,8 +6,6 @@ import polars as pl
 
 from drynpu.tables import Profile
 
-__all__ = ["hccs_summary", "pcie_summary", "port_summary"]
-
 _NO_MINIMUM = 0xFFFFF
 _BITS_PER_MBIT = 2.0**20
 

@@ -9,19 +9,9 @@ import numpy.typing as npt
 import polars as pl
 from attrs import evolve
 
+from drynpu.analysis._kept import once_per_profile
 from drynpu.analysis._overlap import OVERLAP_KINDS
 from drynpu.tables import Profile
-
-__all__ = [
-    "MINDSPORE_LAUNCHES",
-    "MINDSPORE_STEPS",
-    "MINDSPORE_STEP_TRACE",
-    "mindspore_launches",
-    "mindspore_step_at",
-    "mindspore_step_trace",
-    "mindspore_steps",
-    "select_mindspore_steps",
-]
 
 I64 = npt.NDArray[np.int64]
 
@@ -70,6 +60,7 @@ _EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
 _POINT_TO_POINT = r"^(hcom_\w+SendRecv__\d+|hcom_send__\d+|hcom_receive__\d+|Receive-op|Send-op)"
 
 
+@once_per_profile
 def mindspore_launches(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`MINDSPORE_LAUNCHES`.
@@ -129,6 +120,7 @@ def _launch_at(launches: pl.DataFrame, tid: I64, time_ns: I64) -> I64:
     return found
 
 
+@once_per_profile
 def mindspore_steps(profile: Profile) -> pl.DataFrame:
     """Return table :data:`MINDSPORE_STEPS`; empty where no step was recorded."""
     events = profile.frame("framework_events").filter(pl.col("name").str.contains("ProfilerStep", literal=True))

@@ -7,9 +7,8 @@ import numpy.typing as npt
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.analysis._kept import once_per_profile
 from drynpu.tables import NO_CONTEXT, Profile, intervals
-
-__all__ = ["KERNEL_OP", "Links", "link_operators", "open_at", "sum_up"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -77,6 +76,7 @@ def open_at(rows: pl.DataFrame, time_ns: I64, tid: I64) -> I64:
     return intervals.innermost(start, end, thread, time_ns, tid)
 
 
+@once_per_profile
 def link_operators(profile: Profile) -> Links:
     """
     Link kernels, copies and communication operations to framework operators.

@@ -6,10 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.analysis._links import Links, open_at
+from drynpu.analysis._links import link_operators, open_at
 from drynpu.tables import Profile
-
-__all__ = ["MEMORY_RECORD", "OPERATOR_MEMORY", "memory_record", "operator_memory"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -57,7 +55,7 @@ MEMORY_RECORD = pl.Schema(
 _TOTALS = ("allocated", "reserved", "active")
 
 
-def operator_memory(profile: Profile, links: Links) -> pl.DataFrame:
+def operator_memory(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OPERATOR_MEMORY`: framework rows by allocation time, then the toolkit's (``cann::<op>``).
 
@@ -69,7 +67,7 @@ def operator_memory(profile: Profile, links: Links) -> pl.DataFrame:
     if profile.allocations.is_empty() and profile.cann_allocations.is_empty():
         return pl.DataFrame(schema=OPERATOR_MEMORY)
     grouped = _groups(profile.allocations.filter(pl.col("device_type") == NPU_DEVICE))
-    named = grouped.with_columns(_names(profile, links, grouped))
+    named = grouped.with_columns(_names(profile, grouped))
     framework = named.with_columns(
         (pl.col("release_ns") - pl.col("allocation_ns")).alias("duration_ns"),
         (pl.col("active_release_ns") - pl.col("allocation_ns")).alias("active_duration_ns"),
@@ -112,7 +110,7 @@ def _groups(events: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _names(profile: Profile, links: Links, rows: pl.DataFrame) -> pl.Series:
+def _names(profile: Profile, rows: pl.DataFrame) -> pl.Series:
     time, tid = rows["allocation_ns"].to_numpy(), rows["tid"].to_numpy()
     ops = profile.host_ops
     allocating = ops.filter(~pl.col("name").is_in(_IGNORED))
@@ -128,7 +126,7 @@ def _names(profile: Profile, links: Links, rows: pl.DataFrame) -> pl.Series:
     )
     behind = open_at(ops, origin["start_ns"].to_numpy(), origin["tid"].to_numpy())
     is_framework = ops["name"].str.contains(_FRAMEWORK_NAME).to_numpy()
-    named = _pick(ops["name"], _climb(behind, links.op_parent, is_framework))
+    named = _pick(ops["name"], _climb(behind, link_operators(profile).op_parent, is_framework))
     return names.scatter(queued, named).alias("name") if len(queued) else names.alias("name")
 
 

@@ -6,11 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.analysis._links import Links, sum_up
+from drynpu.analysis._links import link_operators, sum_up
 from drynpu.analysis._steps import STEP_NAME
 from drynpu.tables import Profile
-
-__all__ = ["OPERATOR_DETAILS", "operator_details", "operator_times"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -30,7 +28,7 @@ OPERATOR_DETAILS = pl.Schema(
 )
 
 
-def operator_details(profile: Profile, links: Links) -> pl.DataFrame:
+def operator_details(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OPERATOR_DETAILS`: one row per operator in start order, step markers left out.
 
@@ -38,11 +36,12 @@ def operator_details(profile: Profile, links: Links) -> pl.DataFrame:
     device work launched by the operator itself, device total also that of all operators below it; ``aicore`` counts
     only work whose task type is exactly ``AI_CORE``.
     """
-    return operator_times(profile, links).filter(~pl.col("name").str.contains(STEP_NAME))
+    return operator_times(profile).filter(~pl.col("name").str.contains(STEP_NAME))
 
 
-def operator_times(profile: Profile, links: Links) -> pl.DataFrame:
+def operator_times(profile: Profile) -> pl.DataFrame:
     """Return what :func:`operator_details` gives, with the step markers."""
+    links = link_operators(profile)
     ops, parent = profile.host_ops, links.op_parent
     duration = (ops["end_ns"] - ops["start_ns"]).to_numpy()
     children = np.zeros(len(duration), np.int64)

@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from drynpu.analysis._kept import once_per_profile
 from drynpu.tables import Profile, intervals
-
-__all__ = ["OVERLAP", "OVERLAP_KINDS", "STEP_TRACE", "busy_part", "overlap", "step_trace"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -56,6 +55,7 @@ _NO_STEP = -1
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
+@once_per_profile
 def overlap(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OVERLAP`: merged intervals per device and kind, none empty, by device, kind, start.

@@ -9,8 +9,6 @@ from drynpu.analysis._graph import iteration_trace
 from drynpu.raw import ProfReader
 from drynpu.tables import NO_MODEL, Profile
 
-__all__ = ["QUERY_COLUMNS", "query_profile"]
-
 QUERY_COLUMNS = (
     "Job Info",
     "Device ID",

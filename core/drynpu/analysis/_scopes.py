@@ -8,8 +8,6 @@ import polars as pl
 
 from drynpu.tables import Profile
 
-__all__ = ["SCOPE_BARS", "scope_bars"]
-
 I64 = npt.NDArray[np.int64]
 
 SCOPE_BARS = pl.Schema({"name": pl.String, "depth": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64})

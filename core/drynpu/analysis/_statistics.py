@@ -6,8 +6,6 @@ import polars as pl
 
 from drynpu.tables import Profile
 
-__all__ = ["API_STATISTIC", "OP_STATISTIC", "api_statistic", "op_statistic"]
-
 OP_STATISTIC = pl.Schema(
     {
         "device_id": pl.Int64,

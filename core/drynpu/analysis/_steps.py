@@ -6,10 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.analysis._links import Links
+from drynpu.analysis._kept import once_per_profile
+from drynpu.analysis._links import Links, link_operators
 from drynpu.tables import Profile
-
-__all__ = ["HOST_STEPS", "STEP_NAME", "STEP_RANGES", "host_steps", "kernel_steps", "step_ranges", "steps_at"]
 
 I64 = npt.NDArray[np.int64]
 
@@ -29,8 +28,9 @@ HOST_STEPS = pl.Schema(
 STEP_RANGES = pl.Schema([*HOST_STEPS.items(), ("device_start_ns", pl.Int64), ("device_end_ns", pl.Int64)])
 
 
-def host_steps(profile: Profile, links: Links) -> pl.DataFrame:
+def host_steps(profile: Profile) -> pl.DataFrame:
     """Return table :data:`HOST_STEPS`, one row per ``ProfilerStep#k`` at a root of the operator tree, in host order."""
+    links = link_operators(profile)
     return (
         profile.host_ops.filter(
             pl.Series(links.op_parent < 0, dtype=pl.Boolean) & pl.col("name").str.contains(STEP_NAME)
@@ -44,14 +44,15 @@ def host_steps(profile: Profile, links: Links) -> pl.DataFrame:
     )
 
 
-def step_ranges(profile: Profile, links: Links) -> pl.DataFrame:
+@once_per_profile
+def step_ranges(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`STEP_RANGES`, one row per ``ProfilerStep#k`` that launched device work, in host order.
 
     On the device a step begins with the first start of its first correlation id (in order of launch) and ends with
     the last end of its last one, but not before the host's end.
     """
-    steps = host_steps(profile, links)
+    steps, links = host_steps(profile), link_operators(profile)
     launches = (
         links.kernel_op.with_columns(
             pl.Series("root", _roots(links)[links.kernel_op["op_id"].to_numpy()], dtype=pl.Int64)
@@ -106,8 +107,3 @@ def steps_at(start_ns: pl.Series, ranges: pl.DataFrame) -> pl.Series:
         found[order[low:high]] = step["step_id"]
     step_id: pl.Series = pl.Series("step_id", found, dtype=pl.Int64).replace({-1: None})
     return step_id
-
-
-def kernel_steps(profile: Profile, ranges: pl.DataFrame) -> pl.Series:
-    """Return the Step Id of every row of ``profile.kernels``, null where none (an empty cell)."""
-    return steps_at(profile.compact("kernels", "start_ns")["start_ns"], ranges)

@@ -9,12 +9,9 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
-from drynpu.analysis._links import link_operators
 from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
 from drynpu.tables import Profile
-
-__all__ = ["UNMAPPED_SUFFIX", "Busy", "KernelShare", "Summary", "summarise"]
 
 UNMAPPED_SUFFIX = "_Unmapped"
 """Ends the name of the generic kernel that stands for an operator without a rule."""
@@ -106,7 +103,7 @@ def summarise(profile: Profile) -> Summary:
 def _steps(profile: Profile, overlaps: pl.DataFrame) -> pl.DataFrame:
     """Return the step trace as the profiler that left the profile counts it."""
     if not profile.is_mindspore:
-        return step_trace(profile, step_ranges(profile, link_operators(profile)), overlaps)
+        return step_trace(profile, step_ranges(profile), overlaps)
     steps = mindspore_steps(profile)
     if overlaps.is_empty():
         return pl.DataFrame(schema=STEP_TRACE)

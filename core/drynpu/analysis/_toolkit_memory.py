@@ -6,8 +6,6 @@ import polars as pl
 
 from drynpu.tables import Profile
 
-__all__ = ["TOOLKIT_MEMORY", "toolkit_memory"]
-
 TOOLKIT_MEMORY = pl.Schema(
     {
         "device_id": pl.Int64,

@@ -12,8 +12,6 @@ from drynpu.products._load import load_profile
 from drynpu.products._results import export_result, result_forms
 from drynpu.products.toolkit._msprof import export_msprof
 
-__all__ = ["deliver"]
-
 _SIMPLIFIED = ("mindstudio_profiler_output", "mindstudio_profiler_log", "analyze")
 _SIMPLIFIED_MINDSPORE = (
     "mindstudio_profiler_output",

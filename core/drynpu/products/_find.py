@@ -8,8 +8,6 @@ from attrs import frozen
 
 from drynpu._errors import OutputError
 
-__all__ = ["ProfileDirectory", "find_profiles", "locate"]
-
 _RESULT_SUFFIXES = ("_ascend_pt", "_ascend_ms")
 _WANTED = (
     "a *_ascend_pt or *_ascend_ms directory (with FRAMEWORK or PROF_*), or a PROF_* directory (with host or device_*)"

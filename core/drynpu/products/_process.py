@@ -13,8 +13,6 @@ import drynpu
 from drynpu import OutputError
 from drynpu.options import ExportType
 
-__all__ = ["deliver_in_process"]
-
 
 def deliver_in_process(
     path: Path,

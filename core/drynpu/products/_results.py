@@ -10,8 +10,6 @@ from drynpu.products.mindspore._export import export_mindspore, mindspore_forms
 from drynpu.products.torch._export import export_torch, requested_forms
 from drynpu.tables import Profile
 
-__all__ = ["export_result", "result_forms"]
-
 
 def result_forms(profile: Profile) -> tuple[ExportType, ...]:
     """Return the forms of deliverables that the recording was asked for, text by default."""

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import polars as pl
 
-from drynpu.analysis import link_operators, overlap, stack_times
+from drynpu.analysis import stack_times
 from drynpu.products.torch._export import NO_TASKS, trace_blocks
 from drynpu.tables import Profile
 from drynpu.writers._files import make_directory, new_file
 from drynpu.writers._json import SPACED, write_trace
-
-__all__ = ["export_stacks", "export_trace"]
 
 
 def export_trace(profile: Profile, path: Path) -> bool:
@@ -24,7 +22,7 @@ def export_trace(profile: Profile, path: Path) -> bool:
     if _without_tasks(profile):
         return False
     make_directory(path.parent)
-    return write_trace(path, trace_blocks(profile, link_operators(profile), overlap(profile)), SPACED)
+    return write_trace(path, trace_blocks(profile), SPACED)
 
 
 def export_stacks(profile: Profile, path: Path, metric: str) -> bool:
@@ -45,7 +43,7 @@ def export_stacks(profile: Profile, path: Path, metric: str) -> bool:
     """
     if _without_tasks(profile):
         return False
-    rows = stack_times(profile, link_operators(profile), metric)
+    rows = stack_times(profile, metric)
     lines = rows.select(pl.concat_str("stack", pl.lit(" "), pl.col("duration_us").cast(pl.Int64).cast(pl.String)))
     make_directory(path.parent)
     with new_file(path) as stream:

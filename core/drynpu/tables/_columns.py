@@ -10,8 +10,6 @@ import polars as pl
 
 from drynpu.tables._stored import coded
 
-__all__ = ["I64", "Records", "empty", "frame", "gather_text", "i64", "ordinals", "texts"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[np.void]
 

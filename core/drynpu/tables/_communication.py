@@ -11,8 +11,6 @@ from drynpu.tables._host import Dictionaries
 from drynpu.tables._schemas import COMMUNICATION_OPS
 from drynpu.tables._sides import HostSide
 
-__all__ = ["COLLECTIVE_COLUMNS", "HCCL_DTYPES", "communication_ops", "group_texts"]
-
 HCCL_DTYPES = (
     "INT8", "INT16", "INT32", "FP16", "FP32", "INT64", "UINT64", "UINT8", "UINT16", "UINT32", "FP64", "BFP16", "INT128",
 )  # fmt: skip

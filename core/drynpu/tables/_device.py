@@ -9,8 +9,6 @@ from attrs import field, frozen
 from drynpu.raw import StarsFunction, decode_stream_task, unpack_stars_header
 from drynpu.tables._columns import I64, Records, ordinals
 
-__all__ = ["Counters", "DeviceTasks", "pair_tasks", "task_counters", "task_counters_v6", "task_key"]
-
 _TASK_BITS = 16
 _OVERFLOW = 4
 AIC, AIV = 0, 1

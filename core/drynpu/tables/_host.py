@@ -17,8 +17,6 @@ from drynpu.tables._columns import I64, Records, frame, gather_text
 from drynpu.tables._schemas import API, CANN_ALLOCATIONS, NO_MODEL
 from drynpu.tables._stored import Stored, Texts, coded
 
-__all__ = ["LEVELS", "Calls", "Dictionaries", "build_calls", "build_cann_allocations"]
-
 LEVELS: Mapping[int, str] = MappingProxyType(
     {
         Level.ACL.value: "acl",

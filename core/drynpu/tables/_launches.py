@@ -11,8 +11,6 @@ from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._host import Calls, Dictionaries
 from drynpu.tables._stored import Stored, coded
 
-__all__ = ["Launches", "launch_key", "launches"]
-
 _LAUNCHES = pl.Schema(
     {
         "host_batch": pl.Int64,

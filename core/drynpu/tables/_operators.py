@@ -15,8 +15,6 @@ from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._stored import Stored, Texts, coded
 
-__all__ = ["TASK_TYPES", "distinct_rows", "node_info"]
-
 TASK_TYPES: Mapping[int, str] = MappingProxyType(
     {
         GeTaskType.AI_CORE.value: "AI_CORE",

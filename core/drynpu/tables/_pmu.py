@@ -11,14 +11,6 @@ from drynpu.kernels import CoreCounters, metric_column_names, metric_columns, pl
 from drynpu.options.profiling_options import ChipFamily
 from drynpu.tables._columns import I64
 
-__all__ = [
-    "CoreFacts",
-    "Measured",
-    "counter_columns",
-    "decodable",
-    "parse_events",
-]
-
 _DECIMALS = 3
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from attrs import field, frozen
@@ -83,6 +84,13 @@ class Profile:
     """Schemas of all further tables, by name."""
     profiler_info: Mapping[str, object] = field(repr=False)
     metadata: Mapping[str, object] = field(repr=False)
+    _kept: dict[str, Any] = field(factory=dict, init=False, repr=False)
+
+    def keep(self, name: str, compute: Callable[[], Any]) -> Any:
+        """Return the result kept under *name*; the first call computes it. A copy with other tables keeps its own."""
+        if name not in self._kept:
+            self._kept[name] = compute()
+        return self._kept[name]
 
     @property
     def platform(self) -> Platform:

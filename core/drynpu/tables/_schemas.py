@@ -9,26 +9,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = [
-    "ALLOCATIONS",
-    "API",
-    "CANN_ALLOCATIONS",
-    "COMMUNICATION_OPS",
-    "FREQUENCIES",
-    "GC",
-    "HOST_OPS",
-    "KERNELS",
-    "NO_CONTEXT",
-    "NO_MODEL",
-    "NPU_MEM",
-    "NPU_MODULE_MEM",
-    "PMU_COLUMNS_SPLIT",
-    "PYTHON_CALLS",
-    "QUEUE",
-    "STEP_MARKS",
-    "TASKS",
-]
-
 NO_CONTEXT = 4294967295
 """Context id of a whole task (``N/A`` in op_summary)."""
 

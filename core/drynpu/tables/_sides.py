@@ -13,8 +13,6 @@ from drynpu.tables._launches import Launches
 from drynpu.tables._pmu import CoreFacts
 from drynpu.tables._stored import Stored
 
-__all__ = ["DeviceSide", "DeviceWork", "HostSide"]
-
 
 @frozen(eq=False, kw_only=True)
 class HostSide:

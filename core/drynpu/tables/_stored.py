@@ -14,8 +14,6 @@ import numpy.typing as npt
 import polars as pl
 from attrs import evolve, field, frozen
 
-__all__ = ["Gathered", "Stored", "Texts", "coded", "narrow", "stored"]
-
 _WIDTHS = (
     *((kind, 0, 2**bits - 1) for kind, bits in ((pl.UInt8, 8), (pl.UInt16, 16), (pl.UInt32, 32))),
     *((kind, -(2**bits), 2**bits - 1) for kind, bits in ((pl.Int8, 7), (pl.Int16, 15), (pl.Int32, 31))),

@@ -17,8 +17,6 @@ from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.tables._sides import DeviceWork, HostSide
 from drynpu.tables._stored import Gathered, Stored
 
-__all__ = ["build_tasks"]
-
 _COMPUTE_SQE = [t.value for t in (SqeType.AI_CORE, SqeType.AI_CPU, SqeType.AIV, SqeType.DSA)]
 _COPY_SQE = [SqeType.SDMA.value, SqeType.PCIE_DMA.value]
 _DROPPED = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"]

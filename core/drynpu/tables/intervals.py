@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["innermost", "intersect", "last_reaching", "parents", "subtract", "total", "union"]
-
 I64 = npt.NDArray[np.int64]
 
 

@@ -6,8 +6,6 @@ import attrs
 
 from drynpu.analysis import Summary
 
-__all__ = ["summary_document"]
-
 
 def summary_document(summary: Summary) -> dict[str, object]:
     """Return *summary* as JSON types; times in us, sizes in bytes, shares 0 to 1."""

@@ -14,8 +14,6 @@ from rich.text import Text
 from drynpu.analysis import Summary, summarise
 from drynpu.tables import Profile
 
-__all__ = ["print_summary", "render_summary"]
-
 _TOP = 8
 _COLUMNS = 80
 _BAR = range(4, 13)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -124,7 +125,7 @@ def test_operator_details() -> None:
         api=[launch(1, 250), launch(2, 260), launch(3, 120)],
         kernels=[kernel(1, 2000, 4000), kernel(2, 7000, 500, "AI_VECTOR_CORE"), kernel(3, 8000, 250)],
     )
-    details = operator_details(profile, link_operators(profile))
+    details = operator_details(profile)
     assert details.schema == OPERATOR_DETAILS
     assert details.drop("op_id").rows() == [
         ("aten::linear", "4,8", "a;b", 0.18, 0.5, 0.25, 4.75, 0.25, 4.25),
@@ -138,7 +139,7 @@ def test_nothing_at_all() -> None:
     links = link_operators(profile)
     assert links.kernel_op.is_empty()
     assert links.kernel_op.schema == KERNEL_OP
-    assert operator_details(profile, links).schema == OPERATOR_DETAILS
+    assert operator_details(profile).schema == OPERATOR_DETAILS
 
 
 ops = st.lists(
@@ -181,7 +182,7 @@ def test_sums_over_the_tree(spans: list[tuple[int, int, int]], calls: list[tuple
         ],
     )
     links = link_operators(profile)
-    details = operator_details(profile, links)
+    details = operator_details(profile)
     roots = details.filter(pl.Series(links.op_parent < 0))
     work = links.kernel_op["duration_ns"].sum() / 1000
     cube = links.kernel_op.filter(pl.col("task_type") == "AI_CORE")["duration_ns"].sum() / 1000
@@ -189,3 +190,10 @@ def test_sums_over_the_tree(spans: list[tuple[int, int, int]], calls: list[tuple
     assert details["device_self_aicore_us"].sum() == cube == roots["device_total_aicore_us"].sum()
     assert np.isclose(details["host_self_us"].sum(), roots["host_total_us"].sum())
     assert (details["device_total_us"] >= details["device_self_us"]).all()
+
+
+def test_links_are_computed_once_for_a_profile_and_anew_for_a_copy() -> None:
+    profile = make_profile()
+    assert link_operators(profile) is link_operators(profile)
+    copy = evolve(profile, rank_id=3)
+    assert link_operators(copy) is not link_operators(profile)

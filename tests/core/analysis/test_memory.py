@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.analysis import MEMORY_RECORD, OPERATOR_MEMORY, link_operators, memory_record, operator_memory
+from drynpu.analysis import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.tables import Profile
 
 from .conftest import host_op, make_profile
@@ -23,7 +23,7 @@ def event(pointer: int, time: int, action: int, total: int = 0, **more: object) 
 
 
 def rows(profile: Profile) -> pl.DataFrame:
-    return operator_memory(profile, link_operators(profile))
+    return operator_memory(profile)
 
 
 def test_grouping() -> None:

@@ -14,8 +14,6 @@ from drynpu.analysis import (
     OVERLAP_KINDS,
     STEP_RANGES,
     STEP_TRACE,
-    kernel_steps,
-    link_operators,
     op_statistic,
     overlap,
     step_ranges,
@@ -71,7 +69,7 @@ def two_steps(*, queue: bool = True) -> Profile:
 @pytest.mark.parametrize("queue", [True, False])
 def test_step_ranges(queue: bool) -> None:
     profile = two_steps(queue=queue)
-    ranges = step_ranges(profile, link_operators(profile))
+    ranges = step_ranges(profile)
     assert ranges.schema == STEP_RANGES
     # Step 5 begins with its first correlation id (1000, not 900) and ends with the last one (980 < 1150).
     assert ranges.select("step_id", "host_start_ns", "host_end_ns", "device_start_ns", "device_end_ns").rows() == [
@@ -84,7 +82,7 @@ def test_kernel_steps() -> None:
     profile = two_steps()
     ranges = pl.DataFrame([(5, 0, 0, 0, 1, 900, 1100), (6, 0, 0, 0, 1, 1100, 1150)], schema=STEP_RANGES, orient="row")
     # Both ends are included and the first step wins.
-    assert kernel_steps(profile, ranges).to_list() == [5, 5, 5, None]
+    assert steps_at(profile.kernels["start_ns"], ranges).to_list() == [5, 5, 5, None]
     assert steps_at(pl.Series([1150, 1151, 1101, 899]), ranges).to_list() == [6, None, 6, None]
     assert steps_at(pl.Series([1150]), ranges.clear()).to_list() == [None]
 
@@ -95,7 +93,7 @@ def test_a_nested_marker_is_no_step() -> None:
         api=[{"connection_id": 1, "start_ns": 20, "end_ns": 21}],
         kernels=[work(50, 60, connection_id=1)],
     )
-    assert step_ranges(profile, link_operators(profile)).is_empty()
+    assert step_ranges(profile).is_empty()
 
 
 def test_overlap_kinds() -> None:
@@ -146,11 +144,11 @@ def test_step_trace_without_steps() -> None:
 
 def test_nothing_at_all() -> None:
     profile = make_profile()
-    ranges = step_ranges(profile, link_operators(profile))
+    ranges = step_ranges(profile)
     assert ranges.schema == STEP_RANGES
     assert overlap(profile).schema == OVERLAP
     assert step_trace(profile, ranges, overlap(profile)).schema == STEP_TRACE
-    assert kernel_steps(profile, ranges).to_list() == []
+    assert steps_at(profile.kernels["start_ns"], step_ranges(profile)).to_list() == []
 
 
 spans = st.lists(st.tuples(st.integers(0, 90), st.integers(0, 20), st.integers(0, 1)), max_size=12)
@@ -234,7 +232,7 @@ def test_statistics_and_steps_conserve_kernel_time(kernels: list[tuple[int, int,
         assert (own["min_us"] <= own["avg_us"] + 1e-9).all()
         assert (own["avg_us"] <= own["max_us"] + 1e-9).all()
     ranges = pl.DataFrame([(0, 0, 0, 0, 1, 0, 40), (1, 0, 0, 0, 1, 41, 200)], schema=STEP_RANGES, orient="row")
-    stepped = profile.kernels.with_columns(kernel_steps(profile, ranges))
+    stepped = profile.kernels.with_columns(steps_at(profile.kernels["start_ns"], ranges))
     assert stepped.group_by("step_id").agg(pl.col("duration_ns").sum())["duration_ns"].sum() == sum(
         length for _, length, _ in kernels
     )

@@ -14,7 +14,6 @@ from drynpu.analysis import (
     communication_steps,
     communication_time,
     communication_transfers,
-    link_operators,
 )
 from drynpu.deliverables.communication._mindspore import by_mindspore_steps
 from drynpu.tables import Profile
@@ -112,7 +111,7 @@ def torch_json_files(profile: Profile) -> Mapping[str, object]:
         return {}
     transfers = communication_transfers(profile)
     times = communication_time(profile, transfers)
-    steps, found = communication_steps(profile, link_operators(profile), times)
+    steps, found = communication_steps(profile, times)
     times = times.with_columns(found.alias("step_id"))
     parts = {f"step{step}": times.filter(pl.col("step_id") == step) for step in steps} or {"step": times}
     document = {name: _step_document(rows, transfers) for name, rows in parts.items()}

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import polars as pl
 from attrs import frozen
 
 from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
@@ -34,8 +33,6 @@ from drynpu.writers._files import new_file, replaced_directory, write_csv
 from drynpu.writers._json import SPACED, write_trace
 from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
-
-__all__ = ["export_mindspore", "mindspore_forms"]
 
 _OUTPUT = "ASCEND_PROFILER_OUTPUT"
 _CRLF = "\r\n"
@@ -123,12 +120,12 @@ def _write_text(profile: Profile, directory: Path, asked: _Asked) -> list[str]:
     names: list[str] = []
     if not asked.host and not asked.device:
         return names
-    launches, overlaps, steps = mindspore_launches(profile), overlap(profile), mindspore_steps(profile)
-    if write_trace(directory / "trace_view.json", mindspore_blocks(profile, launches, overlaps, SPACED), SPACED):
+    steps = mindspore_steps(profile)
+    if write_trace(directory / "trace_view.json", mindspore_blocks(profile, SPACED), SPACED):
         names.append("trace_view.json")
     tables = [*_host_tables(profile, asked)]
     if asked.device:
-        tables += _device_tables(profile, asked, launches, overlaps, steps)
+        tables += _device_tables(profile, asked)
     for name, table, line_end in tables:
         if not table.is_empty():
             write_csv(directory / name, table, line_end=line_end)
@@ -149,17 +146,15 @@ def _host_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, 
             yield "operator_details.csv", operator_shapes_table(profile), _CRLF
 
 
-def _device_tables(
-    profile: Profile, asked: _Asked, launches: pl.DataFrame, overlaps: pl.DataFrame, steps: pl.DataFrame
-) -> Iterator[tuple[str, Table, str]]:
-    writer = toolkit_writer(profile.platform)
+def _device_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, str]]:
+    writer, steps, overlaps = toolkit_writer(profile.platform), mindspore_steps(profile), overlap(profile)
     tables = toolkit_tables(profile, writer)
     if profile.level != _NO_TASKS:
         shown = steps if asked.schedule and steps.height else None
         summary = whole_op_summary(profile, writer)
         yield (
             "kernel_details.csv",
-            mindspore_kernel_details(summary, launches, shown, level=profile.level),
+            mindspore_kernel_details(summary, mindspore_launches(profile), shown, level=profile.level),
             _CRLF,
         )
         if overlaps.height:

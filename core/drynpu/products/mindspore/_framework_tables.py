@@ -28,8 +28,6 @@ from drynpu.raw import (
 from drynpu.tables._columns import I64, empty, frame, i64
 from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
 
-__all__ = ["has_mindspore", "load_mindspore"]
-
 _FLOW = "flow"
 _LAUNCHES = r"KernelLaunch|LaunchTask"
 _NPU = 20

@@ -10,8 +10,6 @@ from drynpu.tables import Profile
 from drynpu.writers._numbers import floats_text, us_text
 from drynpu.writers._text_table import TextTable
 
-__all__ = ["mindspore_memory_record", "mindspore_operator_memory"]
-
 _UNKNOWN = "N/A"
 _KIB, _MIB, _RECORD_MB = 1024, 1024**2, 1000
 

@@ -12,8 +12,6 @@ from attrs import frozen
 from drynpu.products.mindspore._minddata_advice import Pipeline, advice
 from drynpu.tables import Profile
 
-__all__ = ["pipeline_raw_table", "pipeline_summary", "summary_rows"]
-
 _RAW = (
     "op_id",
     "op_type",

@@ -7,8 +7,6 @@ from typing import Any
 
 from attrs import frozen
 
-__all__ = ["Pipeline", "advice"]
-
 _CPU_HIGH, _CPU_LOW = 75.0, 20.0
 _LEAF_QUEUE_LOW = 50
 _DEVICE_QUEUE_EMPTY = 60

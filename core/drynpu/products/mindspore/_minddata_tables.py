@@ -11,8 +11,6 @@ import polars as pl
 
 from drynpu.products.mindspore._schemas import SCHEMAS
 
-__all__ = ["load_minddata"]
-
 _FIELDS = 5
 
 

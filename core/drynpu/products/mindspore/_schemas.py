@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["SCHEMAS"]
-
 FRAMEWORK_EVENTS = pl.Schema(
     {
         "name": pl.String,  # as shown: module::event::name, or what stands for it

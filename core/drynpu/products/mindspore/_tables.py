@@ -12,13 +12,6 @@ from drynpu.tables import Profile
 from drynpu.writers._numbers import us_text
 from drynpu.writers._text_table import TextTable
 
-__all__ = [
-    "dataset_table",
-    "mindspore_kernel_details",
-    "mindspore_step_trace_table",
-    "operator_shapes_table",
-]
-
 _RENAMED = {
     "Op Name": "Name",
     "OP Type": "Type",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import polars as pl
 from attrs import evolve
 
-from drynpu.analysis import scope_bars
+from drynpu.analysis import mindspore_launches, scope_bars
 from drynpu.deliverables.communication._layer import operation_threads
 from drynpu.deliverables.files import LAYERS
 from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
@@ -17,8 +17,6 @@ from drynpu.tables import Profile
 from drynpu.writers import _layers as layers
 from drynpu.writers._json import Events, JsonStyle, Value, constant
 from drynpu.writers._numbers import toolkit_writer, us_text
-
-__all__ = ["mindspore_blocks"]
 
 _MINDSPORE, _HOST_OPS, _SCOPES = 1, 2, 3
 """Process ids of the layers that MindSpore itself adds."""
@@ -31,21 +29,13 @@ _HCCL = evolve(layers.COMMUNICATION, name="HCCL")
 _KEY = ["device_id", "connection_id", "start_ns"]
 
 
-def mindspore_blocks(
-    profile: Profile, launches: pl.DataFrame, overlaps: pl.DataFrame, style: JsonStyle
-) -> Iterator[Block]:
-    """
-    Yield trace_view.json in blocks: the framework, operators of the host, the toolkit's layers, arrows, scopes.
-
-    Parameters
-    ----------
-    launches, overlaps:
-        Tables of ``mindspore_launches`` and ``overlap``.
-    """
+def mindspore_blocks(profile: Profile, style: JsonStyle) -> Iterator[Block]:
+    """Yield trace_view.json in blocks: the framework, operators of the host, the toolkit's layers, arrows, scopes."""
+    launches = mindspore_launches(profile)
     yield from _framework(profile.frame("framework_events"), style)
     yield from _host_ops(profile.frame("host_cpu_ops"), style)
     if profile.prof_path is not None:
-        yield from _toolkit(profile, launches, overlaps, style)
+        yield from _toolkit(profile, style)
     yield _self_arrows(profile.frame("framework_events"))
     yield _mark_arrows(profile)
     yield _kernel_arrows(profile, launches)
@@ -119,9 +109,9 @@ def _metadata(pid: int, tids: pl.Series, style: JsonStyle) -> list[str]:
     ]
 
 
-def _toolkit(profile: Profile, launches: pl.DataFrame, overlaps: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
+def _toolkit(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     """Yield what msprof_*.json has; work that a launch is known for says so."""
-    timeline = timeline_of(profile, overlaps)
+    timeline, launches = timeline_of(profile), mindspore_launches(profile)
     told = evolve(
         timeline,
         tasks=_told(timeline.tasks, launches.filter(~pl.col("is_communication"))),

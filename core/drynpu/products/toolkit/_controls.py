@@ -17,8 +17,6 @@ from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors, CpuInfo, HostInfo, NetCard
 from drynpu.simulate._target import MINDSPORE, Target
 
-__all__ = ["host_info", "sample"]
-
 _DRIVER_VERSION = 0x072211
 """The first driver whose task ids are unique, which the layouts written here follow (cann_msprof.md 1.9)."""
 _MILLISECONDS = 1000

@@ -15,8 +15,6 @@ from drynpu.writers._files import free_stamp, make_directory
 from drynpu.writers._text_table import Table
 from drynpu.writers.db._writer import new_database
 
-__all__ = ["export_msprof_db", "has_toolkit_data", "toolkit_rows"]
-
 
 def export_msprof_db(profile: Profile, out_dir: Path | None = None, now: datetime | None = None) -> Path | None:
     """

@@ -39,10 +39,6 @@ from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
 from drynpu.tables._stored import Stored
 from drynpu.tables._tasks import build_tasks
 
-__all__ = ["Toolkit", "load_toolkit", "no_toolkit"]
-
-"""Chips with separate cube and vector cores (cann_msprof.md 1.9)."""
-
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
 _DEFAULT_METRICS = "PipeUtilization"

@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 
 import orjson
-import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu.analysis import api_statistic, op_statistic, overlap
@@ -32,15 +31,6 @@ from drynpu.writers._json import COMPACT, write_trace
 from drynpu.writers._numbers import Writer, toolkit_writer
 from drynpu.writers._summary_json import by_device, write_json_table
 from drynpu.writers._text_table import Table, TextTable
-
-__all__ = [
-    "OUTPUT_NAME",
-    "export_documents",
-    "export_msprof",
-    "timeline_of",
-    "toolkit_tables",
-    "whole_op_summary",
-]
 
 _STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")
 OUTPUT_NAME = "mindstudio_profiler_output"
@@ -114,7 +104,7 @@ def _timelines(profile: Profile, directory: Path, stamp: str, writer: Writer, re
     written = []
     pid = profile.pid
     trace = directory / f"msprof_{stamp}.json"
-    blocks = reports.only(timeline_blocks(timeline_of(profile, overlap(profile)), COMPACT, writer), pid)
+    blocks = reports.only(timeline_blocks(timeline_of(profile), COMPACT, writer), pid)
     further = (
         block
         for layer in LAYERS
@@ -196,7 +186,7 @@ def toolkit_tables(profile: Profile, writer: Writer) -> dict[str, Table]:
     return tables
 
 
-def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
+def timeline_of(profile: Profile) -> Timeline:
     """Return what the toolkit's timeline shows of a profile."""
     return Timeline(
         pid=profile.pid,
@@ -205,7 +195,7 @@ def timeline_of(profile: Profile, overlaps: pl.DataFrame) -> Timeline:
         communication_ops=profile.communication_ops,
         communication_tasks=profile.frame("communication_tasks"),
         npu_mem=profile.npu_mem,
-        overlap=overlaps,
+        overlap=overlap(profile),
     )
 
 

@@ -18,8 +18,6 @@ from drynpu.products.toolkit._controls import host_info, sample
 from drynpu.raw import DeviceInfo, ProfWriter
 from drynpu.simulate._host_side import api_events
 
-__all__ = ["write_prof"]
-
 _STEP_PREFIX = "ProfilerStep#"
 
 

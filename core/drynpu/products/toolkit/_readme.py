@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["readme_text"]
-
 _TIMELINES = {
     "msprof": "All layers on one time axis: host calls, device tasks, communication, memory, overlap analysis.",
     "msprof_tx": "Marks and ranges of the user, on the host and on the streams they were put on.",

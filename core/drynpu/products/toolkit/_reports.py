@@ -19,8 +19,6 @@ from drynpu._errors import CommandError
 from drynpu._spelling import did_you_mean
 from drynpu.writers._json import Events
 
-__all__ = ["REPORT_KEYS", "Reports", "read_reports"]
-
 Block = Events | Sequence[str]
 
 _BAD_PATH = 2

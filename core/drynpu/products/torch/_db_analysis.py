@@ -7,12 +7,10 @@ from typing import Any, cast
 
 import polars as pl
 
-from drynpu.analysis import busy_part, step_trace
+from drynpu.analysis import busy_part, overlap, step_ranges, step_trace
 from drynpu.deliverables.communication._db_rows import Row, bandwidth_rows, link_rows, time_rows
 from drynpu.tables import Profile
 from drynpu.writers.db._schema import ANALYSIS_TABLES
-
-__all__ = ["communication_rows", "step_trace_rows"]
 
 _STEP_COLUMNS = {
     "device_id": "deviceId",
@@ -68,7 +66,7 @@ def _frame(table: str, rows: list[Row]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def step_trace_rows(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
+def step_trace_rows(profile: Profile) -> pl.DataFrame:
     """
     Return StepTraceTime in us: the rows of step_trace_time.csv, except for what the vendor counts differently here.
 
@@ -76,6 +74,7 @@ def step_trace_rows(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFra
     the csv from its first to its last event of any kind (torch_npu_profiler.md 5.1). Without a schedule the step is
     NULL.
     """
+    ranges, overlaps = step_ranges(profile), overlap(profile)
     whole = step_trace(profile, ranges, overlaps)
     busy = step_trace(profile, ranges, busy_part(overlaps, ranges))
     narrow = busy.select("device_id", "step", "free_us", "stage_us")

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from drynpu.analysis import Links
+from drynpu.analysis import link_operators
 from drynpu.deliverables.tasks._db_tasks import mark_connection
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, forward_backward_pairs, queue_entries
 from drynpu.products.torch._python_frames import python_frames
 from drynpu.tables import Profile
-
-__all__ = ["API_TYPES", "api_rows"]
 
 API_TYPES = {50001: "op", 50002: "queue", 50003: "trace", 50004: "mstx"}
 """What torch adds to ENUM_API_TYPE."""
@@ -44,7 +42,7 @@ _API = pl.Schema(
 Rows = Iterator[tuple[str, pl.DataFrame]]
 
 
-def api_rows(profile: Profile, links: Links) -> Rows:
+def api_rows(profile: Profile) -> Rows:
     """
     Yield PYTORCH_API, CONNECTION_IDS and PYTORCH_CALLCHAINS.
 
@@ -54,7 +52,7 @@ def api_rows(profile: Profile, links: Links) -> Rows:
     """
     queue = _queue(profile.queue)
     operators = _operators(profile)
-    connections = _connections(profile, links, operators, _next_connection(profile.queue))
+    connections = _connections(profile, operators, _next_connection(profile.queue))
     connected = connections["op_id"].unique(maintain_order=True).to_frame()
     connected = connected.with_row_index("connectionId", offset=queue.height).cast({"connectionId": pl.Int64})
     operators = operators.join(connected, on="op_id", how="left", maintain_order="left")
@@ -122,7 +120,7 @@ def _operators(profile: Profile) -> pl.DataFrame:
     )
 
 
-def _connections(profile: Profile, links: Links, operators: pl.DataFrame, first: int) -> pl.DataFrame:
+def _connections(profile: Profile, operators: pl.DataFrame, first: int) -> pl.DataFrame:
     """Return ``op_id`` and ``connection`` in order of *operators*; of one, those of its sequence number come first."""
     plain = operators.filter(~pl.col("marking"))
     pairs = forward_backward_pairs(plain).with_columns(
@@ -131,7 +129,8 @@ def _connections(profile: Profile, links: Links, operators: pl.DataFrame, first:
     ends = [pairs.select(pl.col(name).alias("op_id"), "connection") for name in ("op_id", "op_id_to")]
     launches = profile.api.filter(_LAUNCH).select("connection_id", pl.col("start_ns").alias("api_ns"))
     launched = (
-        links.kernel_op.select("op_id", "connection_id")
+        link_operators(profile)
+        .kernel_op.select("op_id", "connection_id")
         .unique()
         .join(launches, on="connection_id", how="inner")
         .sort("api_ns", "connection_id")

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
-
-from drynpu.analysis import Links, step_ranges
 from drynpu.products.toolkit._db import has_toolkit_data, toolkit_rows
 from drynpu.products.torch._db_analysis import communication_rows, step_trace_rows
 from drynpu.products.torch._db_api import api_rows
@@ -24,8 +21,6 @@ from drynpu.tables import Profile
 from drynpu.writers.db._schema import ANALYSIS_TABLES, FRAMEWORK_TABLES, TORCH_TABLES
 from drynpu.writers.db._writer import new_database
 
-__all__ = ["export_torch_db"]
-
 _FIRST_STRING, _FIRST_MEMORY_STRING = 1 << 28, 2 << 28
 _REPLACED = "RANK_DEVICE_MAP"
 _NO_TASKS = "off"
@@ -35,8 +30,6 @@ def export_torch_db(
     profile: Profile,
     directory: Path,
     *,
-    links: Links,
-    overlaps: pl.DataFrame,
     documents: Mapping[str, object],
     environment: Mapping[str, str],
 ) -> list[Path]:
@@ -48,8 +41,6 @@ def export_torch_db(
 
     Parameters
     ----------
-    links, overlaps:
-        Results of ``link_operators`` and ``overlap``.
     documents:
         communication.json and communication_matrix.json by file name; empty without communication.
     environment:
@@ -62,11 +53,11 @@ def export_torch_db(
     """
     rank = rank_of(profile)
     path = directory / f"ascend_pytorch_profiler{'' if rank is None else f'_{rank}'}.db"
-    _write_profile(profile, path, links, environment)
+    _write_profile(profile, path, environment)
     if not _has_steps(profile):
         return [path]
     tables = dict(communication_rows(documents))
-    tables["StepTraceTime"] = step_trace_rows(profile, step_ranges(profile, links), overlaps)
+    tables["StepTraceTime"] = step_trace_rows(profile)
     if all(rows.is_empty() for rows in tables.values()):
         return [path]
     analysis = directory / "analysis.db"
@@ -80,7 +71,7 @@ def _has_steps(profile: Profile) -> bool:
     return profile.prof_path is not None and profile.level != _NO_TASKS
 
 
-def _write_profile(profile: Profile, path: Path, links: Links, environment: Mapping[str, str]) -> None:
+def _write_profile(profile: Profile, path: Path, environment: Mapping[str, str]) -> None:
     toolkit = profile.prof_path is not None and has_toolkit_data(profile)
     with new_database(path, TORCH_TABLES if toolkit else FRAMEWORK_TABLES) as database:
         if toolkit:
@@ -91,11 +82,11 @@ def _write_profile(profile: Profile, path: Path, links: Links, environment: Mapp
             database.write("HOST_INFO", host_row())
         for name, rows in own_rows(profile, environment):
             database.write(name, rows)
-        for name, rows in api_rows(profile, links):
+        for name, rows in api_rows(profile):
             database.write(name, rows, first_string=_FIRST_STRING)
         if _has_steps(profile):
-            database.write("STEP_TIME", step_rows(profile, links))
-        for name, rows in memory_rows(profile, links):
+            database.write("STEP_TIME", step_rows(profile))
+        for name, rows in memory_rows(profile):
             database.write(name, rows, first_string=_FIRST_MEMORY_STRING)
-        database.write("OP_MEMORY", toolkit_memory_rows(profile, links))
+        database.write("OP_MEMORY", toolkit_memory_rows(profile))
         database.write("GC_RECORD", collection_rows(profile))

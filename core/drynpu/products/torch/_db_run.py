@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from drynpu.analysis import Links, host_steps, memory_record, operator_memory
+from drynpu.analysis import host_steps, memory_record, operator_memory
 from drynpu.deliverables.tasks._db_host import NO_HOST_UID
 from drynpu.products.torch._db_api import API_TYPES
 from drynpu.tables import Profile
-
-__all__ = ["collection_rows", "host_row", "memory_rows", "own_rows", "rank_of", "step_rows", "toolkit_memory_rows"]
 
 _ENVIRONMENT = "ENV_VARIABLES"
 _NOTHING = -1
@@ -67,9 +65,9 @@ def host_row() -> pl.DataFrame:
     return pl.DataFrame({"hostUid": [NO_HOST_UID], "hostName": [socket.gethostname()]})
 
 
-def step_rows(profile: Profile, links: Links) -> pl.DataFrame:
+def step_rows(profile: Profile) -> pl.DataFrame:
     """Return STEP_TIME: the steps of the schedule on the host."""
-    return host_steps(profile, links).select(
+    return host_steps(profile).select(
         pl.col("step_id").alias("id"), pl.col("host_start_ns").alias("startNs"), pl.col("host_end_ns").alias("endNs")
     )
 
@@ -83,7 +81,7 @@ def collection_rows(profile: Profile) -> pl.DataFrame:
     )
 
 
-def memory_rows(profile: Profile, links: Links) -> Rows:
+def memory_rows(profile: Profile) -> Rows:
     """Yield MEMORY_RECORD, without the samples of the device (NPU_MEM has them), and the framework's OP_MEMORY."""
     records = memory_record(profile).filter(pl.col("component") != "APP")
     # The toolkit's allocator does not tell what is active, and the vendor's table has 0 there.
@@ -100,12 +98,12 @@ def memory_rows(profile: Profile, links: Links) -> Rows:
             pl.col("device_id").alias("deviceId"),
         ),
     )
-    yield "OP_MEMORY", _allocations(operator_memory(profile, links).filter(pl.col("component") != "GE"))
+    yield "OP_MEMORY", _allocations(operator_memory(profile).filter(pl.col("component") != "GE"))
 
 
-def toolkit_memory_rows(profile: Profile, links: Links) -> pl.DataFrame:
+def toolkit_memory_rows(profile: Profile) -> pl.DataFrame:
     """Return the toolkit's rows of OP_MEMORY, under the names that the toolkit's own tables have."""
-    rows = operator_memory(profile, links).filter(pl.col("component") == "GE")
+    rows = operator_memory(profile).filter(pl.col("component") == "GE")
     return _allocations(rows.with_columns(pl.col("name").str.strip_prefix(_TOOLKIT_NAME)))
 
 

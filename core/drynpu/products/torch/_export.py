@@ -11,7 +11,6 @@ import orjson
 import polars as pl
 
 from drynpu.analysis import (
-    Links,
     api_statistic,
     link_operators,
     memory_record,
@@ -50,8 +49,6 @@ from drynpu.writers._json import SPACED, write_trace
 from drynpu.writers._layers import ASCEND_HARDWARE, COMMUNICATION, layer_pids
 from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
-
-__all__ = ["NO_TASKS", "OUTPUT_NAME", "export_torch", "requested_forms", "trace_blocks"]
 
 OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
 NO_TASKS = "off"
@@ -93,32 +90,26 @@ def export_torch(profile: Profile, forms: Collection[ExportType] | None = None) 
     """
     forms = requested_forms(profile) if forms is None else forms
     final = profile.path / OUTPUT_NAME
-    links = link_operators(profile)
-    overlaps = overlap(profile)
     documents = {name: document for of in TORCH_JSON_FILES for name, document in of(profile).items()}
     with replaced_directory(final) as directory:
         names: list[str] = []
         if ExportType.TEXT in forms:
-            names += _write_text(profile, directory, links, overlaps, documents)
+            names += _write_text(profile, directory, documents)
         if ExportType.DB in forms:
             environment = noted_variables(os.environ)
-            written = export_torch_db(
-                profile, directory, links=links, overlaps=overlaps, documents=documents, environment=environment
-            )
+            written = export_torch_db(profile, directory, documents=documents, environment=environment)
             names += [path.name for path in written]
         with new_file(directory / "analyse.done"):
             names.append("analyse.done")
     return [final / name for name in names]
 
 
-def _write_text(
-    profile: Profile, directory: Path, links: Links, overlaps: pl.DataFrame, documents: Mapping[str, object]
-) -> list[str]:
+def _write_text(profile: Profile, directory: Path, documents: Mapping[str, object]) -> list[str]:
     """Write timeline, tables and *documents* by file name; return the names of the files."""
     names: list[str] = []
-    if write_trace(directory / "trace_view.json", trace_blocks(profile, links, overlaps), SPACED):
+    if write_trace(directory / "trace_view.json", trace_blocks(profile), SPACED):
         names.append("trace_view.json")
-    for name, table in _tables(profile, links, overlaps):
+    for name, table in _tables(profile):
         if not table.is_empty():
             write_csv(directory / name, table, line_end="\r\n")
             names.append(name)
@@ -129,7 +120,7 @@ def _write_text(
     return names
 
 
-def trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[Block]:
+def trace_blocks(profile: Profile) -> Iterator[Block]:
     """Yield trace_view.json in blocks: the host's events, the toolkit's layers, the arrows between them."""
     host = HostTrace(
         pid=profile.pid,
@@ -141,17 +132,19 @@ def trace_blocks(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iter
     )
     yield from host_blocks(host, SPACED)
     writer = toolkit_writer(profile.platform)
-    yield from timeline_blocks(timeline_of(profile, overlaps), SPACED, writer, pruned=profile.level == "level0")
+    yield from timeline_blocks(timeline_of(profile), SPACED, writer, pruned=profile.level == "level0")
     for layer in LAYERS:
         yield from layer(profile, SPACED, writer)
-    yield kernel_arrows(_arrow_ends(profile, links))
+    yield kernel_arrows(_arrow_ends(profile))
 
 
-def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
+def _arrow_ends(profile: Profile) -> pl.DataFrame:
     """Both ends of the arrow from each framework operator to its device work."""
     operators = profile.host_ops.select("op_id", "pid", "tid", "start_ns")
-    work = links.kernel_op.select("kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id").join(
-        operators, on="op_id", suffix="_op", maintain_order="left"
+    work = (
+        link_operators(profile)
+        .kernel_op.select("kind", "device_id", "stream_id", "connection_id", "start_ns", "op_id")
+        .join(operators, on="op_id", suffix="_op", maintain_order="left")
     )
     threads = operation_threads(profile.communication_ops, profile.frame("communication_tasks"))
     collective = pl.col("kind") == "communication"
@@ -170,18 +163,18 @@ def _arrow_ends(profile: Profile, links: Links) -> pl.DataFrame:
     )
 
 
-def _tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
+def _tables(profile: Profile) -> Iterator[tuple[str, Table]]:
     """Yield file names and their rows; a table may be empty."""
-    yield "operator_details.csv", operator_details_table(operator_details(profile, links))
-    yield "operator_memory.csv", operator_memory_table(operator_memory(profile, links))
+    yield "operator_details.csv", operator_details_table(operator_details(profile))
+    yield "operator_memory.csv", operator_memory_table(operator_memory(profile))
     yield "memory_record.csv", memory_record_table(memory_record(profile))
     if profile.level != NO_TASKS:
-        yield from _device_tables(profile, links, overlaps)
+        yield from _device_tables(profile)
 
 
-def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> Iterator[tuple[str, Table]]:
+def _device_tables(profile: Profile) -> Iterator[tuple[str, Table]]:
     writer = toolkit_writer(profile.platform)
-    ranges = step_ranges(profile, links)
+    ranges = step_ranges(profile)
     summary = op_summary(
         profile.kernels,
         profile.communication_ops,
@@ -191,7 +184,7 @@ def _device_tables(profile: Profile, links: Links, overlaps: pl.DataFrame) -> It
     )
     steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
-    yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlaps))
+    yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlap(profile)))
     yield "task_time.csv", task_time_table(profile.tasks, writer)
     yield "npu_module_mem.csv", npu_module_mem_mb_table(profile.npu_module_mem)
     if profile.level != "level0":

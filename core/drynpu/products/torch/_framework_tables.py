@@ -17,8 +17,6 @@ from drynpu.tables._columns import I64, Records, empty, frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
 
-__all__ = ["FrameworkTables", "load_framework", "no_framework"]
-
 _MARK_NAME = 1
 _HASH_VALUE = 1
 

@@ -12,15 +12,6 @@ from drynpu.products.torch._python_frames import python_frames
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
 from drynpu.writers._numbers import decimal_text, us_text
 
-__all__ = [
-    "LINE_SEPARATOR",
-    "HostTrace",
-    "forward_backward_pairs",
-    "host_blocks",
-    "kernel_arrows",
-    "queue_entries",
-]
-
 LINE_SEPARATOR = ";\r\n"
 """Between the arguments of an operator or the frames of a stack, in place of ``;``."""
 

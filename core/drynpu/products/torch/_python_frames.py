@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import polars as pl
 
-__all__ = ["python_frames"]
-
 _RETURN_TAGS = (1, 3)
 _MODULE_MARK = "######"
 _KEY = ["tid", "level"]

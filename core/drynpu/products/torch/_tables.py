@@ -8,8 +8,6 @@ from drynpu.products.torch._host_trace import LINE_SEPARATOR
 from drynpu.writers._numbers import floats_text, rounded_text, us_text
 from drynpu.writers._text_table import TextTable
 
-__all__ = ["memory_record_table", "operator_details_table", "operator_memory_table", "step_trace_table"]
-
 _STEP_COLUMNS = {
     "computing_us": "Computing",
     "communication_not_overlapped_us": "Communication(Not Overlapped)",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from drynpu.analysis import link_operators, step_ranges
+from drynpu.analysis import step_ranges
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -68,7 +68,7 @@ def test_free_and_stage_lie_between_work(torch_made: Any) -> None:
         "SELECT startNs, endNs FROM COMPUTE_TASK_INFO JOIN TASK USING (globalTaskId) UNION "
         "SELECT startNs, endNs FROM COMMUNICATION_OP ORDER BY startNs"
     )
-    ranges = step_ranges(torch_made.profile, link_operators(torch_made.profile)).rows(named=True)
+    ranges = step_ranges(torch_made.profile).rows(named=True)
     taken: set[tuple[int, int]] = set()
     counted = torch_made.analysis("SELECT step, free, stage FROM StepTraceTime")
     for (step, free, stage), bounds in zip(counted, ranges, strict=True):
