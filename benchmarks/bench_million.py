@@ -25,9 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import ProfilingRequest, Switches
+from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.products.toolkit import _msprof

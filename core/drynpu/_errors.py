@@ -19,17 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = [
-    "CaptureError",
-    "ChipError",
-    "CommandError",
-    "DrynpuError",
-    "OptionError",
-    "OutputError",
-    "PluginError",
-    "RawFormatError",
-]
-
 
 class DrynpuError(Exception):
     """Base class of all errors that drynpu raises on purpose."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-__all__ = ["did_you_mean"]
-
 
 def did_you_mean(word: str, valid: Iterable[str]) -> str:
     """Return ``" Did you mean 'x'?"`` for the valid word nearest to *word*, or ``""`` if none is near."""

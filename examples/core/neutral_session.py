@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drynpu import DrynpuError
-from drynpu.device import Clock, Mark
+from drynpu.device import Mark
 from drynpu.kernels import (
     Allocations,
     Call,
@@ -31,7 +31,7 @@ from drynpu.kernels import (
     TensorDesc,
     build_rule_book,
 )
-from drynpu.options import ExportType, Parsed, ProfilingRequest, profiling_options
+from drynpu.options import Clock, ExportType, Parsed, ProfilingRequest, profiling_options
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import ExportType, Level, ProfilingRequest
+from drynpu.options import Clock, ExportType, Level, ProfilingRequest
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors

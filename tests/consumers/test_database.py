@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import ProfilingRequest
+from drynpu.options import Clock, ProfilingRequest
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors

@@ -19,8 +19,6 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["ApiListener", "Binder", "code_alone", "number_and_code", "numbers_and_code", "parse"]
-
 _INT_MIN, _INT_MAX, _BYTE_MAX = -(2**31), 2**31 - 1, 255
 
 

@@ -9,17 +9,6 @@ from __future__ import annotations
 
 import enum
 
-__all__ = [
-    "MAX_OP_NAME_LEN",
-    "MAX_OP_TYPE_LEN",
-    "AicoreMetrics",
-    "ConfigType",
-    "DataType",
-    "ReturnCode",
-    "StepTag",
-    "SubscribeFlag",
-]
-
 MAX_OP_NAME_LEN = 257
 """``ACL_PROF_MAX_OP_NAME_LEN``: the length that older programs pass to ``get_op_name``."""
 MAX_OP_TYPE_LEN = 65

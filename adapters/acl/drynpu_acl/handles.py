@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Generic, TypeVar
 
-__all__ = ["Handles", "handle_numbers"]
-
 T = TypeVar("T")
 
 _RUNTIME, _STEP = 0x2000_0000_0000, 0x40

@@ -6,8 +6,6 @@ import functools
 import sys
 import textwrap
 
-__all__ = ["say", "say_once"]
-
 _LONGEST = 500
 
 

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 
 from drynpu.plugins import Activation, KernelRule, StandIn, hookimpl
 
-__all__ = ["drynpu_activate", "drynpu_kernel_rules", "drynpu_stand_ins"]
-
 
 @hookimpl
 def drynpu_activate(context: Activation) -> None:

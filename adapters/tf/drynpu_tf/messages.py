@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import sys
 
-__all__ = ["say", "say_once"]
-
 
 def say(text: str) -> None:
     """Print one line."""

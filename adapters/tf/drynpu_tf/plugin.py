@@ -12,8 +12,6 @@ from pathlib import Path
 import drynpu
 from drynpu.plugins import Activation, Facade, KernelRule, hookimpl
 
-__all__ = ["drynpu_activate", "drynpu_facades", "drynpu_kernel_rules"]
-
 
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:

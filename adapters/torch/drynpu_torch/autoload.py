@@ -14,8 +14,6 @@ from __future__ import annotations
 import logging
 import os
 
-__all__ = ["load"]
-
 
 def load() -> None:
     """Install the simulated npu if ``DRYNPU_AUTOLOAD=1`` and no genuine torch_npu is there to bring a real one."""

@@ -13,12 +13,11 @@ from drynpu.device._memory import (
     pair,
 )
 from drynpu.device._nesting import inherit, innermost, nest
-from drynpu.device._schedule import Clock, Dispatches, Launches, Mark, Schedule, fifo, schedule
+from drynpu.device._schedule import Dispatches, Launches, Mark, Schedule, fifo, schedule
 
 __all__ = [
     "BEST_FIT_POOL",
     "CACHING_POOL",
-    "Clock",
     "Dispatches",
     "HostCosts",
     "Launches",

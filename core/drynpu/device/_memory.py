@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-__all__ = ["BEST_FIT_POOL", "CACHING_POOL", "MemoryPool", "MemoryTimeline", "account", "block_bytes", "pair"]
-
 I64 = npt.NDArray[np.int64]
 
 _ALIGN = 512

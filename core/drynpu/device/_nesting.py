@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["inherit", "innermost", "nest"]
-
 I64 = npt.NDArray[np.int64]
 
 

@@ -21,8 +21,6 @@ from attrs import define, field, frozen
 from drynpu.device._costs import HostCosts
 from drynpu.options import Clock
 
-__all__ = ["Clock", "Dispatches", "Launches", "Mark", "Schedule", "fifo", "schedule"]
-
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 

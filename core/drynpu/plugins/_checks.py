@@ -10,8 +10,6 @@ from drynpu._spelling import did_you_mean
 from drynpu.plugins import _spec
 from drynpu.plugins._markers import PROJECT
 
-__all__ = ["HOOKS", "check_hooks"]
-
 HOOKS: tuple[str, ...] = tuple(_spec.__all__)
 """Names of all hooks."""
 

@@ -12,8 +12,6 @@ from drynpu._errors import PluginError
 from drynpu._spelling import did_you_mean
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, PROJECT
 
-__all__ = ["DISABLED_VARIABLE", "Candidate", "blocked_by_environment", "candidates"]
-
 DISABLED_VARIABLE = "DRYNPU_DISABLED_PLUGINS"
 
 

@@ -19,8 +19,6 @@ from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, Sta
 if TYPE_CHECKING:
     import click
 
-__all__ = ["Plugins", "build_manager"]
-
 T = TypeVar("T")
 
 

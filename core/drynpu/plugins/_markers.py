@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pluggy
 
-__all__ = ["ENTRY_POINT_GROUP", "PROJECT", "hookimpl", "hookspec"]
-
 PROJECT = "drynpu"
 """Name of the pluggy project; hook functions are called ``drynpu_<something>``."""
 

@@ -8,8 +8,6 @@ from typing import Any, TypeAlias
 
 from attrs import frozen
 
-__all__ = ["Activation", "Exporter", "Facade", "KernelRule", "StandIn"]
-
 # `kernels` and `tables` come after this room, so the hooks name their types only in words: the signature and the
 # plan of drynpu.kernels, the profile of drynpu.tables.
 KernelRule: TypeAlias = Callable[[Any], Any]

@@ -6,17 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.device import (
-    CACHING_POOL,
-    Clock,
-    Dispatches,
-    HostCosts,
-    MemoryPool,
-    MemoryTimeline,
-    Schedule,
-    schedule,
-)
+from drynpu.device import CACHING_POOL, Dispatches, HostCosts, MemoryPool, MemoryTimeline, Schedule, schedule
 from drynpu.kernels import CostTable, Operators, TaskType, jitter, occurrences, task_type_on
+from drynpu.options import Clock
 from drynpu.platforms import Chip
 from drynpu.simulate._collectives import (
     CollectiveTimes,

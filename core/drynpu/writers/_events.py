@@ -7,8 +7,6 @@ import polars as pl
 from drynpu.writers._json import Present, Value, constant
 from drynpu.writers._numbers import decimal_text, us_text
 
-__all__ = ["duration_event", "flow", "launched_by"]
-
 
 def flow(phase: str, pid: Value, tid: pl.Expr) -> dict[str, Value]:
     """Return one end of a HostToDevice arrow of rows with connection_id and start_ns."""

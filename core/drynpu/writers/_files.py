@@ -17,18 +17,6 @@ import polars as pl
 from drynpu._errors import OutputError
 from drynpu.writers._text_table import CHUNK_ROWS, Table, TextTable, chunks_of
 
-__all__ = [
-    "CSV_ROW_LIMIT",
-    "REPEATED",
-    "free_stamp",
-    "make_directory",
-    "new_file",
-    "new_path",
-    "replaced_directory",
-    "write_csv",
-    "write_csv_slices",
-]
-
 CSV_ROW_LIMIT = 1_000_000
 """Rows of one csv file of the toolkit; more rows go to ``_slice_<n>`` files (cann_msprof.md 2.3)."""
 

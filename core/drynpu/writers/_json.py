@@ -21,8 +21,6 @@ from polars.selectors import categorical
 from drynpu._errors import OutputError
 from drynpu.writers._files import new_file
 
-__all__ = ["COMPACT", "SPACED", "Events", "JsonStyle", "Present", "constant", "json_strings", "write_trace"]
-
 _CHUNK_ROWS = 32_768
 _NEEDS_ESCAPE = r'["\\\x00-\x1f]'
 

@@ -10,22 +10,6 @@ from attrs import frozen
 
 from drynpu.writers._json import JsonStyle
 
-__all__ = [
-    "APPLICATION_INDEX",
-    "ASCEND_HARDWARE",
-    "CANN",
-    "COMMUNICATION",
-    "HOST_SLOT",
-    "NPU_MEM",
-    "OVERLAP_ANALYSIS",
-    "Layer",
-    "Thread",
-    "kept_at_level0",
-    "layer_pid",
-    "layer_pids",
-    "metadata_events",
-]
-
 APPLICATION_INDEX = 6
 """Of the layer with the user's marks, which has the name of the process."""
 

@@ -15,21 +15,6 @@ import polars as pl
 
 from drynpu.platforms import Platform
 
-__all__ = [
-    "Writer",
-    "decimal_text",
-    "duration_text",
-    "float_text",
-    "floats_text",
-    "rounded_text",
-    "shortest_text",
-    "statistic_text",
-    "thousandths_text",
-    "toolkit_writer",
-    "us_text",
-    "wait_text",
-]
-
 # Outside these bounds Python's repr switches to an exponent and spells it differently from polars.
 _REPR_SMALL = 1e-4
 _REPR_LARGE = 1e16

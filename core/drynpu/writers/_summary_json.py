@@ -10,8 +10,6 @@ import polars as pl
 from drynpu.writers._files import REPEATED
 from drynpu.writers._json import SPACED, Events, Value, write_trace
 
-__all__ = ["by_device", "write_json_table"]
-
 _DEVICE = "Device_id"
 _NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"
 _UNKNOWN = "N/A"

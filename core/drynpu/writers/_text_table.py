@@ -9,8 +9,6 @@ import polars as pl
 from attrs import evolve, frozen
 from polars.selectors import categorical
 
-__all__ = ["CHUNK_ROWS", "Table", "TextTable", "chunks_of"]
-
 CHUNK_ROWS = 65_536
 """Rows that are text at one time: some 50 MB of an op_summary with all its counters."""
 

@@ -14,7 +14,6 @@ import pytest
 from attrs import frozen
 
 from drynpu.cli import main
-from drynpu.device import Clock
 from drynpu.kernels import (
     Allocations,
     KernelPlan,
@@ -25,7 +24,7 @@ from drynpu.kernels import (
     TensorDesc,
     unmapped_plan,
 )
-from drynpu.options import ProfilingRequest, Switches
+from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import Setup, write_recording

@@ -9,7 +9,8 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
+from drynpu.device import Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
+from drynpu.options import Clock
 
 COSTS = HostCosts()
 TICK_NS = 20.0

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drynpu.device import Clock
 from drynpu.kernels import (
     Allocations,
     KernelPlan,
@@ -20,7 +19,7 @@ from drynpu.kernels import (
     TensorDesc,
     copy_plan,
 )
-from drynpu.options import Level, ProfilingRequest, Switches
+from drynpu.options import Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors

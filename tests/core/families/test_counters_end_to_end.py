@@ -15,7 +15,6 @@ from attrs import evolve, frozen
 
 from drynpu import OptionError
 from drynpu.deliverables.counters.records import counter_problem
-from drynpu.device import Clock
 from drynpu.kernels import (
     METRIC_COLUMNS,
     Allocations,
@@ -33,7 +32,7 @@ from drynpu.kernels import (
     metric_columns,
     pmu_events,
 )
-from drynpu.options import CustomEvents, Level, MetricGroup, Metrics, ProfilingRequest, Sampling
+from drynpu.options import Clock, CustomEvents, Level, MetricGroup, Metrics, ProfilingRequest, Sampling
 from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metrics_text, parse
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_torch, load_profile

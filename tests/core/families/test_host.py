@@ -17,9 +17,8 @@ import psutil
 import pytest
 from attrs import asdict
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, Operators
-from drynpu.options import HostSystem, HostUsage, Level, ProfilingRequest, Sampling
+from drynpu.options import Clock, HostSystem, HostUsage, Level, ProfilingRequest, Sampling
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors

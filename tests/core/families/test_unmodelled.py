@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from drynpu.deliverables.unmodelled.records import UNMODELLED
-from drynpu.device import Clock
 from drynpu.kernels import KernelPlan, Operators
-from drynpu.options import DELIVERABLES, NOT_SIMULATED, HostUsage, ProfilingRequest, Sampling, Switches
+from drynpu.options import DELIVERABLES, NOT_SIMULATED, Clock, HostUsage, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording

@@ -12,7 +12,6 @@ import pytest
 from attrs import frozen
 from hypothesis import strategies as st
 
-from drynpu.device import Clock
 from drynpu.kernels import (
     Allocations,
     KernelPlan,
@@ -25,7 +24,7 @@ from drynpu.kernels import (
     copy_plan,
     unmapped_plan,
 )
-from drynpu.options import ProfilingRequest, Switches
+from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors

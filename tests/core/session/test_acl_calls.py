@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from drynpu.device import Clock, Mark
+from drynpu.device import Mark
 from drynpu.kernels import Call, KernelPlan, KernelSpec, Operators, Signature, TaskType
-from drynpu.options import ProfilingRequest, Switches
+from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors

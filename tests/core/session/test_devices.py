@@ -8,9 +8,8 @@ from typing import Any
 
 from attrs import evolve
 
-from drynpu.device import Clock
 from drynpu.kernels import Operators
-from drynpu.options import HostSystem, ProfilingRequest, Sampling, Switches
+from drynpu.options import Clock, HostSystem, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import Chip
 from drynpu.products import load_profile
 from drynpu.recorder import Outcome, Setup, write_devices

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from drynpu.analysis import link_operators
-from drynpu.device import Clock, Mark
-from drynpu.options import ProfilingRequest, Switches
+from drynpu.device import Mark
+from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.recorder import Outcome
 from drynpu.simulate import HostMark
 from drynpu.tables import intervals

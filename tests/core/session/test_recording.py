@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 
 from drynpu import OutputError, __version__
-from drynpu.device import Clock
 from drynpu.kernels import MODEL_VERSION
-from drynpu.options import Activity, Level, MetricGroup, Output, ProfilingRequest, Switches
+from drynpu.options import Activity, Clock, Level, MetricGroup, Output, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ProfReader, ProfWriter

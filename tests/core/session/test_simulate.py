@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import Clock, HostCosts, Mark, block_bytes, innermost
+from drynpu.device import HostCosts, Mark, block_bytes, innermost
 from drynpu.kernels import Placement
+from drynpu.options import Clock
 from drynpu.simulate import DEFAULT_STREAM, HostMark, Simulation
 
 COSTS = HostCosts()

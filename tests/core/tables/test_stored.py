@@ -11,9 +11,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations
-from drynpu.options import ProfilingRequest, Switches
+from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.recorder import Setup, write_recording

@@ -13,9 +13,8 @@ pytest.importorskip("torch")
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")
 
-from drynpu.device import Clock
 from drynpu.kernels import build_rule_book
-from drynpu.options import Level, MetricGroup, ProfilingRequest, Switches
+from drynpu.options import Clock, Level, MetricGroup, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Outcome, Setup, write_recording

@@ -18,8 +18,9 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from drynpu import CaptureError
 from drynpu.analysis import summarise
-from drynpu.device import Clock, Mark
+from drynpu.device import Mark
 from drynpu.kernels import Placement
+from drynpu.options import Clock
 from drynpu.products import load_profile
 from drynpu.raw import FrameworkRecord, layouts, read_tlv
 from drynpu_torch.capture import Capture, Captured, KinetoTracer

@@ -15,8 +15,6 @@ from drynpu.platforms import Chip
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.messages import say
 
-__all__ = ["Asked", "read_acl_json"]
-
 Asked = tuple[ProfilingRequest, Path]
 _MOST_DEPTH = 10
 """Levels of braces and of brackets that the file may have."""

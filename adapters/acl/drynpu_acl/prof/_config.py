@@ -20,8 +20,6 @@ from drynpu.options.acl_config import (
 )
 from drynpu_acl.constants import ConfigType, DataType, ReturnCode
 
-__all__ = ["Config", "check_config", "config_code", "config_request", "read_devices"]
-
 MAX_DEVICES = 64
 
 

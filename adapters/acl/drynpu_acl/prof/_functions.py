@@ -11,8 +11,6 @@ from drynpu_acl.constants import ReturnCode
 from drynpu_acl.prof._profiling import Profiling
 from drynpu_acl.prof._records import RECORD_BYTES
 
-__all__ = ["functions"]
-
 _BAD = int(ReturnCode.INVALID_PARAM)
 _SPELT = {
     "init": "Init",

@@ -7,8 +7,6 @@ import functools
 import os
 from collections.abc import Callable
 
-__all__ = ["read_memory"]
-
 _PIECE = 4096
 """What a pipe takes at once without blocking."""
 _MOST = 1 << 26

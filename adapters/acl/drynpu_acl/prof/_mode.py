@@ -9,8 +9,6 @@ from attrs import define, field
 
 from drynpu_acl.constants import ReturnCode
 
-__all__ = ["DYNAMIC", "Mode", "Ownership"]
-
 DYNAMIC = "dynamic"
 """Value of ``PROFILING_MODE`` with which recordings begin and end by commands from outside."""
 

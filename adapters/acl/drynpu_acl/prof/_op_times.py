@@ -8,15 +8,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from drynpu.device import Clock, fifo
+from drynpu.device import fifo
 from drynpu.kernels import KernelPlan, Operators, Signature, TaskType, jitter, occurrences
+from drynpu.options import Clock
 from drynpu.platforms import Chip
 from drynpu.simulate import Recording, lower, simulate
 from drynpu_acl.constants import SubscribeFlag
 from drynpu_acl.prof._records import RECORD
 from drynpu_acl.recording import launches
-
-__all__ = ["OpTimes"]
 
 _NO_CORE = (TaskType.AI_CPU, TaskType.DSA)
 

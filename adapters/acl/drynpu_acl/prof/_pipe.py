@@ -14,8 +14,6 @@ from collections.abc import Callable
 
 from drynpu_acl.messages import say
 
-__all__ = ["RecordPipe", "file_identity", "writable"]
-
 _CAPACITY = 200_000
 """Records that wait at most, as in the vendor's queue (pyacl_prof.md 8)."""
 _ATOMIC = 51 * 80

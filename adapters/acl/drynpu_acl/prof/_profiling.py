@@ -30,8 +30,6 @@ from drynpu_acl.prof._subscription_calls import SubscriptionCalls
 from drynpu_acl.prof._subscriptions import Subscriptions
 from drynpu_acl.recording import ApiCall, Copy, Marks, Place, Run, graph_plans
 
-__all__ = ["Profiling"]
-
 _OTHER_COLLECTOR = "PROFILER_SAMPLECONFIG"
 _HANDLES: Mapping[str, tuple[int | None, int | None]] = {
     "aclrtSynchronizeStream": (0, None),

@@ -13,8 +13,6 @@ from drynpu_acl.constants import ReturnCode
 from drynpu_acl.prof._memory import read_memory
 from drynpu_acl.prof._records import RECORD_BYTES, read_records
 
-__all__ = ["OpReaders"]
-
 _BAD, _OK = int(ReturnCode.INVALID_PARAM), int(ReturnCode.SUCCESS)
 _MOST_LENGTH = 4096
 _ALSO_NUL = 1

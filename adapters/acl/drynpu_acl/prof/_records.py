@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["RECORD", "RECORD_BYTES", "crc32c", "read_records", "signed"]
-
 RECORD = np.dtype(
     {
         "names": [

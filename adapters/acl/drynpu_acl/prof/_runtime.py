@@ -6,8 +6,6 @@ from typing import Protocol
 
 from drynpu.kernels import KernelPlan, Signature, unmapped_plan
 
-__all__ = ["NoRuntime", "Runtime"]
-
 
 class Runtime(Protocol):
     """What is loaded and which streams there are."""

@@ -18,8 +18,6 @@ from drynpu_acl.prof._mode import DYNAMIC, Mode, Ownership
 from drynpu_acl.prof._session import Sessions
 from drynpu_acl.prof._settings import AclSettings
 
-__all__ = ["SessionCalls"]
-
 _LONGEST_PATH = 4095
 _DEFAULT = Config((), 1, DataType.ACL_API | DataType.TASK_TIME | DataType.AICORE_METRICS | DataType.RUNTIME_API)
 """What ``start(0)`` records: the defaults of acl.json, as the vendor's are not documented."""

@@ -12,8 +12,6 @@ from drynpu.options import Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 
-__all__ = ["AclSettings"]
-
 _VERSION, _COMPAT = "DRYNPU_ACL_VERSION", "DRYNPU_ACL_COMPAT"
 _DEFERRED = (9, 1)
 

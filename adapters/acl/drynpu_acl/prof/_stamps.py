@@ -13,8 +13,6 @@ from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.recording import Marks, Place
 
-__all__ = ["Stamps"]
-
 _SLOTS = 100
 _MESSAGE_BYTES = 128
 _NO_NAME = ""

@@ -12,8 +12,6 @@ from drynpu_acl.constants import ReturnCode, StepTag
 from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.recording import Captured, Place
 
-__all__ = ["Steps"]
-
 
 @define
 class _Step:

@@ -11,8 +11,6 @@ from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.prof._mode import Mode, Ownership
 from drynpu_acl.prof._subscriptions import SubscribeConfig, Subscriptions
 
-__all__ = ["SubscriptionCalls"]
-
 
 @define(kw_only=True)
 class SubscriptionCalls:

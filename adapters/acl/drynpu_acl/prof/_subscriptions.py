@@ -18,8 +18,6 @@ from drynpu_acl.prof._pipe import RecordPipe, file_identity, writable
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._records import signed
 
-__all__ = ["SubscribeConfig", "Subscriptions"]
-
 
 @frozen
 class SubscribeConfig:

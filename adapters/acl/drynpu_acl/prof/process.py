@@ -15,8 +15,6 @@ from drynpu_acl.kernels import RULES, node_plans
 from drynpu_acl.prof._process import open_profiling
 from drynpu_acl.runtime import PROCESS, Process
 
-__all__ = ["PROFILING"]
-
 
 class _OfProcess:
     """What profiling asks, answered by the library of the process."""

@@ -12,8 +12,6 @@ from drynpu_acl.kernels import acl_dtype
 from drynpu_acl.runtime._codes import INVALID_PARAM, MODEL_ID_INVALID, MODEL_NOT_DYNAMIC, SUCCESS
 from drynpu_acl.runtime._onnx import ModelFile, Tensor
 
-__all__ = ["DataBuffer", "DataSets", "Dataset", "Description"]
-
 _NCHW, _ND, _UNDEFINED = 0, 2, -1
 
 

@@ -29,8 +29,6 @@ from drynpu_acl.runtime._codes import (
     SUCCESS,
 )
 
-__all__ = ["Callback", "Context", "Devices", "Event", "Stream"]
-
 _NS_PER_MS = 1_000_000
 
 

@@ -24,8 +24,6 @@ from drynpu_acl.runtime._data import DataBuffer, Dataset, DataSets
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import ModelFile, Run, Tensor
 
-__all__ = ["Executed", "Refused", "Runner"]
-
 Array = npt.NDArray[Any]
 I32 = npt.NDArray[np.int32]
 _FUNCTION_SCOPE = 0

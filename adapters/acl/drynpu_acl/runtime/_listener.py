@@ -6,8 +6,6 @@ from typing import Any, Protocol
 
 from drynpu.kernels import Operators
 
-__all__ = ["Lifecycle", "Listener"]
-
 
 class Listener(Protocol):
     """Is told what happens, on the thread that called. Times are Unix ns."""

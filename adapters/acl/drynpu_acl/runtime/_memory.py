@@ -24,8 +24,6 @@ from drynpu_acl.runtime._codes import (
     SUCCESS,
 )
 
-__all__ = ["Block", "Memory"]
-
 Bytes = npt.NDArray[np.uint8]
 
 _ALIGNMENT = 64

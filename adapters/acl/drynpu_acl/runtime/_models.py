@@ -25,8 +25,6 @@ from drynpu_acl.runtime._listener import Lifecycle, Listener
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, parse_model
 
-__all__ = ["Models"]
-
 
 class Complain(Protocol):
     """Is given the reason of a code that is not 0."""

@@ -21,8 +21,6 @@ from drynpu.kernels import TensorDesc
 from drynpu.kernels.ops import ge_dtype
 from drynpu_acl.kernels import ACL_SIZES, Compiled, GraphNode, acl_dtype, compile_graph
 
-__all__ = ["ModelFile", "Run", "Tensor", "UnreadableModel", "open_model", "parse_model"]
-
 Array = npt.NDArray[Any]
 I64 = npt.NDArray[np.int64]
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from drynpu_acl.runtime._codes import INVALID_PARAM, SUCCESS
 
-__all__ = ["Threads"]
-
 
 class _Thread(threading.Thread):
     """

@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from drynpu_acl.runtime._memory import Memory
 
-__all__ = ["Utilities"]
-
 _NUMPY_TYPES: Final = MappingProxyType({np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQefdgFDG"})
 """By numpy's own type number (NPY_FLOAT is 11)."""
 _CALLER = 4

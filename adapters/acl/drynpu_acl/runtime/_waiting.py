@@ -19,8 +19,6 @@ from drynpu_acl.runtime._codes import (
 )
 from drynpu_acl.runtime._devices import Callback, Devices, Stream
 
-__all__ = ["Waiting"]
-
 _FOREVER_MS = -1
 
 

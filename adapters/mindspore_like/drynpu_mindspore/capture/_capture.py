@@ -24,8 +24,6 @@ from drynpu_mindspore.capture._options import CaptureOptions
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
 from drynpu_mindspore.capture._pool import NO_TOTALS, read_pool
 
-__all__ = ["Capture", "Captured"]
-
 _CPU = "CPU"
 
 

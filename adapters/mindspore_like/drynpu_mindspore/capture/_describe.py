@@ -16,8 +16,6 @@ from drynpu_mindspore.capture._launches import Launches
 from drynpu_mindspore.capture._pynative import explain
 from drynpu_mindspore.rules import signature
 
-__all__ = ["describe", "is_backward", "is_known", "node_signature", "primitive_of"]
-
 I32 = npt.NDArray[np.int32]
 
 _FUNCTION, _BACKWARD_FUNCTION = 0, 1

@@ -22,8 +22,6 @@ from drynpu.kernels import TensorDesc, broadcast_shape
 from drynpu.kernels.ops import ge_dtype
 from drynpu_mindspore.capture._ir import group, split, tensors_of, value_of
 
-__all__ = ["ForwardCall", "read_forward", "same_graph"]
-
 _CALL = re.compile(r"^#\s+\d+: @\w+:(\w+)\{\[0\]: ValueNode<\w+> (?:PrimFunc_)?(\w+)(?:, |\})(.*)$")
 _ARGUMENT = re.compile(r"(?:^|, )\[\d+\]: ")
 _PARAMETER = re.compile(r"^%para(\d+)_([^:]*): (<.*>)")

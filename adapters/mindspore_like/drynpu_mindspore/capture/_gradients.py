@@ -16,8 +16,6 @@ from drynpu.kernels import Signature, TensorDesc
 from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.rules import signature
 
-__all__ = ["EXPLAINED", "MATRIX_CALLS", "as_launched", "expected_gradients"]
-
 _OF_RESULT = {
     "ReLU": ("ReluGrad", 2),
     "Sigmoid": ("SigmoidGrad", 2),

@@ -26,8 +26,6 @@ from drynpu_mindspore.capture._forward import ForwardCall, read_forward, same_gr
 from drynpu_mindspore.capture._ir import GraphNode, read_graph
 from drynpu_mindspore.capture._wiring import KernelGraph, read_kernel_graphs
 
-__all__ = ["GraphStore", "shapes_of"]
-
 _PASSES = "MS_DEV_DUMP_IR_PASSES"
 _USERS_OWN = "MS_DEV_SAVE_GRAPHS"
 _KERNELS, _SINGLE, _FORWARD = "graph_build_", "hwopt_d_after_optimization_without_backend_graph_4000", "fg_"

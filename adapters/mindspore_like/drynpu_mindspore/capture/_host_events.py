@@ -22,8 +22,6 @@ from drynpu.raw import MS_EVENTS, MS_MODULES, MsOpRangeField, layouts, read_tlv
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
 
-__all__ = ["HostRecorder", "hide_own_calls"]
-
 I64 = npt.NDArray[np.int64]
 
 _FILE = "mindspore.op_range"

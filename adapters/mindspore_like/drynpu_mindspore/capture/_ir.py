@@ -21,8 +21,6 @@ from attrs import frozen
 from drynpu.kernels import TensorDesc
 from drynpu.kernels.ops import ge_dtype
 
-__all__ = ["GraphNode", "group", "read_graph", "read_nodes", "split", "tensors_of", "value_of"]
-
 _NODE = re.compile(r"^  (%\d+)\([^)]*\) = (?:PrimFunc_)?(\w+)\(")
 _ATTRS = " primitive_attrs: {"
 _TYPES = "      : ("

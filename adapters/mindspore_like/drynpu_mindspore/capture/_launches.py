@@ -15,8 +15,6 @@ import numpy.typing as npt
 import polars as pl
 from attrs import evolve, frozen
 
-__all__ = ["Launches", "on_threads", "read_launches"]
-
 I64 = npt.NDArray[np.int64]
 I32 = npt.NDArray[np.int32]
 

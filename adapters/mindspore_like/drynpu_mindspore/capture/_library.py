@@ -13,8 +13,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["ProfilerLibrary", "load_library"]
-
 _FILE = "lib/libmindspore_profiler.so"
 _PROFILER = "_ZN9mindspore8profiler"
 _DUMPER = f"{_PROFILER}6ascend19ProfilingDataDumper"

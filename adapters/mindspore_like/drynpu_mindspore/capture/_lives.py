@@ -19,8 +19,6 @@ from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
-__all__ = ["Buffer", "Lives", "lives_of", "size_of"]
-
 _CONSTANT = re.compile(r"^Tensor\(shape=\[([\d, ]*)\], dtype=(\w+)")
 _WRITES = "side_effect_mem"
 _JOIN, _PICK = frozenset({"MakeTuple", "RealMakeTuple"}), frozenset({"TupleGetItem", "RealTupleGetItem"})

@@ -21,8 +21,6 @@ from drynpu_mindspore.capture._runs import find_runs
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
-__all__ = ["GraphMemory", "MemoryModel"]
-
 I64 = npt.NDArray[np.int64]
 
 _FIRST_ADDRESS = 1 << 44

@@ -18,8 +18,6 @@ from attrs import field, frozen
 
 from drynpu import CaptureError
 
-__all__ = ["DatasetPipeline", "parse_pipeline", "read_pipeline"]
-
 I64 = npt.NDArray[np.int64]
 
 _FILES: Mapping[str, str] = {

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-__all__ = ["NO_TOTALS", "read_pool"]
-
 I64 = npt.NDArray[np.int64]
 
 NO_TOTALS: I64 = np.empty((0, 3), np.int64)

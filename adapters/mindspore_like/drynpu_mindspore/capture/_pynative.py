@@ -18,8 +18,6 @@ from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.capture._gradients import EXPLAINED, MATRIX_CALLS, as_launched, expected_gradients
 from drynpu_mindspore.rules import NOTHING, signature
 
-__all__ = ["Explained", "explain"]
-
 I32 = npt.NDArray[np.int32]
 
 _REACH = 12

@@ -16,8 +16,6 @@ from drynpu.kernels import Operators, TensorDesc
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
-__all__ = ["find_runs"]
-
 I64 = npt.NDArray[np.int64]
 Node = tuple[str, tuple[TensorDesc, ...]]
 """What the launch of a node is known by: full name and tensors that go in."""

@@ -21,8 +21,6 @@ from attrs import frozen
 from drynpu.kernels import TensorDesc
 from drynpu_mindspore.capture._ir import GraphNode, group, read_nodes, split, tensors_of
 
-__all__ = ["GraphParameter", "KernelGraph", "read_kernel_graphs"]
-
 _PARAMETER = re.compile(r"^(%para\d+_[^:]*): (<.*)$")
 _REF_KEY = re.compile(r"ref_key=([^,>]+)")
 _WEIGHT = "IsWeight: true"

@@ -9,8 +9,6 @@ from typing import Any
 
 from attrs import define, field
 
-__all__ = ["ASCEND", "SimulatedDevice"]
-
 ASCEND = "Ascend"
 _CPU = "CPU"
 _NAMES_OF_ASCEND = (ASCEND, "Davinci")

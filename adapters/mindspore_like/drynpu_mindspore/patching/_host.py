@@ -8,8 +8,6 @@ from attrs import frozen
 
 from drynpu_mindspore.patching._device import SimulatedDevice
 
-__all__ = ["MindSporeHost"]
-
 
 @frozen
 class MindSporeLog:

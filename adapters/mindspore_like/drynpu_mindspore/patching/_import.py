@@ -17,8 +17,6 @@ from types import ModuleType
 
 from drynpu_mindspore.patching._stand_in import STAND_IN, StandIn, missing
 
-__all__ = ["serve_mindspore"]
-
 _PACKAGE = "mindspore"
 # Every script passes here, most without MindSpore: nothing that takes time is imported before it is.
 _API, _OPTIONS = "DRYNPU_MINDSPORE_API", "MS_PROFILER_OPTIONS"

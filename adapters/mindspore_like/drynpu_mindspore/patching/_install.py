@@ -19,8 +19,6 @@ from drynpu_mindspore.patching._runtime import answers
 from drynpu_mindspore.patching._summary import show_summary
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 
-__all__ = ["install"]
-
 _RELEASE = "2.7"
 """The release whose modules the patches were written for."""
 _DONE = "_drynpu_surface"

@@ -8,9 +8,6 @@ from typing import Any
 
 from drynpu_mindspore.patching._device import ASCEND, SimulatedDevice
 
-__all__ = ["answers"]
-
-
 Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

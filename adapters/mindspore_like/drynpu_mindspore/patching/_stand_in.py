@@ -8,8 +8,6 @@ from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-__all__ = ["STAND_IN", "StandIn", "missing"]
-
 STAND_IN = "mindspore_like"
 _NAME = "mindspore"
 _SAYS = (

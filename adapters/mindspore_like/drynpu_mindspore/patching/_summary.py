@@ -6,8 +6,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["show_summary"]
-
 
 def show_summary(finished: Sequence[Path]) -> None:
     """

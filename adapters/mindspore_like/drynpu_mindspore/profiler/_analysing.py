@@ -15,8 +15,6 @@ from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._values import AnalysisMode
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["DEFAULT_PROCESSES", "analyse_folder", "asked"]
-
 DEFAULT_PROCESSES = max(1, (os.cpu_count() or 1) // 2)
 """Processes that analyse several runs, if the script does not say."""
 

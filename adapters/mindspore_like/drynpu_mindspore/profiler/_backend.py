@@ -10,8 +10,6 @@ from attrs import frozen
 
 from drynpu_mindspore.profiler._parameters import Parameters
 
-__all__ = ["Analysis", "Backend", "RunRequest"]
-
 
 @frozen(kw_only=True)
 class RunRequest:

@@ -6,8 +6,6 @@ from typing import Any
 
 from drynpu_mindspore.profiler._values import AicoreMetrics, ExportType, HostSystem, ProfilerLevel
 
-__all__ = ["CONFIG_FIELDS", "_ExperimentalConfig"]
-
 CONFIG_FIELDS = (
     "profiler_level",
     "aic_metrics",

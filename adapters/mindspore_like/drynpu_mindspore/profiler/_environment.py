@@ -21,8 +21,6 @@ from drynpu_mindspore.profiler._values import (
 )
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["OPTIONS_VARIABLE", "EnvProfiler"]
-
 OPTIONS_VARIABLE = "MS_PROFILER_OPTIONS"
 
 _PROFILE_FIELDS = (

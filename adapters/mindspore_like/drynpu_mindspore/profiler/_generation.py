@@ -9,8 +9,6 @@ from attrs import frozen
 
 from drynpu import OptionError
 
-__all__ = ["API_VARIABLE", "Generation", "Manners", "generation_of"]
-
 API_VARIABLE = "DRYNPU_MINDSPORE_API"
 """Environment variable with the release whose profiler a script gets; not set: that of MindSpore 2.7."""
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 if TYPE_CHECKING:
     from drynpu_mindspore.profiler._session import Session
 
-__all__ = ["caught", "guarded"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

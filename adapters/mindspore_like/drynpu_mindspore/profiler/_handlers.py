@@ -10,8 +10,6 @@ from attrs import frozen
 
 from drynpu_mindspore.profiler._session import Session
 
-__all__ = ["RunHandle", "completion", "make_handler"]
-
 HANDLER_MARK = "_drynpu_analyses"
 """Set on the factories of handlers: what one that is given to a profiler uncalled stands for."""
 

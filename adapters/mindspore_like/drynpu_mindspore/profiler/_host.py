@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-__all__ = ["Host", "Log"]
-
 
 class Log(Protocol):
     """The framework's log; messages are complete texts."""

@@ -11,8 +11,6 @@ from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._values import AicoreMetrics, ProfilerActivity, ProfilerLevel
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["V22_DEFAULTS", "normalise_v22", "with_current_names"]
-
 V22_DEFAULTS: Mapping[str, Any] = {
     "output_path": "./data",
     "op_time": True,

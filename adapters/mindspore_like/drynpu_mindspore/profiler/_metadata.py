@@ -10,8 +10,6 @@ from attrs import define, field
 
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["Metadata"]
-
 _MOST_BYTES = 100 * 1024 * 1024
 
 

@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 
 from drynpu_mindspore.profiler._session import Session
 
-__all__ = ["Mstx"]
-
 
 class Mstx:
     """Marks and ranges, while a profiler with ``mstx=True`` records; nothing otherwise."""

@@ -17,8 +17,6 @@ from drynpu_mindspore.profiler._values import (
 )
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["Parameters", "normalise"]
-
 Handler = Callable[..., Any]
 
 _BOTH = (ProfilerActivity.CPU, ProfilerActivity.NPU)

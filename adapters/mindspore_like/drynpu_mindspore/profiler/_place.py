@@ -13,8 +13,6 @@ from attrs import define
 from drynpu import OutputError
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["Place", "checked_folder"]
-
 _LONGEST_WORKER_NAME = 225
 _LONGEST_PATH, _LONGEST_PART = 4096, 255
 _ERROR = "[ProfilerPathErrorException] code: 50546081, msg: Path error. "

@@ -11,8 +11,6 @@ from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import always_record
 from drynpu_mindspore.profiler._values import ProfilerAction
 
-__all__ = ["Profile"]
-
 
 class Profile(Profiling):
     """The profiler since 2.6: always with a handler, stepped with or without a schedule."""

@@ -10,8 +10,6 @@ from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import always_record
 from drynpu_mindspore.profiler._values import DeviceTarget
 
-__all__ = ["Profiler"]
-
 _DEPRECATED = (
     "'mindspore.Profiler' will be deprecated and removed in a future version. "
     "Please use the api 'mindspore.profiler.profile' instead."

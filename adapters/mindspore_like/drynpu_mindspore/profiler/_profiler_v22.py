@@ -9,8 +9,6 @@ from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import always_record
 from drynpu_mindspore.profiler._values import ProfilerAction
 
-__all__ = ["ProfilerV22"]
-
 
 class ProfilerV22(Profiling):
     """

@@ -16,8 +16,6 @@ from drynpu_mindspore.profiler._values import ProfilerAction
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Profiling"]
-
 
 class Profiling(ABC):
     """What both profilers share: a controller, a step counter, and metadata."""

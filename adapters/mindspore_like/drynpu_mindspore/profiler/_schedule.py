@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 from drynpu_mindspore.profiler._values import ProfilerAction
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["DEFAULT_SCHEDULE_TEXT", "NO_WARMUP", "STEP_BELOW_ZERO", "Schedule", "always_record"]
-
 NO_WARMUP = "Profiler won't be using warmup, this can skew profiler results"
 STEP_BELOW_ZERO = "Invalid parameter step, which must be not less than 0."
 DEFAULT_SCHEDULE_TEXT = "Schedule(wait=0, active=1, warmup=0, repeat=0, skip_first=0)"

@@ -25,8 +25,6 @@ from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._voice import Voice
 from drynpu_mindspore.profiler.dynamic import DynamicMonitor
 
-__all__ = ["Surface", "build_surface"]
-
 
 @frozen(kw_only=True)
 class Surface:

@@ -6,19 +6,6 @@ import enum
 
 from drynpu.options import Action
 
-__all__ = [
-    "ACTION_OF",
-    "AicoreMetrics",
-    "AnalysisMode",
-    "DeviceTarget",
-    "ExportType",
-    "HostSystem",
-    "JitLevel",
-    "ProfilerAction",
-    "ProfilerActivity",
-    "ProfilerLevel",
-]
-
 
 class ProfilerLevel(enum.Enum):
     """How much is collected."""

@@ -9,8 +9,6 @@ from attrs import frozen
 
 from drynpu_mindspore.profiler._host import Log
 
-__all__ = ["Voice"]
-
 _OURS = f"{__name__.partition('.')[0]}."
 
 

@@ -6,18 +6,6 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = [
-    "check_bool_type",
-    "check_mstune_mode",
-    "check_nonnegative_integer",
-    "check_not_none",
-    "check_path",
-    "check_positive_integer",
-    "check_profiling_options",
-    "convert_bool_to_int",
-    "format_string",
-]
-
 _OLD_PROFILING_OPTIONS = ("training_trace", "task_trace", "op_trace")
 _TUNING_MODES = ("1", "2", "3", "4")
 

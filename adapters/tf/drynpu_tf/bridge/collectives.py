@@ -16,25 +16,6 @@ import tensorflow.compat.v2 as tf
 from drynpu_tf.bridge.ranks import WORLD_GROUP, get_rank_id, get_rank_size
 from drynpu_tf.messages import say_once
 
-__all__ = [
-    "all_to_all_v",
-    "all_to_all_v_c",
-    "allgather",
-    "allreduce",
-    "broadcast",
-    "gather_all_to_all_v",
-    "mean_over_ranks",
-    "npu_allreduce",
-    "receive",
-    "reduce",
-    "reduce_scatter",
-    "remote_read",
-    "remote_ref_read",
-    "remote_scatter_write",
-    "remote_write",
-    "send",
-]
-
 _REDUCTIONS = ("sum", "prod", "max", "min")
 
 

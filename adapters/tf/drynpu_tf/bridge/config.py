@@ -13,16 +13,6 @@ from typing import Any
 from drynpu_tf.bridge.checks import check_profiling_options
 from drynpu_tf.messages import say_once
 
-__all__ = [
-    "DumpConfig",
-    "DynamicInputConfig",
-    "ExperimentalConfig",
-    "GraphMemoryOptimizeConfig",
-    "MemoryConfig",
-    "NpuExecutePlacement",
-    "ProfilingConfig",
-]
-
 
 class ProfilingConfig:
     """

@@ -27,8 +27,6 @@ from drynpu_tf.bridge.parameters import session_options
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
 
-__all__ = ["NPUEstimator", "NPUEstimatorSpec"]
-
 _TRAIN, _EVAL = "train", "eval"
 _NAME_LETTERS = 10
 

@@ -15,19 +15,6 @@ from drynpu_tf.bridge.operators import shutdown_system
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.messages import say_once
 
-__all__ = [
-    "NPUBroadcastGlobalVariablesHook",
-    "NPUCheckpointSaverHook",
-    "NPUHostCallHook",
-    "NPULogOutfeedSessionHook",
-    "NPUOutputTensorHook",
-    "NPUShutDownHook",
-    "NpuEmptyHook",
-    "SetIterationsVarHook",
-    "TellMeStepOrLossHook",
-    "broadcast_global_variables",
-]
-
 
 def broadcast_global_variables(root_rank: int, index: int | None = None) -> tf.Operation:
     """Return an operator that gives every trainable variable the value of the root rank, which is the one it has."""

@@ -22,30 +22,6 @@ from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback, keras_ba
 from drynpu_tf.bridge.optimizers import KerasDistributeOptimizer, NPUDistributedOptimizer
 from drynpu_tf.bridge.parameters import OPTIMIZER_NAME
 
-__all__ = [
-    "backend",
-    "close_session",
-    "decorator_tf_session",
-    "experimental_options",
-    "get_npu_local_rank_id",
-    "get_npu_local_rank_size",
-    "get_npu_rank_id",
-    "get_npu_rank_size",
-    "init_resource",
-    "npu_callbacks_append",
-    "npu_clear_session",
-    "npu_config_proto",
-    "npu_graph_options",
-    "npu_hooks_append",
-    "npu_keras_optimizer",
-    "npu_optimizer_options",
-    "npu_run_config_init",
-    "npu_tf_optimizer",
-    "set_keras_session_npu_config",
-    "set_npu_default_config",
-    "shutdown_resource",
-]
-
 _ENTRY = "_drynpu_adds_npu_optimizer"
 
 experimental_options: dict[str, Any] = {

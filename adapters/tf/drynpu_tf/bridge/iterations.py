@@ -18,15 +18,6 @@ from drynpu_tf.bridge.checks import check_positive_integer
 from drynpu_tf.messages import say_once
 from drynpu_tf.sessions import set_turns
 
-__all__ = [
-    "IterationPerLoop",
-    "IterationVariables",
-    "create_or_get_var",
-    "register_func",
-    "set_graph_exec_config",
-    "set_iteration_per_loop",
-]
-
 _SCOPE = "npu_runconfig"
 _EXECUTE_MODES = ("lazy_recompile", "dynamic_execute")
 

@@ -12,14 +12,6 @@ from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
 from drynpu_tf.messages import say_once
 
-__all__ = [
-    "NPUBroadcastGlobalVariablesCallback",
-    "dropout_call",
-    "keras_backend",
-    "keras_backend_if_there",
-    "model_to_npu_estimator",
-]
-
 
 def keras_backend_if_there() -> Any:
     """Return the backend of the Keras that scripts reach as ``tf.keras``; ``None`` where it has no sessions."""

@@ -13,16 +13,6 @@ import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.collectives import allreduce
 
-__all__ = [
-    "ExponentialUpdateLossScaleManager",
-    "FixedLossScaleManager",
-    "NPULossScaleOptimizer",
-    "all_finite",
-    "apply_where_finite",
-    "scaled_down",
-    "scaled_loss",
-]
-
 _LARGEST_FLOAT = 3.4e38
 
 

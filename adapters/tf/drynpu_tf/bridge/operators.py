@@ -14,21 +14,6 @@ import tensorflow.compat.v2 as tf
 
 from drynpu_tf.messages import say_once
 
-__all__ = [
-    "LARSV2",
-    "NPUInit",
-    "NPUShutdown",
-    "dropout",
-    "fast_gelu",
-    "gelu",
-    "initialize_system",
-    "npu_clear_float_status",
-    "outfeed_dequeue_op",
-    "outfeed_enqueue_op",
-    "shutdown_system",
-    "stop_outfeed_dequeue_op",
-]
-
 _QUEUE_LENGTH = 1024
 
 

@@ -10,19 +10,10 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
-from drynpu_tf.bridge.collectives import allreduce, mean_over_ranks, npu_allreduce
+from drynpu_tf.bridge.collectives import allreduce, mean_over_ranks
 from drynpu_tf.bridge.loss_scale import all_finite, apply_where_finite, scaled_down, scaled_loss
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.messages import say_once
-
-__all__ = [
-    "KerasDistributeOptimizer",
-    "NPUDistributedOptimizer",
-    "NPUOptimizer",
-    "allreduce_gradient",
-    "npu_allreduce",
-    "npu_distributed_optimizer_wrapper",
-]
 
 allreduce_gradient = mean_over_ranks
 """``npu_optimizer.allreduce(tensor, average=True)``."""

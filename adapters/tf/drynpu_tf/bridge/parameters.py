@@ -18,8 +18,6 @@ from tensorflow.python.util import compat
 
 from drynpu_tf.bridge.run_config import NPURunConfig
 
-__all__ = ["OPTIMIZERS", "OPTIMIZER_NAME", "session_options"]
-
 OPTIMIZER_NAME = "NpuOptimizer"
 OPTIMIZERS = (
     "pruning",

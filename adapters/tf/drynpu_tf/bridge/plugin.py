@@ -8,8 +8,6 @@ from typing import Any
 from drynpu_tf.bridge import checks
 from drynpu_tf.messages import say_once
 
-__all__ = ["npu_close", "npu_resource_init", "npu_resource_shutdown"]
-
 
 def npu_resource_init(
     graph_run_mode: int = 1,

@@ -13,8 +13,6 @@ from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu_tf.recording import PROCESS
 
-__all__ = ["Profiler"]
-
 _METRICS = (
     "ArithmeticUtilization",
     "L2Cache",

@@ -11,20 +11,6 @@ from collections.abc import Sequence
 
 from drynpu_tf.messages import say_once
 
-__all__ = [
-    "WORLD_GROUP",
-    "create_group",
-    "destroy_group",
-    "get_group_rank_from_world_rank",
-    "get_local_rank_id",
-    "get_local_rank_size",
-    "get_rank_id",
-    "get_rank_size",
-    "get_world_rank_from_group_rank",
-    "set_split_strategy_by_idx",
-    "set_split_strategy_by_size",
-]
-
 WORLD_GROUP = "hccl_world_group"
 _DEVICES_PER_SERVER = 8
 

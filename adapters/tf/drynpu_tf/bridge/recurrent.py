@@ -13,8 +13,6 @@ import tensorflow.compat.v2 as tf
 
 from drynpu_tf.messages import say_once
 
-__all__ = ["DYNAMIC_RNN_BIDIRECTION", "DYNAMIC_RNN_UNIDIRECTION", "DynamicGRUV2", "DynamicRNN", "npu_dynamic_rnn"]
-
 DYNAMIC_RNN_UNIDIRECTION = "UNIDIRECTIONAL"
 DYNAMIC_RNN_BIDIRECTION = "BIDIRECTIONAL"
 

@@ -13,8 +13,6 @@ from drynpu_tf.bridge._estimator_bases import RunConfigBase
 from drynpu_tf.bridge.config import DumpConfig, DynamicInputConfig, ExperimentalConfig
 from drynpu_tf.messages import say_once
 
-__all__ = ["NPURunConfig"]
-
 _BASE = (
     "model_dir",
     "tf_random_seed",

@@ -15,17 +15,6 @@ from tensorflow.core.framework import attr_value_pb2
 
 from drynpu_tf.bridge.config import NpuExecutePlacement
 
-__all__ = [
-    "keep_dtype_scope",
-    "npu_mem_type_scope",
-    "npu_recompute_scope",
-    "npu_stage_scope",
-    "npu_variable_scope",
-    "npu_weight_prefetch_scope",
-    "op_specified_engine_scope",
-    "without_npu_compile_scope",
-]
-
 
 @contextlib.contextmanager
 def _marked(**marks: Any) -> Iterator[None]:

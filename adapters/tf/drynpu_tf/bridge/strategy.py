@@ -7,8 +7,6 @@ import tensorflow.compat.v2 as tf
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.messages import say_once
 
-__all__ = ["NPUStrategy"]
-
 
 class NPUStrategy(tf.compat.v1.distribute.OneDeviceStrategy):
     """TensorFlow's one-device strategy; with several ranks each trains on all the data by itself."""

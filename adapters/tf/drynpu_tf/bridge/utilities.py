@@ -8,8 +8,6 @@ import tensorflow.compat.v2 as tf
 
 from drynpu_tf.bridge.ranks import get_rank_size
 
-__all__ = ["get_ranksize", "get_value", "global_dict_init", "npu_compile", "set_value", "variable_initializer_in_host"]
-
 _VALUES: dict[str, Any] = {}
 """The vendor's own process-wide dictionary, behind `set_value` and `get_value`."""
 

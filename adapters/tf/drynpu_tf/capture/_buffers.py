@@ -8,8 +8,6 @@ import numpy.typing as npt
 from drynpu.device import nest
 from drynpu_tf.capture._planes import Kind, Planes
 
-__all__ = ["UNKNOWN", "buffered_elements"]
-
 I64 = npt.NDArray[np.int64]
 
 UNKNOWN = -1

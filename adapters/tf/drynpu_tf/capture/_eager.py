@@ -22,8 +22,6 @@ from drynpu.kernels import Operators, Signature, TensorDesc, node_signature
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.rules import dtype_name, tensor_desc
 
-__all__ = ["EagerOperators"]
-
 I64 = npt.NDArray[np.int64]
 _Tensors = tuple[tuple[tuple[int, ...], int], ...]
 _Call = tuple[str, _Tensors, tuple[object, ...], _Tensors]

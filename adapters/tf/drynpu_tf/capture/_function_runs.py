@@ -21,8 +21,6 @@ from drynpu_tf.capture._runs import Runs
 from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, Take
 from drynpu_tf.rules import GraphNode, compile_graph, tensor_desc
 
-__all__ = ["FunctionRun", "FunctionRuns", "shapes_of"]
-
 I64 = npt.NDArray[np.int64]
 
 _FEED, _FETCH = "_Arg", "_Retval"

@@ -17,8 +17,6 @@ from drynpu.kernels import TensorDesc
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
-__all__ = ["FunctionGraphs", "FunctionNode", "NodeGraph"]
-
 _REMEMBERED = 4096
 """Graphs kept while none of their runs has been seen; eager operators have small ones of their own."""
 

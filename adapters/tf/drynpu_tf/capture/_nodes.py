@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_backward"]
-
 _BACKWARD = re.compile(r"(?:^|/)gradient(?:s(?:_\d+)?|_tape)/")
 """Name scopes of ``tf.gradients`` (and of all TF1 optimizers), and of gradient tapes."""
 

@@ -11,8 +11,6 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = ["written_operator"]
-
 _KERNEL = re.compile(r"_Mkl(?:Native)?(?=[A-Z])")
 _WITH_BIAS = "WithBias"
 _FUSED = re.compile(r"Fused(?=Conv2D|MatMul|BatchMatMul|DepthwiseConv2dNative)")

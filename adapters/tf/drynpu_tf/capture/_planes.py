@@ -15,8 +15,6 @@ from attrs import define, field, frozen
 
 from drynpu_tf.capture._wire import Wire
 
-__all__ = ["ANCHOR", "Kind", "Planes", "read_planes"]
-
 I64 = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 

@@ -9,8 +9,6 @@ from attrs import frozen
 from drynpu.device import nest
 from drynpu_tf.capture._planes import Kind, Planes
 
-__all__ = ["Runs", "function_runs"]
-
 I64 = npt.NDArray[np.int64]
 
 

@@ -18,8 +18,6 @@ from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._turns import stats_of_turns
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, tensor_desc
 
-__all__ = ["GraphVariant", "SessionGraph"]
-
 _Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
 """Node and slot -> number of the dtype and dims."""
 _Spelled: TypeAlias = frozenset[tuple[tuple[str, int], bytes]]

@@ -25,8 +25,6 @@ from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
 from drynpu_tf.capture._takes import Take
 from drynpu_tf.capture._turns import occurrence
 
-__all__ = ["CapturedRun", "RunContent", "RunKey", "SessionCapture"]
-
 RunKey: TypeAlias = tuple[object, ...]
 """What makes two runs the same to the runtime: the version of the graph, fetches, feeds."""
 

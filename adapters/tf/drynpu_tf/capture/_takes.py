@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from attrs import frozen
 
-__all__ = ["GET_NEXT", "ITERATORS", "ITERATOR_GET_NEXT", "Take"]
-
 ITERATOR_GET_NEXT = "IteratorGetNext"
 GET_NEXT = "GetNext"
 """The graph engine's type of the operator that takes the data."""

@@ -20,8 +20,6 @@ from drynpu_tf.capture._functions import FunctionGraphs
 from drynpu_tf.capture._runs import function_runs
 from drynpu_tf.capture._xplane import XplaneTracer
 
-__all__ = ["Stretch", "TraceCapture"]
-
 _EVENTS_IN_STRETCH = 200_000
 _FIRST_STRETCH_CPU_NS = 1_000_000_000
 """

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["occurrence", "spelled", "stats_of_turns"]
-
 
 def spelled(node: Any) -> tuple[bytes, ...]:
     """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""

@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
-__all__ = ["Fields", "Wire"]
-
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
 

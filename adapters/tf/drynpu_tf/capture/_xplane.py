@@ -13,8 +13,6 @@ from attrs import define, evolve, field
 from drynpu import CaptureError
 from drynpu_tf.capture._planes import ANCHOR, Kind, Planes, read_planes
 
-__all__ = ["XplaneTracer", "anchor"]
-
 _LEVEL_WITH_SHAPES = 3
 _SETTLING_S = 0.001
 """What an executor needs to return after its function has: its event is written then."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-__all__ = ["only_in_v1"]
-
 _FACADE = "npu_bridge"
 _STAR = "npu_bridge.npu_init"
 """``from npu_bridge.npu_init import *`` brings ``tf``."""

@@ -12,8 +12,6 @@ from typing import Any
 from drynpu_tf.face._recognise import only_in_v1
 from drynpu_tf.messages import say
 
-__all__ = ["TF1_VARIABLE", "serve_script", "serve_v1", "tensorflow_1"]
-
 TF1_VARIABLE = "DRYNPU_TF1"
 """Set by ``drynpu run --tf1`` (1) and ``--no-tf1`` (0); not set, the text of the script decides."""
 

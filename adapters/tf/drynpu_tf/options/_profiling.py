@@ -12,8 +12,6 @@ from drynpu.plugins import build_manager
 from drynpu_tf.messages import say_once
 from drynpu_tf.options._npu_options import NpuOptions
 
-__all__ = ["resolve_profiling", "say_notices"]
-
 
 def resolve_profiling(options: NpuOptions, environ: Mapping[str, str] | None = None) -> Start:
     """

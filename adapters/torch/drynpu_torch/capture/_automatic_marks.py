@@ -12,8 +12,6 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from drynpu_torch.device.npu import mstx
 
-__all__ = ["automatic_marks"]
-
 
 @contextlib.contextmanager
 def automatic_marks() -> Iterator[None]:

@@ -25,8 +25,6 @@ from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import Communication, CommunicationRecorder
 from drynpu_torch.rules import signature_from_kineto
 
-__all__ = ["Capture", "Captured"]
-
 _FACTORIES = ("aten::empty_strided", "aten::empty")
 _INDICES = ("aten::tril_indices", "aten::triu_indices")
 """With the factories, what has one kernel per device and so passes through the sink to the CPU's of the same name."""

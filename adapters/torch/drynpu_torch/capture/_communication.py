@@ -11,8 +11,6 @@ from drynpu.kernels import Operators
 from drynpu.simulate import HostMark
 from drynpu_torch.capture._kineto import Chunk, Interner
 
-__all__ = ["functional_waits", "inside_communication", "without_transport"]
-
 _TRANSPORT = "gloo:"
 _CALL = "c10d::"
 _FUNCTIONAL_WAIT = "_c10d_functional::wait_tensor"

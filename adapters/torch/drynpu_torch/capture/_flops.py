@@ -18,8 +18,6 @@ from attrs import frozen
 
 from drynpu_torch.device.npu import mstx
 
-__all__ = ["DEFAULT_FORMULAS", "FlopFormula", "flop_ranges"]
-
 _LOG = logging.getLogger(__name__)
 _DOMAIN = "mfu_flops"
 

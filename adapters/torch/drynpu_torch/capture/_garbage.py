@@ -8,8 +8,6 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["garbage_collections", "without_collections"]
-
 
 @contextlib.contextmanager
 def garbage_collections(threshold_ms: float) -> Iterator[list[tuple[int, int]]]:

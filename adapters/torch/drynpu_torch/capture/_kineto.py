@@ -33,8 +33,6 @@ from torch.autograd import (
 from drynpu import CaptureError
 from drynpu_torch.capture._threads import RecordedThreads
 
-__all__ = ["Chunk", "Interner", "KinetoTracer", "readable"]
-
 E = TypeVar("E")
 V = TypeVar("V")
 

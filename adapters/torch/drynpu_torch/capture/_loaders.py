@@ -10,8 +10,6 @@ from typing import Any
 from torch.autograd.profiler import record_function
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-__all__ = ["LOADER", "MAKING", "loaders_on_host"]
-
 LOADER = "enumerate(DataLoader)#"
 """Begins the name of the ranges that PyTorch opens around every batch of a loader."""
 MAKING = ".__init__"

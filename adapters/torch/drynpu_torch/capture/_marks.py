@@ -14,8 +14,6 @@ from drynpu.simulate import DEFAULT_STREAM, HostMark
 if TYPE_CHECKING:
     from drynpu_torch.distributed import CommunicationRecorder
 
-__all__ = ["MarkRecorder"]
-
 _EVENT_MARKS = {"record": Mark.RECORD_EVENT, "wait": Mark.WAIT_EVENT, "synchronize": Mark.SYNCHRONIZE_EVENT}
 
 

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from drynpu.simulate import PythonFrames
 
-__all__ = ["python_frames", "shown_stacks"]
-
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
 _OWN = re.compile(r"drynpu_torch[./]")
 """Our files, and methods that attrs wrote for our classes."""

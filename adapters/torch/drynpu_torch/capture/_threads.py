@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-__all__ = ["RecordedThreads"]
-
 I64 = npt.NDArray[np.int64]
 
 

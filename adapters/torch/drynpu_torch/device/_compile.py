@@ -9,8 +9,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["patch_compile"]
-
 _FUSING = ("inductor", "npu")
 """Backends whose fused kernels would be CPU code here: PyTorch's default, and the name of torchair's."""
 _OPERATOR_BY_OPERATOR = "aot_eager"

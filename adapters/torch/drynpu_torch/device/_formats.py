@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["get_npu_format", "npu_format_cast", "npu_format_cast_"]
-
 _ND, _NCHW, _NCDHW = 2, 0, 30
 _BASE_FORMATS = {4: _NCHW, 5: _NCDHW}
 """Base format by number of dimensions; any other number is plain ND. Ids are those of ``aclFormat``."""

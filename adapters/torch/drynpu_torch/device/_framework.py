@@ -16,8 +16,6 @@ from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, DeviceState
 from drynpu_torch.device._streams import Stream
 from drynpu_torch.device.npu.streams import current_stream, set_stream, synchronize
 
-__all__ = ["patch_framework"]
-
 _BEFORE_EVERY_BUILT_IN = 5
 """Priority of our rule for storage locations: PyTorch's own begin at 10 and would allocate, which crashes."""
 

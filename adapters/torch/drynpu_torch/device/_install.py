@@ -17,8 +17,6 @@ from drynpu_torch.device._sink import known_device, register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
 
-__all__ = ["alias_modules", "install"]
-
 
 def install() -> DeviceState:
     """

@@ -20,8 +20,6 @@ from attrs import define, frozen
 from drynpu.device import account
 from drynpu_torch.device._state import DeviceLike, state
 
-__all__ = ["Meter", "Usage", "empty_cache", "mem_get_info", "meter", "nested_stats", "reset_peak", "usage"]
-
 
 @frozen
 class Usage:

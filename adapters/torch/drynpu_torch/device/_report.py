@@ -16,8 +16,6 @@ import torch
 from drynpu_torch.device._sink import CPU, known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 
-__all__ = ["patch_report", "raw_device"]
-
 _HOST = "_drynpu_host"
 
 raw_device: Callable[[torch.Tensor], torch.device] = torch._C.TensorBase.device.__get__  # type: ignore[attr-defined]

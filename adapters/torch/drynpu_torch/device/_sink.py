@@ -16,8 +16,6 @@ from torch.utils.backend_registration import _setup_privateuseone_for_python_bac
 from drynpu_torch.device import npu
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
-__all__ = ["CPU", "known_device", "mark", "mark_storage", "register_sink", "storage_device"]
-
 CPU = torch.device("cpu")
 _MARK = "_drynpu_device"
 _PINNED = "_drynpu_pinned"

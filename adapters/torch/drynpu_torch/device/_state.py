@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from drynpu_torch.device._streams import Stream
     from drynpu_torch.device._user_marks import UserMarks
 
-__all__ = ["DEVICE_TYPE", "DeviceLike", "DeviceState", "Recorder", "state"]
-
 DEVICE_TYPE = "npu"
 _DEFAULT_CHIP = "Ascend910B2"
 _DEFAULT_DEVICES = 8

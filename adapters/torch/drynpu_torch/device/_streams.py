@@ -18,8 +18,6 @@ from typing_extensions import Self
 
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, state
 
-__all__ = ["Event", "Stream"]
-
 _NS_PER_MS = 1_000_000
 
 

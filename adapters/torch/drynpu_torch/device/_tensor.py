@@ -13,8 +13,6 @@ from drynpu_torch.device._sink import CPU, known_device, mark
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 from drynpu_torch.device._streams import Stream
 
-__all__ = ["COPY_TO_HOST", "patch_tensor"]
-
 COPY_TO_HOST = "drynpu::copy_to_host"
 """Name of the range around a copy to the host while a recorder is set; its one child copy is ``aten::clone``."""
 

@@ -15,8 +15,6 @@ from torch.autograd.profiler import record_function
 from drynpu.simulate import DEFAULT_STREAM, TxKind, TxMark
 from drynpu_torch.device._streams import Stream
 
-__all__ = ["UserMarks"]
-
 
 class _Stacks(threading.local):
     """Ids of the pushed ranges by domain; every thread has its own."""

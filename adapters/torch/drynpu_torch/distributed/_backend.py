@@ -16,8 +16,6 @@ from drynpu_torch.distributed._groups import BACKEND, is_of_device
 from drynpu_torch.distributed._process_group import make_backend, name_communicators
 from drynpu_torch.distributed._sharded import patch_sharding
 
-__all__ = ["install_hccl"]
-
 
 def install_hccl(
     index_of: Callable[[Any], int],

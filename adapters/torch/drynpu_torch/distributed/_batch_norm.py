@@ -18,8 +18,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from drynpu_torch.distributed._groups import is_of_device
 
-__all__ = ["patch_batch_norm"]
-
 Tensor = torch.Tensor
 
 

@@ -25,8 +25,6 @@ from attrs import define, field, frozen
 
 from drynpu_torch.distributed._issued import Communication, Issued
 
-__all__ = ["Exchange", "announce"]
-
 _PATIENCE = timedelta(seconds=30)
 _PREFIX = "drynpu/profiler"
 _NOBODY = b"-"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import torch.distributed as dist
 from attrs import frozen
 
-__all__ = ["BACKEND", "Group", "communicator_name", "group_of", "is_of_device", "parallel_group_info"]
-
 BACKEND = "hccl"
 _UNNAMED = ("", "undefined", "default_pg")
 """Descriptions that PyTorch gives groups that nobody described."""

@@ -9,8 +9,6 @@ from drynpu_torch.distributed._groups import Group
 from drynpu_torch.distributed._mark_messages import mark_message
 from drynpu_torch.distributed._requests import POINT_TO_POINT, Asked
 
-__all__ = ["Communication", "Issued", "one_batch"]
-
 
 @frozen(kw_only=True)
 class Issued:

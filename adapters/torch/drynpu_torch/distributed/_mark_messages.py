@@ -9,8 +9,6 @@ from typing import Final
 from drynpu_torch.distributed._groups import Group
 from drynpu_torch.distributed._requests import Asked
 
-__all__ = ["mark_message"]
-
 _OPERATORS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "allReduce": "HcclAllreduce",

@@ -12,8 +12,6 @@ from attrs.validators import instance_of
 
 from drynpu_torch.distributed._groups import communicator_name
 
-__all__ = ["ProcessGroupHCCL", "make_backend", "name_communicators"]
-
 _TIMEOUT = timedelta(minutes=30)
 
 

@@ -27,8 +27,6 @@ from drynpu_torch.distributed._groups import Group, group_of
 from drynpu_torch.distributed._issued import Communication, Issued, one_batch
 from drynpu_torch.distributed._requests import CALLS, POINT_TO_POINT, asked
 
-__all__ = ["CommunicationRecorder", "batch_of_device"]
-
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _CPU = torch.device("cpu")
 

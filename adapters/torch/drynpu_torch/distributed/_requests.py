@@ -9,8 +9,6 @@ from typing import Any, Final
 import torch
 from attrs import frozen
 
-__all__ = ["CALLS", "POINT_TO_POINT", "Asked", "asked"]
-
 _GE_NAMES: Final = MappingProxyType(
     {
         torch.float32: "FLOAT",

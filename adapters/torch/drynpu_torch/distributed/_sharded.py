@@ -7,8 +7,6 @@ from typing import Any
 
 import torch
 
-__all__ = ["patch_sharding"]
-
 
 @functools.cache
 def patch_sharding() -> None:

@@ -20,8 +20,6 @@ from drynpu_torch.capture import without_collections
 from drynpu_torch.profiler import _summary
 from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning
 
-__all__ = ["analyse", "analyse_beside", "analyse_result"]
-
 _IN_DAEMON = (
     "The profiling data cannot be parsed during the daemon process, it is recommended that you use an offline parsing "
     "interface to parse the collected data. \nFor example: \nfrom torch_npu.profiler.profiler import analyse\n"

@@ -14,8 +14,6 @@ from drynpu.plugins import build_manager
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import AiCMetrics, ExportType, HostSystem, ProfilerLevel
 
-__all__ = ["_ExperimentalConfig"]
-
 
 class _ExperimentalConfig:
     """

@@ -13,8 +13,6 @@ from drynpu_torch.profiler._memory_timeline import MemoryTimeline
 from drynpu_torch.profiler._messages import print_error, print_info, print_warning
 from drynpu_torch.profiler._process import check_path
 
-__all__ = ["export_chrome_trace", "export_memory_timeline", "export_stacks"]
-
 _METRICS = ("self_cpu_time_total", "self_npu_time_total")
 _NO_RECORDING = "Invalid profiling path."
 

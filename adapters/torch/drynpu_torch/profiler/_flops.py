@@ -9,8 +9,6 @@ from typing import TypeVar
 from drynpu_torch.capture import DEFAULT_FORMULAS, FlopFormula
 from drynpu_torch.profiler._process import PROCESS
 
-__all__ = ["flop_formulas", "register_npu_flop"]
-
 F = TypeVar("F", bound=Callable[..., object])
 
 _LOG = logging.getLogger(__name__)

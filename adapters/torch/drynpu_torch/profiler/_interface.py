@@ -25,8 +25,6 @@ from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
 
-__all__ = ["ProfInterface"]
-
 I64 = npt.NDArray[np.int64]
 
 _DEFAULT_PLATFORM = "5"

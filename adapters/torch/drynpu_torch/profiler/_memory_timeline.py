@@ -20,8 +20,6 @@ from drynpu.writers import new_file
 from drynpu_torch.device import npu
 from drynpu_torch.profiler._messages import print_error
 
-__all__ = ["CATEGORIES", "MemoryTimeline"]
-
 I64 = npt.NDArray[np.int64]
 
 CATEGORIES = (

@@ -12,8 +12,6 @@ from typing import ParamSpec, TypeVar
 from drynpu import DrynpuError
 from drynpu.options import Notice, NoticeCode, Severity
 
-__all__ = ["never_raises", "print_error", "print_info", "print_warning", "show"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

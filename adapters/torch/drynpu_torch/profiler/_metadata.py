@@ -13,8 +13,6 @@ from attrs import define, field
 from drynpu.options.experimental_config import noted_variables
 from drynpu_torch.profiler._messages import print_warning
 
-__all__ = ["Metadata", "environment_variables", "trace_id", "usable_callback"]
-
 _MAX_LENGTH = 4096
 _MAX_BYTES = 50 * 1024
 _MAX_TRACE_ID = 1024

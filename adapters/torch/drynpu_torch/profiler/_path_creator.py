@@ -10,8 +10,6 @@ from drynpu.options.experimental_config import normalise_handler
 from drynpu_torch.profiler._messages import print_warning, show
 from drynpu_torch.profiler._process import PROCESS
 
-__all__ = ["ProfPathCreator"]
-
 
 class ProfPathCreator:
     """

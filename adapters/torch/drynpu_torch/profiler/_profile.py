@@ -24,8 +24,6 @@ from drynpu_torch.profiler._schedule import schedule as schedule_class
 from drynpu_torch.profiler._summary import summarise_at_exit
 from drynpu_torch.profiler._values import ProfilerAction
 
-__all__ = ["_KinetoProfile", "profile", "tensorboard_trace_handler"]
-
 _STARTED = "Profiler is already started, start takes no effect!"
 _NOT_STARTED = "Profiler is not started, stop takes no effect!"
 _LOOK_AHEAD = 10_000

@@ -10,8 +10,6 @@ from drynpu.options.experimental_config import STEP_MESSAGE, normalise_schedule
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import FACADE_ACTIONS, ProfilerAction
 
-__all__ = ["schedule"]
-
 
 def _error_suffix(code: str, reason: str) -> str:
     """Return the suffix of the vendor's raised errors (torch_npu_profiler.md 1.3)."""

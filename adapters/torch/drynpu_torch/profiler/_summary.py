@@ -11,8 +11,6 @@ from drynpu import DrynpuError
 from drynpu.options import Settings
 from drynpu_torch.profiler._messages import print_error
 
-__all__ = ["announce", "summarise_at_exit"]
-
 _FINISHED: list[Path] = []
 """Result directories of this process in order; shown once, when it ends."""
 

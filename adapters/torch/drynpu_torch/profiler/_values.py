@@ -8,21 +8,6 @@ from collections.abc import Iterable
 from drynpu.options import Action
 from drynpu.options.experimental_config import AIC_METRICS, EXPORT_TYPES, HOST_SYSTEMS, PROFILER_LEVELS
 
-__all__ = [
-    "FACADE_ACTIONS",
-    "NEUTRAL_ACTIONS",
-    "AiCMetrics",
-    "ExportType",
-    "HostSystem",
-    "ProfilerAction",
-    "ProfilerActivity",
-    "ProfilerLevel",
-    "supported_activities",
-    "supported_ai_core_metrics",
-    "supported_export_type",
-    "supported_profiler_level",
-]
-
 
 class ProfilerActivity(enum.Enum):
     """Which side is recorded. ``str()`` gives ``ProfilerActivity.CPU``, which profiler_info.json shows."""

@@ -10,8 +10,6 @@ import torch
 
 from drynpu_torch.device import DEVICE_TYPE
 
-__all__ = ["to_hccl", "to_npu", "with_hccl_backend", "with_npu_devices"]
-
 _CUDA, _NCCL, _HCCL = "cuda", "nccl", "hccl"
 _DEVICE_KEYWORDS = ("device", "device_type", "map_location", "device_id", "pin_memory_device")
 

@@ -16,8 +16,6 @@ from drynpu_torch import profiler
 from drynpu_torch.device import install, npu
 from drynpu_torch.transfer._devices import to_npu, with_hccl_backend, with_npu_devices
 
-__all__ = ["TRANSFERRED", "transfer"]
-
 _FACTORIES = (
     "arange as_tensor asarray bartlett_window blackman_window empty empty_like empty_quantized empty_strided eye "
     "frombuffer full full_like hamming_window hann_window kaiser_window linspace load logspace normal ones ones_like "

@@ -7,7 +7,7 @@ Everything is a model: transfers take the chip's latency plus bytes over link ra
 
 from __future__ import annotations
 
-from drynpu.device.collectives._algorithms import KINDS, Algorithm, Step, Transfer, choose
+from drynpu.device.collectives._algorithms import Algorithm, Step, Transfer, choose
 from drynpu.device.collectives._links import Link, LinkType, RdmaType, Topology, TransportType
 from drynpu.device.collectives._plan import (
     LOCAL_NOTIFY,
@@ -16,7 +16,7 @@ from drynpu.device.collectives._plan import (
     TaskName,
     plan_collective,
 )
-from drynpu.device.collectives._request import CollectiveRequest
+from drynpu.device.collectives._request import KINDS, CollectiveRequest
 
 __all__ = [
     "KINDS",

@@ -17,9 +17,7 @@ from collections.abc import Callable
 from attrs import frozen
 
 from drynpu.device.collectives._links import Link, Topology
-from drynpu.device.collectives._request import KINDS, POINT_TO_POINT, CollectiveRequest
-
-__all__ = ["KINDS", "Algorithm", "Step", "Transfer", "choose"]
+from drynpu.device.collectives._request import POINT_TO_POINT, CollectiveRequest
 
 # Levels 0 (board), 1 and 2 (between boards) as the vendor prints them: MESH-RING-NHR in profiles of CANN 8.3,
 # RING-HD in the vendor's own test data.

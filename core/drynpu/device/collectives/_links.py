@@ -8,8 +8,6 @@ from attrs import frozen
 
 from drynpu.platforms import Chip
 
-__all__ = ["Link", "LinkType", "RdmaType", "Topology", "TransportType"]
-
 _LOCAL_SHARE = 0.6 / 2
 """A local copy reads and writes device memory at the model's memory efficiency (device_and_cost_model.md 2)."""
 _UNIFIED_LOCAL_GBS = 42.0

@@ -22,8 +22,6 @@ from drynpu.device.collectives._links import Link, LinkType, RdmaType, Topology,
 from drynpu.device.collectives._request import POINT_TO_POINT, CollectiveRequest
 from drynpu.platforms import Chip
 
-__all__ = ["LOCAL_NOTIFY", "NO_NOTIFY", "CollectivePlan", "TaskName", "plan_collective"]
-
 I64 = npt.NDArray[np.int64]
 
 NO_NOTIFY = 0xFFFF_FFFF_FFFF_FFFF

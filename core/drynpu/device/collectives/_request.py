@@ -7,8 +7,6 @@ from attrs import field, frozen
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 
-__all__ = ["KINDS", "POINT_TO_POINT", "ROOTED", "CollectiveRequest"]
-
 KINDS = (
     "allReduce",
     "allGather",

@@ -10,8 +10,6 @@ from attrs import frozen
 
 from drynpu.kernels import KernelSpec, Tuning
 
-__all__ = ["AicpuSplit", "split_aicpu"]
-
 F64 = npt.NDArray[np.float64]
 
 # Of the fixed cost of a kernel: the way to the AI CPU, its scheduler, and the preparation inside the task.

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-__all__ = ["KeyPoints", "key_points", "within"]
-
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 

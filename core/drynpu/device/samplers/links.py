@@ -9,8 +9,6 @@ from attrs import evolve, frozen
 from drynpu.device.collectives import CollectiveRequest, LinkType, Topology, Transfer, choose
 from drynpu.platforms import Chip
 
-__all__ = ["LinkBytes", "link_bytes"]
-
 _OPPOSITE = {"send": "receive", "receive": "send", "batchSendRecv": "batchSendRecv"}
 
 

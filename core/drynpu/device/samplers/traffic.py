@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-__all__ = ["Flow", "join_flows", "sample_times", "whole_counts"]
-
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 

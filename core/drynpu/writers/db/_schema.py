@@ -12,8 +12,6 @@ from types import MappingProxyType
 
 from attrs import evolve, field, frozen
 
-__all__ = ["ANALYSIS_TABLES", "FRAMEWORK_TABLES", "SCHEMA_VERSION", "TABLES", "TORCH_TABLES", "Table"]
-
 SCHEMA_VERSION = (1, 2, 0)
 
 _TYPES = {"I": "INTEGER", "N": "NUMERIC", "R": "REAL", "T": "TEXT"}

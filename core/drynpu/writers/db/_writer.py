@@ -15,8 +15,6 @@ from drynpu.writers._text_table import Table as Rows
 from drynpu.writers._text_table import TextTable, chunks_of
 from drynpu.writers.db._schema import TABLES, Table
 
-__all__ = ["NO_TEXT", "DatabaseWriter", "new_database"]
-
 NO_TEXT = 4_294_967_295
 """Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""
 

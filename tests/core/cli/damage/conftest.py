@@ -7,9 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import GraphApi, HostSystem, HostUsage, Level, MetricGroup, ProfilingRequest, Sampling, Switches
+from drynpu.options import (
+    Clock,
+    GraphApi,
+    HostSystem,
+    HostUsage,
+    Level,
+    MetricGroup,
+    ProfilingRequest,
+    Sampling,
+    Switches,
+)
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording

@@ -10,9 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from drynpu.cli import build_cli
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Level, ProfilingRequest, Switches
+from drynpu.options import Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors

@@ -17,9 +17,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import ExportType, Level, ProfilingRequest, Sampling, Switches
+from drynpu.options import Clock, ExportType, Level, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_torch, load_profile
 from drynpu.raw import ClockAnchors

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
-from drynpu.device import Clock
 from drynpu.kernels import (
     Allocations,
     Call,
@@ -23,7 +22,7 @@ from drynpu.kernels import (
     TensorDesc,
     copy_plan,
 )
-from drynpu.options import Activity, Level, ProfilingRequest, Switches
+from drynpu.options import Activity, Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import MS_ABSENT, MS_EVENTS, MS_MODULES, ClockAnchors, layouts
 from drynpu.recorder import Setup, write_recording

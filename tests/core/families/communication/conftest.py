@@ -9,9 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Level, ProfilingRequest, Switches
+from drynpu.options import Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors

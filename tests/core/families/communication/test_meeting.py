@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from drynpu.device import Clock, Dispatches, HostCosts, Launches, Mark, schedule
+from drynpu.device import Dispatches, HostCosts, Launches, Mark, schedule
+from drynpu.options import Clock
 from drynpu.platforms import load_chip
 
 TWO = (0, 1)

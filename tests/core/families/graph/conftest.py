@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Filters, Level, ProfilingRequest, Switches
+from drynpu.options import Clock, Filters, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 from attrs import evolve
 
-from drynpu.device import Clock
 from drynpu.kernels import Operators
-from drynpu.options import Filters, Level
+from drynpu.options import Clock, Filters, Level
 from drynpu.raw import ProfReader
 from drynpu.simulate import Collective, GraphRun
 from drynpu.tables import NO_MODEL, Profile

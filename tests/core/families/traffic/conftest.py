@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 from attrs import field, frozen
 
-from drynpu.device import Clock
 from drynpu.kernels import Allocations, Copy, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
-from drynpu.options import Level, MetricGroup, ProfilingRequest, Sampling, Switches
+from drynpu.options import Clock, Level, MetricGroup, ProfilingRequest, Sampling, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader

@@ -18,8 +18,6 @@ from drynpu_mindspore.profiler._values import (
 )
 from drynpu_mindspore.profiler._voice import Voice
 
-__all__ = ["DEFAULT_DOCUMENT", "DynamicOptions", "read_options"]
-
 DEFAULT_DOCUMENT: Mapping[str, Any] = {
     "start_step": -1,
     "stop_step": -1,

@@ -12,8 +12,6 @@ from attrs import define
 from drynpu_mindspore.profiler._voice import Voice
 from drynpu_mindspore.profiler.dynamic._config import DEFAULT_DOCUMENT, DynamicOptions, read_options
 
-__all__ = ["ConfigFile"]
-
 _NAME = "profiler_config.json"
 
 

@@ -15,8 +15,6 @@ from drynpu_mindspore.profiler._voice import Voice
 from drynpu_mindspore.profiler.dynamic._config import DynamicOptions
 from drynpu_mindspore.profiler.dynamic._file import ConfigFile
 
-__all__ = ["DynamicMonitor"]
-
 _OUTPUT = "./dyn_profile_data"
 _POLL_S = 2
 _DAEMON_VARIABLE = "MSMONITOR_USE_DAEMON"

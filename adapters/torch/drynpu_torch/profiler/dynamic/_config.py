@@ -13,8 +13,6 @@ from attrs import frozen
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._values import AiCMetrics, ProfilerActivity, ProfilerLevel
 
-__all__ = ["CONFIG_NAME", "DynamicConfig", "parse_config", "parse_document", "template"]
-
 CONFIG_NAME = "profiler_config.json"
 _MAX_BYTES = 1024 * 1024
 _NEXT_STEP = -1

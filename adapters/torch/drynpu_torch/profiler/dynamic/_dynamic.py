@@ -29,8 +29,6 @@ from drynpu_torch.profiler.dynamic._config import (
 from drynpu_torch.profiler.dynamic._log import open_log, rank_number
 from drynpu_torch.profiler.dynamic._monitor import ConfigMonitor
 
-__all__ = ["DYNAMIC", "DynamicProfile"]
-
 _MEASURED_STEP = 10
 """The watch of the file follows the length of the step after this one."""
 _NEXT_STEP = -1

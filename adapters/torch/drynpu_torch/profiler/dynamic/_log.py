@@ -10,8 +10,6 @@ from pathlib import Path
 
 from drynpu_torch.profiler._result import rank_id
 
-__all__ = ["open_log", "rank_number"]
-
 _MAX_BYTES = 200 * 1024
 _BACKUPS = 1
 _UNKNOWN_RANK = -1

@@ -12,8 +12,6 @@ from attrs import define, field
 
 from drynpu_torch.profiler.dynamic._config import parse_document
 
-__all__ = ["ConfigMonitor"]
-
 _POLL_S = 2
 _SHORTEST_POLL_S, _LONGEST_POLL_S = 1, 50
 

@@ -13,8 +13,6 @@ from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 from drynpu_torch.profiler._messages import never_raises
 from drynpu_torch.profiler.dynamic._dynamic import DYNAMIC
 
-__all__ = ["NonIntrusiveProfile"]
-
 _VARIABLE = "PROF_CONFIG_PATH"
 
 
