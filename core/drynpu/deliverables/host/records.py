@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.deliverables._record_context import FamilyRecords, RecordContext
-from drynpu.options import HOST_SYSTEM_HZ, HostSystem, HostUsage
+from drynpu.options import HostSystem, HostUsage, fixed_hz
 from drynpu.raw import text_family
 from drynpu.simulate._host_samples import HostSamples
 
@@ -57,7 +57,7 @@ def build(context: RecordContext) -> FamilyRecords:
         if each in samples.processes:
             text[each] = {pid: _rows(context, each, own) for pid, own in samples.processes[each].items()}
     return FamilyRecords(
-        host_text=text, sample={"host_disk_freq": HOST_SYSTEM_HZ}, notes=(*notes, *samples.failures)
+        host_text=text, sample={"host_disk_freq": fixed_hz("sampling.host_systems")}, notes=(*notes, *samples.failures)
     )  # fmt: skip
 
 
