@@ -8,7 +8,7 @@ Python. The counters, and the columns made from them, all come from one physical
 
 from __future__ import annotations
 
-from drynpu.kernels._call import NO_DATA, Binding, Operator, OperatorCall, bind
+from drynpu.kernels._call import NO_DATA, Binding, Key, Operator, OperatorCall, bind
 from drynpu.kernels._columns import metric_columns, pipe_utilization_columns
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
@@ -73,6 +73,7 @@ __all__ = [
     "KernelCost",
     "KernelPlan",
     "KernelSpec",
+    "Key",
     "NodeCall",
     "Operator",
     "OperatorCall",
