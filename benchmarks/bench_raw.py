@@ -17,7 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu.raw import FrameworkRecord, OpRangeField, layouts, read_tlv, write_tlv
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
+from drynpu.raw import read_tlv, write_tlv
 
 NAMES = 200
 RAW_CHUNK = 1 << 22
@@ -39,7 +41,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     random = np.random.default_rng(0)
-    fixed = np.zeros(count, layouts.OP_RANGE)
+    fixed = np.zeros(count, torch_facts.OP_RANGE)
     fixed["start"] = np.cumsum(random.integers(1_000, 20_000, count))
     fixed["end"] = fixed["start"] + 900
     texts = [
@@ -56,10 +58,10 @@ def main() -> None:
         path = Path(directory) / "torch.op_range"
         for _ in range(rounds):
             written.append(seconds(lambda: write_tlv(path, FrameworkRecord.OP_RANGE, fixed, index, texts)))
-            read.append(seconds(lambda: read_tlv(path, layouts.OP_RANGE)))
+            read.append(seconds(lambda: read_tlv(path, torch_facts.OP_RANGE)))
             raw.append(seconds(partial(write_raw, path.with_name("raw"), path.read_bytes())))
         size_mb = path.stat().st_size / 1e6
-        back = read_tlv(path, layouts.OP_RANGE)
+        back = read_tlv(path, torch_facts.OP_RANGE)
     assert (back.fixed == fixed).all()
     base = statistics.median(raw)
     print(f"{count} records, {size_mb:.0f} MB")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,16 +20,18 @@ ROOMS = (
     "kernels",
     "device",
     "raw",
+    "writers",
+    "facts",
     "simulate",
     "tables",
     "analysis",
-    "writers",
     "deliverables",
     "products",
     "recorder",
     "views",
     "cli",
 )
+"""In the order in which they may import each other; facts are those modules of ``deliverables`` that hold facts."""
 FRAMEWORKS = {"torch", "torch_npu", "tensorflow", "mindspore", "npu_bridge", "npu_device", "acl", "hccl", "onnx"}
 MOST_LINES = 500
 
@@ -48,9 +50,16 @@ def imported(path: Path, package: str = "") -> Iterator[tuple[str, int]]:
             yield from ((f"{node.module}.{alias.name}", node.lineno) for alias in node.names)
 
 
+def is_fact(parts: Sequence[str]) -> bool:
+    """Whether a module below ``drynpu`` holds facts of a record group, or the forms of the text that its facts name."""
+    return len(parts) > 2 and parts[0] == "deliverables" and parts[2].startswith(("facts", "_text_", "_proc_lines"))
+
+
 def room_of(path: Path) -> str:
     """The room a file of the core belongs to; ``""`` for the top-level modules."""
-    parts = path.relative_to(CORE).parts
+    parts = path.relative_to(CORE).with_suffix("").parts
+    if is_fact(parts):
+        return "facts"
     return parts[0] if len(parts) > 1 else ""
 
 
@@ -59,6 +68,8 @@ def room_imported(module: str) -> str | None:
     parts = module.split(".")
     if parts[0] != "drynpu":
         return None
+    if is_fact(parts[1:]):
+        return "facts"
     return parts[1] if len(parts) > 1 and (CORE / parts[1]).is_dir() else ""
 
 
@@ -78,6 +89,25 @@ def test_rooms_import_only_rooms_before_them() -> None:
             target = room_imported(module)
             if target is not None and target not in allowed:
                 wrong.append(f"{path.relative_to(ROOT)}:{line}: {room or 'top level'} may not import {module}")
+    assert not wrong, "\n".join(wrong)
+
+
+_WALLS = {
+    "facts": {"records", "tables", "files", "db"},
+    "records": {"tables", "files", "db"},
+    "tables": {"records", "files"},
+}
+"""Part of a record group -> the parts of any group that it may not import."""
+
+
+def test_parts_of_record_groups_keep_their_walls() -> None:
+    wrong = []
+    for path in sources(CORE / "deliverables"):
+        for module, line in imported(path):
+            parts = module.split(".")
+            forbidden = _WALLS.get(path.stem, set()) if len(path.relative_to(CORE).parts) > 2 else set()
+            if parts[:2] == ["drynpu", "deliverables"] and len(parts) > 3 and parts[3] in forbidden:
+                wrong.append(f"{path.relative_to(ROOT)}:{line}: {path.stem} may not import {module}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -1,4 +1,4 @@
-"""What the loaders of a family get."""
+"""What the loaders of a record group get."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class LoadContext:
 
     @property
     def api(self) -> pl.DataFrame:
-        """The calls of the toolkit, made anew each time it is asked for."""
+        """The calls of the toolkit, made anew each time."""
         return self._api.frame()
 
     @property
     def tasks(self) -> pl.DataFrame:
-        """The tasks of the devices, made anew each time it is asked for."""
+        """The tasks of the devices, made anew each time."""
         return self._tasks.frame()
 
     @property
     def kernels(self) -> pl.DataFrame:
-        """The compute tasks, made anew each time it is asked for."""
+        """The compute tasks, made anew each time."""
         return self._kernels.frame()

@@ -1,4 +1,4 @@
-"""What the record builders of a family get, and what they give."""
+"""What the record builders of a group get, and what they give."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from drynpu.simulate._simulate import Simulation
 from drynpu.simulate._target import Target
 from drynpu.simulate._texts import TextIds, TypeIds
 
-__all__ = ["FamilyRecords", "RecordContext"]
-
 Records = npt.NDArray[Any]
 
 
 @frozen(eq=False, kw_only=True)
 class RecordContext:
-    """One recording on its way to disk: what was asked, what was captured, what the device did with it."""
+    """One recording on its way to disk: what was requested, what was captured, what the device did with it."""
 
     recording: Recording
     simulation: Simulation
@@ -57,13 +55,13 @@ class RecordContext:
 
 
 @frozen(eq=False, kw_only=True)
-class FamilyRecords:
+class GroupRecords:
     """
-    Records by family name, host side and device side; ``sample`` are further entries of sample.json.
+    Records by the name of their kind, host side and device side; ``sample`` are further entries of sample.json.
 
-    ``host_text`` and ``device_text`` hold rows of text families, written by the raw room's text writer; on the
-    host also rows by process id, for families with a file for each. ``notes`` are
-    readable lines about what was asked and is not written, or what of it is beyond the hardware.
+    ``host_text`` and ``device_text`` hold rows of text kinds; on the host also rows by process id, for kinds with a
+    file for each process. ``notes`` are readable lines about what was requested and is not written, or what of it is
+    beyond the hardware.
     """
 
     host: Mapping[str, Records] = field(factory=dict)

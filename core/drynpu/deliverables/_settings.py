@@ -10,7 +10,7 @@ import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.deliverables._load_context import LoadContext
-from drynpu.raw import SocPmuType
+from drynpu.deliverables.soc_pmu.facts import SocPmuType
 from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._sides import DeviceSide
 

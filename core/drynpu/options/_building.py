@@ -16,7 +16,8 @@ from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._notices import Origin
 from drynpu.options._problems import Refused, join_path, problem_lines, shown_key
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window
-from drynpu.options._schedule import Schedule
+
+__all__ = ["from_json", "from_keywords", "from_mapping", "from_yaml", "parse_request", "to_mapping"]
 
 _SECTIONS: dict[str, type] = {
     "switches": Switches,
@@ -25,12 +26,11 @@ _SECTIONS: dict[str, type] = {
     "window": Window,
     "output": Output,
 }
-"""The sections whose options keywords may name by themselves."""
 
 
 @cache
 def _converter() -> Converter:
-    return build_converter({Schedule: "schedule", **{kind: section for section, kind in _SECTIONS.items()}})
+    return build_converter()
 
 
 def from_mapping(data: Mapping[str, Any], where: str = "") -> ProfilingRequest:

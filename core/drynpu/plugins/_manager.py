@@ -141,6 +141,11 @@ class Plugins:
         """Return the chip descriptions that plugins add to the bundled ones."""
         return tuple(Path(path) for _, paths in self._ask("drynpu_chips") for path in paths)
 
+    def record_groups(self) -> tuple[tuple[str, object], ...]:
+        """Return the record groups that plugins add, each with where it comes from."""
+        found = self._ask("drynpu_record_groups")
+        return tuple((self.place(name), group) for name, groups in found for group in groups)
+
     def exporters(self) -> dict[str, Exporter]:
         """
         Return the exporters of all plugins by name.

@@ -24,6 +24,7 @@ __all__ = [
     "drynpu_exporters",
     "drynpu_facades",
     "drynpu_kernel_rules",
+    "drynpu_record_groups",
     "drynpu_stand_ins",
 ]
 
@@ -96,6 +97,18 @@ def drynpu_exporters() -> Mapping[str, Exporter]:  # type: ignore[empty-body]
     Mapping[str, Exporter]
         Name for the command line -> function that takes a ``drynpu.tables.Profile`` and a folder, writes its files
         there and returns their paths. Two plugins with the same name are an error.
+    """
+
+
+@hookspec
+def drynpu_record_groups() -> Iterable[object]:  # type: ignore[empty-body]
+    """
+    Add record groups: measurements with their raw records, tables, csv files, layers and database rows.
+
+    Returns
+    -------
+    Iterable[object]
+        ``drynpu.deliverables.RecordGroup`` values. A group or a table by a name that exists already is an error.
     """
 
 

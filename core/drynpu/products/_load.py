@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
-import polars as pl
 from attrs import evolve
 
 from drynpu._errors import OutputError, RawFormatError
-from drynpu.deliverables.tables import SCHEMAS as TOOLKIT_SCHEMAS
+from drynpu.deliverables._record_group import RecordGroup
+from drynpu.deliverables.registry import registered_groups, schemas
 from drynpu.products._find import ProfileDirectory, locate
 from drynpu.products.mindspore._framework_tables import has_mindspore
 from drynpu.products.mindspore._schemas import SCHEMAS as MINDSPORE_SCHEMAS
@@ -23,9 +23,6 @@ from drynpu.tables._columns import I64
 from drynpu.tables._profile import Profile
 from drynpu.tables._stored import stored
 
-SCHEMAS: Mapping[str, pl.Schema] = {**TOOLKIT_SCHEMAS, **MINDSPORE_SCHEMAS}
-"""Every further table of a profile, by name."""
-
 _RESULT = re.compile(r"_\d{17}_ascend_(pt|ms)$")
 """End of the name of a result directory, where profiler_info*.json is written when all other raw data is there."""
 _GIGA, _MINDSPORE_HZ = 1_000_000_000, 100_000_000
@@ -34,11 +31,12 @@ _COUNTER_KEYS = (("start_cnt", 0), ("start_monotonic", 0), ("freq", 100))
 """Clock readings of profiler_info.json, with what the vendor takes where they are missing."""
 
 
-def load_profile(path: Path) -> Profile:
+def load_profile(path: Path, groups: Sequence[RecordGroup] | None = None) -> Profile:
     """
     Read one profile: a ``*_ascend_pt``, ``*_ascend_ms`` or ``PROF_*`` directory, or a parent that holds exactly one.
 
-    Parts may be missing, cut or empty; what was tolerated is in ``Profile.notes``.
+    Parts may be missing, cut or empty; what was tolerated is in ``Profile.notes``. Records are those of *groups*, by
+    default all that are registered.
 
     Raises
     ------
@@ -47,9 +45,10 @@ def load_profile(path: Path) -> Profile:
     RawFormatError
         If records cannot be understood at all, e.g. a device without its clock.
     """
+    groups = registered_groups() if groups is None else groups
     found = locate(Path(path))
     notes = list(found.notes)
-    toolkit = _read_toolkit(found)
+    toolkit = _read_toolkit(found, groups)
     notes.extend(toolkit.notes)
     info = _read_json(_info_file(found.path), notes)
     metadata = _read_json(found.path / "profiler_metadata.json", notes)
@@ -71,18 +70,18 @@ def load_profile(path: Path) -> Profile:
         framework_path=found.framework_path,
         **facts,
         **{**toolkit.tables, **framework.tables, "families": toolkit.tables.get("families", {}) | framework.families},
-        schemas=SCHEMAS,
+        schemas={**schemas(groups), **MINDSPORE_SCHEMAS},
         notes=tuple(notes),
         profiler_info=info,
         metadata=metadata,
     )
 
 
-def _read_toolkit(found: ProfileDirectory) -> Toolkit:
+def _read_toolkit(found: ProfileDirectory, groups: Sequence[RecordGroup]) -> Toolkit:
     if found.prof_path is None:
         return no_toolkit()
     try:
-        return load_toolkit(found.prof_path)
+        return load_toolkit(found.prof_path, groups)
     except (OutputError, RawFormatError) as error:
         # A run killed at its start: what the framework wrote is worth reading on its own.
         if found.framework_path is None:

@@ -1,18 +1,15 @@
 """
-The records of a profile on disk: layouts, writer and reader of ``PROF_XXX`` and of the ``FRAMEWORK`` files.
+How the records of a profile are stored: slices, clocks, control files, record kinds and how they are told apart.
 
-Everything after the simulated device meets everything before it here, in the formats of the real toolchain:
-`ProfWriter` leaves a directory that the vendor's parser reads, `ProfReader` reads one whoever wrote it.
+Which records there are stands in ``drynpu.deliverables``, in the facts of each record group; `ProfWriter` leaves a
+directory that the vendor's parser reads, `ProfReader` reads one whoever wrote it, and both are given the record kinds.
 """
 
 from __future__ import annotations
 
-from drynpu.raw import layouts
 from drynpu.raw._batches import batches_from_flips
 from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._document import write_document
-from drynpu.raw._families import FAMILIES, family
-from drynpu.raw._family import Family
 from drynpu.raw._hash import hash_text
 from drynpu.raw._ids import (
     CONTEXT_ID_NONE,
@@ -30,99 +27,105 @@ from drynpu.raw._ids import (
     unpack_stars_header,
 )
 from drynpu.raw._info import CpuInfo, DeviceInfo, HostInfo, NetCard
-from drynpu.raw._kinds import (
-    AicpuType,
-    FrameworkRecord,
-    GeTaskType,
-    Level,
-    LinkType,
-    LpmType,
-    ModelType,
-    NodeType,
-    OpRangeField,
-    RuntimeType,
-    SocPmuType,
-    SqeType,
-    StarsFunction,
-    TsFunction,
-    TxEvent,
-    TxInfo,
-)
-from drynpu.raw._mindspore_words import (
-    MS_ABSENT,
-    MS_EVENTS,
-    MS_MODULES,
-    MS_STAGES,
-    MsMemoryField,
-    MsOpRangeField,
-    MsShapesField,
-)
 from drynpu.raw._names import prof_directory_name
 from drynpu.raw._reader import ProfReader
-from drynpu.raw._text_family import TextFamily
-from drynpu.raw._text_files import TEXT_FAMILIES, text_family
+from drynpu.raw._record_forms import (
+    DATA_BYTES,
+    HostLevel,
+    additional_info,
+    aicpu_record,
+    behind_header,
+    compact_info,
+    soc_profile_record,
+    ts_track_record,
+)
+from drynpu.raw._record_kind import (
+    Plausible,
+    RecordKind,
+    device_kind,
+    has_host_magic,
+    has_stars_magic,
+    in_range,
+    layout,
+    reserved_is_zero,
+)
+from drynpu.raw._record_kinds import RecordKinds
+from drynpu.raw._text_kind import Chunks, Parse, Parsed, Row, TextKind, number, one_line, shortest, whole, word
+from drynpu.raw._text_lines import (
+    CLOCK_TITLE,
+    by_line,
+    clock_text,
+    counter_columns,
+    read_clock,
+    read_counters,
+    write_counters,
+)
 from drynpu.raw._tlv import FlatRecords, TlvRecords, read_flat, read_tlv, write_flat, write_tlv
 from drynpu.raw._writer import SLICE_BYTES, ProfWriter
 
 __all__ = [
+    "CLOCK_TITLE",
     "CONTEXT_ID_NONE",
+    "DATA_BYTES",
     "EVENT_FLAG",
-    "FAMILIES",
     "HOST_MAGIC",
     "MAX_PLAIN_STREAM_ID",
     "MODEL_ID_NONE",
-    "MS_ABSENT",
-    "MS_EVENTS",
-    "MS_MODULES",
-    "MS_STAGES",
     "SLICE_BYTES",
     "STARS_MAGIC",
     "STREAM_DESTROYED",
-    "TEXT_FAMILIES",
-    "AicpuType",
+    "Chunks",
     "ClockAnchors",
     "CpuInfo",
     "DeviceInfo",
-    "Family",
     "FlatRecords",
-    "FrameworkRecord",
-    "GeTaskType",
     "HostInfo",
-    "Level",
-    "LinkType",
-    "LpmType",
-    "ModelType",
-    "MsMemoryField",
-    "MsOpRangeField",
-    "MsShapesField",
+    "HostLevel",
     "NetCard",
-    "NodeType",
-    "OpRangeField",
+    "Parse",
+    "Parsed",
+    "Plausible",
     "ProfReader",
     "ProfWriter",
-    "RuntimeType",
-    "SocPmuType",
-    "SqeType",
-    "StarsFunction",
-    "TextFamily",
+    "RecordKind",
+    "RecordKinds",
+    "Row",
+    "TextKind",
     "TlvRecords",
-    "TsFunction",
-    "TxEvent",
-    "TxInfo",
+    "additional_info",
+    "aicpu_record",
     "batches_from_flips",
+    "behind_header",
+    "by_line",
+    "clock_text",
+    "compact_info",
+    "counter_columns",
     "decode_stream_task",
+    "device_kind",
     "encode_stream_task",
-    "family",
+    "has_host_magic",
+    "has_stars_magic",
     "hash_text",
+    "in_range",
     "join_task_id",
-    "layouts",
+    "layout",
+    "number",
+    "one_line",
     "pack_stars_header",
     "prof_directory_name",
+    "read_clock",
+    "read_counters",
     "read_flat",
     "read_tlv",
+    "reserved_is_zero",
+    "shortest",
+    "soc_profile_record",
     "split_task_id",
-    "text_family",
+    "ts_track_record",
     "unpack_stars_header",
+    "whole",
+    "word",
+    "write_counters",
     "write_document",
     "write_flat",
     "write_tlv",

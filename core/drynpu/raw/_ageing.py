@@ -12,8 +12,6 @@ from attrs import define, field
 from drynpu._errors import OutputError
 from drynpu.raw._files import DONE
 
-__all__ = ["SliceStore"]
-
 _MEGABYTE = 1024 * 1024
 _LEAST_FREE = 20 * _MEGABYTE
 _KEPT = (

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from drynpu.raw._ids import STREAM_DESTROYED
 
-__all__ = ["batches_from_flips"]
-
 
 def batches_from_flips(
     stream_id: npt.ArrayLike, task_id: npt.ArrayLike, start_tick: npt.ArrayLike, flips: npt.NDArray[Any]

@@ -11,8 +11,6 @@ from attrs import Attribute, field, frozen
 
 from drynpu._errors import RawFormatError
 
-__all__ = ["ClockAnchors"]
-
 _GIGA = 1_000_000_000
 # (counter mod hz) * 1e9 must fit in 63 bits.
 _FASTEST_HZ = 4 * _GIGA

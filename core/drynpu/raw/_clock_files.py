@@ -9,8 +9,6 @@ from pathlib import Path
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.raw._controls import PURPOSES, find_control, read_counters, read_json
 
-__all__ = ["collection_end", "collection_start", "counter_base", "reading", "require"]
-
 _GIGA = 1_000_000_000
 
 

@@ -15,8 +15,6 @@ from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._files import read_bytes
 from drynpu.raw._info import HOST_DEVICES, DeviceInfo, HostInfo, info_json
 
-__all__ = ["PURPOSES", "check_rates", "control_files", "find_control", "read_counters", "read_json"]
-
 PURPOSES = {
     "info.json": "chip, process and clock rates",
     "sample.json": "the collection settings",

@@ -11,8 +11,6 @@ from drynpu.raw._files import read_bytes
 from drynpu.raw._hash import encode_text
 from drynpu.raw._slices import find_slices
 
-__all__ = ["dictionary_slices", "read_hashes", "read_types"]
-
 _LARGEST_ID = 0xFFFF_FFFF_FFFF_FFFF
 _HASHES = "unaging.additional.hash_dic"
 _TYPES = "unaging.additional.type_info_dic"

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from drynpu import OutputError
 
-__all__ = ["write_document"]
-
 
 def write_document(path: Path, text: str) -> None:
     """

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from drynpu._errors import OutputError
 
-__all__ = ["DONE", "make_directory", "read_bytes", "write_atomically", "write_with_done"]
-
 DONE = ".done"
 _DIRECTORY_MODE = 0o750
 _FILE_MODE = 0o640

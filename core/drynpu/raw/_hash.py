@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-__all__ = ["encode_text", "hash_text"]
-
 
 def hash_text(text: str) -> int:
     """

@@ -13,22 +13,6 @@ import numpy.typing as npt
 
 from drynpu._errors import RawFormatError
 
-__all__ = [
-    "CONTEXT_ID_NONE",
-    "EVENT_FLAG",
-    "HOST_MAGIC",
-    "MAX_PLAIN_STREAM_ID",
-    "MODEL_ID_NONE",
-    "STARS_MAGIC",
-    "STREAM_DESTROYED",
-    "decode_stream_task",
-    "encode_stream_task",
-    "join_task_id",
-    "pack_stars_header",
-    "split_task_id",
-    "unpack_stars_header",
-]
-
 HOST_MAGIC = 0x5A5A
 STARS_MAGIC = 0x6BD3
 EVENT_FLAG = 0xFFFF_FFFF_FFFF_FFFF

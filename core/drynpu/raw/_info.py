@@ -13,8 +13,6 @@ from drynpu.platforms import Chip
 
 _T = TypeVar("_T", bound=AttrsInstance)
 
-__all__ = ["HOST_DEVICES", "CpuInfo", "DeviceInfo", "HostInfo", "NetCard", "info_json", "mhz_to_hz"]
-
 HOST_DEVICES = "64"
 """What stands for the host where a device id is expected."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import random
 from datetime import datetime
 
-__all__ = ["prof_directory_name"]
-
 _RANDOM_LETTERS = "ABCDEFGHIJKLMNOPQR"
 
 

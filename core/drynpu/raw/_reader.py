@@ -17,15 +17,13 @@ from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._clock_files import collection_end, collection_start, counter_base, reading, require
 from drynpu.raw._controls import read_json
 from drynpu.raw._dictionaries import read_hashes, read_types
-from drynpu.raw._families import family
-from drynpu.raw._family import Family
 from drynpu.raw._info import DeviceInfo, HostInfo
+from drynpu.raw._record_kind import RecordKind
+from drynpu.raw._record_kinds import NO_KINDS, RecordKinds
 from drynpu.raw._sane import Bounds, bounds_of, only_sane
-from drynpu.raw._slices import note_cut, read_family
-from drynpu.raw._text_family import TextFamily
-from drynpu.raw._text_files import processes, read_rows, text_family
-
-__all__ = ["ProfReader"]
+from drynpu.raw._slices import note_cut, read_records
+from drynpu.raw._text_files import processes, read_rows
+from drynpu.raw._text_kind import TextKind
 
 _GIGA = 1_000_000_000
 _DEVICE = re.compile(r"device_(0|[1-9][0-9]{0,4})", re.ASCII)
@@ -43,6 +41,8 @@ class ProfReader:
     ----------
     prof_dir:
         The directory: it holds ``host``, ``device_<id>`` or both.
+    kinds:
+        The kinds of records that can be read; without any only control files and dictionaries.
     possible_only:
         Leave out, with a note, records that hold what no recording can: times days away from it, sizes beyond 2^53.
         Note files that are shorter than they were.
@@ -53,8 +53,9 @@ class ProfReader:
         If it is no such directory.
     """
 
-    def __init__(self, prof_dir: Path, *, possible_only: bool = False) -> None:
+    def __init__(self, prof_dir: Path, kinds: RecordKinds = NO_KINDS, *, possible_only: bool = False) -> None:
         self.path = Path(prof_dir)
+        self._kinds = kinds
         self.notes: list[str] = []
         self._possible_only = possible_only
         self._known_bounds: dict[int | None, Bounds] = {}
@@ -203,80 +204,80 @@ class ProfReader:
             return 0
         return host - device
 
-    def read(self, family_name: str, device_id: int | None = None) -> npt.NDArray[Any]:
+    def read(self, kind: str, device_id: int | None = None) -> npt.NDArray[Any]:
         """
-        Read all records of a family: all slices, unaging before aging, then by number, joined.
+        Read all records of a kind: all slices, unaging before aging, then by number, joined.
 
         Parameters
         ----------
-        family_name:
-            A key of `FAMILIES`.
+        kind:
+            The name of a record kind.
         device_id:
-            The device, for device families; not looked at for host families.
+            The device, for device kinds; not looked at for host kinds.
 
         Returns
         -------
         records
-            Structured array of the family's dtype, empty if there is no file.
+            Structured array of the kind's dtype, empty if there is no file.
 
         Raises
         ------
         RawFormatError
-            If the family is unknown, or a device family is asked for without a device.
+            If the kind is unknown, or a device kind is asked for without a device.
         OutputError
             If the profile has no such device, or a file cannot be read.
         """
-        entry = family(family_name)
+        entry = self._kinds.record(kind)
         directory = self._data(entry, device_id)
         with self._noting() as notes:
-            records = read_family(directory, entry, notes)
+            records = read_records(directory, entry, notes)
             if not self._possible_only:
                 return records
             note_cut(directory, entry, notes)
             return only_sane(records, entry, self._bounds(device_id), notes)
 
-    def read_text(self, family_name: str, device_id: int | None = None, pid: int | None = None) -> pl.DataFrame:
+    def read_text(self, kind: str, device_id: int | None = None, pid: int | None = None) -> pl.DataFrame:
         """
-        Read all rows of a text family.
+        Read all rows of a text kind.
 
         Parameters
         ----------
-        family_name:
-            A key of `TEXT_FAMILIES`.
+        kind:
+            The name of a text kind.
         device_id:
-            The device, for device families; not looked at for host families.
+            The device, for device kinds; not looked at for host kinds.
         pid:
-            The process, for families with a file for each (`processes`); ``None`` for the others.
+            The process, for kinds with a file for each (`processes`); ``None`` for the others.
 
         Returns
         -------
         rows
-            The columns of the family's schema, without rows if there is no file.
+            The columns of the kind's schema, without rows if there is no file.
 
         Raises
         ------
         RawFormatError
-            If the family is unknown, or device or process are missing or out of place.
+            If the kind is unknown, or device or process are missing or out of place.
         OutputError
             If the profile has no such device, or a file cannot be read.
         """
-        entry = text_family(family_name)
-        stem = entry.stem_of(pid)
+        entry = self._kinds.text(kind)
+        stem = entry.process_stem(pid)
         with self._noting() as notes:
             return read_rows(self._data(entry, device_id), entry, stem, notes)
 
-    def processes(self, family_name: str, device_id: int | None = None) -> tuple[int, ...]:
+    def processes(self, kind: str, device_id: int | None = None) -> tuple[int, ...]:
         """
-        Return the ids of the processes that a text family has files of.
+        Return the ids of the processes that a text kind has files of.
 
         Raises
         ------
         RawFormatError
-            If the family is unknown, or a device family is asked for without a device.
+            If the kind is unknown, or a device kind is asked for without a device.
         OutputError
             If the profile has no such device.
         """
-        entry = text_family(family_name)
+        entry = self._kinds.text(kind)
         return processes(self._data(entry, device_id), entry)
 
     @cached_property
@@ -298,7 +299,7 @@ class ProfReader:
             self._known_bounds[device_id] = bounds_of(lambda: self.anchors(device_id))
         return self._known_bounds[device_id]
 
-    def _data(self, entry: Family | TextFamily, device_id: int | None) -> Path:
+    def _data(self, entry: RecordKind | TextKind, device_id: int | None) -> Path:
         if entry.side == "host":
             return self.path / "host" / "data"
         if device_id is None:

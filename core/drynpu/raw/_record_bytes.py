@@ -8,19 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu._errors import RawFormatError
-from drynpu.raw._family import Family
-
-__all__ = ["record_bytes"]
+from drynpu.raw._record_kind import RecordKind
 
 
-def record_bytes(entry: Family, records: npt.NDArray[Any], first: int) -> bytes:
+def record_bytes(entry: RecordKind, records: npt.NDArray[Any], first: int) -> bytes:
     """
     Give the bytes of records with zeros where the layout has no field: numpy leaves chance values there.
 
     Raises
     ------
     RawFormatError
-        If a record is not of the family; the message counts from ``first``.
+        If a record is not of the kind; the message counts from ``first``.
     """
     placed = np.ascontiguousarray(records)
     if records.dtype != entry.dtype:

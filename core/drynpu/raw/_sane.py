@@ -11,9 +11,7 @@ from attrs import frozen
 
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.raw._clock import ClockAnchors
-from drynpu.raw._family import Family
-
-__all__ = ["Bounds", "bounds_of", "only_sane"]
+from drynpu.raw._record_kind import RecordKind
 
 _DAY_NS = 86_400 * 1_000_000_000
 _BEFORE_NS, _AFTER_NS = _DAY_NS, 366 * _DAY_NS
@@ -55,7 +53,7 @@ def bounds_of(anchors: Callable[[], ClockAnchors]) -> Bounds:
     return Bounds(host=(host[0], host[1]), ticks=(ticks[0], ticks[1]))
 
 
-def only_sane(records: _Records, entry: Family, bounds: Bounds, notes: list[str]) -> _Records:
+def only_sane(records: _Records, entry: RecordKind, bounds: Bounds, notes: list[str]) -> _Records:
     """
     Leave out the records that hold what no recording can: times far away from it, ids and sizes beyond all limits.
 
@@ -79,7 +77,7 @@ def only_sane(records: _Records, entry: Family, bounds: Bounds, notes: list[str]
     return kept
 
 
-def _fine(name: str, column: _Records, entry: Family, bounds: Bounds) -> _Mask | None:
+def _fine(name: str, column: _Records, entry: RecordKind, bounds: Bounds) -> _Mask | None:
     if name in _IDS:
         return np.asarray((column <= _IDS[name]) | (column == _EVENT_FLAG) & name.startswith("life"))
     if name.endswith("_bytes"):

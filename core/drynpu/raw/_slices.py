@@ -14,10 +14,8 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OutputError
-from drynpu.raw._family import Family
 from drynpu.raw._files import DONE
-
-__all__ = ["Slice", "find_slices", "note_cut", "note_unfinished", "read_family", "unbroken"]
+from drynpu.raw._record_kind import RecordKind
 
 _PREFIXES = ("unaging", "aging")
 _PROBED = 32
@@ -54,9 +52,9 @@ def find_slices(directory: Path, stem: str) -> list[Slice]:
     return sorted(found, key=lambda entry: (entry.rank, entry.number, entry.path.name))
 
 
-def read_family(directory: Path, entry: Family, notes: list[str]) -> npt.NDArray[Any]:
+def read_records(directory: Path, entry: RecordKind, notes: list[str]) -> npt.NDArray[Any]:
     """
-    Read all records of a family in a data directory; what cannot be used is left out and noted.
+    Read all records of a kind in a data directory; what cannot be used is left out and noted.
 
     Raises
     ------
@@ -105,8 +103,8 @@ def note_unfinished(run: Sequence[Slice], notes: list[str]) -> None:
     )
 
 
-def note_cut(directory: Path, entry: Family, notes: list[str]) -> None:
-    """Note the slices of a family that are shorter than their mark says: a cut between records shows nowhere else."""
+def note_cut(directory: Path, entry: RecordKind, notes: list[str]) -> None:
+    """Note the slices of a kind that are shorter than their mark says: a cut between records shows nowhere else."""
     for part in (part for stem in (entry.stem, *entry.also) for part in find_slices(directory, stem)):
         size, promised = part.path.stat().st_size, _promised_size(part.path.with_name(part.path.name + DONE))
         if promised is not None and size < promised:
@@ -143,7 +141,7 @@ def _fill(file: io.RawIOBase, room: _Bytes) -> int:
     return filled
 
 
-def _records(data: _Bytes, entry: Family, name: str, notes: list[str]) -> npt.NDArray[Any]:
+def _records(data: _Bytes, entry: RecordKind, name: str, notes: list[str]) -> npt.NDArray[Any]:
     start = _first_record(data, entry)
     count, rest = divmod(len(data) - start, entry.dtype.itemsize)
     if start:
@@ -161,13 +159,13 @@ def _records(data: _Bytes, entry: Family, name: str, notes: list[str]) -> npt.ND
     return records[good]
 
 
-def _first_record(data: _Bytes, entry: Family) -> int:
+def _first_record(data: _Bytes, entry: RecordKind) -> int:
     """
     Offset of the first whole record.
 
     Files of whole records begin with one. Otherwise the bytes over are, as the vendor has it, the rest of a record
     whose beginning was in a deleted slice; but a file whose end was cut shows its records from the first byte
-    on, and one that lost both is searched. The constant or reserved fields of the family tell.
+    on, and one that lost both is searched. The constant or reserved fields of the kind tell.
     """
     size = entry.dtype.itemsize
     over = len(data) % size

@@ -1,55 +1,26 @@
-"""Text families in slices (cann_msprof.md 7, 7.1)."""
+"""Text kinds in slices (cann_msprof.md 7, 7.1)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 
 import polars as pl
 
-from drynpu._errors import RawFormatError
-from drynpu._spelling import did_you_mean
 from drynpu.raw._files import read_bytes
 from drynpu.raw._hash import encode_text
 from drynpu.raw._slices import find_slices, note_unfinished, unbroken
-from drynpu.raw._text_family import TextFamily, check_rows
-from drynpu.raw._text_lines import LINE_FAMILIES
-from drynpu.raw._text_packets import PACKET_FAMILIES
-from drynpu.raw._text_timed import TIMED_FAMILIES
-
-__all__ = ["TEXT_FAMILIES", "processes", "read_rows", "text_family", "text_slices"]
-
-TEXT_FAMILIES: Mapping[str, TextFamily] = MappingProxyType(
-    {entry.name: entry for entry in (*LINE_FAMILIES, *TIMED_FAMILIES, *PACKET_FAMILIES)}
-)
-"""Every text family by name."""
+from drynpu.raw._text_kind import TextKind, check_rows
 
 
-def text_family(name: str) -> TextFamily:
+def text_slices(entry: TextKind, rows: pl.DataFrame, limit: int) -> Iterator[list[bytes]]:
     """
-    Return the text family of that name.
+    Cut the text of rows into slices of about ``limit`` bytes, each with the header and the footer of the kind.
 
     Raises
     ------
     RawFormatError
-        If there is none; the message names the nearest.
-    """
-    if name not in TEXT_FAMILIES:
-        allowed = ", ".join(TEXT_FAMILIES)
-        message = f"No text family is called {name!r}.{did_you_mean(name, TEXT_FAMILIES)} Families: {allowed}."
-        raise RawFormatError(message)
-    return TEXT_FAMILIES[name]
-
-
-def text_slices(entry: TextFamily, rows: pl.DataFrame, limit: int) -> Iterator[list[bytes]]:
-    """
-    Cut the text of rows into slices of about ``limit`` bytes, each with the header and the footer of the family.
-
-    Raises
-    ------
-    RawFormatError
-        If the rows are not of the family.
+        If the rows are not of the kind.
     """
     typed = check_rows(entry, rows)
     if typed.is_empty():
@@ -68,9 +39,9 @@ def text_slices(entry: TextFamily, rows: pl.DataFrame, limit: int) -> Iterator[l
     yield [header, *batch, footer]
 
 
-def read_rows(directory: Path, entry: TextFamily, stem: str, notes: list[str]) -> pl.DataFrame:
+def read_rows(directory: Path, entry: TextKind, stem: str, notes: list[str]) -> pl.DataFrame:
     """
-    Read all rows of a text family in a data directory; what cannot be used is left out and noted.
+    Read all rows of a text kind in a data directory; what cannot be used is left out and noted.
 
     Raises
     ------
@@ -91,9 +62,9 @@ def read_rows(directory: Path, entry: TextFamily, stem: str, notes: list[str]) -
     return pl.DataFrame(rows, schema=entry.schema, orient="row")
 
 
-def processes(directory: Path, entry: TextFamily) -> tuple[int, ...]:
+def processes(directory: Path, entry: TextKind) -> tuple[int, ...]:
     """Return the ids of the processes that a data directory has files of."""
     if not directory.is_dir():
         return ()
-    found = {entry.process_of(path.name) for path in directory.iterdir()}
+    found = {entry.find_process(path.name) for path in directory.iterdir()}
     return tuple(sorted(pid for pid in found if pid is not None))

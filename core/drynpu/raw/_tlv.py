@@ -21,8 +21,6 @@ from drynpu._errors import RawFormatError
 from drynpu.raw._files import read_bytes, write_atomically
 from drynpu.raw._hash import encode_text
 
-__all__ = ["FlatRecords", "TlvRecords", "read_flat", "read_tlv", "write_flat", "write_tlv"]
-
 _HEADER = struct.Struct("<HI")
 _LONGEST = 0xFFFF_FFFF
 _CHUNK = 1 << 15

@@ -17,16 +17,14 @@ from drynpu.raw._ageing import SliceStore
 from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._controls import check_rates, control_files
 from drynpu.raw._dictionaries import dictionary_slices
-from drynpu.raw._families import family
-from drynpu.raw._family import Family
 from drynpu.raw._files import make_directory, write_with_done
 from drynpu.raw._info import DeviceInfo, HostInfo
 from drynpu.raw._names import prof_directory_name
 from drynpu.raw._record_bytes import record_bytes
-from drynpu.raw._text_family import TextFamily
-from drynpu.raw._text_files import text_family, text_slices
-
-__all__ = ["SLICE_BYTES", "ProfWriter"]
+from drynpu.raw._record_kind import RecordKind
+from drynpu.raw._record_kinds import RecordKinds
+from drynpu.raw._text_files import text_slices
+from drynpu.raw._text_kind import TextKind
 
 SLICE_BYTES = 20 * 1024 * 1024
 """Size at which a slice is full (cann_msprof.md 7)."""
@@ -44,6 +42,7 @@ class ProfWriter:
     """
 
     path: Path
+    _kinds: RecordKinds
     slice_bytes: int = SLICE_BYTES
     _store: SliceStore = field(factory=SliceStore)
     _next_slice: dict[tuple[Path, str], int] = field(factory=dict, init=False)
@@ -52,6 +51,7 @@ class ProfWriter:
     def create(
         cls,
         parent: Path,
+        kinds: RecordKinds,
         *,
         index: int,
         pid: int,
@@ -63,9 +63,10 @@ class ProfWriter:
         """
         Make a new directory below ``parent``, which is created if it is missing.
 
-        ``index``, ``pid`` and ``now`` go into the name (`prof_directory_name`); ``rng`` is the source of its random
-        letters, seeded by the system if not given. ``slice_bytes`` is where a slice is full. When all slices together
-        take more than ``storage_limit_mb`` MB (``None`` is no limit), the oldest of those that age are deleted.
+        ``kinds`` are those whose records it can write. ``index``, ``pid`` and ``now`` go into the name
+        (`prof_directory_name`); ``rng`` is the source of its random letters, seeded by the system if not given.
+        ``slice_bytes`` is where a slice is full. When all slices together take more than ``storage_limit_mb`` MB
+        (``None`` is no limit), the oldest of those that age are deleted.
 
         Raises
         ------
@@ -79,40 +80,38 @@ class ProfWriter:
             if not path.exists():
                 make_directory(path)
                 make_directory(path / "host" / "data")
-                return cls(path, slice_bytes, SliceStore(storage_limit_mb))
+                return cls(path, kinds, slice_bytes, SliceStore(storage_limit_mb))
         message = f"Cannot create a new PROF directory in {parent}: {_ATTEMPTS} names were taken."
         raise OutputError(message)
 
-    def write(
-        self, family_name: str, records: npt.NDArray[Any], device_id: int | None = None, *, aging: bool = False
-    ) -> None:
+    def write(self, kind: str, records: npt.NDArray[Any], device_id: int | None = None, *, aging: bool = False) -> None:
         """
-        Write records of a family as slices of whole records; nothing at all for no records.
+        Write records of a kind as slices of whole records; nothing at all for no records.
 
         Called again for the same file, it goes on with the next slice.
 
         Parameters
         ----------
-        family_name:
-            A key of `FAMILIES`.
+        kind:
+            The name of a record kind.
         records:
-            Structured array with the family's fields (`Family.new` makes one); where numpy moved the fields, as
+            Structured array with the kind's fields (`RecordKind.new` makes one); where numpy moved the fields, as
             ``np.concatenate`` does, they are put back in their places.
         device_id:
-            The device, for device families; ``None`` for host families.
+            The device, for device kinds; ``None`` for host kinds.
         aging:
-            Write the files of a host family as ``aging.``: the oldest may be deleted at the storage limit. Device
-            families age without saying so.
+            Write the files of a host kind as ``aging.``: the oldest may be deleted at the storage limit. Device
+            kinds age without saying so.
 
         Raises
         ------
         RawFormatError
-            If the family is unknown, the device id is missing or out of place, the records are not of the family, or
-            ``aging`` is asked of a device family.
+            If the kind is unknown, the device id is missing or out of place, the records are not of the kind, or
+            ``aging`` is asked of a device kind.
         OutputError
             If a file cannot be written.
         """
-        entry = family(family_name)
+        entry = self._kinds.record(kind)
         directory, stem = self._place(entry, _stem(entry, aging), device_id)
         if records.dtype.names != entry.dtype.names:
             message = f"Records of {entry.name} have the fields {entry.dtype.names}, not {records.dtype.names}."
@@ -183,32 +182,30 @@ class ProfWriter:
             for name, content in control_files(host, device, sample, anchors, ended_unix_ns):
                 write_with_done(directory / name, [content])
 
-    def write_text(
-        self, family_name: str, rows: pl.DataFrame, device_id: int | None = None, pid: int | None = None
-    ) -> None:
+    def write_text(self, kind: str, rows: pl.DataFrame, device_id: int | None = None, pid: int | None = None) -> None:
         """
-        Write rows of a text family as slices of whole lines; nothing at all for no rows.
+        Write rows of a text kind as slices of whole lines; nothing at all for no rows.
 
         Parameters
         ----------
-        family_name:
-            A key of `TEXT_FAMILIES`.
+        kind:
+            The name of a text kind.
         rows:
-            The columns of the family's schema. Blanks inside a name that is one word become underscores.
+            The columns of the kind's schema. Blanks inside a name that is one word become underscores.
         device_id:
-            The device, for device families; ``None`` for host families.
+            The device, for device kinds; ``None`` for host kinds.
         pid:
-            The process, for families with a file for each; ``None`` for the others.
+            The process, for kinds with a file for each; ``None`` for the others.
 
         Raises
         ------
         RawFormatError
-            If the family is unknown, device or process are missing or out of place, or the rows are not of the family.
+            If the kind is unknown, device or process are missing or out of place, or the rows are not of the kind.
         OutputError
             If a file cannot be written.
         """
-        entry = text_family(family_name)
-        directory, stem = self._place(entry, entry.stem_of(pid), device_id)
+        entry = self._kinds.text(kind)
+        directory, stem = self._place(entry, entry.process_stem(pid), device_id)
         for chunks in text_slices(entry, rows, self.slice_bytes):
             self._write_slice(directory, stem, chunks)
 
@@ -217,7 +214,7 @@ class ProfWriter:
         """Slices that were deleted again because of the storage limit or a full disk, oldest first."""
         return tuple(self._store.deleted)
 
-    def _place(self, entry: Family | TextFamily, stem: str, device_id: int | None) -> tuple[Path, str]:
+    def _place(self, entry: RecordKind | TextKind, stem: str, device_id: int | None) -> tuple[Path, str]:
         if entry.side == "host":
             if device_id is not None:
                 message = f"Records of {entry.name} belong to the host: device id {device_id} is out of place."
@@ -237,7 +234,7 @@ class ProfWriter:
         self._store.add(path, stem)
 
 
-def _stem(entry: Family, aging: bool) -> str:
+def _stem(entry: RecordKind, aging: bool) -> str:
     if not aging:
         return entry.stem
     if entry.side != "host":

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from drynpu.raw import MS_ABSENT, layouts
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT
 
 __all__ = ["FrameworkEvents", "renumbered"]
 
@@ -23,7 +24,7 @@ class FrameworkEvents:
     """
 
     records: npt.NDArray[Any]
-    """``layouts.MS_OP_RANGE``, shape ``[n]``."""
+    """``mindspore_facts.MS_OP_RANGE``, shape ``[n]``."""
     text_index: npt.NDArray[np.int64]
     """Row of ``texts`` per event, -1 for none."""
     texts: tuple[dict[int, str], ...] = field(repr=False)
@@ -35,7 +36,7 @@ class FrameworkEvents:
     @classmethod
     def empty(cls) -> FrameworkEvents:
         """Return no events."""
-        return cls(records=np.zeros(0, layouts.MS_OP_RANGE), text_index=np.zeros(0, np.int64), texts=())
+        return cls(records=np.zeros(0, mindspore_facts.MS_OP_RANGE), text_index=np.zeros(0, np.int64), texts=())
 
     @classmethod
     def join(cls, parts: Sequence[FrameworkEvents]) -> FrameworkEvents:

@@ -12,7 +12,7 @@ class HostSamples:
     """
     What was measured, as the text that the collector writes, with Unix ns for times.
 
-    ``texts`` are by text family (``drynpu.raw.TEXT_FAMILIES``), ``processes`` by family and process. ``disk`` has rows
+    ``texts`` are by the name of a text kind, ``processes`` by kind and process. ``disk`` has rows
     ``(time_ns, bytes read, bytes written, ticks waited for the disk)``, counted since the process began; the last is
     None where the kernel does not count it. ``failures`` say what could not be read.
     """

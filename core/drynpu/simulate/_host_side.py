@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.device import Mark
 from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import Level, family
+from drynpu.raw import HostLevel
 from drynpu.simulate._acl_calls import AclCalls
 from drynpu.simulate._calls import asks_workspace, launch_api
 from drynpu.simulate._rows import join_records
@@ -85,8 +86,10 @@ def api_events(host: HostSide) -> Records:
 
     Calls into ACL and into the runtime are there if they are asked for; those that launch come with the tasks, too.
     """
-    events = join_records("api_event", [*_calls(host), *_launches(host), *_synchronizations(host), *_scripted(host)])
-    of_acl, of_runtime = (events["level"] == int(level) for level in (Level.ACL, Level.RUNTIME))
+    events = join_records(
+        task_facts.API_EVENT, [*_calls(host), *_launches(host), *_synchronizations(host), *_scripted(host)]
+    )
+    of_acl, of_runtime = (events["level"] == int(level) for level in (HostLevel.ACL, HostLevel.RUNTIME))
     with_tasks = ~of_acl & (host.level > ProfileLevel.NONE)
     events = events[(of_acl & host.acl) | (of_runtime & host.runtime) | with_tasks]
     return np.asarray(events[np.lexsort((-events["end"].astype(np.int64), events["begin"]))])
@@ -94,14 +97,14 @@ def api_events(host: HostSide) -> Records:
 
 def _events(
     host: HostSide,
-    level: Level,
+    level: HostLevel,
     kind: npt.ArrayLike,
     thread: npt.ArrayLike,
     begin: I64,
     end: I64,
     item: npt.ArrayLike = 0,
 ) -> Records:
-    rows = family("api_event").new(len(begin))
+    rows = task_facts.API_EVENT.new(len(begin))
     rows["level"], rows["type"] = int(level), kind
     rows["thread_id"], rows["item_id"] = thread, item
     rows["begin"], rows["end"] = begin + host.to_raw_ns, end + host.to_raw_ns
@@ -120,15 +123,15 @@ def _calls(host: HostSide) -> list[Records]:
     asking = np.zeros_like(launching)
     for index in np.unique(lowered.dispatch_plan[alone]).tolist():
         plan = lowered.plans[index]
-        launching[index] = host.types.api(Level.ACL, launch_api(plan))
+        launching[index] = host.types.api(HostLevel.ACL, launch_api(plan))
         if asks_workspace(plan):
-            asking[index] = host.types.api(Level.ACL, launch_api(plan) + _WORKSPACE)
+            asking[index] = host.types.api(HostLevel.ACL, launch_api(plan) + _WORKSPACE)
     asks = np.flatnonzero(asking[lowered.dispatch_plan])
     thread = host.operators.thread[lowered.dispatch_op]
     return [
         _events(
             host,
-            Level.ACL,
+            HostLevel.ACL,
             asking[lowered.dispatch_plan[asks]],
             thread[asks],
             s.workspace_start_ns[rows[asks]],
@@ -136,7 +139,7 @@ def _calls(host: HostSide) -> list[Records]:
         ),
         _events(
             host,
-            Level.ACL,
+            HostLevel.ACL,
             launching[lowered.dispatch_plan[alone]],
             host.launching,
             s.api_start_ns[rows[alone]],
@@ -150,14 +153,14 @@ def _launches(host: HostSide) -> list[Records]:
     s, copy = host.simulation.schedule, host.is_copy
     launch = np.flatnonzero(~copy)
     names = host.text_ids(lambda kernel: kernel.name)[host.simulation.lowered.launch_kernel[launch]]
-    copy_type = host.types.api(Level.RUNTIME, _COPY) if copy.any() else 0
-    launch_type = host.types.api(Level.RUNTIME, _LAUNCH) if len(launch) else 0
-    node_type = host.types.api(Level.NODE, "launch") if len(launch) else 0
+    copy_type = host.types.api(HostLevel.RUNTIME, _COPY) if copy.any() else 0
+    launch_type = host.types.api(HostLevel.RUNTIME, _LAUNCH) if len(launch) else 0
+    node_type = host.types.api(HostLevel.NODE, "launch") if len(launch) else 0
     return [
-        _events(host, Level.NODE, node_type, host.launching, s.node_start_ns[launch], s.node_end_ns[launch], names),
+        _events(host, HostLevel.NODE, node_type, host.launching, s.node_start_ns[launch], s.node_end_ns[launch], names),
         _events(
             host,
-            Level.RUNTIME,
+            HostLevel.RUNTIME,
             np.where(copy, copy_type, launch_type),
             host.launching,
             s.runtime_start_ns,
@@ -177,10 +180,10 @@ def _synchronizations(host: HostSide) -> list[Records]:
         begin = np.where(d.launches[rows] > 0, s.enqueue_end_ns[rows], s.start_ns[rows])
         end = np.maximum(s.end_ns[rows], begin)
         if host.calls is None:
-            found.append(_events(host, Level.ACL, host.types.api(Level.ACL, acl), d.thread[rows], begin, end))
+            found.append(_events(host, HostLevel.ACL, host.types.api(HostLevel.ACL, acl), d.thread[rows], begin, end))
         if host.runtime:
-            kind = host.types.api(Level.RUNTIME, runtime)
-            found.append(_events(host, Level.RUNTIME, kind, d.thread[rows], begin, end))
+            kind = host.types.api(HostLevel.RUNTIME, runtime)
+            found.append(_events(host, HostLevel.RUNTIME, kind, d.thread[rows], begin, end))
     return found
 
 
@@ -189,7 +192,7 @@ def _scripted(host: HostSide) -> list[Records]:
     calls = host.calls
     if calls is None or not len(calls):
         return []
-    kinds = np.array([host.types.api(Level.ACL, name) for name in calls.names], np.int64)
+    kinds = np.array([host.types.api(HostLevel.ACL, name) for name in calls.names], np.int64)
     warp = host.simulation.warp
     begin = warp(calls.start_ns)
-    return [_events(host, Level.ACL, kinds[calls.name], calls.thread, begin, np.maximum(warp(calls.end_ns), begin))]
+    return [_events(host, HostLevel.ACL, kinds[calls.name], calls.thread, begin, np.maximum(warp(calls.end_ns), begin))]

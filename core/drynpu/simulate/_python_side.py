@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import FrameworkRecord
 from drynpu.device import nest
-from drynpu.raw import FrameworkRecord, layouts, write_flat, write_tlv
+from drynpu.raw import write_flat, write_tlv
 
 __all__ = ["PythonFrames", "write_collections", "write_frames"]
 
@@ -56,7 +58,7 @@ def write_frames(directory: Path, prefix: str, frames: PythonFrames, to_raw: Cal
     records["time"] = time_ns
     write_flat(directory / f"{prefix}.python_tracer_func", records)
     texts = [{_HASH_VALUE: text} for text in (*frames.names, _EXIT)]
-    keys = np.zeros(len(texts), layouts.HASH_KEY)
+    keys = np.zeros(len(texts), torch_facts.HASH_KEY)
     keys["key"] = np.arange(1, len(texts) + 1)
     path = directory / f"{prefix}.python_tracer_hash"
     write_tlv(path, FrameworkRecord.PYTHON_HASH, keys, np.arange(len(texts)), texts)
@@ -75,7 +77,7 @@ def _thread(frames: PythonFrames, rows: I64) -> npt.NDArray[np.void]:
     call = 2 * order - depth
     leave = call + 2 * _inside(depth) + 1
     built_in = np.array([name.startswith(_BUILT_IN) for name in frames.names])[frames.name[rows]]
-    records = np.zeros(2 * len(rows), layouts.PYTHON_TRACER_FUNC)
+    records = np.zeros(2 * len(rows), torch_facts.PYTHON_TRACER_FUNC)
     records["tid"], records["key"] = frames.thread[rows[0]], len(frames.names) + 1
     records["time"][call], records["time"][leave] = start_ns, end_ns
     records["key"][call] = frames.name[rows] + 1
@@ -103,7 +105,7 @@ def write_collections(
     """Write the garbage collections, shape ``[n, 2]`` (start, end); no file without any. Raises `OutputError`."""
     if not len(collections_ns):
         return
-    records = np.zeros(len(collections_ns), layouts.GC_RECORD)
+    records = np.zeros(len(collections_ns), torch_facts.GC_RECORD)
     records["pid"] = pid
     records["start"], records["end"] = to_raw(collections_ns[:, 0]), to_raw(collections_ns[:, 1])
     write_flat(path, records)

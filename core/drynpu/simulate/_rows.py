@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy.typing as npt
 
-from drynpu.raw import family
-
-__all__ = ["join_records"]
+from drynpu.raw import RecordKind
 
 
-def join_records(name: str, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+def join_records(kind: RecordKind, parts: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return the records of *parts* in order; unlike ``numpy.concatenate`` this keeps the layout's reserved bytes."""
-    joined = family(name).new(sum(len(part) for part in parts))
+    joined = kind.new(sum(len(part) for part in parts))
     begin = 0
     for part in parts:
         joined[begin : begin + len(part)] = part

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from drynpu.raw import Level, NodeType, RuntimeType, hash_text
+from drynpu.deliverables.tasks.facts import NodeType, RuntimeType
+from drynpu.raw import HostLevel, hash_text
 
 __all__ = ["MarkIds", "TextIds", "TypeIds"]
 
@@ -33,17 +34,17 @@ class TypeIds:
     types: dict[tuple[int, int], str] = field(factory=dict)
     _known: dict[tuple[int, str], int] = field(factory=dict)
 
-    def api(self, level: Level, name: str) -> int:
+    def api(self, level: HostLevel, name: str) -> int:
         """Return the type id of an API; ``launch`` of the node level has a fixed one."""
-        if level is Level.NODE and name == "launch":
+        if level is HostLevel.NODE and name == "launch":
             return self._put(level, name, int(NodeType.LAUNCH))
-        return self._number(level, name, int(RuntimeType.FIRST_API) if level is Level.RUNTIME else 1)
+        return self._number(level, name, int(RuntimeType.FIRST_API) if level is HostLevel.RUNTIME else 1)
 
     def task(self, name: str) -> int:
         """Return the type id of a runtime task type such as ``KERNEL_AICORE``."""
-        return self._number(Level.RUNTIME, name, 1)
+        return self._number(HostLevel.RUNTIME, name, 1)
 
-    def _number(self, level: Level, name: str, first: int) -> int:
+    def _number(self, level: HostLevel, name: str, first: int) -> int:
         if (int(level), name) in self._known:
             return self._known[int(level), name]
         taken = {number for of, number in self.types if of == int(level)}
@@ -52,7 +53,7 @@ class TypeIds:
             number += 1
         return self._put(level, name, number)
 
-    def _put(self, level: Level, name: str, number: int) -> int:
+    def _put(self, level: HostLevel, name: str, number: int) -> int:
         self.types[int(level), number] = name
         self._known[int(level), name] = number
         return number

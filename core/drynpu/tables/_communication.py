@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from drynpu.raw import Level
+from drynpu.raw import HostLevel
 from drynpu.tables._columns import I64, Records, empty, texts
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._schemas import COMMUNICATION_OPS
@@ -100,5 +100,5 @@ def _sizes(host: HostSide) -> pl.DataFrame:
 
 def _operator_around(host: HostSide, rows: Records) -> I64:
     """Return the node call around each record, or the communication call where there is no node call."""
-    node = host.around(Level.NODE, rows)
-    return np.where(node >= 0, node, host.around(Level.COMMUNICATION, rows))
+    node = host.around(HostLevel.NODE, rows)
+    return np.where(node >= 0, node, host.around(HostLevel.COMMUNICATION, rows))

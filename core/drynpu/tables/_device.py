@@ -6,7 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from drynpu.raw import StarsFunction, decode_stream_task, unpack_stars_header
+from drynpu.deliverables.counters.facts import PmuFunction
+from drynpu.deliverables.tasks.facts import StarsFunction
+from drynpu.raw import decode_stream_task, unpack_stars_header
 from drynpu.tables._columns import I64, Records, ordinals
 
 _TASK_BITS = 16
@@ -126,8 +128,8 @@ def task_counters(records: Records, tasks: DeviceTasks) -> Counters:
     A record belongs to the last task with its stream and task id that had started when the record ended.
     """
     function, _, _ = unpack_stars_header(records["header"])
-    context = function == StarsFunction.CONTEXT_PMU.value
-    block = function == StarsFunction.BLOCK_PMU.value
+    context = function == PmuFunction.CONTEXT_PMU.value
+    block = function == PmuFunction.BLOCK_PMU.value
     kind, sub = records["ffts"] >> 13, records["sub_task"] & 0xFF
     cube = np.where(context, (kind == 0) | ((kind == 4) & ((sub == 0) | (sub == 6))), (records["ffts"] & 1) == 0)
     row = _rows(tasks, records)
@@ -151,7 +153,7 @@ def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
     """
     function, _, _ = unpack_stars_header(records["header"])
     row = _rows(tasks, records)
-    usable = (row >= 0) & (function == StarsFunction.CONTEXT_PMU_V6.value) & (records["flags"] & _OVERFLOW == 0)
+    usable = (row >= 0) & (function == PmuFunction.CONTEXT_PMU_V6.value) & (records["flags"] & _OVERFLOW == 0)
     row, half, chosen = row[usable], np.where(records["core_type"] & 1, AIV, AIC)[usable], records[usable]
     count = len(tasks.task_id)
     measured, cycles, pmu = _sums(count, row, half, chosen)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 from attrs import frozen
 
-from drynpu.raw import EVENT_FLAG, Level
+from drynpu.raw import EVENT_FLAG, HostLevel
 from drynpu.tables import intervals
 from drynpu.tables._columns import I64, Records, frame, gather_text
 from drynpu.tables._schemas import API, CANN_ALLOCATIONS, NO_MODEL
@@ -19,14 +19,14 @@ from drynpu.tables._stored import Stored, Texts, coded
 
 LEVELS: Mapping[int, str] = MappingProxyType(
     {
-        Level.ACL.value: "acl",
-        Level.MODEL.value: "model",
-        Level.NODE.value: "node",
-        Level.COMMUNICATION.value: "communication",
-        Level.RUNTIME.value: "runtime",
+        HostLevel.ACL.value: "acl",
+        HostLevel.MODEL.value: "model",
+        HostLevel.NODE.value: "node",
+        HostLevel.COMMUNICATION.value: "communication",
+        HostLevel.RUNTIME.value: "runtime",
     }
 )
-"""Level id to the word in api_statistic (cann_msprof.md 4.3)."""
+"""HostLevel id to the word in api_statistic (cann_msprof.md 4.3)."""
 
 _TYPE_BITS = 32
 
@@ -40,7 +40,7 @@ class Dictionaries:
 
     def runtime_type(self, type_id: int) -> str:
         """Return the name of a runtime task type, ``""`` if the profile does not tell."""
-        return self.types.get((Level.RUNTIME.value, type_id), "")
+        return self.types.get((HostLevel.RUNTIME.value, type_id), "")
 
 
 @frozen(eq=False)
@@ -57,7 +57,7 @@ class Calls:
     end_ns: I64
     tid: npt.NDArray[Any]
 
-    def around(self, level: Level, time_ns: I64, tid: I64) -> I64:
+    def around(self, level: HostLevel, time_ns: I64, tid: I64) -> I64:
         """Return the row of the innermost call of *level* on the same thread at each time, -1 if none."""
         rows = np.flatnonzero(self.level == level.value)
         found = intervals.innermost(self.start_ns[rows], self.end_ns[rows], self.tid[rows], time_ns, tid)
@@ -71,7 +71,7 @@ class Calls:
 
     def model_id(self, time_ns: I64, tid: I64) -> I64:
         """Return the model executing around each time (item of the Model API), 4294967295 outside any."""
-        rows = self.around(Level.MODEL, time_ns, tid)
+        rows = self.around(HostLevel.MODEL, time_ns, tid)
         items = self.table.texts("item")
         numbers = items.words.str.to_integer(strict=False).fill_null(NO_MODEL).to_numpy()
         result = np.full(len(rows), NO_MODEL)
@@ -133,7 +133,7 @@ def _names(level: Records, kind: Records, words: Dictionaries) -> Texts:
 
 def _items(level: Records, item: Records, words: Dictionaries) -> Texts:
     """Return the items: that of a Model API is the model's number, of every other level a text id."""
-    model = np.flatnonzero(level == Level.MODEL.value)
+    model = np.flatnonzero(level == HostLevel.MODEL.value)
     numbers = coded(item[model], str)
     item[model] = 0
     items = coded(item, lambda value: words.hashes.get(value, ""))

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from attrs import field, frozen
 
-from drynpu.raw import ClockAnchors, Level
+from drynpu.raw import ClockAnchors, HostLevel
 from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._host import Calls, Dictionaries
 from drynpu.tables._stored import Stored, coded
@@ -69,9 +69,9 @@ def launches(track: Records, calls: Calls, words: Dictionaries, clock: ClockAnch
         "host_batch": track["batch_id"].astype(np.int64),
         "host_type": coded(track["task_type"], words.runtime_type),
         "kernel": coded(track["kernel_name"], lambda value: words.hashes.get(value, "")),
-        "runtime": calls.around(Level.RUNTIME, time, tid),
-        "node": calls.around(Level.NODE, time, tid),
-        "collective": calls.around(Level.COMMUNICATION, time, tid),
+        "runtime": calls.around(HostLevel.RUNTIME, time, tid),
+        "node": calls.around(HostLevel.NODE, time, tid),
+        "collective": calls.around(HostLevel.COMMUNICATION, time, tid),
         "model_id": calls.model_id(time, tid),
     }
     return Launches(key, ordinals(key), Stored.made(_LAUNCHES, columns))

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.kernels import DTYPES, FORMATS
-from drynpu.raw import GeTaskType
 from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._stored import Stored, Texts, coded

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
-from drynpu.raw import ClockAnchors, Level
+from drynpu.raw import ClockAnchors, HostLevel
 from drynpu.tables._columns import I64, Records
 from drynpu.tables._device import Counters, DeviceTasks
 from drynpu.tables._host import Calls, Dictionaries
@@ -32,7 +32,7 @@ class HostSide:
     collective_tasks: Records
     clock: ClockAnchors
 
-    def around(self, level: Level, records: Records) -> I64:
+    def around(self, level: HostLevel, records: Records) -> I64:
         """Return the row of the innermost call of *level* around each compact or additional record, -1 if none."""
         time = self.clock.host_to_unix(records["timestamp"].astype(np.int64))
         return self.calls.around(level, time, records["thread_id"].astype(np.int64))

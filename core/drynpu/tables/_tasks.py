@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.raw import Level, SqeType
+from drynpu.deliverables.tasks.facts import SqeType
+from drynpu.raw import HostLevel
 from drynpu.tables._columns import I64
 from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
 from drynpu.tables._launches import launch_key
@@ -91,7 +92,7 @@ def _ran(work: DeviceWork, host: HostSide) -> pl.DataFrame:
 def _copies(host: HostSide) -> pl.DataFrame:
     """Return size and direction of the copy each runtime API asked for."""
     rows = host.copies
-    runtime = host.around(Level.RUNTIME, rows)
+    runtime = host.around(HostLevel.RUNTIME, rows)
     table = pl.DataFrame(
         {
             "runtime": runtime,

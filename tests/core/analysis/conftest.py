@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from drynpu import tables
-from drynpu.products._load import SCHEMAS
+from drynpu.deliverables.registry import GROUPS, schemas
+from drynpu.products.mindspore._schemas import SCHEMAS as MINDSPORE_SCHEMAS
 from drynpu.tables import Profile
 
 __all__ = ["host_op", "make_profile", "table"]
@@ -70,7 +71,7 @@ def make_profile(**given: Any) -> Profile:
         "notes": (),
         "profiler_info": {},
         "metadata": {},
-        "schemas": SCHEMAS,
+        "schemas": {**schemas(GROUPS), **MINDSPORE_SCHEMAS},
     }
     frames = {name: table(schema, rows[name]) for name, schema in _FRAMES.items()}
     return Profile(**{**facts, **given}, **frames)

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError, RawFormatError
-from drynpu.raw import ProfReader, ProfWriter, family
+from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.raw import ProfReader, ProfWriter
 from drynpu.raw._ageing import SliceStore
 
 NOW = datetime(2022, 1, 29, 1, 47, 31)
@@ -24,13 +25,13 @@ QUARTER = 1 << 18
 
 def new_writer(parent: Path, limit: int | None) -> ProfWriter:
     return ProfWriter.create(
-        parent, index=0, pid=1, now=NOW, rng=random.Random(7), slice_bytes=QUARTER, storage_limit_mb=limit
+        parent, RECORD_KINDS, index=0, pid=1, now=NOW, rng=random.Random(7), slice_bytes=QUARTER, storage_limit_mb=limit
     )
 
 
 def numbered(name: str, slices: int) -> npt.NDArray[np.void]:
     """Records for so many slices; each knows its place."""
-    entry = family(name)
+    entry = RECORD_KINDS.record(name)
     records = entry.new(slices * (QUARTER // entry.dtype.itemsize))
     records["timestamp" if "timestamp" in (entry.dtype.names or ()) else "tick"] = np.arange(len(records))
     return records
@@ -48,7 +49,7 @@ def test_aging_files_of_the_host_are_read_like_the_others(tmp_path: Path) -> Non
     writer.write("tensor_info", records[2:5], aging=True)
     names = {path.name for path in (writer.path / "host/data").iterdir() if path.suffix != ".done"}
     assert names == {"unaging.additional.tensor_info.slice_0", "aging.additional.tensor_info.slice_0"}
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert reader.read("tensor_info")["timestamp"].tolist() == [0, 1, 2, 3, 4]
     assert reader.notes == []
     with pytest.raises(RawFormatError, match="only host files are called aging"):
@@ -64,7 +65,7 @@ def test_the_oldest_ageing_slices_go(tmp_path: Path) -> None:
     assert [path.name for path in writer.deleted_slices] == [f"{stem}.slice_{number}" for number in range(3)]
     assert not (data / f"{stem}.slice_0.done").exists()
     assert (data / f"{stem}.slice_3.done").exists()
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     records = numbered("tensor_info", 6)
     assert (reader.read("tensor_info") == records[len(records) // 2 :]).all()
     assert reader.notes == ["aging unaging.additional.tensor_info: slice 0 to 2 is missing"]

@@ -12,6 +12,7 @@ import orjson
 import pytest
 
 from drynpu import OutputError, RawFormatError
+from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors, CpuInfo, DeviceInfo, HostInfo, NetCard, ProfReader, ProfWriter
 
@@ -41,7 +42,7 @@ ENDED_NS = BEGIN_US * 1000 + 2_500_000_000
 
 
 def written(parent: Path, ended_unix_ns: int | None = ENDED_NS) -> Path:
-    writer = ProfWriter.create(parent, index=0, pid=4321, now=NOW, rng=random.Random(1))
+    writer = ProfWriter.create(parent, RECORD_KINDS, index=0, pid=4321, now=NOW, rng=random.Random(1))
     writer.write_controls(HOST, [DEVICE], {"prof_level": "level1"}, ANCHORS, ended_unix_ns)
     return writer.path
 
@@ -148,7 +149,7 @@ def test_counter_logs(tmp_path: Path) -> None:
 
 
 def test_read_back_what_was_written(tmp_path: Path) -> None:
-    reader = ProfReader(written(tmp_path))
+    reader = ProfReader(written(tmp_path), RECORD_KINDS)
     assert reader.host_info == HOST
     assert reader.device_ids == (1,)
     assert reader.device_info(1) == DEVICE
@@ -160,7 +161,7 @@ def test_read_back_what_was_written(tmp_path: Path) -> None:
 
 
 def test_a_run_that_did_not_end(tmp_path: Path) -> None:
-    reader = ProfReader(written(tmp_path, ended_unix_ns=None))
+    reader = ProfReader(written(tmp_path, ended_unix_ns=None), RECORD_KINDS)
     assert reader.anchors(1) == ANCHORS
     assert reader.ended_unix_ns is None
     assert reader.notes == ["end_info is missing: when collection ended is not known"]
@@ -176,7 +177,7 @@ def test_host_times_in_ticks(tmp_path: Path) -> None:
     (prof / "device_1/host_start.log.1").write_text(
         "[Device1]\nclock_monotonic_raw: 36471130000000\ncntvct: 3666503140109\ncntvct_diff: 250\n"
     )
-    clock = ProfReader(prof).anchors(1)
+    clock = ProfReader(prof, RECORD_KINDS).anchors(1)
     offset = BEGIN_US * 1000 - 36_471_130_547_330
     assert int(clock.host_to_unix(3_666_503_140_109 + 12_345)) == offset + 36_471_130_000_000 + 123_450
     assert int(clock.unix_to_host(offset + 36_471_130_000_000 + 123_450)) == 3_666_503_140_109 + 12_345
@@ -188,7 +189,7 @@ def test_cntvct_diff_without_a_host_frequency_counts_nanoseconds(tmp_path: Path)
     prof = written(tmp_path)
     path = prof / "device_1/host_start.log.1"
     path.write_text(path.read_text().replace("cntvct_diff: 0", "cntvct_diff: 300"))
-    clock = ProfReader(prof).anchors(1)
+    clock = ProfReader(prof, RECORD_KINDS).anchors(1)
     assert int(clock.tick_to_unix(1_833_256_145_654)) == BEGIN_US * 1000 + 300
 
 
@@ -198,7 +199,7 @@ def test_a_device_with_its_own_start(tmp_path: Path) -> None:
     edit(prof / "device_1/start_info.1", collectionTimeBegin=str(BEGIN_US + 7), clockMonotonicRaw="36471130550000")
     device = DEVICE.__class__(id=1, hwts_frequency="38.400000")
     edit(prof / "device_1/info.json.1", DeviceInfo=[{"id": "1", "hwts_frequency": device.hwts_frequency}])
-    reader = ProfReader(prof)
+    reader = ProfReader(prof, RECORD_KINDS)
     clock = reader.anchors(1)
     ticks = np.arange(1_833_256_145_654, 1_833_256_145_654 + 1000, 7)
     wall = [
@@ -216,7 +217,7 @@ def test_a_device_with_its_own_start(tmp_path: Path) -> None:
 def test_start_info_of_another_directory_stands_in(tmp_path: Path) -> None:
     prof = written(tmp_path)
     (prof / "host/start_info").unlink()
-    reader = ProfReader(prof)
+    reader = ProfReader(prof, RECORD_KINDS)
     assert reader.anchors(1) == ANCHORS
     assert reader.notes == ["host/start_info is missing or incomplete: device_1/start_info.1 was taken"]
 
@@ -224,7 +225,7 @@ def test_start_info_of_another_directory_stands_in(tmp_path: Path) -> None:
 def test_info_json_with_another_id_is_taken_and_noted(tmp_path: Path) -> None:
     prof = written(tmp_path)
     (prof / "device_1/info.json.1").rename(prof / "device_1/info.json")
-    reader = ProfReader(prof)
+    reader = ProfReader(prof, RECORD_KINDS)
     assert reader.device_info(1) == DEVICE
     assert reader.notes == ["device_1/info.json: taken where info.json.1 was expected"]
 
@@ -234,16 +235,16 @@ def test_device_without_host_directory(tmp_path: Path) -> None:
     for path in sorted((prof / "host").rglob("*"), reverse=True):
         path.rmdir() if path.is_dir() else path.unlink()
     (prof / "host").rmdir()
-    reader = ProfReader(prof)
+    reader = ProfReader(prof, RECORD_KINDS)
     assert reader.host_info == HOST
     assert reader.anchors(1) == ANCHORS
     assert len(reader.notes) == 2
 
 
 def test_host_without_devices(tmp_path: Path) -> None:
-    writer = ProfWriter.create(tmp_path, index=0, pid=4321, now=NOW)
+    writer = ProfWriter.create(tmp_path, RECORD_KINDS, index=0, pid=4321, now=NOW)
     writer.write_controls(HOST, [], {}, ANCHORS, ENDED_NS)
-    clock = ProfReader(writer.path).anchors()
+    clock = ProfReader(writer.path, RECORD_KINDS).anchors()
     assert int(clock.host_to_unix(ANCHORS.host_cntvct)) == BEGIN_US * 1000
     assert clock.device_hz == 10**9
 
@@ -251,7 +252,7 @@ def test_host_without_devices(tmp_path: Path) -> None:
 def test_odd_values_are_noted_and_neutral(tmp_path: Path) -> None:
     prof = written(tmp_path)
     edit(prof / "host/info.json", memoryTotal="a lot", rank_id=None, CPU=[{"Frequency": "fast"}], later="ignored")
-    reader = ProfReader(prof)
+    reader = ProfReader(prof, RECORD_KINDS)
     assert reader.host_info.memory_total_kb == 0
     assert reader.host_info.rank_id == -1
     assert reader.anchors(1).host_hz == 0
@@ -274,7 +275,7 @@ def test_missing_files_say_what_they_are_for(tmp_path: Path, name: str, purpose:
     (prof / name).unlink()
     folder, file = name.split("/")
     with pytest.raises(OutputError, match=purpose) as caught:
-        ProfReader(prof).anchors(1)
+        ProfReader(prof, RECORD_KINDS).anchors(1)
     assert f"{folder} has no {file.removesuffix('.1')}" in str(caught.value)
 
 
@@ -284,9 +285,9 @@ def test_missing_start_info_and_sample(tmp_path: Path) -> None:
     (prof / "host/start_info").unlink()
     (prof / "host/sample.json").unlink()
     with pytest.raises(OutputError, match="no start_info .* turns raw times into wall time"):
-        ProfReader(prof).anchors(1)
+        ProfReader(prof, RECORD_KINDS).anchors(1)
     with pytest.raises(OutputError, match=r"host has no sample\.json: it holds the collection settings"):
-        ProfReader(prof).sample()
+        ProfReader(prof, RECORD_KINDS).sample()
 
 
 def test_broken_files(tmp_path: Path) -> None:
@@ -294,7 +295,7 @@ def test_broken_files(tmp_path: Path) -> None:
     (prof / "host/sample.json").write_text("{")
     (prof / "device_1/sample.json").write_text("[]")
     (prof / "device_1/dev_start.log.1").write_text("clock_monotonic_raw: 1\n")
-    reader = ProfReader(prof)
+    reader = ProfReader(prof, RECORD_KINDS)
     with pytest.raises(RawFormatError, match=r"sample\.json \(the collection settings\) is not JSON"):
         reader.sample()
     with pytest.raises(RawFormatError, match="holds a JSON list"):
@@ -313,7 +314,7 @@ def test_broken_files(tmp_path: Path) -> None:
 
 
 def test_contradicting_clock_rates_are_refused(tmp_path: Path) -> None:
-    writer = ProfWriter.create(tmp_path, index=0, pid=4321, now=NOW)
+    writer = ProfWriter.create(tmp_path, RECORD_KINDS, index=0, pid=4321, now=NOW)
     slow = DeviceInfo(id=0, hwts_frequency="25")
     with pytest.raises(RawFormatError, match=r"hwts_frequency '25' of device 0 is 25000000 Hz"):
         writer.write_controls(HOST, [slow], {}, ANCHORS, None)
@@ -325,9 +326,9 @@ def test_contradicting_clock_rates_are_refused(tmp_path: Path) -> None:
 def test_a_ticking_host_round_trips(tmp_path: Path) -> None:
     clock = ClockAnchors(BEGIN_US, 10**12, 77_777, 88_888, 50_000_000, 100_000_000, 10**12 + 40, 10**12 + 80)
     host = HostInfo(platform_version="5", pid=1, cpus=(CpuInfo(frequency="100.000000"),))
-    writer = ProfWriter.create(tmp_path, index=0, pid=4321, now=NOW)
+    writer = ProfWriter.create(tmp_path, RECORD_KINDS, index=0, pid=4321, now=NOW)
     writer.write_controls(host, [DEVICE], {}, clock, None)
-    assert ProfReader(writer.path).anchors(1) == clock
+    assert ProfReader(writer.path, RECORD_KINDS).anchors(1) == clock
 
 
 def test_device_info_of_a_chip() -> None:

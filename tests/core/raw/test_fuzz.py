@@ -14,19 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from drynpu import OutputError, RawFormatError
-from drynpu.raw import (
-    FAMILIES,
-    TEXT_FAMILIES,
-    ClockAnchors,
-    CpuInfo,
-    DeviceInfo,
-    HostInfo,
-    NetCard,
-    ProfReader,
-    ProfWriter,
-    family,
-    text_family,
-)
+from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.raw import ClockAnchors, CpuInfo, DeviceInfo, HostInfo, NetCard, ProfReader, ProfWriter
 
 NOW = datetime(2022, 1, 29, 1, 47, 31)
 DAMAGE = st.tuples(
@@ -57,14 +46,14 @@ def typed_or_noted(read: Callable[[], object]) -> None:
 
 
 def new_writer(parent: Path) -> ProfWriter:
-    writer = ProfWriter.create(parent, index=0, pid=1, now=NOW, rng=random.Random(7))
+    writer = ProfWriter.create(parent, RECORD_KINDS, index=0, pid=1, now=NOW, rng=random.Random(7))
     (writer.path / "device_0" / "data").mkdir(parents=True)
     return writer
 
 
-@given(st.sampled_from(list(FAMILIES)), st.lists(DAMAGE, min_size=1, max_size=3), st.integers(0, 4))
+@given(st.sampled_from(list(RECORD_KINDS.records)), st.lists(DAMAGE, min_size=1, max_size=3), st.integers(0, 4))
 def test_damaged_records(name: str, damages: list[tuple[str, int, bytes]], count: int) -> None:
-    entry = family(name)
+    entry = RECORD_KINDS.record(name)
     with TemporaryDirectory() as folder:
         writer = new_writer(Path(folder))
         records = entry.new(count)
@@ -77,22 +66,22 @@ def test_damaged_records(name: str, damages: list[tuple[str, int, bytes]], count
         for how, at, extra in damages:
             content = damaged(content, how, at, extra)
         path.write_bytes(content)
-        reader = ProfReader(writer.path)
+        reader = ProfReader(writer.path, RECORD_KINDS)
         found = reader.read(name, 0)
         assert found.dtype == entry.dtype
         assert len(found) <= len(content) // entry.dtype.itemsize
         assert reader.notes or len(found) * entry.dtype.itemsize == len(content) or entry.function is not None
 
 
-@given(st.sampled_from(list(FAMILIES)), st.binary(max_size=2000))
+@given(st.sampled_from(list(RECORD_KINDS.records)), st.binary(max_size=2000))
 def test_chance_bytes_as_records(name: str, content: bytes) -> None:
-    entry = family(name)
+    entry = RECORD_KINDS.record(name)
     with TemporaryDirectory() as folder:
         writer = new_writer(Path(folder))
         suffix = "" if entry.side == "host" else ".0"
         side = "host" if entry.side == "host" else "device_0"
         (writer.path / side / "data" / f"{entry.stem}{suffix}.slice_0").write_bytes(content)
-        assert ProfReader(writer.path).read(name, 0).dtype == entry.dtype
+        assert ProfReader(writer.path, RECORD_KINDS).read(name, 0).dtype == entry.dtype
 
 
 PIECES = st.lists(
@@ -114,7 +103,7 @@ SAMPLES = (
 
 
 @given(
-    st.sampled_from(list(TEXT_FAMILIES)),
+    st.sampled_from(list(RECORD_KINDS.texts)),
     st.one_of(st.binary(max_size=300), PIECES.map(b"".join), st.lists(st.sampled_from(SAMPLES)).map(b"".join)),
     st.lists(DAMAGE, max_size=3),
     st.integers(0, 300),
@@ -123,7 +112,7 @@ SAMPLES = (
 @example("host_mem", b"9" * 5000 + b" 1 2 3 4 5 6 7\n", [], 0)
 @example("hccs", b"1:1 99999999999999999999 2\n1:1 9223372036854775808 2\n", [], 0)
 def test_damaged_text(name: str, content: bytes, damages: list[tuple[str, int, bytes]], at: int) -> None:
-    entry = text_family(name)
+    entry = RECORD_KINDS.text(name)
     for how, where, extra in damages:
         content = damaged(content, how, where, extra)
     with TemporaryDirectory() as folder:
@@ -132,8 +121,8 @@ def test_damaged_text(name: str, content: bytes, damages: list[tuple[str, int, b
         data = writer.path / ("host" if entry.side == "host" else "device_0") / "data"
         (data / f"{stem}.slice_0").write_bytes(content[:at])
         (data / f"{stem}.slice_1").write_bytes(content[at:])
-        reader = ProfReader(writer.path)
-        pid = 7 if entry.of_process else None
+        reader = ProfReader(writer.path, RECORD_KINDS)
+        pid = 7 if entry.per_process else None
         found = reader.read_text(name, 0, pid)
         assert found.schema == entry.schema
         if found.is_empty() and content.strip():
@@ -161,7 +150,7 @@ def with_controls(folder: Path) -> Path:
 
 
 def read_everything(path: Path) -> None:
-    reader = ProfReader(path)
+    reader = ProfReader(path, RECORD_KINDS)
     typed_or_noted(lambda: reader.host_info)
     typed_or_noted(lambda: reader.device_info(0))
     typed_or_noted(reader.sample)

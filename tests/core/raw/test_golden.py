@@ -10,23 +10,16 @@ import numpy as np
 import pytest
 
 from drynpu import RawFormatError
-from drynpu.raw import (
-    AicpuType,
-    Level,
-    LinkType,
-    NodeType,
-    ProfReader,
-    ProfWriter,
-    SocPmuType,
-    StarsFunction,
-    TxEvent,
-    family,
-    pack_stars_header,
-)
+from drynpu.deliverables.marks.facts import MarkKind
+from drynpu.deliverables.monitors.facts import ChipLinkType
+from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.deliverables.soc_pmu.facts import SocPmuType
+from drynpu.deliverables.tasks.facts import NodeType
+from drynpu.raw import HostLevel, ProfReader, ProfWriter, pack_stars_header
 
 
 def record(name: str, values: Mapping[str, object]) -> bytes:
-    rows = family(name).new(1)
+    rows = RECORD_KINDS.record(name).new(1)
     for field, value in values.items():
         rows[field] = value
     return rows.tobytes()
@@ -38,7 +31,7 @@ def host_head(level: int, type_id: int, data_len: int) -> bytes:
 
 def counted(name: str, *, skip: tuple[str, ...] = (), start: int = 1) -> tuple[dict[str, object], list[int]]:
     """A different value for every field that is not constant, in order."""
-    entry = family(name)
+    entry = RECORD_KINDS.record(name)
     fields = [
         field
         for field in entry.dtype.names or ()
@@ -48,13 +41,13 @@ def counted(name: str, *, skip: tuple[str, ...] = (), start: int = 1) -> tuple[d
 
 
 HOST = {
-    "node_attr_info": (Level.NODE, NodeType.ATTR_INFO, 20, "<QIQ"),
-    "graph_id_map": (Level.MODEL, 0, 16, "<QII"),
-    "static_op_mem": (Level.NODE, NodeType.STATIC_OP_MEM, 52, "<qQQQQQI"),
-    "hccl_info": (Level.COMMUNICATION, 0, 116, "<QQQIIIIIIQIIdQQQIIIII"),
-    "aicpu_node": (Level.AICPU, AicpuType.NODE, 119, "<HHxxxxQQQQQQQIIQQQQIIIHB"),
-    "aicpu_model": (Level.AICPU, AicpuType.MODEL, 24, "<QIHxxQ"),
-    "aicpu_queue": (Level.AICPU, AicpuType.QUEUE, 32, "<IxxxxQQQ"),
+    "node_attr_info": (HostLevel.NODE, NodeType.ATTR_INFO, 20, "<QIQ"),
+    "graph_id_map": (HostLevel.MODEL, 0, 16, "<QII"),
+    "static_op_mem": (HostLevel.NODE, NodeType.STATIC_OP_MEM, 52, "<qQQQQQI"),
+    "hccl_info": (HostLevel.COMMUNICATION, 0, 116, "<QQQIIIIIIQIIdQQQIIIII"),
+    "aicpu_node": (HostLevel.AICPU, 0, 119, "<HHxxxxQQQQQQQIIQQQQIIIHB"),
+    "aicpu_model": (HostLevel.AICPU, 2, 24, "<QIHxxQ"),
+    "aicpu_queue": (HostLevel.AICPU, 3, 32, "<IxxxxQQQ"),
 }
 
 
@@ -70,29 +63,29 @@ def test_information_records(name: str) -> None:
 def test_context_ids_and_fused_operators() -> None:
     ids = np.arange(55) + 100
     found = record("context_id_info", {"op_name": 7, "count": 55, "ids": ids})
-    assert found == host_head(Level.NODE, NodeType.CONTEXT_ID_INFO, 232) + struct.pack("<QI55I", 7, 55, *ids)
+    assert found == host_head(HostLevel.NODE, NodeType.CONTEXT_ID_INFO, 232) + struct.pack("<QI55I", 7, 55, *ids)
     fused = {"op_name": 7, "count": 2, "input_bytes": 1, "output_bytes": 2, "weight_bytes": 3, "workspace_bytes": 4}
     found = record("fusion_op_info", {**fused, "total_bytes": 10, "fusion_op_names": [8, 9, 0, 0, 0, 0, 0, 0]})
     expected = struct.pack("<QI5Q8Q", 7, 2, 1, 2, 3, 4, 10, 8, 9, *[0] * 6)
-    assert found == (host_head(Level.NODE, NodeType.FUSION_OP_INFO, 116) + expected).ljust(256, b"\0")
+    assert found == (host_head(HostLevel.NODE, NodeType.FUSION_OP_INFO, 116) + expected).ljust(256, b"\0")
 
 
 def test_msproftx_is_a_stamp_inside_additional_information() -> None:
     values, numbers = counted("msproftx", skip=("message", "event_type"))
-    found = record("msproftx", {**values, "event_type": TxEvent.START_END, "message": "größe".encode()})
+    found = record("msproftx", {**values, "event_type": MarkKind.START_END, "message": "größe".encode()})
     info, segment, tag, pid, tid, category, payload_type, payload, start, end, mark, domain, message_type = numbers
     expected = struct.pack(
         "<HHIHHIIIIiQQQQQi156s",
         *(info, segment, 0, 0x5A5A, tag, pid, tid, category, 2, payload_type),
         *(payload, start, end, mark, domain, message_type, "größe".encode()),
     )
-    assert found == host_head(Level.TX, 0, 232) + expected
+    assert found == host_head(HostLevel.TX, 0, 232) + expected
 
 
 def test_data_preparation() -> None:
     found = record("aicpu_data_preparation", {"action": b"Last dequeue", "source": b"queue", "index": 3, "size": 4})
     expected = struct.pack("<16s64sQQ", b"Last dequeue", b"queue", 3, 4)
-    assert found == (host_head(Level.AICPU, AicpuType.DATA_PREPARATION, 96) + expected).ljust(256, b"\0")
+    assert found == (host_head(HostLevel.AICPU, 1, 96) + expected).ljust(256, b"\0")
 
 
 TRACKS = {
@@ -152,11 +145,11 @@ def test_counters_of_the_950() -> None:
 
 def test_counters_of_the_950_survive_the_disk(tmp_path: Path) -> None:
     (tmp_path / "host").mkdir()
-    rows = family("ffts_profile_v6").new(5)
+    rows = RECORD_KINDS.record("ffts_profile_v6").new(5)
     rows["pmu"], rows["end_tick"], rows["core_type"] = np.arange(50).reshape(5, 10), 7, [0, 1, 0, 1, 0]
-    rows["header"][1::2] = StarsFunction.BLOCK_PMU
-    ProfWriter(tmp_path).write("ffts_profile_v6", rows, 0)
-    reader = ProfReader(tmp_path)
+    rows["header"][1::2] = 0x29
+    ProfWriter(tmp_path, RECORD_KINDS).write("ffts_profile_v6", rows, 0)
+    reader = ProfReader(tmp_path, RECORD_KINDS)
     assert (reader.read("ffts_profile_v6", 0) == rows).all()
     assert reader.notes == []
 
@@ -179,7 +172,7 @@ def test_pcie_order() -> None:
 
 def test_qos_and_low_power() -> None:
     assert record("qos", {"tick": 5, "bandwidth": np.arange(10)}) == struct.pack("<2I2Q10I", 0, 0, 0, 5, *range(10))
-    rows = family("lpm_info").new(1)
+    rows = RECORD_KINDS.record("lpm_info").new(1)
     rows["count"], rows["type"] = 1, 2
     rows["points"]["tick"][0, 0], rows["points"]["value"][0, 0] = 7, 900
     assert rows.tobytes() == struct.pack("<IIQII", 1, 2, 7, 900, 0).ljust(888, b"\0")
@@ -213,28 +206,28 @@ def test_records_of_the_soc_of_the_950() -> None:
 
 def test_families_in_one_file_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "host").mkdir()
-    writer = ProfWriter(tmp_path)
-    links = family("chip_trans").new(2)
-    links["header"] = pack_stars_header(StarsFunction.CHIP_TRANS, [1, 2], [LinkType.PA, LinkType.PCIE])
-    dies = family("sio").new(1)
-    nodes, waits = family("aicpu_node").new(3), family("aicpu_queue").new(2)
+    writer = ProfWriter(tmp_path, RECORD_KINDS)
+    links = RECORD_KINDS.record("chip_trans").new(2)
+    links["header"] = pack_stars_header(0x1B, [1, 2], [ChipLinkType.PA, ChipLinkType.PCIE])
+    dies = RECORD_KINDS.record("sio").new(1)
+    nodes, waits = RECORD_KINDS.record("aicpu_node").new(3), RECORD_KINDS.record("aicpu_queue").new(2)
     for name, rows in (("chip_trans", links), ("sio", dies), ("aicpu_node", nodes), ("aicpu_queue", waits)):
         writer.write(name, rows, 0)
-    reader = ProfReader(tmp_path)
+    reader = ProfReader(tmp_path, RECORD_KINDS)
     assert (reader.read("chip_trans", 0) == links).all()
     assert [len(reader.read(name, 0)) for name in ("sio", "acc_pmu", "aicpu_node", "aicpu_model", "aicpu_queue")] == [
         *(1, 0, 3, 0, 2)
     ]
     assert reader.notes == []
-    links["header"][1] = StarsFunction.SIO
+    links["header"][1] = 0x19
     with pytest.raises(RawFormatError, match="Record 1 is none of chip_trans"):
         writer.write("chip_trans", links, 0)
 
 
 def test_task_counters_and_samples_in_one_file_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "host").mkdir()
-    ProfWriter(tmp_path).write("ffts_profile", family("ffts_profile").new(6), 0)
-    reader = ProfReader(tmp_path)
+    ProfWriter(tmp_path, RECORD_KINDS).write("ffts_profile", RECORD_KINDS.record("ffts_profile").new(6), 0)
+    reader = ProfReader(tmp_path, RECORD_KINDS)
     assert len(reader.read("ffts_core_sample", 0)) == 0
     assert len(reader.read("ffts_profile", 0)) == 6
     assert len(reader.notes) == 1

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from drynpu import RawFormatError
-from drynpu.raw import FAMILIES, GeTaskType, Level, SqeType, StarsFunction, family, layouts, pack_stars_header
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.deliverables.tasks.facts import GeTaskType, SqeType, StarsFunction
+from drynpu.raw import HostLevel, pack_stars_header
 
 SIZES = {
     "API_EVENT": 40,
@@ -61,14 +64,19 @@ SIZES = {
 }
 
 
+def layout(name: str) -> np.dtype[np.void]:
+    kinds = RECORD_KINDS.records
+    return kinds[name.lower()].dtype if name.lower() in kinds else getattr(torch_facts, name)
+
+
 @pytest.mark.parametrize(("name", "size"), SIZES.items())
 def test_record_sizes(name: str, size: int) -> None:
-    assert getattr(layouts, name).itemsize == size
+    assert layout(name).itemsize == size
 
 
 def test_fields_are_little_endian_and_inside_the_record() -> None:
     for name in SIZES:
-        dtype = getattr(layouts, name)
+        dtype = layout(name)
         ends = 0
         for field_type, offset in dtype.fields.values():
             assert offset >= ends, name
@@ -78,8 +86,8 @@ def test_fields_are_little_endian_and_inside_the_record() -> None:
 
 
 def test_api_event_bytes() -> None:
-    record = family("api_event").new(1)
-    record["level"] = Level.NODE
+    record = RECORD_KINDS.record("api_event").new(1)
+    record["level"] = HostLevel.NODE
     record["type"] = 5
     record["thread_id"] = 0x01020304
     record["request_id"] = 7
@@ -99,7 +107,7 @@ def test_api_event_bytes() -> None:
 
 
 def test_stars_soc_bytes() -> None:
-    record = family("stars_soc").new(1)
+    record = RECORD_KINDS.record("stars_soc").new(1)
     # function 1, counter 5, SQE type 2: 0b000010_0101_000001 = 0x0941.
     record["header"] = pack_stars_header([StarsFunction.TASK_END], [5], [SqeType.AIV])
     record["stream_id"] = 3
@@ -110,7 +118,7 @@ def test_stars_soc_bytes() -> None:
 
 
 def test_node_basic_info_is_packed() -> None:
-    record = family("node_basic_info").new(1)
+    record = RECORD_KINDS.record("node_basic_info").new(1)
     record["thread_id"] = 9
     record["timestamp"] = 11
     record["op_name"] = 21
@@ -123,7 +131,7 @@ def test_node_basic_info_is_packed() -> None:
 
 
 def test_task_track_keeps_batch_above_task() -> None:
-    record = family("task_track").new(1)
+    record = RECORD_KINDS.record("task_track").new(1)
     record["device_id"], record["stream_id"], record["task_id"], record["batch_id"] = 1, 2, 0xABCD, 3
     record["task_type"], record["kernel_name"], record["num_blocks"], record["args_size"] = 66, 77, 24, 8
     head = struct.pack("<HHIIIQ", 0x5A5A, 5000, 802, 0, 28, 0)
@@ -132,13 +140,13 @@ def test_task_track_keeps_batch_above_task() -> None:
 
 
 def test_hccl_op_info_memcpy_and_memory_offsets() -> None:
-    hccl = family("hccl_op_info").new(1)
+    hccl = RECORD_KINDS.record("hccl_op_info").new(1)
     hccl["flags"], hccl["data_type"], hccl["alg_type"], hccl["count"], hccl["group_name"] = 2, 27, 5, 6, 7
     assert hccl.tobytes()[24:50] == struct.pack("<BBQQQ", 2, 27, 5, 6, 7)
-    copy = family("memcpy_info").new(1)
+    copy = RECORD_KINDS.record("memcpy_info").new(1)
     copy["size_bytes"], copy["copy_kind"], copy["device_id"], copy["stream_id"] = 4096, 1, 2, 3
     assert copy.tobytes()[24:40] == struct.pack("<QHHI", 4096, 1, 2, 3)
-    memory = family("task_memory_info").new(1)
+    memory = RECORD_KINDS.record("task_memory_info").new(1)
     memory["address"], memory["size_bytes"], memory["node_id"] = 1, -2, 3
     memory["total_allocated_bytes"], memory["total_reserved_bytes"] = 4, 5
     memory["device_id"], memory["device_type"] = 6, 7
@@ -146,7 +154,7 @@ def test_hccl_op_info_memcpy_and_memory_offsets() -> None:
 
 
 def test_tensor_info_offsets() -> None:
-    record = family("tensor_info").new(1)
+    record = RECORD_KINDS.record("tensor_info").new(1)
     record["op_name"], record["tensor_num"] = 8, 2
     record["tensors"]["direction"][0, 1] = 1
     record["tensors"]["format"][0, 1] = 2
@@ -157,7 +165,7 @@ def test_tensor_info_offsets() -> None:
 
 
 def test_ffts_profile_offsets() -> None:
-    record = family("ffts_profile").new(1)
+    record = RECORD_KINDS.record("ffts_profile").new(1)
     record["stream_id"], record["task_id"], record["total_cycles"] = 1, 2, 3
     record["pmu"] = np.arange(10, 18)
     record["start_tick"], record["end_tick"] = 100, 200
@@ -166,23 +174,23 @@ def test_ffts_profile_offsets() -> None:
 
 
 def test_ts_track_offsets() -> None:
-    step = family("ts_track_step").new(1)
+    step = RECORD_KINDS.record("ts_track_step").new(1)
     step["tick"], step["index_id"], step["model_id"] = 1, 2, 3
     step["stream_id"], step["task_id"], step["tag_id"] = 4, 5, 6
     assert step.tobytes() == struct.pack("<BBHIQQQHHHH", 0, 0x0A, 40, 0, 1, 2, 3, 4, 5, 6, 0)
-    flip = family("ts_track_flip").new(1)
+    flip = RECORD_KINDS.record("ts_track_flip").new(1)
     flip["tick"], flip["stream_id"], flip["flip_number"], flip["task_id"] = 1, 2, 3, 4
     assert flip.tobytes() == struct.pack("<BBHIQHHHH16x", 0, 0x0E, 40, 0, 1, 2, 3, 0, 4)
 
 
 def test_sampler_offsets() -> None:
-    memory = family("npu_mem").new(1)
+    memory = RECORD_KINDS.record("npu_mem").new(1)
     memory["event"], memory["ddr_bytes"], memory["hbm_bytes"], memory["tick"] = 1, 2, 3, 4
     assert memory.tobytes() == struct.pack("<IIQQQ", 1, 0, 2, 3, 4)
-    module = family("npu_module_mem").new(1)
+    module = RECORD_KINDS.record("npu_module_mem").new(1)
     module["module_id"], module["tick"], module["reserved_bytes"] = 1, 2, 3
     assert module.tobytes() == struct.pack("<IIQQ", 1, 0, 2, 3)
-    frequency = family("lpm_freq").new(1)
+    frequency = RECORD_KINDS.record("lpm_freq").new(1)
     frequency["count"] = 2
     frequency["points"]["tick"][0, :2] = (5, 6)
     frequency["points"]["mhz"][0, :2] = (1800, 800)
@@ -193,12 +201,12 @@ def test_sampler_offsets() -> None:
 @pytest.mark.parametrize(
     ("dtype", "text"),
     [
-        (layouts.OP_RANGE, "<3q4QB?"),
-        (layouts.OP_MARK, "<q4Q"),
-        (layouts.MEMORY_USAGE, "<7q2b3B2Q"),
-        (layouts.PYTHON_TRACER_FUNC, "<4QB"),
-        (layouts.GC_RECORD, "<3Q"),
-        (layouts.HASH_KEY, "<Q"),
+        (torch_facts.OP_RANGE, "<3q4QB?"),
+        (torch_facts.OP_MARK, "<q4Q"),
+        (torch_facts.MEMORY_USAGE, "<7q2b3B2Q"),
+        (torch_facts.PYTHON_TRACER_FUNC, "<4QB"),
+        (torch_facts.GC_RECORD, "<3Q"),
+        (torch_facts.HASH_KEY, "<Q"),
     ],
 )
 def test_framework_layouts_follow_their_struct_formats(dtype: np.dtype[np.void], text: str) -> None:
@@ -211,7 +219,7 @@ def test_framework_layouts_follow_their_struct_formats(dtype: np.dtype[np.void],
 
 
 def test_families_are_the_agreed_ones() -> None:
-    assert {name: entry.stem for name, entry in FAMILIES.items() if entry.side == "host"} == {
+    assert {name: entry.stem for name, entry in RECORD_KINDS.records.items() if entry.side == "host"} == {
         "api_event": "unaging.api_event.data",
         "node_basic_info": "unaging.compact.node_basic_info",
         "node_attr_info": "unaging.compact.node_attr_info",
@@ -227,7 +235,7 @@ def test_families_are_the_agreed_ones() -> None:
         "graph_id_map": "unaging.additional.graph_id_map",
         "msproftx": "unaging.additional.msproftx",
     }
-    assert {entry.stem for entry in FAMILIES.values() if entry.side == "device"} == {
+    assert {entry.stem for entry in RECORD_KINDS.records.values() if entry.side == "device"} == {
         "stars_soc.data",
         "stars_soc_profile.data",
         "ffts_profile.data",
@@ -251,4 +259,4 @@ def test_families_are_the_agreed_ones() -> None:
 
 def test_unknown_family_names_the_nearest() -> None:
     with pytest.raises(RawFormatError, match="Did you mean 'stars_soc'"):
-        family("stars_sock")
+        RECORD_KINDS.record("stars_sock")

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drynpu.raw import MS_EVENTS, MS_MODULES, MS_STAGES, layouts, read_tlv, write_tlv
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import MS_EVENTS, MS_MODULES, MS_STAGES
+from drynpu.raw import read_tlv, write_tlv
 
 LAYOUTS = {"MS_OP_RANGE": "<5Qi3Hb3?", "MS_MEMORY_USAGE": "<i11QI4B", "MS_RECORD_SHAPES": ""}
 TEXTS = st.dictionaries(st.integers(0, 20), st.text(st.characters(codec="utf-8"), max_size=12), max_size=3)
@@ -19,7 +21,7 @@ TEXTS = st.dictionaries(st.integers(0, 20), st.text(st.characters(codec="utf-8")
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_layouts_are_those_of_the_reference(name: str) -> None:
-    dtype, format_ = getattr(layouts, name), LAYOUTS[name]
+    dtype, format_ = getattr(mindspore_facts, name), LAYOUTS[name]
     assert dtype.itemsize == struct.calcsize(format_)
     if dtype.itemsize:
         raw = bytes(range(1, dtype.itemsize + 1))
@@ -43,7 +45,7 @@ def test_words_stand_where_the_reference_counts_them() -> None:
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_records_come_back(name: str, data: st.DataObject, tmp_path: Path) -> None:
-    dtype: np.dtype[Any] = getattr(layouts, name)
+    dtype: np.dtype[Any] = getattr(mindspore_facts, name)
     count = data.draw(st.integers(1, 6))
     raw = data.draw(st.binary(min_size=dtype.itemsize * count, max_size=dtype.itemsize * count))
     if dtype.itemsize:

@@ -17,14 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError, RawFormatError
-from drynpu.raw import (
-    FAMILIES,
-    ProfReader,
-    ProfWriter,
-    family,
-    hash_text,
-    prof_directory_name,
-)
+from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.raw import ProfReader, ProfWriter, hash_text, prof_directory_name
 
 NOW = datetime(2022, 1, 29, 1, 47, 31, 273_999)
 
@@ -48,12 +42,14 @@ FEW_VALUES = {
 
 
 def new_writer(parent: Path, slice_bytes: int = 1 << 20) -> ProfWriter:
-    return ProfWriter.create(parent, index=0, pid=4321, now=NOW, rng=random.Random(7), slice_bytes=slice_bytes)
+    return ProfWriter.create(
+        parent, RECORD_KINDS, index=0, pid=4321, now=NOW, rng=random.Random(7), slice_bytes=slice_bytes
+    )
 
 
 def some_records(name: str, count: int, seed: int = 0) -> npt.NDArray[np.void]:
     """Records with chance values in every field that is not constant, and in the bytes between fields."""
-    entry = family(name)
+    entry = RECORD_KINDS.record(name)
     raw = np.random.default_rng(seed).integers(0, 256, (count, entry.dtype.itemsize), np.uint8)
     records = np.frombuffer(raw.tobytes(), entry.dtype).copy()
     for field, value in entry.constants.items():
@@ -64,11 +60,11 @@ def some_records(name: str, count: int, seed: int = 0) -> npt.NDArray[np.void]:
 
 
 def device_of(name: str) -> int | None:
-    return 3 if family(name).side == "device" else None
+    return 3 if RECORD_KINDS.record(name).side == "device" else None
 
 
 def data_directory(writer: ProfWriter, name: str) -> Path:
-    return writer.path / ("device_3" if family(name).side == "device" else "host") / "data"
+    return writer.path / ("device_3" if RECORD_KINDS.record(name).side == "device" else "host") / "data"
 
 
 def same(found: npt.NDArray[np.void], expected: npt.NDArray[np.void]) -> bool:
@@ -112,9 +108,9 @@ def test_modes_respect_the_umask(tmp_path: Path) -> None:
             assert mode == (directory_mode if path.is_dir() else file_mode), path
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", RECORD_KINDS.records)
 def test_file_names_done_marks_and_slices(tmp_path: Path, name: str) -> None:
-    entry = family(name)
+    entry = RECORD_KINDS.record(name)
     size = entry.dtype.itemsize
     writer = new_writer(tmp_path, slice_bytes=2 * size + 1)
     writer.write(name, some_records(name, 5), device_of(name))
@@ -130,22 +126,22 @@ def test_file_names_done_marks_and_slices(tmp_path: Path, name: str) -> None:
         assert mark.read_text() == f"filesize:{content}\n"
 
 
-@given(st.sampled_from(list(FAMILIES)), st.integers(0, 12), st.integers(1, 5), st.integers(0, 99))
+@given(st.sampled_from(list(RECORD_KINDS.records)), st.integers(0, 12), st.integers(1, 5), st.integers(0, 99))
 def test_round_trip_of_every_family(name: str, count: int, per_slice: int, seed: int) -> None:
     records = some_records(name, count, seed)
     with TemporaryDirectory() as folder:
-        writer = new_writer(Path(folder), slice_bytes=per_slice * family(name).dtype.itemsize)
-        if family(name).side == "device":
+        writer = new_writer(Path(folder), slice_bytes=per_slice * RECORD_KINDS.record(name).dtype.itemsize)
+        if RECORD_KINDS.record(name).side == "device":
             (writer.path / "device_3").mkdir()
         half = count // 2
         writer.write(name, records[:half], device_of(name))
         writer.write(name, records[half:], device_of(name))
-        reader = ProfReader(writer.path)
+        reader = ProfReader(writer.path, RECORD_KINDS)
         assert same(reader.read(name, device_of(name)), records)
         assert reader.notes == []
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", RECORD_KINDS.records)
 def test_bytes_between_fields_are_zero(tmp_path: Path, name: str) -> None:
     writer = new_writer(tmp_path)
     records = some_records(name, 4)
@@ -161,7 +157,7 @@ def test_bytes_between_fields_are_zero(tmp_path: Path, name: str) -> None:
     assert path.read_bytes() == clean.tobytes()
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", RECORD_KINDS.records)
 def test_cut_tail_at_every_byte(tmp_path: Path, name: str) -> None:
     writer = new_writer(tmp_path)
     records = some_records(name, 3)
@@ -171,12 +167,12 @@ def test_cut_tail_at_every_byte(tmp_path: Path, name: str) -> None:
     size = records.dtype.itemsize
     for kept in range(0, len(content) + 1, 1 if size < 100 else 7):
         path.write_bytes(content[:kept])
-        reader = ProfReader(writer.path)
+        reader = ProfReader(writer.path, RECORD_KINDS)
         assert same(reader.read(name, device_of(name)), records[: kept // size]), kept
         assert bool(reader.notes) == bool(kept % size)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", RECORD_KINDS.records)
 def test_lost_beginning(tmp_path: Path, name: str) -> None:
     """Ageing deletes the oldest slices: what is left may begin inside a record."""
     writer = new_writer(tmp_path)
@@ -187,7 +183,7 @@ def test_lost_beginning(tmp_path: Path, name: str) -> None:
     size = records.dtype.itemsize
     for lost in range(1, size, 1 if size < 100 else 13):
         path.write_bytes(content[lost:])
-        reader = ProfReader(writer.path)
+        reader = ProfReader(writer.path, RECORD_KINDS)
         assert same(reader.read(name, device_of(name)), records[1:])
         (note,) = reader.notes
         assert note.startswith(f"{path.parent.parent.name}/{path.name}: {size - lost} leading bytes")
@@ -199,7 +195,7 @@ def test_lost_beginning_and_end(tmp_path: Path) -> None:
     writer.write("stars_soc", records, 3)
     path = writer.path / "device_3/data/stars_soc.data.3.slice_0"
     path.write_bytes(path.read_bytes()[10:-20])
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert same(reader.read("stars_soc", 3), records[1:-1])
     assert len(reader.notes) == 2
 
@@ -219,7 +215,7 @@ def test_ageing_slices_out_of_order_and_across_bounds(tmp_path: Path) -> None:
         path.with_name(path.name + mark).write_text("filesize:1")
     (data / "all_file.complete").touch()
     (data / ".unaging.api_event.data.slice_2.99.tmp").write_bytes(b"half a file")
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert same(reader.read("api_event"), records)
     assert reader.notes == []
 
@@ -232,7 +228,7 @@ def test_missing_slices_are_noted_and_not_joined_across(tmp_path: Path) -> None:
         (writer.path / f"host/data/unaging.api_event.data.slice_{number}").unlink()
     last = writer.path / "host/data/unaging.api_event.data.slice_4"
     last.write_bytes(last.read_bytes()[13:])
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert same(reader.read("api_event"), records[[0, 1, 4, 5, 9]])
     assert [note.split(": ")[1] for note in reader.notes[:2]] == ["slice 1 is missing", "slice 3 is missing"]
     assert "27 leading bytes" in reader.notes[2]
@@ -248,7 +244,7 @@ def test_records_without_their_magic_are_left_out(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[66] ^= 0xFF
     path.write_bytes(content)
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert same(reader.read("stars_soc", 3), records[[0, 2]])
     assert reader.notes == [
         "device_3/stars_soc.data.3.slice_0: 1 records without the constant fields of stars_soc were left out"
@@ -259,7 +255,7 @@ def test_an_unfinished_slice_is_read_and_noted(tmp_path: Path) -> None:
     writer = new_writer(tmp_path)
     writer.write("api_event", some_records("api_event", 2))
     (writer.path / "host/data/unaging.api_event.data.slice_0.done").unlink()
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert len(reader.read("api_event")) == 2
     assert "without its .done mark" in reader.notes[0]
 
@@ -275,7 +271,7 @@ def test_families_that_share_a_file(tmp_path: Path) -> None:
         "ts_track.data.3.slice_1",
         "ts_track.data.3.slice_1.done",
     ]
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert same(reader.read("ts_track_step", 3), steps)
     assert same(reader.read("ts_track_flip", 3), flips)
 
@@ -285,10 +281,10 @@ def test_npu_mem_of_the_application_is_read_as_well(tmp_path: Path) -> None:
     records = some_records("npu_mem", 4)
     writer.write("npu_mem", records[:2], 3)
     (writer.path / "device_3/data/npu_mem.app.3.slice_0").write_bytes(records[2:].tobytes())
-    assert same(ProfReader(writer.path).read("npu_mem", 3), records)
+    assert same(ProfReader(writer.path, RECORD_KINDS).read("npu_mem", 3), records)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", RECORD_KINDS.records)
 def test_records_that_numpy_laid_out_anew(tmp_path: Path, name: str) -> None:
     """np.concatenate drops the reserved bytes of a layout; the file has them all the same."""
     records = some_records(name, 4)
@@ -302,7 +298,7 @@ def test_records_that_numpy_laid_out_anew(tmp_path: Path, name: str) -> None:
 
 def test_nothing_is_written_for_no_records(tmp_path: Path) -> None:
     writer = new_writer(tmp_path)
-    writer.write("stars_soc", family("stars_soc").new(0), 0)
+    writer.write("stars_soc", RECORD_KINDS.record("stars_soc").new(0), 0)
     writer.write_dictionaries({}, {})
     assert [path for path in writer.path.rglob("*") if path.is_file()] == []
     assert not (writer.path / "device_0").exists()
@@ -317,7 +313,7 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RawFormatError, match="Records of api_event have the fields"):
         writer.write("api_event", some_records("stars_soc", 1))
     with pytest.raises(RawFormatError, match="Record 0 is none of api_event: its constant fields are magic 23130"):
-        writer.write("api_event", np.zeros(1, family("api_event").dtype))
+        writer.write("api_event", np.zeros(1, RECORD_KINDS.record("api_event").dtype))
     with pytest.raises(RawFormatError, match="-1 is no dictionary id"):
         writer.write_dictionaries({-1: "x"}, {})
     blocked = tmp_path / "file"
@@ -332,7 +328,7 @@ def test_dictionaries_round_trip(texts: list[str], types: dict[tuple[int, int], 
     with TemporaryDirectory() as folder:
         writer = new_writer(Path(folder), slice_bytes=64)
         writer.write_dictionaries(hashes, types)
-        reader = ProfReader(writer.path)
+        reader = ProfReader(writer.path, RECORD_KINDS)
         one_line = str.maketrans("\r\n", "  ")
         assert reader.hashes == {key: text.translate(one_line) for key, text in hashes.items()}
         assert reader.types == {key: text.translate(one_line) for key, text in types.items()}
@@ -347,7 +343,7 @@ def test_dictionary_lines(tmp_path: Path) -> None:
     names = (data / "unaging.additional.type_info_dic.slice_0").read_bytes()
     assert names == b"5000_1000:KERNEL_AICORE\n10000_5:launch\n"
     (data / "aging.additional.hash_dic.slice_0").write_bytes(b"7:seven\r\nno entry\n")
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert reader.hashes == {3: "å", 12: "a:b", 7: "seven"}
     assert reader.notes == ["aging.additional.hash_dic.slice_0: lines that are no <id>:<text> were left out"]
 
@@ -365,7 +361,7 @@ def test_a_killed_write_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(KeyboardInterrupt):
         writer.write("api_event", records)
     monkeypatch.undo()
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     assert same(reader.read("api_event"), records[:4])
     assert reader.notes == []
     assert not [path for path in (writer.path / "host/data").iterdir() if path.name.startswith(".")]
@@ -373,12 +369,12 @@ def test_a_killed_write_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.
 
 def test_not_a_profile(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="is no PROF_XXX directory"):
-        ProfReader(tmp_path)
+        ProfReader(tmp_path, RECORD_KINDS)
     with pytest.raises(OutputError, match="is no directory"):
-        ProfReader(tmp_path / "missing")
+        ProfReader(tmp_path / "missing", RECORD_KINDS)
     (tmp_path / "device_2").mkdir()
     (tmp_path / "device_10").mkdir()
-    reader = ProfReader(tmp_path)
+    reader = ProfReader(tmp_path, RECORD_KINDS)
     assert reader.device_ids == (2, 10)
     with pytest.raises(OutputError, match=r"no records of device 3\. Devices: 2, 10"):
         reader.read("stars_soc", 3)

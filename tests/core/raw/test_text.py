@@ -13,17 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError, RawFormatError
-from drynpu.raw import TEXT_FAMILIES, ProfReader, ProfWriter, TextFamily, text_family
+from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.raw import ProfReader, ProfWriter, TextKind
 
 NOW = datetime(2022, 1, 29, 1, 47, 31)
 
 
 def new_writer(parent: Path, slice_bytes: int = 1 << 20) -> ProfWriter:
-    return ProfWriter.create(parent, index=0, pid=4321, now=NOW, rng=random.Random(7), slice_bytes=slice_bytes)
+    return ProfWriter.create(
+        parent, RECORD_KINDS, index=0, pid=4321, now=NOW, rng=random.Random(7), slice_bytes=slice_bytes
+    )
 
 
-def place(entry: TextFamily) -> dict[str, int | None]:
-    return {"device_id": 3 if entry.side == "device" else None, "pid": 77 if entry.of_process else None}
+def place(entry: TextKind) -> dict[str, int | None]:
+    return {"device_id": 3 if entry.side == "device" else None, "pid": 77 if entry.per_process else None}
 
 
 def value_of(draw: st.DrawFn, name: str, kind: pl.DataType) -> object:
@@ -47,7 +50,7 @@ def value_of(draw: st.DrawFn, name: str, kind: pl.DataType) -> object:
 
 
 @st.composite
-def some_rows(draw: st.DrawFn, entry: TextFamily) -> pl.DataFrame:
+def some_rows(draw: st.DrawFn, entry: TextKind) -> pl.DataFrame:
     rows = []
     for at in range(draw(st.integers(0, 6))):
         row = {name: value_of(draw, name, kind) for name, kind in entry.schema.items()}
@@ -61,23 +64,23 @@ def some_rows(draw: st.DrawFn, entry: TextFamily) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=entry.schema)
 
 
-@given(st.data(), st.sampled_from(list(TEXT_FAMILIES)), st.integers(1, 400))
+@given(st.data(), st.sampled_from(list(RECORD_KINDS.texts)), st.integers(1, 400))
 def test_round_trip_of_every_text_family(data: st.DataObject, name: str, slice_bytes: int) -> None:
-    entry = text_family(name)
+    entry = RECORD_KINDS.text(name)
     rows = data.draw(some_rows(entry))
     with TemporaryDirectory() as folder:
         writer = new_writer(Path(folder), slice_bytes)
         (writer.path / "device_3").mkdir()
         writer.write_text(name, rows, **place(entry))
-        reader = ProfReader(writer.path)
+        reader = ProfReader(writer.path, RECORD_KINDS)
         assert reader.read_text(name, **place(entry)).equals(rows)
         assert reader.notes == []
-        if entry.of_process:
+        if entry.per_process:
             assert reader.processes(name, place(entry)["device_id"]) == ((77,) if len(rows) else ())
 
 
 def test_the_families_and_their_files() -> None:
-    assert {name: (entry.side, entry.stem) for name, entry in TEXT_FAMILIES.items()} == {
+    assert {name: (entry.side, entry.stem) for name, entry in RECORD_KINDS.texts.items()} == {
         "hccs": ("device", "hccs.data"),
         "nic": ("device", "nic.data"),
         "roce": ("device", "roce.data"),
@@ -98,7 +101,7 @@ def test_the_families_and_their_files() -> None:
 
 
 def rows_of(name: str, *rows: tuple[object, ...]) -> pl.DataFrame:
-    return pl.DataFrame(list(rows), schema=text_family(name).schema, orient="row")
+    return pl.DataFrame(list(rows), schema=RECORD_KINDS.text(name).schema, orient="row")
 
 
 STAT_ZEROS = " ".join(["0"] * 13)
@@ -160,7 +163,7 @@ GOLDEN = {
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_text_of_a_family(tmp_path: Path, name: str) -> None:
-    entry = text_family(name)
+    entry = RECORD_KINDS.text(name)
     rows, expected = GOLDEN[name]
     writer = new_writer(tmp_path)
     writer.write_text(name, rows, **place(entry))
@@ -196,14 +199,14 @@ def test_every_slice_has_header_and_footer_and_whole_pieces(tmp_path: Path) -> N
 
 
 def read_lines(tmp_path: Path, name: str, text: bytes) -> tuple[pl.DataFrame, list[str]]:
-    entry = text_family(name)
+    entry = RECORD_KINDS.text(name)
     writer = new_writer(tmp_path)
     directory = writer.path / ("host" if entry.side == "host" else "device_3") / "data"
     directory.mkdir(parents=True, exist_ok=True)
     stem = entry.stem.replace("{pid}", "77")
     (directory / f"{stem}.slice_0").write_bytes(text)
     (directory / f"{stem}.slice_0.done").touch()
-    reader = ProfReader(writer.path)
+    reader = ProfReader(writer.path, RECORD_KINDS)
     return reader.read_text(name, **place(entry)), reader.notes
 
 
@@ -287,14 +290,14 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RawFormatError, match="misses values in tx_bytes"):
         writer.write_text("hccs", rows_of("hccs", (1, None, 3)), 0)
     with pytest.raises(OutputError, match="no records of device 9"):
-        ProfReader(writer.path).read_text("hccs", 9)
+        ProfReader(writer.path, RECORD_KINDS).read_text("hccs", 9)
     writer.write_text("hccs", rows.clear(), 0)
     assert not (writer.path / "device_0").exists()
-    assert len(ProfReader(writer.path).read_text("host_mem")) == 0
+    assert len(ProfReader(writer.path, RECORD_KINDS).read_text("host_mem")) == 0
 
 
 def test_names_are_words(tmp_path: Path) -> None:
     writer = new_writer(tmp_path)
     rows = rows_of("host_cpu", (7, 1.0, 2.0, 42, "a b\nc", "R", 1, 30, 4, 5))
     writer.write_text("host_cpu", rows)
-    assert ProfReader(writer.path).read_text("host_cpu")["name"].to_list() == ["a_b_c"]
+    assert ProfReader(writer.path, RECORD_KINDS).read_text("host_cpu")["name"].to_list() == ["a_b_c"]

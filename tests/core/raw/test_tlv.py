@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu import OutputError, RawFormatError
-from drynpu.raw import FrameworkRecord, OpRangeField, hash_text, layouts, read_flat, read_tlv, write_flat, write_tlv
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
+from drynpu.raw import hash_text, read_flat, read_tlv, write_flat, write_tlv
 
-LAYOUTS = [layouts.OP_RANGE, layouts.OP_MARK, layouts.MEMORY_USAGE, layouts.HASH_KEY]
+LAYOUTS = [torch_facts.OP_RANGE, torch_facts.OP_MARK, torch_facts.MEMORY_USAGE, torch_facts.HASH_KEY]
 TEXTS = st.lists(st.dictionaries(st.integers(0, 0xFFFF), st.text()), max_size=5)
 
 
@@ -33,7 +35,7 @@ def texts_per_record(text_index: npt.NDArray[np.int64], texts: object) -> list[d
 
 
 def test_op_range_bytes(tmp_path: Path) -> None:
-    fixed = np.zeros(1, layouts.OP_RANGE)
+    fixed = np.zeros(1, torch_facts.OP_RANGE)
     fixed[0] = (0x1112, 0x2122, -1, 3, 4, 5, 6, 7, True)
     texts = [{OpRangeField.NAME: "aten::add", OpRangeField.INPUT_SHAPES: "4,8;"}]
     write_tlv(tmp_path / "torch.op_range", FrameworkRecord.OP_RANGE, fixed, [0], texts)
@@ -73,7 +75,7 @@ def test_cut_tail_at_every_byte(data: st.DataObject) -> None:
     """Whatever is cut off, the whole records before it come back and the rest is noted."""
     texts = [{2: "aten::mm", 3: "float;float"}, {2: "å — 加法", 4: ""}]
     index = np.array(data.draw(st.lists(st.integers(-1, 1), min_size=1, max_size=3)))
-    fixed = records_of(layouts.OP_RANGE, len(index), 1)
+    fixed = records_of(torch_facts.OP_RANGE, len(index), 1)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "torch.op_range"
         write_tlv(path, 1, fixed, index, texts)
@@ -83,7 +85,7 @@ def test_cut_tail_at_every_byte(data: st.DataObject) -> None:
             ends.append(ends[-1] + 6 + struct.unpack_from("<I", content, ends[-1] + 2)[0])
         for size in range(len(content) + 1):
             path.write_bytes(content[:size])
-            found = read_tlv(path, layouts.OP_RANGE)
+            found = read_tlv(path, torch_facts.OP_RANGE)
             whole = sum(end <= size for end in ends) - 1
             assert found.fixed.tobytes() == fixed[:whole].tobytes()
             assert texts_per_record(found.text_index, found.texts) == texts_per_record(index[:whole], texts)
@@ -92,25 +94,25 @@ def test_cut_tail_at_every_byte(data: st.DataObject) -> None:
 
 def test_many_records_cross_the_chunks(tmp_path: Path) -> None:
     count = 70_000
-    fixed = np.zeros(count, layouts.OP_MARK)
+    fixed = np.zeros(count, torch_facts.OP_MARK)
     fixed["correlation_id"] = np.arange(count)
     index = np.arange(count) % 4 - 1
     write_tlv(tmp_path / "m", 2, fixed, index, [{1: "a"}, {1: "bb"}, {1: ""}])
-    found = read_tlv(tmp_path / "m", layouts.OP_MARK)
+    found = read_tlv(tmp_path / "m", torch_facts.OP_MARK)
     assert (found.fixed == fixed).all()
     names = [found.texts[i].get(1, "?") if i >= 0 else None for i in found.text_index[:8].tolist()]
     assert names == [None, "a", "bb", "", None, "a", "bb", ""]
 
 
 def test_strided_records_are_written_in_order(tmp_path: Path) -> None:
-    fixed = records_of(layouts.MEMORY_USAGE, 10, 5)
+    fixed = records_of(torch_facts.MEMORY_USAGE, 10, 5)
     write_tlv(tmp_path / "m", 3, fixed[::-2])
-    assert read_tlv(tmp_path / "m", layouts.MEMORY_USAGE).fixed.tobytes() == fixed[::-2].tobytes()
+    assert read_tlv(tmp_path / "m", torch_facts.MEMORY_USAGE).fixed.tobytes() == fixed[::-2].tobytes()
 
 
 def test_absent_and_empty_texts_differ(tmp_path: Path) -> None:
-    write_tlv(tmp_path / "m", 2, np.zeros(2, layouts.OP_MARK), [0, 1], [{}, {1: ""}])
-    found = read_tlv(tmp_path / "m", layouts.OP_MARK)
+    write_tlv(tmp_path / "m", 2, np.zeros(2, torch_facts.OP_MARK), [0, 1], [{}, {1: ""}])
+    found = read_tlv(tmp_path / "m", torch_facts.OP_MARK)
     assert texts_per_record(found.text_index, found.texts) == [{}, {1: ""}]
 
 
@@ -118,7 +120,7 @@ def test_foreign_and_short_records_are_noted(tmp_path: Path) -> None:
     path = tmp_path / "torch.op_mark"
     good = struct.pack("<HI", 2, 40) + bytes(40)
     path.write_bytes(struct.pack("<HI", 9, 40) + bytes(40) + struct.pack("<HI", 2, 3) + bytes(3) + good)
-    found = read_tlv(path, layouts.OP_MARK, record_type=2)
+    found = read_tlv(path, torch_facts.OP_MARK, record_type=2)
     assert len(found.fixed) == 1
     assert len(found.notes) == 2
     assert all("torch.op_mark: 1 records" in note for note in found.notes)
@@ -128,13 +130,13 @@ def test_text_fields_beyond_their_record_and_wrong_utf8_are_noted(tmp_path: Path
     fields = struct.pack("<HI", 1, 2) + b"\xff\xfe" + struct.pack("<HI", 2, 99) + b"x"
     path = tmp_path / "m"
     path.write_bytes(struct.pack("<HI", 2, 40 + len(fields)) + bytes(40) + fields)
-    found = read_tlv(path, layouts.OP_MARK)
+    found = read_tlv(path, torch_facts.OP_MARK)
     assert found.texts == ({1: "\ufffd\ufffd"},)
     assert [note.split(": ")[1].split(" that")[0] for note in found.notes] == ["text", "text fields"]
 
 
 def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    fixed = np.zeros(2, layouts.OP_MARK)
+    fixed = np.zeros(2, torch_facts.OP_MARK)
     with pytest.raises(RawFormatError, match=r"shape \(1,\): there are 2 records"):
         write_tlv(tmp_path / "m", 2, fixed, [0], [{}])
     with pytest.raises(RawFormatError, match="text_index holds 1: allowed are -1"):
@@ -147,14 +149,14 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_for_no_records(tmp_path: Path) -> None:
-    write_tlv(tmp_path / "m", 2, np.zeros(0, layouts.OP_MARK))
-    write_flat(tmp_path / "f", np.zeros(0, layouts.GC_RECORD))
+    write_tlv(tmp_path / "m", 2, np.zeros(0, torch_facts.OP_MARK))
+    write_flat(tmp_path / "f", np.zeros(0, torch_facts.GC_RECORD))
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(OutputError, match="framework's host side"):
-        read_tlv(tmp_path / "m", layouts.OP_MARK)
+        read_tlv(tmp_path / "m", torch_facts.OP_MARK)
 
 
-@pytest.mark.parametrize("dtype", [layouts.PYTHON_TRACER_FUNC, layouts.GC_RECORD])
+@pytest.mark.parametrize("dtype", [torch_facts.PYTHON_TRACER_FUNC, torch_facts.GC_RECORD])
 def test_flat_files(tmp_path: Path, dtype: np.dtype[np.void]) -> None:
     path = tmp_path / "flat"
     records = records_of(dtype, 3, 2)
@@ -170,8 +172,8 @@ def test_flat_files(tmp_path: Path, dtype: np.dtype[np.void]) -> None:
 
 
 def test_half_surrogates_do_not_stop_a_run(tmp_path: Path) -> None:
-    write_tlv(tmp_path / "m", 2, np.zeros(1, layouts.OP_MARK), [0], [{1: "a\ud800b"}])
-    assert read_tlv(tmp_path / "m", layouts.OP_MARK).texts == ({1: "a?b"},)
+    write_tlv(tmp_path / "m", 2, np.zeros(1, torch_facts.OP_MARK), [0], [{1: "a\ud800b"}])
+    assert read_tlv(tmp_path / "m", torch_facts.OP_MARK).texts == ({1: "a?b"},)
 
 
 @given(st.text())

@@ -6,14 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.raw import MS_ABSENT, layouts
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT
 from drynpu.simulate import FrameworkEvents
 
 FLOWS = st.lists(st.one_of(st.none(), st.integers(1, 9)), max_size=6)
 
 
 def stretch(flows: list[int | None]) -> FrameworkEvents:
-    records = np.zeros(len(flows), layouts.MS_OP_RANGE)
+    records = np.zeros(len(flows), mindspore_facts.MS_OP_RANGE)
     records["flow_id"] = [MS_ABSENT if flow is None else flow for flow in flows]
     names = tuple({13: f"event {number}"} for number in range(len(flows)))
     index = np.array([-1 if flow is None else number for number, flow in enumerate(flows)], np.int64)

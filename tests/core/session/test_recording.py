@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from drynpu import OutputError, __version__
+from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.kernels import MODEL_VERSION
 from drynpu.options import Activity, Clock, Level, MetricGroup, Output, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
@@ -91,7 +92,7 @@ def test_only_one_side(tools: Any, write: Write) -> None:
 def test_the_collectors_parameters(tools: Any, write: Write) -> None:
     outcome = write(tools.mixture(), device_id=2, rank_id=6)
     assert outcome.prof_path is not None
-    reader = ProfReader(outcome.prof_path)
+    reader = ProfReader(outcome.prof_path, RECORD_KINDS)
     needed = "ai_core_profiling ai_core_profiling_mode ai_core_metrics ai_core_profiling_events aiv_profiling "
     needed += "aiv_profiling_mode aiv_metrics aiv_profiling_events llc_profiling prof_level aicore_sampling_interval "
     needed += "hccsInterval msprofBinPid instrProfilingFreq npuEvents qosEvents job_id host_sys_pid result_dir devices"
@@ -127,7 +128,7 @@ def test_the_parameters_name_only_counters_that_were_taken(
     request = ProfilingRequest(level=level, aic_metrics=metrics)
     outcome = write(tools.mixture(), chip=load_chip(chip), request=request)
     assert outcome.prof_path is not None
-    sample = ProfReader(outcome.prof_path).sample(None)
+    sample = ProfReader(outcome.prof_path, RECORD_KINDS).sample(None)
     assert (sample["ai_core_profiling"], sample["aiv_profiling"]) == on
     for switch, prefix in zip(on, ("ai_core", "aiv"), strict=True):
         assert (sample[f"{prefix}_profiling_events"] == "") == (switch == "off")

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from attrs import define, field
 
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
+from drynpu.deliverables.registry import RECORD_KINDS
+from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.raw import (
     EVENT_FLAG,
     ClockAnchors,
     DeviceInfo,
-    FrameworkRecord,
     HostInfo,
-    Level,
-    OpRangeField,
+    HostLevel,
     ProfWriter,
-    family,
     hash_text,
-    layouts,
     pack_stars_header,
     write_flat,
     write_tlv,
@@ -33,16 +33,16 @@ T0 = BEGIN_US * 1000
 """Unix ns that everything counts from; ticks are 20 ns."""
 
 TYPES = {
-    (Level.ACL.value, 1): "aclnnAddmm",
-    (Level.MODEL.value, 9): "ModelExecute",
-    (Level.NODE.value, 5): "launch",
-    (Level.COMMUNICATION.value, 3): "AllReduce",
-    (Level.RUNTIME.value, 1000): "KernelLaunchWithHandleV2",
-    (Level.RUNTIME.value, 1001): "MemcopyAsync",
-    (Level.RUNTIME.value, 1): "KERNEL_AICORE",
-    (Level.RUNTIME.value, 2): "MEMCPY_ASYNC",
-    (Level.RUNTIME.value, 3): "KERNEL_MIX_AIC",
-    (Level.RUNTIME.value, 4): "EVENT_RECORD",
+    (HostLevel.ACL.value, 1): "aclnnAddmm",
+    (HostLevel.MODEL.value, 9): "ModelExecute",
+    (HostLevel.NODE.value, 5): "launch",
+    (HostLevel.COMMUNICATION.value, 3): "AllReduce",
+    (HostLevel.RUNTIME.value, 1000): "KernelLaunchWithHandleV2",
+    (HostLevel.RUNTIME.value, 1001): "MemcopyAsync",
+    (HostLevel.RUNTIME.value, 1): "KERNEL_AICORE",
+    (HostLevel.RUNTIME.value, 2): "MEMCPY_ASYNC",
+    (HostLevel.RUNTIME.value, 3): "KERNEL_MIX_AIC",
+    (HostLevel.RUNTIME.value, 4): "EVENT_RECORD",
 }
 _TYPE_IDS = {name: key for key, name in TYPES.items()}
 
@@ -115,7 +115,7 @@ class Recording:
 
     def tensors(self, us: float, op: str, rows: list[tuple[int, tuple[int, ...], int, int]]) -> None:
         """Rows are (0 input / 1 output, shape, GE data type, GE format)."""
-        tensors = np.zeros(layouts.TENSORS_PER_RECORD, layouts.TENSOR)
+        tensors = np.zeros(task_facts.TENSORS_PER_RECORD, task_facts.TENSOR)
         for tensor, (direction, shape, dtype, layout) in zip(tensors, rows, strict=False):
             tensor["direction"], tensor["data_type"], tensor["format"] = direction, dtype, layout
             tensor["shape"][: len(shape)] = shape
@@ -161,7 +161,7 @@ class Recording:
 
     def records(self, name: str) -> np.ndarray:
         rows = self.rows.get(name, [])
-        table = family(name).new(len(rows))
+        table = RECORD_KINDS.record(name).new(len(rows))
         for record, values in zip(table, rows, strict=True):
             for key, value in values.items():
                 record[key] = value
@@ -170,9 +170,9 @@ class Recording:
     def write_prof(
         self, parent: Path, *, ended: bool = True, level: str = "level1", skip: tuple[str, ...] = ()
     ) -> Path:
-        writer = ProfWriter.create(parent, index=0, pid=PID, now=datetime(2024, 1, 2, 3, 4, 5))
+        writer = ProfWriter.create(parent, RECORD_KINDS, index=0, pid=PID, now=datetime(2024, 1, 2, 3, 4, 5))
         for name in self.rows:
-            entry = family(name)
+            entry = RECORD_KINDS.record(name)
             if name not in skip:
                 writer.write(name, self.records(name), None if entry.side == "host" else 0)
         writer.write_dictionaries(self.hashes, TYPES)
@@ -187,27 +187,27 @@ class Recording:
     def write_framework(self, parent: Path) -> Path:
         folder = parent / "FRAMEWORK"
         folder.mkdir(parents=True)
-        fixed = np.zeros(len(self.ops), layouts.OP_RANGE)
+        fixed = np.zeros(len(self.ops), torch_facts.OP_RANGE)
         texts: list[dict[int, str]] = []
         for row, (name, start, end, tid, shapes) in zip(fixed, self.ops, strict=True):
             row["start"], row["end"], row["start_tid"], row["pid"] = self.raw(start), self.raw(end), tid, PID
             row["sequence"] = -1
             texts.append({OpRangeField.NAME: name} | ({OpRangeField.INPUT_SHAPES: shapes} if shapes else {}))
         write_tlv(folder / "torch.op_range", FrameworkRecord.OP_RANGE, fixed, np.arange(len(fixed)), texts)
-        marks = np.zeros(len(self.marks), layouts.OP_MARK)
+        marks = np.zeros(len(self.marks), torch_facts.OP_MARK)
         for row, (category, correlation, us, tid, _) in zip(marks, self.marks, strict=True):
             row["time"], row["category"], row["correlation_id"] = self.raw(us), category, correlation
             row["tid"], row["pid"] = tid, PID
         names = [{1: mark[4]} for mark in self.marks]
         write_tlv(folder / "torch.op_mark", FrameworkRecord.OP_MARK, marks, np.arange(len(marks)), names)
-        usage = np.zeros(len(self.allocations), layouts.MEMORY_USAGE)
+        usage = np.zeros(len(self.allocations), torch_facts.MEMORY_USAGE)
         total = 0
         for row, (pointer, us, size, action, tid) in zip(usage, self.allocations, strict=True):
             total += size if action < 2 else 0
             row["pointer"], row["time"], row["size_bytes"], row["action"] = pointer, self.raw(us), size, action
             row["tid"], row["pid"], row["device_type"], row["total_allocated_bytes"] = tid, PID, 20, total
         write_tlv(folder / "torch.memory_usage", FrameworkRecord.MEMORY_USAGE, usage)
-        gc = np.zeros(1, layouts.GC_RECORD)
+        gc = np.zeros(1, torch_facts.GC_RECORD)
         gc["pid"], gc["start"], gc["end"] = PID, self.raw(1), self.raw(2)
         write_flat(folder / "torch.gc_record", gc)
         return folder

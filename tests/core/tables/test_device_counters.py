@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from drynpu.raw import StarsFunction, family
+from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.tables._device import DeviceTasks, task_counters_v6
 
 MAIN, MIXED, OVERFLOW = 1, 2, 4
@@ -21,7 +21,7 @@ def tasks() -> DeviceTasks:
 
 
 def records(*rows: dict[str, Any]) -> Any:
-    table = family("ffts_profile_v6").new(len(rows))
+    table = RECORD_KINDS.record("ffts_profile_v6").new(len(rows))
     for record, values in zip(table, rows, strict=True):
         for name, value in ({"stream_id": 2, "task_id": 7} | values).items():
             record[name] = value
@@ -52,7 +52,7 @@ def test_overflow_blocks_and_strangers_are_left_out() -> None:
     found = task_counters_v6(
         records(
             {"flags": MAIN | OVERFLOW, "total_cycles": 50, "start_tick": 100, "end_tick": 180},
-            {"header": StarsFunction.BLOCK_PMU, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
+            {"header": 0x29, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
             {"task_id": 8, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
         ),
         tasks(),

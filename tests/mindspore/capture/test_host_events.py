@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.raw import MS_ABSENT, MS_EVENTS, MS_MODULES, MsOpRangeField, layouts
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT, MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu_mindspore.capture import _host_events
 from drynpu_mindspore.capture._capture import Capture
 from drynpu_mindspore.capture._host_events import HostRecorder, hide_own_calls
@@ -155,7 +156,7 @@ def test_a_launch_without_an_event_stays_where_it_was():
 
 
 def calls_of(rows):
-    records = np.zeros(len(rows), layouts.MS_OP_RANGE)
+    records = np.zeros(len(rows), mindspore_facts.MS_OP_RANGE)
     records["is_stack"] = True
     for row, (_, thread, start, end) in enumerate(rows):
         records[row]["tid"], records[row]["start"], records[row]["end"] = thread, start, end

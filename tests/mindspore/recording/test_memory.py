@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.products import load_profile
-from drynpu.raw import layouts, read_tlv
+from drynpu.raw import read_tlv
 from drynpu.tables import Profile
 
 LAUNCH = "Kernel::KernelLaunch::"
@@ -139,7 +140,7 @@ def test_the_files_tell_the_same(directories: dict[str, list[Path]]) -> None:
         assert len(totals) == 2 * len(table) - 1
         reserved = {number(row["Total Reserved(MB)"], 1000 * KIB) for row in recorded_}
         assert reserved == {2 << 30}, "a gigabyte of parameters, a gigabyte of everything else"
-        usage = read_tlv(path / "FRAMEWORK" / "mindspore.memory_usage", layouts.MS_MEMORY_USAGE).fixed
+        usage = read_tlv(path / "FRAMEWORK" / "mindspore.memory_usage", mindspore_facts.MS_MEMORY_USAGE).fixed
         assert usage["used_bytes"].astype(np.int64).tolist() == totals
         assert usage["peak_bytes"].max() == max(totals)
         allocations = load_profile(path).allocations.sort("time_ns", maintain_order=True)

@@ -18,11 +18,13 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from drynpu import CaptureError
 from drynpu.analysis import summarise
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import FrameworkRecord
 from drynpu.device import Mark
 from drynpu.kernels import Placement
 from drynpu.options import Clock
 from drynpu.products import load_profile
-from drynpu.raw import FrameworkRecord, layouts, read_tlv
+from drynpu.raw import read_tlv
 from drynpu_torch.capture import Capture, Captured, KinetoTracer
 
 Record = Callable[..., Captured]
@@ -206,12 +208,12 @@ def test_the_same_seed_gives_the_same_device_data_bit_for_bit(record: Record, wr
 def test_the_wall_clock_writes_the_measured_times(record: Record, write: Any) -> None:
     captured = record(step)
     wall = write(captured, "wall", clock=Clock.WALL)
-    fixed = read_tlv(wall.directory / "FRAMEWORK" / "torch.op_range", layouts.OP_RANGE).fixed
+    fixed = read_tlv(wall.directory / "FRAMEWORK" / "torch.op_range", torch_facts.OP_RANGE).fixed
     assert len(fixed) == len(captured.operators)
     assert np.array_equal(fixed["end"] - fixed["start"], captured.operators.end_ns - captured.operators.start_ns)
     assert np.array_equal(np.diff(fixed["start"]), np.diff(captured.operators.start_ns))
     projected = write(captured, "projected", clock=Clock.PROJECTED)
-    shown = read_tlv(projected.directory / "FRAMEWORK" / "torch.op_range", layouts.OP_RANGE).fixed
+    shown = read_tlv(projected.directory / "FRAMEWORK" / "torch.op_range", torch_facts.OP_RANGE).fixed
     assert len(shown) < len(fixed)
     assert FrameworkRecord.OP_RANGE == 1
 

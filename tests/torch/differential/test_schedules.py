@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 import torch
 import torch_npu
-from drynpu.raw import OpRangeField, layouts, read_tlv
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import OpRangeField
+from drynpu.raw import read_tlv
 from torch import profiler as theirs
 from torch_npu import profiler as ours
 
@@ -53,7 +55,7 @@ def steps_of_theirs(prof):
 
 
 def steps_of_ours(prof):
-    records = read_tlv(Path(prof.prof_if.prof_path) / "FRAMEWORK" / "torch.op_range", layouts.OP_RANGE)
+    records = read_tlv(Path(prof.prof_if.prof_path) / "FRAMEWORK" / "torch.op_range", torch_facts.OP_RANGE)
     names = (records.texts[index][OpRangeField.NAME] for index in records.text_index)
     return sorted(name for name in names if name.startswith("ProfilerStep#"))
 

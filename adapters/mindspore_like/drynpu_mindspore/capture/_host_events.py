@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from drynpu.raw import MS_EVENTS, MS_MODULES, MsOpRangeField, layouts, read_tlv
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import MS_EVENTS, MS_MODULES, MsOpRangeField
+from drynpu.raw import read_tlv
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
 
@@ -119,7 +121,7 @@ def _moment(library: ProfilerLibrary) -> tuple[int, int]:
 
 
 def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> FrameworkEvents:
-    found = read_tlv(path, layouts.MS_OP_RANGE)
+    found = read_tlv(path, mindspore_facts.MS_OP_RANGE)
     records = found.fixed
     rate = (ended[1] - begun[1]) / max(ended[0] - begun[0], 1)
     for name in ("start", "end"):

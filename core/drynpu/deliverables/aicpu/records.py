@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._asked import asked
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables._requested import requested_deliverables
+from drynpu.deliverables.aicpu import facts
+from drynpu.deliverables.aicpu.facts import UNKNOWN_SIZE
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import TaskType
 from drynpu.options import Level
-from drynpu.raw import family
-from drynpu.raw.layouts import UNKNOWN_SIZE
 from drynpu.simulate._inputs import DatasetEvent
 
 __all__ = ["build"]
@@ -26,7 +26,7 @@ I64 = npt.NDArray[np.int64]
 _GET_NEXT_DEQUEUE_WAIT = 1
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return aicpu.data: AI CPU kernels with their parts, queue events, and waits for the queue.
 
@@ -34,11 +34,11 @@ def build(context: RecordContext) -> FamilyRecords:
     events are measured host times on the recording's timeline; the 910 alone records them (cann_msprof.md 3).
     """
     if not context.request.switches.aicpu or context.request.level is Level.NONE:
-        return FamilyRecords()
+        return GroupRecords()
     device = {"aicpu_node": _kernels(context), "aicpu_queue": _queue_waits(context)}
-    if "dp" in asked(context, "switches.aicpu"):
+    if "dp" in requested_deliverables(context, "switches.aicpu"):
         device["aicpu_data_preparation"] = _queue_events(context)
-    return FamilyRecords(device=device)
+    return GroupRecords(device=device)
 
 
 def _kernels(context: RecordContext) -> Records:
@@ -46,7 +46,7 @@ def _kernels(context: RecordContext) -> Records:
     lowered = simulation.lowered
     is_aicpu = np.array([kind is TaskType.AI_CPU for kind in simulation.task_types] or [False])
     launches = np.flatnonzero(is_aicpu[lowered.launch_kernel])
-    rows = family("aicpu_node").new(len(launches))
+    rows = facts.AICPU_NODE.new(len(launches))
     if not len(launches):
         return rows
     of = lowered.launch_kernel[launches]
@@ -91,7 +91,7 @@ def _monotonic_us(context: RecordContext, tick: I64) -> I64:
 
 def _queue_events(context: RecordContext) -> Records:
     events = context.recording.dataset
-    rows = family("aicpu_data_preparation").new(len(events))
+    rows = facts.AICPU_DATA_PREPARATION.new(len(events))
     time = context.simulation.warp(np.array([event.time_ns for event in events], np.int64))
     rows["timestamp"] = context.anchors.unix_to_tick(time)
     rows["index"] = np.arange(len(events))
@@ -108,7 +108,7 @@ def _sizes(events: Sequence[DatasetEvent]) -> npt.NDArray[np.uint64]:
 
 def _queue_waits(context: RecordContext) -> Records:
     waits = [event for event in context.recording.dataset if event.duration_ns > 0]
-    rows = family("aicpu_queue").new(len(waits))
+    rows = facts.AICPU_QUEUE.new(len(waits))
     begin = context.simulation.warp(np.array([event.time_ns for event in waits], np.int64)) + context.to_raw_ns
     end = begin + np.array([event.duration_ns for event in waits], np.int64)
     rows["node_tag"] = _GET_NEXT_DEQUEUE_WAIT

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables.aicpu.facts import UNKNOWN_SIZE
 from drynpu.raw import decode_stream_task
-from drynpu.raw.layouts import UNKNOWN_SIZE
 from drynpu.tables import intervals
 from drynpu.tables._columns import I64, Records, empty, frame, texts
 from drynpu.tables._sides import DeviceSide

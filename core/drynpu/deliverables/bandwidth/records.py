@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._asked import asked, unmodelled
 from drynpu.deliverables._flows import TwoWay, cache_flows, edges_us, memory_flows
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables._requested import requested_deliverables, unmodelled
+from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.device.samplers.cache import LLC_BYTES_PER_COUNT, encode_cache_events, llc_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.kernels import TaskType
 from drynpu.options import NOT_SIMULATED, Level, LlcMode
 from drynpu.platforms import CacheEvents
-from drynpu.raw import family
 
 __all__ = ["build"]
 
@@ -36,7 +36,7 @@ _REASONS = {
 }
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return the samples of memory bandwidth and of the last level cache, and L2 counters per task.
 
@@ -46,7 +46,7 @@ def build(context: RecordContext) -> FamilyRecords:
     device: dict[str, Records] = {}
     sample: dict[str, object] = {}
     notes: list[str] = []
-    names = asked(context, _MEMORY_OPTION)
+    names = requested_deliverables(context, _MEMORY_OPTION)
     rate_hz = context.request.sampling.hardware_memory_hz
     missing = set(names)
     if rate_hz is not None and names:
@@ -62,13 +62,13 @@ def build(context: RecordContext) -> FamilyRecords:
             device["llc"] = _llc(context, edges)
             missing.discard("llc_read_write")
         notes += _above_peak(context, memory)
-    names = asked(context, _CACHE_OPTION)
+    names = requested_deliverables(context, _CACHE_OPTION)
     missing |= names
     events = context.chip.platform.l2_events
     if "l2_cache" in names and events is not None and context.request.level is not Level.NONE:
         device["l2_cache"] = _l2_cache(context, events)
         sample |= {"l2CacheTaskProfiling": "on", "l2CacheTaskProfilingEvents": events.text}
-    return FamilyRecords(device=device, sample=sample, notes=(*unmodelled(missing, _REASONS), *notes))
+    return GroupRecords(device=device, sample=sample, notes=(*unmodelled(missing, _REASONS), *notes))
 
 
 def _above_peak(context: RecordContext, memory: TwoWay) -> list[str]:
@@ -96,7 +96,7 @@ def _gains(flow: Flow, edges: I64, unit: float) -> I64:
 
 
 def _hbm(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
-    rows = family("hbm").new(2 * len(edges))
+    rows = facts.HBM.new(2 * len(edges))
     rows["time_us"] = np.repeat(_sampled_us(context, edges), 2)
     rows["event"] = np.tile([0, 1], len(edges))
     rows["count"][0::2] = _gains(memory.into, edges, _HBM_BYTES)
@@ -111,7 +111,7 @@ def _ddr(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
     controllers = int(counts.max(initial=0)) // _COUNT_LIMIT + 1
     number = np.arange(controllers)
     shares = counts[..., None] // controllers + (number < counts[..., None] % controllers)
-    rows = family("ddr").new(shares.size)
+    rows = facts.DDR.new(shares.size)
     rows["time_us"] = np.repeat(_sampled_us(context, edges), 2 * controllers)
     rows["event"] = np.tile(np.repeat([0, 1], controllers), len(edges))
     rows["ddr_id"] = np.tile(number, 2 * len(edges))
@@ -139,7 +139,7 @@ def _llc(context: RecordContext, edges: I64) -> Records:
     for place, code in enumerate(events.codes):
         if code in counts:
             table[:, :, place] = counts[code][:, None]
-    rows = family("llc").new(table.size)
+    rows = facts.LLC.new(table.size)
     rows["time_us"] = np.repeat(_sampled_us(context, edges), units * len(events.codes))
     rows["l3t_id"] = np.tile(np.repeat(np.arange(units), len(events.codes)), len(edges))
     rows["event"] = np.tile(events.codes, len(edges) * units)
@@ -162,7 +162,7 @@ def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
     work, of = simulation.costs.work, simulation.lowered.launch_kernel
     types = np.array([_TASK_TYPES.get(kind, -1) for kind in simulation.task_types] or [-1])
     launches = np.flatnonzero(types[of] >= 0) if len(of) else np.empty(0, np.int64)
-    rows = family("l2_cache").new(len(launches))
+    rows = facts.L2_CACHE.new(len(launches))
     if not len(launches):
         return rows
 

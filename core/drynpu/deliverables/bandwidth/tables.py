@@ -10,9 +10,10 @@ import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import event_codes, operator_names, settings, soc_counters
+from drynpu.deliverables.soc_pmu.facts import SocPmuType
 from drynpu.device.samplers.cache import LLC_BYTES_PER_COUNT, llc_events
 from drynpu.platforms import CacheEvents
-from drynpu.raw import SocPmuType, decode_stream_task
+from drynpu.raw import decode_stream_task
 from drynpu.tables._columns import I64, Records, frame, i64
 from drynpu.tables._sides import DeviceSide
 

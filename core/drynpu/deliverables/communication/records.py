@@ -15,11 +15,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables.communication import facts
+from drynpu.deliverables.tasks import facts as task_facts
+from drynpu.deliverables.tasks.facts import GeTaskType, SqeType, StarsFunction
 from drynpu.device.collectives import TaskName
 from drynpu.kernels import occurrences
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import GeTaskType, Level, SqeType, StarsFunction, family, pack_stars_header, split_task_id
+from drynpu.raw import HostLevel, RecordKind, pack_stars_header, split_task_id
 from drynpu.simulate._collectives import CollectiveTimes
 from drynpu.simulate._rows import join_records
 
@@ -98,11 +101,11 @@ class _Tasks:
     api_end_ns: I64
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """Return the records of all communication operators; level0 leaves out what describes their tasks."""
     times = context.simulation.collectives
     if context.request.level is ProfileLevel.NONE or not len(times.work):
-        return FamilyRecords()
+        return GroupRecords()
     tasks = _expand(times)
     operators = _operator_ids(context)
     host = {
@@ -117,7 +120,7 @@ def build(context: RecordContext) -> FamilyRecords:
         "stars_soc": _stars(tasks, context.anchors.device_cntvct),
         "ts_track_flip": _flips(tasks, context.anchors.device_cntvct),
     }
-    return FamilyRecords(host=host, device=device)
+    return GroupRecords(host=host, device=device)
 
 
 def _expand(times: CollectiveTimes) -> _Tasks:
@@ -161,8 +164,8 @@ def _operator_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
     return context.texts.of(list(distinct))[[distinct[name] for name in names]]
 
 
-def _api_rows(level: Level, kind: npt.ArrayLike, context: RecordContext, begin: I64, end: I64) -> Records:
-    rows = family("api_event").new(len(begin))
+def _api_rows(level: HostLevel, kind: npt.ArrayLike, context: RecordContext, begin: I64, end: I64) -> Records:
+    rows = task_facts.API_EVENT.new(len(begin))
     rows["level"], rows["type"], rows["thread_id"] = int(level), kind, context.launching
     rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
     return rows
@@ -170,27 +173,29 @@ def _api_rows(level: Level, kind: npt.ArrayLike, context: RecordContext, begin: 
 
 def _apis(context: RecordContext, tasks: _Tasks, operators: npt.NDArray[np.uint64]) -> Records:
     times, types = context.simulation.collectives, context.types
-    kinds = np.array([types.api(Level.ACL, f"hcom_{of.kind}_") for of in times.work.collectives])
-    acl = _api_rows(Level.ACL, kinds, context, times.api_start_ns, times.api_end_ns)
-    node = _api_rows(Level.NODE, types.api(Level.NODE, "launch"), context, times.node_start_ns, times.node_end_ns)
+    kinds = np.array([types.api(HostLevel.ACL, f"hcom_{of.kind}_") for of in times.work.collectives])
+    acl = _api_rows(HostLevel.ACL, kinds, context, times.api_start_ns, times.api_end_ns)
+    node = _api_rows(
+        HostLevel.NODE, types.api(HostLevel.NODE, "launch"), context, times.node_start_ns, times.node_end_ns
+    )
     acl["item_id"], node["item_id"] = operators, operators
-    planes = np.array([types.api(Level.COMMUNICATION, "slave"), types.api(Level.COMMUNICATION, "master")])
+    planes = np.array([types.api(HostLevel.COMMUNICATION, "slave"), types.api(HostLevel.COMMUNICATION, "master")])
     of_plane = planes[(tasks.plane == 0).astype(np.int64)]
-    inner = _api_rows(Level.COMMUNICATION, of_plane, context, tasks.api_start_ns, tasks.api_end_ns)
+    inner = _api_rows(HostLevel.COMMUNICATION, of_plane, context, tasks.api_start_ns, tasks.api_end_ns)
     inner["item_id"] = operators[tasks.owner]
     used = {int(name): _RUNTIME_APIS[TaskName(name)][0] for name in np.unique(tasks.name)}
     numbers = np.zeros(len(TaskName), np.int64)
     for name, api in used.items():
-        numbers[name] = types.api(Level.RUNTIME, api)
+        numbers[name] = types.api(HostLevel.RUNTIME, api)
     share = (tasks.api_end_ns - tasks.api_start_ns) // 4
     runtime = _api_rows(
-        Level.RUNTIME, numbers[tasks.name], context, tasks.api_start_ns + share, tasks.api_end_ns - share
+        HostLevel.RUNTIME, numbers[tasks.name], context, tasks.api_start_ns + share, tasks.api_end_ns - share
     )
-    return join_records("api_event", [*([acl] if context.host.acl else []), node, inner, runtime])
+    return join_records(task_facts.API_EVENT, [*([acl] if context.host.acl else []), node, inner, runtime])
 
 
-def _records(name: str, context: RecordContext, time_ns: I64) -> Records:
-    rows = family(name).new(len(time_ns))
+def _records(kind: RecordKind, context: RecordContext, time_ns: I64) -> Records:
+    rows = kind.new(len(time_ns))
     rows["thread_id"], rows["timestamp"] = context.launching, time_ns + context.to_raw_ns
     return rows
 
@@ -200,7 +205,7 @@ def _middle(tasks: _Tasks) -> I64:
 
 
 def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
-    rows = _records("task_track", context, _middle(tasks))
+    rows = _records(task_facts.TASK_TRACK, context, _middle(tasks))
     rows["device_id"], rows["stream_id"] = context.target.device_id, tasks.stream
     rows["task_id"], rows["batch_id"] = tasks.task_id, tasks.batch_id
     numbers = np.zeros(len(TaskName), np.int64)
@@ -215,7 +220,7 @@ def _operator_info(context: RecordContext) -> Records:
     works, plans = times.work.collectives, times.work.plans
     algorithms = [of.algorithm or plans[at].algorithm for of, at in zip(works, times.work.plan.tolist(), strict=True)]
     texts = {name: context.texts.of([name])[0] if name else 0 for name in set(algorithms)}
-    rows = _records("hccl_op_info", context, times.node_end_ns - 1)
+    rows = _records(facts.HCCL_OP_INFO, context, times.node_end_ns - 1)
     rows["data_type"] = [_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works]
     rows["alg_type"] = [texts[name] for name in algorithms]
     rows["count"] = [of.count for of in works]
@@ -230,7 +235,7 @@ def _group_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
 
 
 def _node_info(context: RecordContext, operators: npt.NDArray[np.uint64]) -> Records:
-    rows = _records("node_basic_info", context, context.simulation.collectives.node_end_ns - 1)
+    rows = _records(task_facts.NODE_BASIC_INFO, context, context.simulation.collectives.node_end_ns - 1)
     rows["op_name"], rows["op_type"], rows["task_type"] = operators, operators, int(GeTaskType.HCCL)
     return rows
 
@@ -242,7 +247,7 @@ def _task_info(context: RecordContext, tasks: _Tasks) -> Records:
     local = np.array([of.ranks.index(of.rank) for of in works], np.int64)
     dtypes = np.array([_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works], np.int64)
     reduces = tasks.name == TaskName.Reduce_Inline
-    rows = _records("hccl_info", context, _middle(tasks))
+    rows = _records(facts.HCCL_INFO, context, _middle(tasks))
     rows["item_id"], rows["group_name"] = names[tasks.name], _group_ids(context)[tasks.owner]
     rows["local_rank"], rows["remote_rank"] = local[tasks.owner], _joined(times, "peer")[tasks.column]
     rows["rank_size"] = np.array([len(of.ranks) for of in works])[tasks.owner]
@@ -267,18 +272,18 @@ def _stars(tasks: _Tasks, device_cntvct: int) -> Records:
         (StarsFunction.TASK_START, tasks.start_ticks),
         (StarsFunction.TASK_END, tasks.start_ticks + tasks.ticks),
     ):
-        rows = family("stars_soc").new(len(tick))
+        rows = task_facts.STARS_SOC.new(len(tick))
         rows["stream_id"], rows["task_id"], rows["tick"] = tasks.stream, tasks.task_id, tick + device_cntvct
         rows["header"] = pack_stars_header(int(function), np.arange(len(tick)), kinds)
         halves.append(rows)
-    both = join_records("stars_soc", halves)
+    both = join_records(task_facts.STARS_SOC, halves)
     ending = np.concatenate([np.ones(len(tasks.ticks)), np.zeros(len(tasks.ticks))])
     return np.asarray(both[np.lexsort((ending, both["tick"]))])
 
 
 def _flips(tasks: _Tasks, device_cntvct: int) -> Records:
     turns = np.flatnonzero((tasks.task_id == 0) & (tasks.batch_id > 0))
-    rows = family("ts_track_flip").new(len(turns))
+    rows = task_facts.TS_TRACK_FLIP.new(len(turns))
     rows["tick"], rows["stream_id"] = tasks.start_ticks[turns] + device_cntvct, tasks.stream[turns]
     rows["flip_number"], rows["task_id"] = tasks.batch_id[turns], tasks.task_id[turns]
     return rows

@@ -9,12 +9,12 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.deliverables._flows import edges_us
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables.core_samples import facts
 from drynpu.deliverables.counters.records import count_launches, counter_notes, metric_name
 from drynpu.device.samplers.cores import core_counts
 from drynpu.kernels import event_codes
 from drynpu.options import Level
-from drynpu.raw import family
 from drynpu.simulate._rows import join_records
 
 __all__ = ["build"]
@@ -38,7 +38,7 @@ class _Cores:
     pmu: I64
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return a record per core and reading of the counters, idle cores too, at the frequency that was asked for.
 
@@ -48,22 +48,22 @@ def build(context: RecordContext) -> FamilyRecords:
     rate_hz = context.request.sampling.ai_core_hz
     metrics = metric_name(context.request, context.chip)
     if rate_hz is None or context.request.level is Level.L0:
-        return FamilyRecords()
+        return GroupRecords()
     if metrics is None:
         # With tasks, the counters of tasks have said it already.
         alone = context.request.level is Level.NONE
-        return FamilyRecords(notes=counter_notes(context.request, context.chip) if alone else ())
+        return GroupRecords(notes=counter_notes(context.request, context.chip) if alone else ())
     kinds = _kinds(context, metrics)
     limit = context.chip.platform.first_vector_core
     if limit is not None and kinds[0].number > limit:
         note = f"ai_core_utilization is not written: {context.chip.name} has more cube cores than the {limit} numbers"
-        return FamilyRecords(notes=(f"{note} that records have for them",))
+        return GroupRecords(notes=(f"{note} that records have for them",))
     times_us = edges_us(context, _US_PER_S // rate_hz)
     names = context.chip.platform.core_sample_records
     if len(names) == 1:
         parts = [_records(context, kind, names[0], times_us) for kind in kinds]
-        return FamilyRecords(device={names[0]: _in_order(join_records(names[0], parts))})
-    return FamilyRecords(
+        return GroupRecords(device={names[0]: _in_order(join_records(facts.BY_NAME[names[0]], parts))})
+    return GroupRecords(
         device={name: _records(context, kind, name, times_us) for name, kind in zip(names, kinds, strict=False)}
     )
 
@@ -119,7 +119,7 @@ def _records(context: RecordContext, kind: _Cores, name: str, times_us: I64) -> 
         cores=kind.number,
         times_ns=times_us * 1000,
     )
-    rows = family(name).new(len(times_us) * kind.number)
+    rows = facts.BY_NAME[name].new(len(times_us) * kind.number)
     unix_ns = np.repeat(times_us * 1000 + simulation.base_ns, kind.number)
     if "tick" in (rows.dtype.names or ()):
         rows["tick"] = context.anchors.unix_to_tick(unix_ns)

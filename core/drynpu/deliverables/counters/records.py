@@ -9,12 +9,14 @@ import numpy.typing as npt
 from attrs import evolve, frozen
 
 from drynpu._errors import OptionError
+from drynpu.deliverables.counters import facts
+from drynpu.deliverables.counters.facts import PmuFunction
 from drynpu.deliverables.tasks._host_records import task_numbers
-from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, event_codes
+from drynpu.kernels import CostTable, PmuEvents, TaskType, event_codes, family_of, pmu_events
 from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
-from drynpu.options.profiling_options import METRIC_NAMES, metrics_text, sample_parameters
+from drynpu.options.profiling_options import METRIC_NAMES, ChipFamily, metrics_text, sample_parameters
 from drynpu.platforms import Chip
-from drynpu.raw import StarsFunction, family, pack_stars_header
+from drynpu.raw import RecordKind, pack_stars_header
 from drynpu.simulate._rows import join_records
 from drynpu.simulate._simulate import Simulation
 
@@ -89,7 +91,7 @@ class Counted:
     launches: I64
     kind: I64
     costs: CostTable
-    events: CounterValues
+    events: PmuEvents
 
     @property
     def vector_first(self) -> npt.NDArray[np.bool_]:
@@ -114,35 +116,36 @@ def count_launches(simulation: Simulation, metrics: str) -> Counted:
     kind = place[simulation.lowered.launch_kernel]
     launches = np.flatnonzero(kind >= 0)
     costs = simulation.costs.take(simulation.lowered.launch_kernel[launches], simulation.factor[launches])
-    return Counted(launches=launches, kind=kind[launches], costs=costs, events=counter_values(costs, metrics))
+    return Counted(launches=launches, kind=kind[launches], costs=costs, events=pmu_events(costs, metrics))
 
 
 def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
     """
-    Return the counters of all kernels that run on AI cores, by family.
+    Return the counters of all kernels that run on AI cores, by record kind.
 
-    There are none without a metric group, and none where samples of cores were asked for: a core has one set.
+    There are none without a metric group, and none where samples of cores are requested: a core has one set.
     """
     chip = simulation.costs.chip
     metrics = metric_name(request, chip)
     if metrics is None or not simulation.task_types or request.sampling.ai_core_hz is not None:
         return {}
     counted = count_launches(simulation, metrics)
-    name = chip.platform.counter_record
-    both = join_records(name, _BUILDERS[name](simulation, counted, device_cntvct))
-    return {name: both[np.argsort(both["end_tick"], kind="stable")]}
+    newer = family_of(chip) is ChipFamily.ASCEND_950
+    kind, build = (facts.FFTS_PROFILE_V6, _records_v6) if newer else (facts.FFTS_PROFILE, _records)
+    both = join_records(kind, build(simulation, counted, device_cntvct))
+    return {kind.name: both[np.argsort(both["end_tick"], kind="stable")]}
 
 
 def _records(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
     """Return a context record per launch, and a block record for the other half of mixed ones."""
     main, mixed = counted.vector_first, counted.mixed
-    context = _tasks("ffts_profile", simulation, counted, device_cntvct)
-    context["header"] = pack_stars_header(int(StarsFunction.CONTEXT_PMU), np.arange(len(context)))
+    context = _tasks(facts.FFTS_PROFILE, simulation, counted, device_cntvct)
+    context["header"] = pack_stars_header(int(PmuFunction.CONTEXT_PMU), np.arange(len(context)))
     context["ffts"] = np.array([_AIC, _AIV, _MIX, _MIX])[counted.kind] << 13
     context["sub_task"] = np.array([0, 0, _MIX_AIC, _MIX_AIV])[counted.kind]
     context["total_cycles"], context["pmu"], _ = counted.half(main)
     block = context[mixed].copy()
-    block["header"] = pack_stars_header(int(StarsFunction.BLOCK_PMU), np.arange(len(mixed)))
+    block["header"] = pack_stars_header(int(PmuFunction.BLOCK_PMU), np.arange(len(mixed)))
     block["ffts"] |= np.where(main[mixed], 0, _CORE_AIV).astype(np.uint16)
     cycles, pmu, _ = counted.half(~main)
     block["total_cycles"], block["pmu"] = cycles[mixed], pmu[mixed]
@@ -155,8 +158,8 @@ def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) ->
     mixed[counted.mixed] = _V6_MIXED
     parts = []
     for vector, flags in ((main, mixed | _V6_MAIN), (~main, mixed)):
-        rows = _tasks("ffts_profile_v6", simulation, counted, device_cntvct)
-        rows["header"] = pack_stars_header(int(StarsFunction.CONTEXT_PMU_V6), np.arange(len(rows)))
+        rows = _tasks(facts.FFTS_PROFILE_V6, simulation, counted, device_cntvct)
+        rows["header"] = pack_stars_header(int(PmuFunction.CONTEXT_PMU_V6), np.arange(len(rows)))
         rows["flags"], rows["core_type"] = flags, np.where(vector, _CORE_AIV, 0)
         rows["total_cycles"], rows["pmu"], core_ns = counted.half(vector)
         ticks = np.rint(core_ns / simulation.tick_ns).astype(np.uint64)
@@ -166,12 +169,9 @@ def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) ->
     return [first, second[(mixed > 0) & (second["total_cycles"] > 0)]]
 
 
-_BUILDERS = {"ffts_profile": _records, "ffts_profile_v6": _records_v6}
-
-
-def _tasks(name: str, simulation: Simulation, counted: Counted, device_cntvct: int) -> Records:
+def _tasks(kind: RecordKind, simulation: Simulation, counted: Counted, device_cntvct: int) -> Records:
     launches = counted.launches
-    rows = family(name).new(len(launches))
+    rows = kind.new(len(launches))
     rows["stream_id"] = simulation.stream[launches]
     rows["task_id"] = task_numbers(simulation)[0][launches]
     rows["start_tick"] = simulation.schedule.kernel_start_ticks[launches] + device_cntvct
@@ -186,7 +186,7 @@ def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, object]:
     They tell a reader which events the counters are, so they name what the records hold: nothing for a group that
     is not recorded, no vector core where the chip has one kind of core.
     """
-    metrics, platform = metric_name(request, chip), chip.platform.family
+    metrics, platform = metric_name(request, chip), family_of(chip).value
     known = request if metrics else evolve(request, aic_metrics=MetricGroup.NONE)
     parameters = sample_parameters(known, platform)
     if metrics is None:

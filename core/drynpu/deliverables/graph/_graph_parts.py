@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.deliverables._record_context import RecordContext
-from drynpu.raw import family, layouts
+from drynpu.deliverables.graph import facts
+from drynpu.deliverables.operator_memory.facts import STATIC_OP_MEM
+from drynpu.raw import RecordKind
 from drynpu.simulate._inputs import StaticMemory
 
 __all__ = ["LIFE_TO_THE_END", "fusion_records", "graph_records", "load_time_ns", "static_memory_records"]
@@ -25,8 +27,8 @@ def load_time_ns(context: RecordContext) -> I64:
     return context.recording.begin_ns + np.arange(len(context.recording.graphs), dtype=np.int64)
 
 
-def _new(context: RecordContext, name: str, time_ns: I64) -> Records:
-    rows = family(name).new(len(time_ns))
+def _new(context: RecordContext, kind: RecordKind, time_ns: I64) -> Records:
+    rows = kind.new(len(time_ns))
     rows["thread_id"] = context.launching
     rows["timestamp"] = time_ns + context.to_raw_ns
     return rows
@@ -35,7 +37,7 @@ def _new(context: RecordContext, name: str, time_ns: I64) -> Records:
 def graph_records(context: RecordContext) -> Records:
     """Return one graph_id_map record per graph."""
     graphs = context.recording.graphs
-    rows = _new(context, "graph_id_map", load_time_ns(context))
+    rows = _new(context, facts.GRAPH_ID_MAP, load_time_ns(context))
     rows["model_name"] = context.texts.of([graph.model_name for graph in graphs])
     rows["graph_id"] = [graph.graph_id for graph in graphs]
     rows["model_id"] = [graph.model_id for graph in graphs]
@@ -48,9 +50,9 @@ def fusion_records(context: RecordContext) -> Records:
         (number, fusion, names)
         for number, graph in enumerate(context.recording.graphs)
         for fusion in graph.fusions
-        for names in _dealt(fusion.original_ops, layouts.FUSION_OPS_PER_RECORD)
+        for names in _dealt(fusion.original_ops, facts.FUSION_OPS_PER_RECORD)
     ]
-    rows = _new(context, "fusion_op_info", load_time_ns(context)[[part[0] for part in parts]])
+    rows = _new(context, facts.FUSION_OP_INFO, load_time_ns(context)[[part[0] for part in parts]])
     for row, (_, fusion, names) in zip(rows, parts, strict=True):
         row["op_name"], row["count"] = context.texts.of([fusion.name])[0], len(names)
         row["fusion_op_names"][: len(names)] = context.texts.of(names)
@@ -77,7 +79,7 @@ def static_memory_records(context: RecordContext) -> Records:
         parts.extend((number, of.op_name, of.size_bytes, of.first_node, _last(of)) for of in blocks)
         if blocks:
             parts.append((number, None, _peak_bytes(blocks), 0, LIFE_TO_THE_END))
-    rows = _new(context, "static_op_mem", load_time_ns(context)[[part[0] for part in parts]])
+    rows = _new(context, STATIC_OP_MEM, load_time_ns(context)[[part[0] for part in parts]])
     for row, (number, name, size, first, last) in zip(rows, parts, strict=True):
         graph = context.recording.graphs[number]
         row["op_name"] = 0 if name is None else context.texts.of([name])[0]

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.graph import facts
 from drynpu.device.samplers.iterations import KeyPoints, within
-from drynpu.raw import family
 from drynpu.simulate._host_order import DEFAULT_STREAM
 from drynpu.simulate._rows import join_records
 
@@ -60,7 +60,7 @@ def point_records(points: KeyPoints, index: I64, model_id: I64, stream: int, dev
         rows = np.flatnonzero(ticks >= 0)
         number = points.iteration[rows]
         parts.append(_marks(tag, ticks[rows] + device_cntvct, index[number], model_id[number], stream))
-    records = join_records("ts_track_step", parts)
+    records = join_records(facts.TS_TRACK_STEP, parts)
     # Iteration by iteration: equal ticks keep the order of the marks.
     number = np.concatenate([points.iteration[ticks >= 0] for ticks in _in_order(points)])
     return np.asarray(records[np.argsort(number, kind="stable")])
@@ -78,7 +78,7 @@ def interval_records(found: Interval, index: I64, model_id: I64, device_cntvct: 
         _marks(tag + half, ticks[known] + device_cntvct, index[number], model_id[number], found.stream[known])
         for half, ticks in enumerate((found.start, found.end))
     ]
-    return join_records("ts_track_step", parts)
+    return join_records(facts.TS_TRACK_STEP, parts)
 
 
 def in_order(records: Records) -> Records:
@@ -94,7 +94,7 @@ def in_order(records: Records) -> Records:
 
 
 def _marks(tag: npt.ArrayLike, tick: I64, index: I64, model_id: I64, stream: npt.ArrayLike) -> Records:
-    rows = family("ts_track_step").new(len(tick))
+    rows = facts.TS_TRACK_STEP.new(len(tick))
     rows["tag_id"], rows["tick"], rows["index_id"] = tag, tick, index
     rows["model_id"], rows["stream_id"] = model_id, stream
     return rows

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables.graph import facts
 from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
 from drynpu.deliverables.graph._key_points import (
     Interval,
@@ -19,11 +20,12 @@ from drynpu.deliverables.graph._key_points import (
     point_records,
     reduces,
 )
+from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.device import inherit
 from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import Level, family
+from drynpu.raw import HostLevel
 from drynpu.simulate._host_order import DEFAULT_STREAM
 from drynpu.simulate._inputs import GraphRun, Iteration
 from drynpu.simulate._rows import join_records
@@ -60,7 +62,7 @@ class _Iterations:
         return np.array([self.graphs[graph].model_id for graph in self.graph], np.int64)
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return the records of the graphs of a recording.
 
@@ -74,17 +76,17 @@ def build(context: RecordContext) -> FamilyRecords:
     sample = {"ts_keypoint": "on" if traced else "off"}
     graphs = context.recording.graphs
     if context.request.level is ProfileLevel.NONE or not graphs:
-        return FamilyRecords(sample=sample)
+        return GroupRecords(sample=sample)
     iterations = _place(context)
     host: dict[str, Records] = {
-        "api_event": join_records("api_event", [_loads(context), _executions(context, iterations)]),
+        "api_event": join_records(task_facts.API_EVENT, [_loads(context), _executions(context, iterations)]),
         "graph_id_map": graph_records(context),
         "fusion_op_info": fusion_records(context),
     }
     if context.request.switches.task_memory:
         host["static_op_mem"] = static_memory_records(context)
     device = {"ts_track_step": _points(context, iterations)} if traced else {}
-    return FamilyRecords(host=host, device=device, sample=sample)
+    return GroupRecords(host=host, device=device, sample=sample)
 
 
 def _place(context: RecordContext) -> _Iterations:
@@ -108,8 +110,8 @@ def _place(context: RecordContext) -> _Iterations:
 
 
 def _model_calls(context: RecordContext, name: str, begin: I64, end: I64, model_id: npt.ArrayLike) -> Records:
-    rows = family("api_event").new(len(begin))
-    rows["level"], rows["type"] = int(Level.MODEL), context.types.api(Level.MODEL, name)
+    rows = task_facts.API_EVENT.new(len(begin))
+    rows["level"], rows["type"] = int(HostLevel.MODEL), context.types.api(HostLevel.MODEL, name)
     rows["thread_id"], rows["item_id"] = context.launching, model_id
     rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
     return rows
@@ -156,7 +158,7 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
             for found in _intervals(context, iterations, points)
         ),
     ]
-    return in_order(join_records("ts_track_step", parts))
+    return in_order(join_records(facts.TS_TRACK_STEP, parts))
 
 
 def _intervals(context: RecordContext, iterations: _Iterations, points: KeyPoints) -> Sequence[Interval]:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
-from drynpu.options import HostSystem, HostUsage, fixed_hz
-from drynpu.raw import text_family
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables.host import facts
+from drynpu.options import HOST_SYSTEM_HZ, HostSystem, HostUsage
 from drynpu.simulate._host_samples import HostSamples
 
 __all__ = ["build"]
@@ -29,7 +29,7 @@ _TICKS_PER_S = 100
 """Clock ticks that /proc counts in on Linux (USER_HZ)."""
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return the samples of the host that the request asks for.
 
@@ -40,9 +40,9 @@ def build(context: RecordContext) -> FamilyRecords:
     notes = [_NUMA_NOTE] if HostSystem.NUMA in sampling.host_systems else []
     measurable = [item for item in sampling.host_systems if item in _MEASURED]
     if not measurable and not sampling.host_usage:
-        return FamilyRecords(notes=tuple(notes))
+        return GroupRecords(notes=tuple(notes))
     if samples is None:
-        return FamilyRecords(notes=(*notes, "host metrics are not written: nothing was measured during the recording"))
+        return GroupRecords(notes=(*notes, "host metrics are not written: nothing was measured during the recording"))
     text: dict[str, object] = {}
     for system in measurable:
         if system in _SYSTEMS and _SYSTEMS[system] in samples.texts:
@@ -56,14 +56,14 @@ def build(context: RecordContext) -> FamilyRecords:
             text[whole] = _rows(context, whole, samples.texts[whole])
         if each in samples.processes:
             text[each] = {pid: _rows(context, each, own) for pid, own in samples.processes[each].items()}
-    return FamilyRecords(
-        host_text=text, sample={"host_disk_freq": fixed_hz("sampling.host_systems")}, notes=(*notes, *samples.failures)
+    return GroupRecords(
+        host_text=text, sample={"host_disk_freq": HOST_SYSTEM_HZ}, notes=(*notes, *samples.failures)
     )  # fmt: skip
 
 
 def _rows(context: RecordContext, name: str, text: str) -> pl.DataFrame:
     """Read what was copied, and put it on the raw clock of the host."""
-    entry = text_family(name)
+    entry = facts.BY_NAME[name]
     rows = pl.DataFrame(entry.parse(text.splitlines()).rows, schema=entry.schema, orient="row")
     raw = context.anchors.unix_to_host(rows["time_ns"].to_numpy())
     return rows.with_columns(pl.Series("time_ns", raw))
@@ -93,4 +93,4 @@ def _disk_rows(context: RecordContext, samples: HostSamples) -> pl.DataFrame:
         pl.lit("python").alias("command"),
         pl.lit(first, pl.Int64).alias("start_ns"),
     )
-    return rows.slice(1).select(text_family("host_disk").schema.names())
+    return rows.slice(1).select(facts.HOST_DISK.schema.names())

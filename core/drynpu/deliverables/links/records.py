@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.deliverables._asked import asked, unmodelled
 from drynpu.deliverables._flows import TwoWay, copy_flows, edges_us, link_flows
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables._requested import requested_deliverables, unmodelled
+from drynpu.deliverables.links import facts
 from drynpu.device.collectives import LinkType
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.options import NOT_SIMULATED
-from drynpu.raw import family
 
 __all__ = ["build"]
 
@@ -38,7 +38,7 @@ _REASONS = {
 }
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return the samples of network ports (``io_hz``) and of the links between devices and to the host.
 
@@ -49,8 +49,8 @@ def build(context: RecordContext) -> FamilyRecords:
     sample: dict[str, object] = {}
     text: dict[str, pl.DataFrame] = {}
     device: dict[str, Records] = {}
-    io, links = asked(context, _IO_OPTION), asked(context, _LINK_OPTION)
-    missing = set(io | links | asked(context, _DVPP_OPTION))
+    io, links = requested_deliverables(context, _IO_OPTION), requested_deliverables(context, _LINK_OPTION)
+    missing = set(io | links | requested_deliverables(context, _DVPP_OPTION))
     if sampling.io_hz is not None:
         sample["io_sampling_interval"] = _MS_PER_S // sampling.io_hz
         text |= _ports(context, io, _MS_PER_S // sampling.io_hz)
@@ -66,7 +66,7 @@ def build(context: RecordContext) -> FamilyRecords:
         if "SIO" in links and context.chip.interconnect.package_devices > 1:
             device["sio"] = _sio(context, edges_us(context, min(interval_us, _SIO_LONGEST_US)))
             missing.discard("SIO")
-    return FamilyRecords(device=device, device_text=text, sample=sample, notes=unmodelled(missing, _REASONS))
+    return GroupRecords(device=device, device_text=text, sample=sample, notes=unmodelled(missing, _REASONS))
 
 
 def _raw_ns(context: RecordContext, edges: I64) -> I64:
@@ -124,7 +124,7 @@ def _pcie(context: RecordContext, edges: I64) -> Records:
     """
     copies, peers = copy_flows(context), link_flows(context, (LinkType.PCIE,))
     spans = edges[1:] * 1000.0
-    rows = family("pcie").new(len(edges) - 1)
+    rows = facts.PCIE.new(len(edges) - 1)
     rows["time_ns"] = _raw_ns(context, edges)[1:]
     rows["device_id"] = context.target.device_id
     received = join_flows([copies.into, peers.into])
@@ -143,7 +143,7 @@ def _pcie(context: RecordContext, edges: I64) -> Records:
 def _sio(context: RecordContext, edges: I64) -> Records:
     """Return the data that crossed to the other die; requests, responses and snoops are not counted."""
     flows = link_flows(context, (LinkType.SIO,))
-    rows = family("sio").new(len(edges))
+    rows = facts.SIO.new(len(edges))
     rows["tick"] = context.anchors.unix_to_tick(edges * 1000 + context.simulation.base_ns)
     rows["acc_id"] = context.target.device_id % context.chip.interconnect.package_devices
     for name, flow in (("dat_rx", flows.into), ("dat_tx", flows.out)):

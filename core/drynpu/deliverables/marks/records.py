@@ -9,11 +9,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables.graph import facts as graph_facts
+from drynpu.deliverables.marks import facts
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
 from drynpu.deliverables.marks._marks_device import device_ticks
+from drynpu.deliverables.marks.facts import MarkPart
 from drynpu.kernels import occurrences
-from drynpu.raw import MODEL_ID_NONE, TxInfo, family, layouts
+from drynpu.raw import MODEL_ID_NONE
 from drynpu.simulate._inputs import TxKind, TxMark
 
 __all__ = ["build"]
@@ -21,7 +24,7 @@ __all__ = ["build"]
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-_TEXT_BYTES = layouts.TX_MESSAGE_BYTES - 1
+_TEXT_BYTES = facts.MESSAGE_BYTES - 1
 _DEFAULT_DOMAIN = "default"
 _MARK_TAG, _RANGE_TAG = 11, 12
 """Tags of the step trace (Ascend/msprof msproftx_model): a mark leaves one record, a range two of equal index."""
@@ -29,7 +32,7 @@ _INSTANTS = (TxKind.MARKER.value, TxKind.MARKER_EX.value)
 _TASK_IDS = 2**16
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return the user marks that the domain filters let pass.
 
@@ -41,14 +44,14 @@ def build(context: RecordContext) -> FamilyRecords:
     kernels of its stream. Ranges around collectives are simulated on both sides.
     """
     if not context.request.switches.tx:
-        return FamilyRecords()
+        return GroupRecords()
     times = _gather(context)
     if not times.marks:
-        return FamilyRecords()
+        return GroupRecords()
     is_extended = np.fromiter((_extended(mark) for mark in times.marks), bool, len(times.marks))
     mark_id = context.host.mark_ids.of(is_extended)
     host = _host_records(context, times, is_extended, mark_id)
-    return FamilyRecords(host={"msproftx": host}, device={"ts_track_step": _device_records(context, times, mark_id)})
+    return GroupRecords(host={"msproftx": host}, device={"ts_track_step": _device_records(context, times, mark_id)})
 
 
 @frozen(eq=False, kw_only=True)
@@ -107,7 +110,7 @@ def _host_records(context: RecordContext, times: _Times, is_extended: npt.NDArra
     marks = times.marks
     distinct = {message: number for number, message in enumerate(dict.fromkeys(mark.message for mark in marks))}
     parts = [_segments(message) for message in distinct]
-    pieces = np.array([piece for of in parts for piece in of], f"S{layouts.TX_MESSAGE_BYTES}")
+    pieces = np.array([piece for of in parts for piece in of], f"S{facts.MESSAGE_BYTES}")
     count = np.array([len(of) for of in parts])
     first = np.cumsum(count) - count
     message = np.fromiter((distinct[mark.message] for mark in marks), np.int64, len(marks))
@@ -117,8 +120,8 @@ def _host_records(context: RecordContext, times: _Times, is_extended: npt.NDArra
     start, end = times.start_ns + context.to_raw_ns, times.end_ns + context.to_raw_ns
     domains = {domain: number for number, domain in enumerate(dict.fromkeys(mark.domain for mark in marks))}
     domain = context.texts.of(list(domains))[[domains[mark.domain] for mark in marks]]
-    rows = family("msproftx").new(len(owner))
-    rows["info_type"] = np.where(is_extended, int(TxInfo.EXTENDED_MARK), int(TxInfo.MARK))[owner]
+    rows = facts.MSPROFTX.new(len(owner))
+    rows["info_type"] = np.where(is_extended, int(MarkPart.EXTENDED_MARK), int(MarkPart.MARK))[owner]
     rows["segment"], rows["pid"] = segment, context.target.pid
     rows["thread_id"] = rows["tid"] = _column(marks, "thread")[owner]
     rows["event_type"] = _column(marks, "kind.value")[owner]
@@ -151,7 +154,7 @@ def _device_records(context: RecordContext, times: _Times, mark_id: I64) -> Reco
         for parts in zip(_of_user(context, times, mark_id), _of_collectives(times, mark_id), strict=True)
     )
     order = np.argsort(tick, kind="stable")
-    rows = family("ts_track_step").new(len(tick))
+    rows = graph_facts.TS_TRACK_STEP.new(len(tick))
     rows["tick"] = tick[order] + context.anchors.device_cntvct
     rows["index_id"], rows["model_id"] = ids[order], MODEL_ID_NONE
     rows["stream_id"], rows["task_id"] = stream[order], task[order] % _TASK_IDS

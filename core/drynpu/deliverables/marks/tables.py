@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
-from drynpu.raw import TxEvent, TxInfo
+from drynpu.deliverables.marks.facts import MarkKind, MarkPart
 from drynpu.tables._columns import I64, Records, empty, frame, gather_text, texts
 from drynpu.tables._sides import DeviceSide
 
@@ -43,10 +43,10 @@ Bools = npt.NDArray[np.bool_]
 SCHEMAS: Mapping[str, pl.Schema] = {"tx_marks": TX_MARKS}
 
 _EVENTS: Mapping[int, str] = {
-    TxEvent.MARKER.value: "marker",
-    TxEvent.PUSH_POP.value: "push/pop",
-    TxEvent.START_END.value: "start/end",
-    TxEvent.EXTENDED_MARKER.value: "marker_ex",
+    MarkKind.POINT.value: "marker",
+    MarkKind.PUSH_POP.value: "push/pop",
+    MarkKind.START_END.value: "start/end",
+    MarkKind.EXTENDED_POINT.value: "marker_ex",
 }
 _MARKER_TAGS = (11, 12)
 """Tags of marks and of ranges (Ascend/msprof msproftx_model)."""
@@ -59,7 +59,7 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     records = context.reader.read("msproftx")
     if not len(records):
         return {}
-    is_extended = records["info_type"] == int(TxInfo.EXTENDED_MARK)
+    is_extended = records["info_type"] == int(MarkPart.EXTENDED_MARK)
     first, message = _joined(records, is_extended, context.notes)
     kept = records[first]
     extended = pl.Series(is_extended[first])

@@ -9,7 +9,8 @@ import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import settings
-from drynpu.raw import LinkType, unpack_stars_header
+from drynpu.deliverables.monitors.facts import ChipLinkType
+from drynpu.raw import unpack_stars_header
 from drynpu.tables._columns import frame, i64
 from drynpu.tables._sides import DeviceSide
 
@@ -79,7 +80,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
 
 _FIRST_PARTITION_BY_DIE = 2
 """Of the ten numbers of a record; the two before it are not partitions (Ascend/msprof qos_processor)."""
-_LINKS = {int(LinkType.PA): "pa", int(LinkType.PCIE): "pcie"}
+_LINKS = {int(ChipLinkType.PA): "pa", int(ChipLinkType.PCIE): "pcie"}
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables.operator_memory import facts
 from drynpu.device import innermost
 from drynpu.options import Level
-from drynpu.raw import family
 
 __all__ = ["build"]
 
 _NPU = 20
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """
     Return task_memory_info: every device allocation and release, under the operator that allocated.
 
@@ -24,7 +24,7 @@ def build(context: RecordContext) -> FamilyRecords:
     """
     switches, memory = context.request.switches, context.simulation.memory
     if not switches.task_memory or switches.profile_memory or context.request.level is Level.NONE:
-        return FamilyRecords()
+        return GroupRecords()
     operators, simulation = context.recording.operators, context.simulation
     owner = innermost(
         memory.time_ns,
@@ -37,11 +37,11 @@ def build(context: RecordContext) -> FamilyRecords:
     release = memory.size_bytes < 0
     owner = np.where(release, np.where(memory.partner >= 0, owner[np.maximum(memory.partner, 0)], -1), owner)
     ids = context.texts.of(operators.names) if operators.names else np.zeros(1, np.uint64)
-    rows = family("task_memory_info").new(len(memory.time_ns))
+    rows = facts.TASK_MEMORY_INFO.new(len(memory.time_ns))
     rows["thread_id"], rows["timestamp"] = memory.thread, simulation.warp(memory.time_ns) + context.to_raw_ns
     rows["address"], rows["size_bytes"] = memory.address, memory.size_bytes
     rows["node_id"] = np.where(owner >= 0, ids[operators.name[np.maximum(owner, 0)]], np.uint64(0)) if len(rows) else 0
     rows["total_allocated_bytes"] = memory.allocated_bytes
     rows["total_reserved_bytes"] = memory.reserved_bytes
     rows["device_id"], rows["device_type"] = context.target.device_id, _NPU
-    return FamilyRecords(host={"task_memory_info": rows})
+    return GroupRecords(host={"task_memory_info": rows})

@@ -9,7 +9,8 @@ import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import event_codes, operator_names, settings, soc_counters
-from drynpu.raw import SocPmuType, decode_stream_task
+from drynpu.deliverables.soc_pmu.facts import SocPmuType
+from drynpu.raw import decode_stream_task
 from drynpu.tables._columns import I64, frame, i64
 from drynpu.tables._sides import DeviceSide
 

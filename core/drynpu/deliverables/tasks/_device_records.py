@@ -8,18 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.deliverables.frequency import facts as frequency_facts
+from drynpu.deliverables.graph import facts as graph_facts
+from drynpu.deliverables.npu_memory import facts as npu_memory_facts
+from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._host_records import task_numbers
+from drynpu.deliverables.tasks.facts import SqeType, StarsFunction
 from drynpu.kernels import Copy, KernelSpec, TaskType
 from drynpu.platforms import Chip
-from drynpu.raw import (
-    MODEL_ID_NONE,
-    ClockAnchors,
-    SqeType,
-    StarsFunction,
-    encode_stream_task,
-    family,
-    pack_stars_header,
-)
+from drynpu.raw import MODEL_ID_NONE, ClockAnchors, encode_stream_task, pack_stars_header
 from drynpu.simulate._host_order import DEFAULT_STREAM
 from drynpu.simulate._rows import join_records
 from drynpu.simulate._simulate import Simulation
@@ -80,12 +77,12 @@ def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) 
         (StarsFunction.TASK_START, start),
         (StarsFunction.TASK_END, start + simulation.kernel_ticks),
     ):
-        rows = family("stars_soc").new(len(start))
+        rows = facts.STARS_SOC.new(len(start))
         rows["stream_id"], rows["task_id"] = encode_stream_task(simulation.stream, task_id)
         rows["tick"] = tick
         rows["header"] = pack_stars_header(int(function), np.arange(len(start)), sqe)
         halves.append(rows)
-    both = join_records("stars_soc", halves)
+    both = join_records(facts.STARS_SOC, halves)
     # On a tie the end of one task comes before the start of the next.
     ending = np.concatenate([np.ones(len(start)), np.zeros(len(start))])
     return np.asarray(both[np.lexsort((ending, both["tick"]))])
@@ -95,14 +92,14 @@ def _flips(
     simulation: Simulation, task_id: npt.NDArray[np.uint16], batch: npt.NDArray[np.uint16], start: I64
 ) -> Records:
     turns = np.flatnonzero((task_id == 0) & (batch > 0))
-    rows = family("ts_track_flip").new(len(turns))
+    rows = facts.TS_TRACK_FLIP.new(len(turns))
     rows["tick"], rows["stream_id"] = start[turns], simulation.stream[turns]
     rows["flip_number"], rows["task_id"] = batch[turns], task_id[turns]
     return rows
 
 
 def _frequency(chip: Chip, device_cntvct: int) -> Records:
-    rows = family("lpm_freq").new(1)
+    rows = frequency_facts.LPM_FREQ.new(1)
     rows["count"] = 1
     rows["points"][0, 0] = (device_cntvct, chip.aic_mhz)
     return rows
@@ -116,7 +113,7 @@ def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors)
     at its first tick: no device writes an earlier one.
     """
     table = np.array(steps, np.int64).reshape(-1, 3)
-    rows = family("ts_track_step").new(2 * len(table))
+    rows = graph_facts.TS_TRACK_STEP.new(2 * len(table))
     rows["tick"] = np.maximum(anchors.unix_to_tick(table[:, 1:].reshape(-1)), 0)
     rows["index_id"] = np.repeat(table[:, 0], 2)
     rows["tag_id"] = np.tile([_STEP_START, _STEP_END], len(table))
@@ -132,8 +129,8 @@ def _memory_samples(simulation: Simulation, anchors: ClockAnchors, rate_hz: int)
     ticks = np.arange(begin, after, max(1, anchors.device_hz // rate_hz))
     reached = np.searchsorted(simulation.warp(memory.time_ns), anchors.tick_to_unix(ticks), side="right")
     reserved = np.concatenate([[memory.reserved_before_bytes], memory.reserved_bytes])[reached]
-    total = family("npu_mem").new(len(ticks))
+    total = npu_memory_facts.NPU_MEM.new(len(ticks))
     total["hbm_bytes"], total["tick"] = reserved, ticks
-    module = family("npu_module_mem").new(len(ticks))
+    module = npu_memory_facts.NPU_MODULE_MEM.new(len(ticks))
     module["module_id"], module["tick"], module["reserved_bytes"] = _APP_MODULE, ticks, reserved
     return {"npu_mem": total, "npu_module_mem": module}

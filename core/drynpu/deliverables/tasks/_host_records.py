@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.deliverables.tasks import facts
+from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc, occurrences
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import GeTaskType, family, layouts, split_task_id
+from drynpu.raw import RecordKind, split_task_id
 from drynpu.simulate._host_side import HostSide, api_events
 from drynpu.simulate._simulate import Simulation
 
@@ -56,9 +58,9 @@ def host_records(host: HostSide) -> dict[str, Records]:
     return records
 
 
-def _reports(host: HostSide, name: str, time_ns: I64) -> Records:
-    """Return records of a family that the launching thread makes, at Unix times."""
-    rows = family(name).new(len(time_ns))
+def _reports(host: HostSide, kind: RecordKind, time_ns: I64) -> Records:
+    """Return records that the launching thread makes, at Unix times."""
+    rows = kind.new(len(time_ns))
     rows["thread_id"], rows["timestamp"] = host.launching, time_ns + host.to_raw_ns
     return rows
 
@@ -71,7 +73,7 @@ def _inside_runtime(host: HostSide) -> I64:
 def _task_track(host: HostSide) -> Records:
     simulation = host.simulation
     kernel = simulation.lowered.launch_kernel
-    rows = _reports(host, "task_track", _inside_runtime(host))
+    rows = _reports(host, facts.TASK_TRACK, _inside_runtime(host))
     rows["device_id"], rows["stream_id"] = host.device_id, simulation.stream
     rows["task_id"], rows["batch_id"] = task_numbers(simulation)
     task_types = np.zeros(max(len(simulation.task_types), 1), np.int64)
@@ -85,7 +87,7 @@ def _task_track(host: HostSide) -> Records:
 
 def _memcpy_info(host: HostSide) -> Records:
     copies = np.flatnonzero(host.is_copy)
-    rows = _reports(host, "memcpy_info", _inside_runtime(host)[copies])
+    rows = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[copies])
     rows["size_bytes"] = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
     rows["copy_kind"] = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
     rows["device_id"], rows["stream_id"] = host.device_id, host.simulation.stream[copies]
@@ -96,7 +98,7 @@ def _node_basic_info(host: HostSide) -> Records:
     simulation, costs = host.simulation, host.simulation.costs
     launch = np.flatnonzero(~host.is_copy)
     kernel = simulation.lowered.launch_kernel[launch]
-    rows = _reports(host, "node_basic_info", simulation.schedule.node_end_ns[launch] - 1)
+    rows = _reports(host, facts.NODE_BASIC_INFO, simulation.schedule.node_end_ns[launch] - 1)
     rows["op_name"] = host.text_ids(lambda k: k.name)[kernel]
     rows["op_type"] = host.text_ids(lambda k: k.op_type)[kernel]
     kinds = [int(_GE_TASK_TYPES.get(kind, GeTaskType.INVALID)) for kind in simulation.task_types]
@@ -122,11 +124,11 @@ def _tensor_info(host: HostSide) -> Records:
 
 def _tensor_templates(host: HostSide) -> tuple[Records, I64, I64]:
     """Return the records of every kernel without their time, where each kernel's begin, and their number."""
-    per_record = layouts.TENSORS_PER_RECORD
+    per_record = facts.TENSORS_PER_RECORD
     kernels = host.simulation.lowered.kernels
     tensors = [_directed(kernel) for kernel in kernels]
     count = np.array([-(-len(of) // per_record) for of in tensors] or [0], np.int64)
-    rows = family("tensor_info").new(int(count.sum()))
+    rows = facts.TENSOR_INFO.new(int(count.sum()))
     names = host.text_ids(lambda k: k.name)
     first = np.cumsum(count) - count
     for index, of in enumerate(tensors):

@@ -13,7 +13,7 @@ from attrs import field, frozen
 from polars.selectors import categorical
 
 from drynpu.deliverables.communication._layer import communication_blocks
-from drynpu.deliverables.tables import SCHEMAS
+from drynpu.deliverables.communication.tables import SCHEMAS
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from drynpu.deliverables._asked import asked, unmodelled
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables._requested import requested_deliverables, unmodelled
 from drynpu.options import NOT_SIMULATED
 
 __all__ = ["UNMODELLED", "build"]
@@ -39,7 +39,9 @@ _OPTIONS = (
 )
 
 
-def build(context: RecordContext) -> FamilyRecords:
+def build(context: RecordContext) -> GroupRecords:
     """Say why what was asked for by name is not there; what only comes along with the tasks is left out silently."""
-    names = {name for option in _OPTIONS for name in asked(context, option)} - asked(context, "sampling.host_usage")
-    return FamilyRecords(notes=unmodelled(names, dict(UNMODELLED)))
+    names = {name for option in _OPTIONS for name in requested_deliverables(context, option)} - requested_deliverables(
+        context, "sampling.host_usage"
+    )
+    return GroupRecords(notes=unmodelled(names, dict(UNMODELLED)))

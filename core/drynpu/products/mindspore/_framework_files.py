@@ -18,17 +18,17 @@ from attrs import frozen
 
 from drynpu import OutputError
 from drynpu.deliverables._record_context import RecordContext
-from drynpu.kernels import Operators, Placement
-from drynpu.raw import (
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import (
     MS_ABSENT,
     MS_EVENTS,
     MS_MODULES,
     MsMemoryField,
     MsOpRangeField,
     MsShapesField,
-    layouts,
-    write_tlv,
 )
+from drynpu.kernels import Operators, Placement
+from drynpu.raw import write_tlv
 from drynpu.raw._document import write_document
 from drynpu.simulate._framework_events import FrameworkEvents, renumbered
 from drynpu.simulate._simulate import Simulation
@@ -116,7 +116,7 @@ def _write_events(path: Path, context: RecordContext, rows: I64) -> None:
 
 
 def _events(count: int, module: str, event: str) -> Records:
-    fixed = np.zeros(count, layouts.MS_OP_RANGE)
+    fixed = np.zeros(count, mindspore_facts.MS_OP_RANGE)
     fixed["flow_id"], fixed["module"], fixed["event"] = MS_ABSENT, MS_MODULES.index(module), MS_EVENTS.index(event)
     return fixed
 
@@ -216,7 +216,7 @@ def _write_shapes(path: Path, operators: Operators, rows: I64) -> None:
                 int(MsShapesField.INPUT_TYPES): dtypes,
             }
         )
-    write_tlv(path, _RECORD, np.zeros(len(rows), layouts.MS_RECORD_SHAPES), index.astype(np.int64), texts)
+    write_tlv(path, _RECORD, np.zeros(len(rows), mindspore_facts.MS_RECORD_SHAPES), index.astype(np.int64), texts)
 
 
 def _write_memory(directory: Path, context: RecordContext) -> None:
@@ -225,7 +225,7 @@ def _write_memory(directory: Path, context: RecordContext) -> None:
     m = simulation.memory
     time_ns = simulation.warp(m.time_ns)
     released = m.size_bytes < 0
-    fixed = np.zeros(len(time_ns), layouts.MS_MEMORY_USAGE)
+    fixed = np.zeros(len(time_ns), mindspore_facts.MS_MEMORY_USAGE)
     fixed["device_id"], fixed["tid"], fixed["pid"] = context.target.device_id, m.thread, context.target.pid
     fixed["time_ns"], fixed["address"] = time_ns, m.address
     fixed["size_bytes"] = np.where(released, 0, m.size_bytes)

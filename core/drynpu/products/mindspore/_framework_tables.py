@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.products.mindspore._minddata_tables import load_minddata
-from drynpu.products.mindspore._schemas import SCHEMAS
-from drynpu.raw import (
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import (
     MS_ABSENT,
     MS_EVENTS,
     MS_MODULES,
@@ -21,10 +20,10 @@ from drynpu.raw import (
     MsMemoryField,
     MsOpRangeField,
     MsShapesField,
-    TlvRecords,
-    layouts,
-    read_tlv,
 )
+from drynpu.products.mindspore._minddata_tables import load_minddata
+from drynpu.products.mindspore._schemas import SCHEMAS
+from drynpu.raw import TlvRecords, read_tlv
 from drynpu.tables._columns import I64, empty, frame, i64
 from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
 
@@ -53,14 +52,14 @@ def load_mindspore(
     """
     tables: dict[str, Any] = {}
     own: dict[str, pl.DataFrame] = {}
-    records = _tlv(directory / "mindspore.op_range", layouts.MS_OP_RANGE, notes)
+    records = _tlv(directory / "mindspore.op_range", mindspore_facts.MS_OP_RANGE, notes)
     if records is not None:
         own["framework_events"] = _events(records, to_unix, notes)
         tables["host_ops"], tables["queue"] = _operators(own["framework_events"])
-    shapes = _tlv(directory / "mindspore.record_shapes", layouts.MS_RECORD_SHAPES, notes)
+    shapes = _tlv(directory / "mindspore.record_shapes", mindspore_facts.MS_RECORD_SHAPES, notes)
     if shapes is not None:
         own["operator_shapes"] = _shapes(shapes)
-    memory = _tlv(directory / "mindspore.memory_usage", layouts.MS_MEMORY_USAGE, notes)
+    memory = _tlv(directory / "mindspore.memory_usage", mindspore_facts.MS_MEMORY_USAGE, notes)
     if memory is not None:
         own["framework_memory"] = _memory(memory)
         tables["allocations"] = _allocations(own["framework_memory"])

@@ -9,8 +9,9 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.analysis import mindspore_launches, scope_bars
+from drynpu.deliverables._record_group import iter_layers
 from drynpu.deliverables.communication._layer import operation_threads
-from drynpu.deliverables.files import LAYERS
+from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
 from drynpu.products.toolkit._msprof import timeline_of
 from drynpu.tables import Profile
@@ -121,8 +122,8 @@ def _toolkit(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     writer = toolkit_writer(profile.platform)
     yield from timeline_blocks(told, style, writer)
     marked = evolve(profile, families={**profile.families, "tx_marks": _called_marks(profile)})
-    for layer in LAYERS:
-        yield from layer(marked, style, writer)
+    for _, events in iter_layers(in_order(GROUPS, LAYER_ORDER), marked, style, writer):
+        yield from events
 
 
 def _told(work: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:

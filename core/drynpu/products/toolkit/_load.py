@@ -13,10 +13,13 @@ from attrs import field, frozen
 
 from drynpu._errors import OptionError, OutputError, RawFormatError
 from drynpu.deliverables._load_context import LoadContext
-from drynpu.deliverables.tables import LOADERS
-from drynpu.kernels import counter_group
-from drynpu.platforms import Platform, find_platform
-from drynpu.raw import ClockAnchors, Level, ProfReader, family
+from drynpu.deliverables._record_group import RecordGroup
+from drynpu.deliverables.counters.facts import FFTS_PROFILE, FFTS_PROFILE_V6
+from drynpu.deliverables.registry import record_kinds
+from drynpu.kernels import metric_group, platform_family
+from drynpu.options.profiling_options import ChipFamily
+from drynpu.platforms import find_platform
+from drynpu.raw import ClockAnchors, HostLevel, ProfReader
 from drynpu.tables._columns import I64, Records, empty, frame
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
 from drynpu.tables._host import Calls, Dictionaries, build_calls, build_cann_allocations
@@ -41,7 +44,6 @@ from drynpu.tables._tasks import build_tasks
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
 _DEFAULT_METRICS = "PipeUtilization"
-_COUNTER_READERS = {"ffts_profile": task_counters, "ffts_profile_v6": task_counters_v6}
 _SAMPLE_BASED = "sample-based"
 
 
@@ -76,16 +78,16 @@ def no_toolkit() -> Toolkit:
     return Toolkit(facts=facts, tables={name: empty(schema) for name, schema in schemas.items()}, clock=None)
 
 
-def load_toolkit(path: Path) -> Toolkit:
+def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
     """
-    Read a PROF directory.
+    Read a PROF directory: the tables that every profile has, and those of the record groups.
 
     Raises
     ------
     OutputError, RawFormatError
         If the host's control files are missing or unusable. A device of which that is true is left out.
     """
-    reader = ProfReader(path, possible_only=True)
+    reader = ProfReader(path, record_kinds(groups), possible_only=True)
     words = Dictionaries(reader.hashes, reader.types)
     clock = _host_clock(reader)
     calls = build_calls(reader.read("api_event"), words, clock.host_to_unix, reader.host_info.pid)
@@ -115,8 +117,9 @@ def load_toolkit(path: Path) -> Toolkit:
         notes=notes,
     )
     families: dict[str, pl.DataFrame] = {}
-    for load in LOADERS:
-        families.update(load(context))
+    for group in groups:
+        if group.load is not None:
+            families.update(group.load(context))
     tables["families"] = families
     facts = _facts(reader, devices, metrics, clock)
     return Toolkit(facts=facts, tables=tables, clock=clock, notes=(*reader.notes, *notes))
@@ -140,7 +143,7 @@ def _operators(reader: ProfReader, words: Dictionaries, calls: Calls, clock: Clo
 
     def node(records: Records) -> I64:
         time = clock.host_to_unix(records["timestamp"].astype(np.int64))
-        return calls.around(Level.NODE, time, records["thread_id"].astype(np.int64))
+        return calls.around(HostLevel.NODE, time, records["thread_id"].astype(np.int64))
 
     return node_info(basic, node(basic), tensors, node(tensors), words)
 
@@ -192,44 +195,49 @@ def _device_work(reader: ProfReader, device: int, metrics: str, notes: list[str]
     tasks = pair_tasks(reader.read("stars_soc", device))
     name = metrics or _DEFAULT_METRICS
     facts = _core_facts(reader, device, name)
-    records = _task_records(reader, device, facts.platform.counter_record)
+    newer = facts.family is ChipFamily.ASCEND_950
+    records = _task_records(reader, device, newer=newer)
     notes.extend(f"device {device}: {note}" for note in tasks.notes)
     known = decodable(name, facts)
     if len(records) and not known:
-        group = f"{facts.platform.label} has no counter group {name!r}"
+        group = f"{facts.family.label} has no counter group {name!r}"
         why = group if facts.complete else "clock or core number is unknown"
         notes.append(f"device {device}: {len(records)} counter record(s) give no columns: {why}")
     side = DeviceSide(device_id=device, clock=reader.anchors(device), facts=facts, metrics=name if known else "")
-    counters = _COUNTER_READERS[facts.platform.counter_record](records, tasks)
+    counters = (task_counters_v6 if newer else task_counters)(records, tasks)
     return DeviceWork(side=side, tasks=tasks, counters=counters)
 
 
-def _task_records(reader: ProfReader, device: int, name: str) -> Records:
+def _task_records(reader: ProfReader, device: int, *, newer: bool) -> Records:
     """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
+    kind = FFTS_PROFILE_V6 if newer else FFTS_PROFILE
     if _sample(reader, device).get("ai_core_profiling_mode") == _SAMPLE_BASED:
-        return family(name).new(0)
-    return reader.read(name, device)
+        return kind.new(0)
+    return reader.read(kind.name, device)
 
 
 def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:
     info, sample = reader.device_info(device), _sample(reader, device)
-    platform = find_platform(reader.host_info.platform_version)
-    cube, vector = _usual_events(metrics, platform)
+    platform = reader.host_info.platform_version
+    split = find_platform(platform).split
+    family = platform_family(platform, split=split)
+    cube, vector = _usual_events(metrics, family)
     return CoreFacts(
         aic_mhz=_whole(info.aic_frequency),
         aiv_mhz=_whole(info.aiv_frequency),
         aic_cores=info.ai_core_num,
         aiv_cores=info.aiv_num,
+        split=split,
         aic_events=parse_events(sample.get("ai_core_profiling_events"), cube),
         aiv_events=parse_events(sample.get("aiv_profiling_events"), vector),
-        platform=platform,
+        family=family,
     )
 
 
-def _usual_events(metrics: str, platform: Platform) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _usual_events(metrics: str, family: ChipFamily) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the events of a group, for profiles that do not list them."""
     try:
-        group = counter_group(metrics, platform)
+        group = metric_group(metrics, family)
     except OptionError:
         return (), ()
     return group.cube_events, group.vector_events

@@ -12,8 +12,9 @@ import orjson
 
 from drynpu._errors import OutputError
 from drynpu.analysis import api_statistic, op_statistic, overlap
-from drynpu.deliverables.files import CSV_FILES, JSON_FILES, LAYERS, TRACE_FILES
+from drynpu.deliverables._record_group import RecordGroup, csv_tables, iter_layers, iter_trace_files
 from drynpu.deliverables.graph.files import per_graph_op_statistic, with_graph_columns
+from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._op_summary import STARTS, op_summary
 from drynpu.deliverables.tasks._statistics import (
     api_statistic_table,
@@ -43,6 +44,7 @@ def export_msprof(
     *,
     reports: Reports | None = None,
     json_tables: bool = False,
+    groups: Sequence[RecordGroup] = GROUPS,
 ) -> list[Path]:
     """
     Write op_summary, op_statistic, api_statistic, task_time, memory samples, the timeline and README.txt.
@@ -57,6 +59,8 @@ def export_msprof(
         Where to write; default ``mindstudio_profiler_output`` in the PROF directory.
     reports:
         The layers of the timeline that are wanted; default all.
+    groups:
+        The record groups whose files and layers are written.
     json_tables:
         Tables as JSON, one file per device, each device with a second of its own, instead of CSV.
 
@@ -73,13 +77,13 @@ def export_msprof(
     directory = out_dir if out_dir is not None else _default_directory(profile)
     stamp = free_stamp(directory, now)
     writer = toolkit_writer(profile.platform)
-    tables = toolkit_tables(profile, writer)
+    tables = toolkit_tables(profile, writer, groups)
     make_directory(directory)
     written = [] if json_tables else _csv_tables(directory, stamp, tables)
-    written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports)
+    written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports, groups)
     if json_tables:
         written += _json_tables(directory, now, tables)
-    return _with_readme(directory, written, profile) + export_documents(profile, directory.parent)
+    return _with_readme(directory, written, profile) + export_documents(profile, directory.parent, groups=groups)
 
 
 def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, Table]) -> list[Path]:
@@ -99,7 +103,14 @@ def _json_tables(directory: Path, now: datetime | None, tables: Mapping[str, Tab
     return written
 
 
-def _timelines(profile: Profile, directory: Path, stamp: str, writer: Writer, reports: Reports) -> list[Path]:
+def _timelines(
+    profile: Profile,
+    directory: Path,
+    stamp: str,
+    writer: Writer,
+    reports: Reports,
+    groups: Sequence[RecordGroup],
+) -> list[Path]:
     """Write msprof_*.json, and the timelines of their own."""
     written = []
     pid = profile.pid
@@ -107,20 +118,25 @@ def _timelines(profile: Profile, directory: Path, stamp: str, writer: Writer, re
     blocks = reports.only(timeline_blocks(timeline_of(profile), COMPACT, writer), pid)
     further = (
         block
-        for layer in LAYERS
-        for block in reports.only(layer(profile, COMPACT, writer), pid, layer.__module__.split(".")[-2])
+        for name, events in iter_layers(in_order(groups, LAYER_ORDER), profile, COMPACT, writer)
+        for block in reports.only(events, pid, name)
     )
     if write_trace(trace, chain(blocks, further), COMPACT):
         written.append(trace)
-    for traces in TRACE_FILES:
-        for stem, events in traces(profile, COMPACT, writer).items():
-            path = directory / f"{stem}_{stamp}.json"
-            if reports.wants_file(stem) and write_trace(path, events, COMPACT):
-                written.append(path)
+    for stem, events in iter_trace_files(groups, profile, COMPACT, writer):
+        path = directory / f"{stem}_{stamp}.json"
+        if reports.wants_file(stem) and write_trace(path, events, COMPACT):
+            written.append(path)
     return written
 
 
-def export_documents(profile: Profile, directory: Path, names: Container[str] | None = None) -> list[Path]:
+def export_documents(
+    profile: Profile,
+    directory: Path,
+    names: Container[str] | None = None,
+    *,
+    groups: Sequence[RecordGroup] = GROUPS,
+) -> list[Path]:
     """
     Write the analyses that have no time stamp (``analyze/communication.json``) below *directory*.
 
@@ -135,7 +151,7 @@ def export_documents(profile: Profile, directory: Path, names: Container[str] | 
         A file cannot be written.
     """
     written = []
-    for documents in JSON_FILES:
+    for documents in (group.json_files for group in groups if group.json_files is not None):
         for name, document in documents(profile).items():
             if names is None or name in names:
                 path = directory / name
@@ -164,7 +180,7 @@ def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
     return with_graph_columns(profile, summary, writer)
 
 
-def toolkit_tables(profile: Profile, writer: Writer) -> dict[str, Table]:
+def toolkit_tables(profile: Profile, writer: Writer, groups: Sequence[RecordGroup] = GROUPS) -> dict[str, Table]:
     """Return the toolkit's csv tables by the stem of their files; a table may be empty."""
     # Statistics read whole tables and leave little, so they come before the tables that stay in memory until written.
     calls = api_statistic_table(api_statistic(profile), writer, profile.device_ids)
@@ -181,9 +197,7 @@ def toolkit_tables(profile: Profile, writer: Writer) -> dict[str, Table]:
         "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
         **statistic,
     }
-    for further in CSV_FILES:
-        tables |= further(profile, writer)
-    return tables
+    return tables | csv_tables(groups, profile, writer)
 
 
 def timeline_of(profile: Profile) -> Timeline:

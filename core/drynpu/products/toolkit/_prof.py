@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu.deliverables._record_context import FamilyRecords, RecordContext
+from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables._record_group import RecordGroup
 from drynpu.deliverables.counters.records import counter_notes, counter_records
-from drynpu.deliverables.records import BUILDERS
+from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.deliverables.tasks._device_records import MEMORY_HZ, device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
 from drynpu.options import Level
@@ -21,26 +22,32 @@ from drynpu.simulate._host_side import api_events
 _STEP_PREFIX = "ProfilerStep#"
 
 
-def write_prof(hosts: Sequence[RecordContext], devices: Sequence[RecordContext]) -> tuple[Path, tuple[str, ...]]:
+def write_prof(
+    hosts: Sequence[RecordContext],
+    devices: Sequence[RecordContext],
+    groups: Sequence[RecordGroup] | None = None,
+) -> tuple[Path, tuple[str, ...]]:
     """
     Write a PROF directory: the host's records of *hosts*, those of its device of each of *devices*.
 
     What is there once, such as the name and the control files, is of the first host. Hosts of one directory share
-    their ``texts``, ``types`` and ``mark_ids``.
+    their ``texts``, ``types`` and ``mark_ids``. Records are those of *groups*, by default all that are registered.
     """
+    groups = registered_groups() if groups is None else groups
     context = hosts[0]
     target, request = context.target, context.request
     begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
     writer = ProfWriter.create(
         target.directory,
+        record_kinds(groups),
         index=target.prof_number,
         pid=target.pid,
         now=begun,
         storage_limit_mb=request.output.storage_limit_mb,
     )
-    of_hosts = [_all_records(each) for each in hosts]
+    of_hosts = [_all_records(each, groups) for each in hosts]
     known = {id(each): records for each, records in zip(hosts, of_hosts, strict=True)}
-    of_devices = [known.get(id(each)) or _all_records(each) for each in devices]
+    of_devices = [known.get(id(each)) or _all_records(each, groups) for each in devices]
     parameters = sample(request, context.chip, target, writer.path)
     for records in of_hosts[0]:
         parameters |= records.sample
@@ -62,41 +69,41 @@ def write_prof(hosts: Sequence[RecordContext], devices: Sequence[RecordContext])
     return writer.path, tuple(dict.fromkeys(note for records in built for note in records.notes))
 
 
-def _write_device(writer: ProfWriter, records: FamilyRecords, device_id: int) -> None:
-    for family, rows in records.device.items():
-        writer.write(family, rows, device_id=device_id)
-    for family, lines in records.device_text.items():
-        writer.write_text(family, lines, device_id=device_id)
+def _write_device(writer: ProfWriter, records: GroupRecords, device_id: int) -> None:
+    for kind, rows in records.device.items():
+        writer.write(kind, rows, device_id=device_id)
+    for kind, lines in records.device_text.items():
+        writer.write_text(kind, lines, device_id=device_id)
 
 
-def _all_records(context: RecordContext) -> list[FamilyRecords]:
-    further = [build(context) for build in BUILDERS]
+def _all_records(context: RecordContext, groups: Sequence[RecordGroup]) -> list[GroupRecords]:
+    further = [group.build(context) for group in groups if group.build is not None]
     core = _core_records(context) if context.request.level > Level.NONE else _call_records(context)
     return [core, *further]
 
 
-def _write_host(writer: ProfWriter, records: FamilyRecords) -> None:
-    for family, rows in records.host.items():
-        writer.write(family, rows)
-    for family, lines in records.host_text.items():
+def _write_host(writer: ProfWriter, records: GroupRecords) -> None:
+    for kind, rows in records.host.items():
+        writer.write(kind, rows)
+    for kind, lines in records.host_text.items():
         by_process = lines if isinstance(lines, Mapping) else {None: lines}
         for pid, own in by_process.items():
-            writer.write_text(family, own, pid=pid)
+            writer.write_text(kind, own, pid=pid)
 
 
-def _call_records(context: RecordContext) -> FamilyRecords:
+def _call_records(context: RecordContext) -> GroupRecords:
     """Build what a recording without tasks still has: calls into ACL and the runtime, if they are asked for."""
-    return FamilyRecords(host={"api_event": api_events(context.host)})
+    return GroupRecords(host={"api_event": api_events(context.host)})
 
 
-def _core_records(context: RecordContext) -> FamilyRecords:
+def _core_records(context: RecordContext) -> GroupRecords:
     """Build what every recording of tasks has: API calls, launches, descriptions, tasks, counters, samples."""
     simulation, request, anchors = context.simulation, context.request, context.anchors
     memory_hz = request.sampling.hardware_memory_hz or (MEMORY_HZ if request.switches.profile_memory else None)
     device = device_records(simulation, context.chip, anchors, memory_hz=memory_hz)
     device["ts_track_step"] = step_records(_steps(context), anchors)
     device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
-    return FamilyRecords(host=host_records(context.host), device=device, notes=counter_notes(request, context.chip))
+    return GroupRecords(host=host_records(context.host), device=device, notes=counter_notes(request, context.chip))
 
 
 def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:

@@ -22,8 +22,9 @@ from drynpu.analysis import (
     step_trace,
     steps_at,
 )
+from drynpu.deliverables._record_group import iter_layers, torch_csv_tables, torch_documents
 from drynpu.deliverables.communication._layer import operation_threads
-from drynpu.deliverables.files import LAYERS, TORCH_CSV_FILES, TORCH_JSON_FILES
+from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._op_summary import kernel_details, op_summary
 from drynpu.deliverables.tasks._statistics import (
     api_statistic_table,
@@ -90,7 +91,7 @@ def export_torch(profile: Profile, forms: Collection[ExportType] | None = None) 
     """
     forms = requested_forms(profile) if forms is None else forms
     final = profile.path / OUTPUT_NAME
-    documents = {name: document for of in TORCH_JSON_FILES for name, document in of(profile).items()}
+    documents = torch_documents(GROUPS, profile)
     with replaced_directory(final) as directory:
         names: list[str] = []
         if ExportType.TEXT in forms:
@@ -133,8 +134,8 @@ def trace_blocks(profile: Profile) -> Iterator[Block]:
     yield from host_blocks(host, SPACED)
     writer = toolkit_writer(profile.platform)
     yield from timeline_blocks(timeline_of(profile), SPACED, writer, pruned=profile.level == "level0")
-    for layer in LAYERS:
-        yield from layer(profile, SPACED, writer)
+    for _, events in iter_layers(in_order(GROUPS, LAYER_ORDER), profile, SPACED, writer):
+        yield from events
     yield kernel_arrows(_arrow_ends(profile))
 
 
@@ -190,5 +191,4 @@ def _device_tables(profile: Profile) -> Iterator[tuple[str, Table]]:
     if profile.level != "level0":
         yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
         yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)
-    for further in TORCH_CSV_FILES:
-        yield from further(profile, writer).items()
+    yield from torch_csv_tables(GROUPS, profile, writer).items()

@@ -9,8 +9,10 @@ import numpy.typing as npt
 
 from drynpu import OutputError
 from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
 from drynpu.kernels import Operators
-from drynpu.raw import FrameworkRecord, OpRangeField, layouts, write_tlv
+from drynpu.raw import write_tlv
 from drynpu.simulate._calls import queue_name
 from drynpu.simulate._host_order import DEFAULT_STREAM
 
@@ -53,7 +55,7 @@ def write_torch(directory: Path, context: RecordContext, *, keep_computing: bool
 
 def _write_operators(path: Path, context: RecordContext, rows: I64) -> None:
     simulation, operators = context.simulation, context.recording.operators
-    fixed = np.zeros(len(rows), layouts.OP_RANGE)
+    fixed = np.zeros(len(rows), torch_facts.OP_RANGE)
     fixed["start"] = simulation.op_start_ns[rows] + context.to_raw_ns
     fixed["end"] = simulation.op_end_ns[rows] + context.to_raw_ns
     fixed["sequence"], fixed["scope"] = operators.sequence[rows], operators.scope[rows]
@@ -92,7 +94,7 @@ def _write_queue(path: Path, context: RecordContext) -> None:
     n = len(rows) + len(collectives)
     calling = np.array([of.thread for of in collectives], np.int64)
     thread = np.concatenate([operators.thread[lowered.dispatch_op], calling])
-    fixed = np.zeros((4, n), layouts.OP_MARK)
+    fixed = np.zeros((4, n), torch_facts.OP_MARK)
     for category, side in enumerate(("enqueue_start_ns", "enqueue_end_ns", "dequeue_start_ns", "dequeue_end_ns")):
         fixed[category]["time"] = np.concatenate([getattr(s, side)[rows], getattr(issued, side)]) + context.to_raw_ns
         fixed[category]["category"] = category
@@ -120,7 +122,7 @@ def _write_memory(path: Path, context: RecordContext) -> None:
     action = np.concatenate([np.where(m.size_bytes < 0, _BLOCK_FREE, _MALLOC), np.full(len(release), _FREE)])
     order = np.lexsort((np.arange(len(rows)) >= len(m.time_ns), rows))
     rows, action = rows[order], action[order]
-    fixed = np.zeros(len(rows), layouts.MEMORY_USAGE)
+    fixed = np.zeros(len(rows), torch_facts.MEMORY_USAGE)
     fixed["pointer"] = m.address[rows].astype(np.int64)
     fixed["time"] = context.simulation.warp(m.time_ns)[rows] + context.to_raw_ns
     fixed["size_bytes"] = m.size_bytes[rows]

@@ -11,8 +11,10 @@ import numpy as np
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.deliverables.framework_torch import facts as torch_facts
+from drynpu.deliverables.framework_torch.facts import OpRangeField
 from drynpu.products.mindspore._framework_tables import has_mindspore, load_mindspore
-from drynpu.raw import FlatRecords, OpRangeField, TlvRecords, layouts, read_flat, read_tlv
+from drynpu.raw import FlatRecords, TlvRecords, read_flat, read_tlv
 from drynpu.tables._columns import I64, Records, empty, frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
@@ -67,11 +69,11 @@ def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
         records = _tlv(directory / file, dtype, notes)
         if records is not None:
             tables[name] = build(records, to_unix)
-    calls = _flat(directory / "torch.python_tracer_func", layouts.PYTHON_TRACER_FUNC, notes)
+    calls = _flat(directory / "torch.python_tracer_func", torch_facts.PYTHON_TRACER_FUNC, notes)
     if calls is not None:
-        words = _tlv(directory / "torch.python_tracer_hash", layouts.HASH_KEY, notes)
+        words = _tlv(directory / "torch.python_tracer_hash", torch_facts.HASH_KEY, notes)
         tables["python_calls"] = _python_calls(calls, words, to_unix)
-    collections = _flat(directory / "torch.gc_record", layouts.GC_RECORD, notes)
+    collections = _flat(directory / "torch.gc_record", torch_facts.GC_RECORD, notes)
     if collections is not None:
         tables["gc"] = _gc(collections, to_unix)
     return FrameworkTables(tables=tables, notes=tuple(notes))
@@ -200,7 +202,7 @@ def _gc(flat: FlatRecords, to_unix: ToUnix) -> pl.DataFrame:
 
 
 _TLV_FILES = (
-    ("host_ops", "torch.op_range", layouts.OP_RANGE, _host_ops),
-    ("queue", "torch.op_mark", layouts.OP_MARK, _queue),
-    ("allocations", "torch.memory_usage", layouts.MEMORY_USAGE, _allocations),
+    ("host_ops", "torch.op_range", torch_facts.OP_RANGE, _host_ops),
+    ("queue", "torch.op_mark", torch_facts.OP_MARK, _queue),
+    ("allocations", "torch.memory_usage", torch_facts.MEMORY_USAGE, _allocations),
 )

@@ -15,7 +15,7 @@ import attrs
 import polars as pl
 import pytest
 
-from drynpu.deliverables.tables import SCHEMAS
+from drynpu.deliverables.registry import GROUPS, schemas
 from drynpu.options import Level, Switches
 from drynpu.products import export_msprof_db
 
@@ -402,7 +402,7 @@ def test_usage_of_the_host(record: Callable[..., Any], read: SimpleNamespace) ->
         "host_disk_usage": [(5, 2.0, 0.5, None)],
         "host_network_usage": [(5, None, 3.0, None), (9, 0.5, 4.0, 800.0)],
     }
-    tables = {name: pl.DataFrame(rows, schema=SCHEMAS[name], orient="row") for name, rows in families.items()}
+    tables = {name: pl.DataFrame(rows, schema=schemas(GROUPS)[name], orient="row") for name, rows in families.items()}
     path = export_msprof_db(attrs.evolve(record(), families=tables))
     assert path is not None
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import polars as pl
 
-from drynpu.deliverables.tables import SCHEMAS
+from drynpu.deliverables.registry import GROUPS, schemas
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -266,7 +266,7 @@ def test_marks_that_operators_set(record: Record, torch_files: Files) -> None:
     marks = pl.DataFrame(
         [
             {
-                **dict.fromkeys(SCHEMAS["tx_marks"]),
+                **dict.fromkeys(schemas(GROUPS)["tx_marks"]),
                 "mark_id": 5,
                 "pid": PID,
                 "tid": taken["tid"],
@@ -276,7 +276,7 @@ def test_marks_that_operators_set(record: Record, torch_files: Files) -> None:
                 "end_ns": taken["start_ns"] + 1,
             }
         ],
-        schema=SCHEMAS["tx_marks"],
+        schema=schemas(GROUPS)["tx_marks"],
     )
     named = ops.with_columns(pl.when(pl.col("op_id") == 3).then(pl.lit("mstx_mark_op")).otherwise("name").alias("name"))
     made = torch_files(attrs.evolve(profile, host_ops=named, families={**profile.families, "tx_marks": marks}))

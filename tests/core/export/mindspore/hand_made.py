@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from attrs import evolve
 
+from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
+from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT, MS_EVENTS, MS_MODULES
 from drynpu.kernels import (
     Allocations,
     Call,
@@ -24,7 +26,7 @@ from drynpu.kernels import (
 )
 from drynpu.options import Activity, Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
-from drynpu.raw import MS_ABSENT, MS_EVENTS, MS_MODULES, ClockAnchors, layouts
+from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Collective, FrameworkEvents, Recording, Target, TxKind, TxMark
 
@@ -160,7 +162,7 @@ def own_events() -> FrameworkEvents:
             )
         ),
     ]
-    records = np.zeros(len(rows), layouts.MS_OP_RANGE)
+    records = np.zeros(len(rows), mindspore_facts.MS_OP_RANGE)
     texts = []
     for record, (thread, flow, start_ns, length_ns, module, event, text) in zip(records, rows, strict=True):
         graph = module == pipeline[0]

@@ -1,0 +1,29 @@
+"""Which of an option's deliverables a chip has, and a line for each that is requested but not modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from drynpu._errors import OptionError
+from drynpu.deliverables._record_context import RecordContext
+from drynpu.options import DELIVERABLES
+from drynpu.options.profiling_options import ChipClass, resolve_class
+
+
+def _chip_class(context: RecordContext) -> ChipClass:
+    try:
+        return resolve_class(context.chip.name)
+    except OptionError:  # a chip that only the user has, known by its platform
+        return resolve_class(context.chip.platform_version)
+
+
+def requested_deliverables(context: RecordContext, option: str) -> frozenset[str]:
+    """Return the names of the files and layers that *option* leaves on the chip; none if it is off."""
+    here = _chip_class(context)
+    rows = (row for row in DELIVERABLES if row.option == option and here in row.chips)
+    return frozenset(row.name for row in rows if row.when(context.request))
+
+
+def unmodelled(names: Collection[str], reasons: dict[str, str]) -> tuple[str, ...]:
+    """Return a readable line for each of *names* that has a reason for not being written."""
+    return tuple(f"{name} is not written: {reasons[name]}" for name in sorted(names) if name in reasons)

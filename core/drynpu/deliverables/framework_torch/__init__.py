@@ -1,0 +1,3 @@
+"""Host events that torch's profiler keeps beside the toolkit's records."""
+
+from __future__ import annotations

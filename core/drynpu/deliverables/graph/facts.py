@@ -1,0 +1,49 @@
+"""Facts of compiled graphs: their models, fused operators and iterations."""
+
+from __future__ import annotations
+
+from drynpu.deliverables.tasks.facts import NodeType
+from drynpu.raw import HostLevel, RecordKind, additional_info, ts_track_record
+
+FUSION_OPS_PER_RECORD = 8
+"""Fused operators that one fusion_op_info record can name."""
+
+FUSION_OP_INFO = additional_info(
+    "fusion_op_info",
+    HostLevel.NODE,
+    NodeType.FUSION_OP_INFO,
+    116,
+    ("op_name", "<u8", 24),  # text id
+    ("count", "<u4", 32),
+    ("input_bytes", "<u8", 36),
+    ("output_bytes", "<u8", 44),
+    ("weight_bytes", "<u8", 52),
+    ("workspace_bytes", "<u8", 60),
+    ("total_bytes", "<u8", 68),
+    ("fusion_op_names", ("<u8", (FUSION_OPS_PER_RECORD,)), 76),  # text ids; the first ``count`` are meant
+)
+"""The operators a fused operator was made of, and its memory (packed; cann_msprof.md 7.3)."""
+
+GRAPH_ID_MAP = additional_info(
+    "graph_id_map",
+    HostLevel.MODEL,
+    0,
+    16,
+    ("model_name", "<u8", 24),  # text id
+    ("graph_id", "<u4", 32),
+    ("model_id", "<u4", 36),
+)
+"""Which graph a loaded model came from (cann_msprof.md 7.3)."""
+
+TS_TRACK_STEP = ts_track_record(
+    "ts_track_step",
+    0x0A,
+    ("index_id", "<u8", 16),
+    ("model_id", "<u8", 24),
+    ("stream_id", "<u2", 32),
+    ("task_id", "<u2", 34),
+    ("tag_id", "<u2", 36),
+)
+"""One record of the step trace."""
+
+KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, TS_TRACK_STEP)
