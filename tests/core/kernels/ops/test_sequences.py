@@ -1,0 +1,83 @@
+"""Attention and recurrent layers, with work counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from drynpu.kernels import TaskType, TensorDesc, cost
+from drynpu.kernels.ops.attention import attention, attention_gradient, masked_softmax
+from drynpu.kernels.ops.recurrent import lstm_layer, lstm_layer_gradient, stacked_lstm, stacked_lstm_gradient
+from drynpu.platforms import load_chip
+
+LAYER = "(x w_x w_h b_x b_h h c)"
+STACK = "(x hidden_size num_layers bidirectional)"
+
+
+def tensor(*shape: int, dtype: str = "FLOAT16") -> TensorDesc:
+    return TensorDesc(shape, dtype)
+
+
+@pytest.mark.parametrize(
+    ("queries", "keys", "causal", "pairs"),
+    [(5, 7, False, 35), (4, 4, True, 10), (3, 7, True, 6), (5, 3, True, 2 * 3 + 6)],
+)
+def test_attention_has_two_products_and_a_softmax(ask, queries, keys, causal, pairs) -> None:
+    """device_and_cost_model.md 2: 4 x queries x keys x heads x width, and 4 x queries x keys x heads."""
+    q, kv = tensor(2, 3, queries, 16), tensor(2, 3, keys, 16)
+    spelling = "aclnnFlashAttentionScore:(query key value dropout causal mask)"
+    (kernel,) = ask(attention, spelling, q, kv, kv, 0.0, causal).kernels
+    assert (kernel.cube_flops, kernel.vector_ops) == (4 * 6 * pairs * 16, 4 * 6 * pairs)
+    assert (kernel.task_type, [t.shape for t in kernel.outputs][1:]) == (
+        TaskType.MIX_AIC,
+        [(2, 3, queries, 8), (2, 3, queries, 16)],
+    )
+
+
+def test_its_gradient_has_five_products(ask) -> None:
+    q, kv = tensor(2, 3, 5, 16), tensor(2, 3, 7, 16)
+    spelling = "(dy query key value out statistics dropout causal mask)"
+    (kernel,) = ask(attention_gradient, spelling, q, q, kv, kv, q, tensor(2, 3, 5, dtype="FLOAT"), 0.0, False).kernels
+    assert (kernel.cube_flops, kernel.vector_ops) == (5 * 2 * 6 * 35 * 16, 8 * 6 * 35)
+    assert [t.shape for t in kernel.outputs] == [(2, 3, 5, 16), (2, 3, 7, 16), (2, 3, 7, 16)]
+
+
+def test_drop_out_in_attention_draws_bits_first(ask) -> None:
+    q = tensor(2, 3, 5, 16)
+    plan = ask(attention, "a:(query key value dropout causal mask)", q, q, q, 0.1, False)
+    random = plan.kernels[0]
+    assert (random.op_type, random.task_type) == ("DSAGenBitMask", TaskType.DSA)
+    assert random.outputs[0].size_bytes == 32  # 150 bits in groups of 128
+
+
+def test_vector_blocks_of_a_mixed_kernel_are_two_per_cube_block(ask) -> None:
+    """device_and_cost_model.md 3.3."""
+    q = tensor(4, 8, 1024, 64)
+    (kernel,) = ask(attention, "(query key value dropout causal mask)", q, q, q, 0.0, False).kernels
+    account = cost(kernel, load_chip("Ascend910B2"))
+    assert (account.block_num, account.mix_block_num) == (24, 48)
+
+
+def test_masked_softmax_fills_first(ask) -> None:
+    plan = ask(masked_softmax, "aclnnSoftmax:(x mask)", tensor(2, 3), tensor(2, 3, dtype="BOOL"))
+    assert [k.op_type for k in plan.kernels] == ["MaskedFill", "SoftmaxV2"]
+
+
+def test_a_layer_meets_every_weight_once_per_step_and_sample(ask) -> None:
+    x, state = tensor(7, 2, 5), tensor(1, 2, 3)
+    given = x, tensor(12, 5), tensor(12, 3), tensor(12), tensor(12), state, state
+    forward, backward = ask(lstm_layer, LAYER, *given), ask(lstm_layer_gradient, LAYER, *given)
+    assert [k.op_type for k in forward.kernels] == ["ConcatD", "Add", "DynamicRNN"]
+    main, back = forward.kernels[2], backward.kernels[2]
+    assert main.inputs[1].shape == (8, 12)
+    assert (main.cube_flops, back.cube_flops) == (2 * 14 * 96, 4 * 14 * 96)
+    assert (main.vector_ops, back.vector_ops) == (30 * 42, 40 * 42)
+    assert [t.shape for t in main.outputs] == [(7, 2, 3)] * 8
+    assert ask(lstm_layer, LAYER, *given[:5], state) is None
+
+
+def test_a_stack_has_a_kernel_per_layer_and_direction(ask) -> None:
+    forward = ask(stacked_lstm, STACK, tensor(7, 2, 5), 3, 2, True)
+    assert [k.inputs[1].shape for k in forward.kernels] == [(8, 12), (8, 12), (9, 12), (9, 12)]
+    backward = ask(stacked_lstm_gradient, STACK, tensor(7, 2, 5), 3, 2, True)
+    assert [k.inputs[1].shape for k in backward.kernels] == [(9, 12), (9, 12), (8, 12), (8, 12)]
+    assert ask(stacked_lstm, STACK, tensor(7, 2, 5), 3, 2) is None
