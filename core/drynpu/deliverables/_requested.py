@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from drynpu._errors import OptionError
 from drynpu.deliverables._record_context import RecordContext
-from drynpu.options import DELIVERABLES
+from drynpu.options import known_deliverables
 from drynpu.options.profiling_options import ChipClass, resolve_class
 
 
@@ -20,7 +20,7 @@ def _chip_class(context: RecordContext) -> ChipClass:
 def requested_deliverables(context: RecordContext, option: str) -> frozenset[str]:
     """Return the names of the files and layers that *option* leaves on the chip; none if it is off."""
     here = _chip_class(context)
-    rows = (row for row in DELIVERABLES if row.option == option and here in row.chips)
+    rows = (row for row in known_deliverables() if row.option == option and here in row.chips)
     return frozenset(row.name for row in rows if row.when(context.request))
 
 

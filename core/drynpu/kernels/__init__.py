@@ -8,21 +8,13 @@ Python. The counters, and the columns made from them, all come from one physical
 
 from __future__ import annotations
 
-from drynpu.kernels._call import NO_DATA, Binding, Operator, OperatorCall, bind
-from drynpu.kernels._columns import BLANK_310B, metric_columns, pipe_utilization_columns
+from drynpu.kernels._call import NO_DATA, Binding, Key, Operator, OperatorCall, bind
+from drynpu.kernels._columns import metric_columns, pipe_utilization_columns
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
-from drynpu.kernels._counters import PmuEvents, event_codes, pmu_events
+from drynpu.kernels._counter_groups import counter_group, metric_column_names
+from drynpu.kernels._counters import CounterValues, counter_values, event_codes
 from drynpu.kernels._elements import element_operations, kernel_types
-from drynpu.kernels._families import (
-    METRIC_COLUMNS,
-    PMU_SLOTS,
-    family_of,
-    metric_column_names,
-    metric_group,
-    platform_family,
-    pmu_slots,
-)
 from drynpu.kernels._jitter import jitter, occurrences
 from drynpu.kernels._joining import concatenate
 from drynpu.kernels._nodes import (
@@ -65,30 +57,28 @@ from drynpu.kernels._types import (
 )
 
 __all__ = [
-    "BLANK_310B",
     "DTYPES",
     "FORMATS",
-    "METRIC_COLUMNS",
     "MODEL_VERSION",
     "NO_DATA",
-    "PMU_SLOTS",
     "Allocations",
     "Binding",
     "Call",
     "Copy",
     "CoreCounters",
     "CostTable",
+    "CounterValues",
     "DType",
     "Fixed",
     "KernelCost",
     "KernelPlan",
     "KernelSpec",
+    "Key",
     "NodeCall",
     "Operator",
     "OperatorCall",
     "Operators",
     "Placement",
-    "PmuEvents",
     "Rule",
     "RuleBook",
     "Signature",
@@ -105,10 +95,11 @@ __all__ = [
     "core_columns",
     "core_metrics",
     "cost",
+    "counter_group",
+    "counter_values",
     "cube_spec",
     "element_operations",
     "event_codes",
-    "family_of",
     "format_change",
     "framed",
     "jitter",
@@ -118,7 +109,6 @@ __all__ = [
     "launches_nothing",
     "metric_column_names",
     "metric_columns",
-    "metric_group",
     "node_kernel",
     "node_rule",
     "node_signature",
@@ -127,9 +117,6 @@ __all__ = [
     "output_tiles",
     "pipe_utilization_columns",
     "plan_of",
-    "platform_family",
-    "pmu_events",
-    "pmu_slots",
     "task_type_on",
     "tensor_like",
     "unmapped_plan",

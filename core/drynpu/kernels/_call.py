@@ -8,6 +8,7 @@ subclass says how its signatures are laid out, how its kernels are named and in 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
@@ -44,6 +45,8 @@ class Binding:
         Neutral names of the arguments, by position.
     names:
         Neutral name -> the framework's name of the attribute.
+    required:
+        Arguments that must be tensors; a call that lacks one has no plan.
     """
 
     kernel: str = ""
@@ -51,6 +54,7 @@ class Binding:
     function: str = ""
     arguments: tuple[str, ...] = ()
     names: Mapping[str, str] = field(factory=dict)
+    required: tuple[str, ...] = ()
 
     @classmethod
     def from_text(cls, text: str) -> Binding:
@@ -58,15 +62,16 @@ class Binding:
         Read ``api:function/kernel(argument argument=attribute ...)``; all before the bracket may be left out.
 
         ``BatchMatMulV2(a b turn_a=adj_x turn_b=adj_y)`` has *a* first, *b* second, and *turn_a* third or in the
-        attribute ``adj_x``.
+        attribute ``adj_x``. ``scale!`` is required.
         """
         match = _SPELLING.fullmatch(text)
         if match is None:
             raise ValueError(f"not a spelling of an operator: {text!r}; expected api:function/kernel(argument ...)")
         pairs = [argument.partition("=") for argument in match["arguments"].split()]
         names = {neutral: name for neutral, _, name in pairs if name}
-        arguments = tuple(neutral for neutral, _, _ in pairs)
-        return cls(match["kernel"], match["api"] or "", match["function"] or "", arguments, names)
+        arguments = tuple(neutral.rstrip("!") for neutral, _, _ in pairs)
+        required = tuple(neutral.rstrip("!") for neutral, _, _ in pairs if neutral.endswith("!"))
+        return cls(match["kernel"], match["api"] or "", match["function"] or "", arguments, names, required)
 
 
 @frozen
@@ -82,8 +87,10 @@ class OperatorCall:
 
     cube_on_cpu: ClassVar[bool] = True
     """Whether products of DOUBLE and complex numbers go to the AI CPU."""
-    guesses: ClassVar[bool] = False
-    """Whether the first reading that fits is taken where a call does not say which one is meant."""
+    guesses: ClassVar[bool] = True
+    """Whether the usual value, or the first reading that fits, is taken where a call does not say which is meant."""
+    keeps_dims: ClassVar[bool] = False
+    """Whether statistics per channel keep the dims of their image, and five dims have kernels of their own."""
 
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
@@ -182,6 +189,11 @@ class OperatorCall:
         if isinstance(found, int) and not isinstance(found, bool):
             return (found,)
         return tuple(value for value in found if isinstance(value, int)) if isinstance(found, tuple) else ()
+
+    def dtype(self, key: Key) -> str | None:
+        """Return GE's name of a type that is an argument, ``None`` for none."""
+        del key
+        return None
 
     def texts(self, key: Key) -> tuple[str, ...]:
         """Return a list of texts; empty when there is none."""
@@ -313,7 +325,11 @@ def bind(operator: Operator, spelling: str, call_type: type[OperatorCall] = Oper
     """Return the rule of a framework's operator that *operator* describes; see :meth:`Binding.from_text`."""
     binding = Binding.from_text(spelling)
 
+    @functools.wraps(operator)
+    def complete(call: OperatorCall) -> KernelPlan | None:
+        return operator(call) if len(call.tensors(*binding.required)) == len(binding.required) else None
+
     def rule(signature: Signature) -> KernelPlan | None:
-        return call_type(signature, binding).answer(operator)
+        return call_type(signature, binding).answer(complete if binding.required else operator)
 
     return rule

@@ -12,33 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.kernels._core import Column, CoreCounters, divide
-from drynpu.kernels._families import is_split, metric_group
-from drynpu.options.profiling_options import ChipFamily
-
-__all__ = ["BLANK_310B", "metric_columns", "pipe_utilization_columns"]
+from drynpu.kernels._core import CoreCounters, divide
+from drynpu.kernels._counter_groups import counter_group
+from drynpu.platforms import MetricColumn, Platform, find_platform, known_platforms
 
 F64 = npt.NDArray[np.float64]
 Columns = dict[str, npt.NDArray[Any]]
 
-BLANK_310B = frozenset(
-    {
-        "vec_time(us)",
-        "vec_ratio",
-        "ub_read_bw(GB/s)",
-        "ub_write_bw(GB/s)",
-        "l0c_write_bw(GB/s)",
-        "l2_write_bw(GB/s)",
-        "vec_fp32_ratio",
-        "vec_fp16_ratio",
-        "vec_int32_ratio",
-        "vec_misc_ratio",
-        "vec_bankgroup_cflt_ratio",
-        "vec_bank_cflt_ratio",
-        "vec_resc_cflt_ratio",
-    }
-)
-"""Columns that the toolkit blanks on the 310B, which does not have them (Ascend/msprof chip_model_decorators)."""
+_PIPES = "PipeUtilization"
 
 
 def metric_columns(
@@ -46,7 +27,7 @@ def metric_columns(
     core: CoreCounters | None,
     vector: CoreCounters | None,
     duration_us: F64,
-    family: ChipFamily,
+    platform: Platform,
 ) -> Columns:
     """
     Return the counter columns of one metric group in the order of op_summary, not rounded.
@@ -69,19 +50,19 @@ def metric_columns(
     dict
         Column name -> ``[m]``; cycles are int64, the rest float64, and 0 in rows that do not use the core. NaN
         stands for ``N/A``: ``memory_bound`` where a ratio that it needs is 0, a column whose events were not
-        recorded, and what the family does not have.
+        recorded, and what the toolkit blanks on the platform.
 
     Raises
     ------
     OptionError
-        The family has no group *metrics*.
+        The platform has no group *metrics*.
     """
-    group = metric_group(metrics, family)
+    group = counter_group(metrics, platform)
     kernels = len(duration_us)
     if core is None:
         known = {"mhz": vector.mhz, "cores": vector.cores} if vector else {"mhz": 1.0, "cores": 1}
         core = CoreCounters.idle(kernels, mhz=known["mhz"], cores=int(known["cores"]), events=group.cube_events)
-    if is_split(family):
+    if platform.split:
         if vector is None:
             vector = CoreCounters.idle(kernels, mhz=core.mhz, events=group.vector_events)
         columns = _side("aicore_time(us)", "aic_", group.cube, core, core.mhz)
@@ -93,31 +74,32 @@ def metric_columns(
         columns["memory_bound"] = _bound(*(columns[f"{pipe}_{infix}ratio"] for pipe in ("mte2", "mac", "vec")))
     if "cube_utilization(%)" in group.tail:
         columns["cube_utilization(%)"] = core.utilization_percent(duration_us)
-    if family is ChipFamily.ASCEND_310B:
-        columns |= {name: np.full(kernels, np.nan) for name in columns if name in BLANK_310B}
-    return columns
+    return columns | {name: np.full(kernels, np.nan) for name in columns if name in platform.blank_columns}
 
 
 def pipe_utilization_columns(core: CoreCounters, vector: CoreCounters | None, duration_us: F64) -> Columns:
     """
-    Return the PipeUtilization columns of whatever family the recorded events are of (:func:`metric_columns`).
+    Return the PipeUtilization columns of whatever platform the recorded events are of (:func:`metric_columns`).
 
     *vector* is ``None`` on unified chips, whose columns have no prefix.
     """
-    if vector is None:
-        family = ChipFamily.ASCEND_910
-    else:
-        own = metric_group("PipeUtilization", ChipFamily.ASCEND_950).cube_events
-        family = ChipFamily.ASCEND_950 if core.counted(own[:1]) else ChipFamily.ASCEND_A2_A3
-    return metric_columns("PipeUtilization", core, vector, duration_us, family)
+    named = (
+        platform
+        for platform in known_platforms()
+        if platform.split and core.counted(platform.counter_groups[_PIPES].cube_events[:1])
+    )
+    platform = find_platform("") if vector is None else next(named, find_platform("", split=True))
+    return metric_columns(_PIPES, core, vector, duration_us, platform)
 
 
-def _side(time_name: str, prefix: str, columns: Sequence[Column], core: CoreCounters, bandwidth_mhz: float) -> Columns:
+def _side(
+    time_name: str, prefix: str, columns: Sequence[MetricColumn], core: CoreCounters, bandwidth_mhz: float
+) -> Columns:
     result: Columns = {
         time_name: core.core_time_us,
         f"{prefix}total_cycles": np.asarray(core.total_cycles, np.int64),
     }
-    return result | {f"{prefix}{column.name}": column.values(core, bandwidth_mhz) for column in columns}
+    return result | {f"{prefix}{column.name}": core.values(column, bandwidth_mhz) for column in columns}
 
 
 def _bound(mte2: F64, mac: F64, vec: F64) -> F64:

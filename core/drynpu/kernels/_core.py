@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-__all__ = ["Column", "CoreCounters", "Formula", "divide"]
+from drynpu.platforms import Formula, MetricColumn
 
 F64 = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.integer[Any]]
@@ -62,59 +61,32 @@ class CoreCounters:
         slots = [self.events.index(code) for code in codes if code in self.events]
         return np.asarray(self.pmu[:, slots].sum(axis=1), np.float64)
 
-    def utilization_percent(self, duration_us: F64) -> F64:
-        """Return the share of all cores' time in *duration_us* that kernels occupied."""
-        return 100.0 * divide(self.total_cycles, self.mhz * self.cores * duration_us)
-
-
-class Formula(enum.Enum):
-    """How a column follows from its events."""
-
-    RATIO = enum.auto()
-    """Sum per total cycle."""
-    TIME = enum.auto()
-    """Ratio times core time (us)."""
-    QUOTIENT = enum.auto()
-    """First event per second event."""
-    BANDWIDTH = enum.auto()
-    """Bits per time of the cycles, in 2^33 bit/s; cycles are summed over blocks, so it is the rate of one core."""
-    TOTAL = enum.auto()
-    """Weighted sum."""
-
-
-@frozen
-class Column:
-    """
-    A column without its prefix: ``terms`` are event codes with weights (bits per count for a bandwidth).
-
-    Where several codes mean the same thing (older and newer releases) a profile has one of them.
-    """
-
-    name: str
-    formula: Formula
-    terms: tuple[tuple[int, float], ...]
-
-    def values(self, core: CoreCounters, bandwidth_mhz: float) -> F64:
+    def values(self, column: MetricColumn, bandwidth_mhz: float) -> F64:
         """
-        Return the column for *core*, ``[m]``, not rounded; NaN where none of its events was recorded.
+        Return *column*, ``[m]``, not rounded; NaN where none of its events was recorded.
 
         Parameters
         ----------
         bandwidth_mhz:
             Clock of bandwidths: the parser takes the cube core's for both kinds of core.
         """
-        if not core.counted(code for code, _ in self.terms):
-            return np.full(len(core.total_cycles), np.nan)
-        if self.formula is Formula.QUOTIENT:
-            (above, _), (below, _) = self.terms
-            return divide(core.count([above]), core.count([below]))
-        total = sum((weight * core.count([code]) for code, weight in self.terms), np.zeros(len(core.total_cycles)))
-        if self.formula is Formula.TOTAL:
+        if not self.counted(code for code, _ in column.terms):
+            return np.full(len(self.total_cycles), np.nan)
+        if column.formula is Formula.QUOTIENT:
+            (above, _), (below, _) = column.terms
+            return divide(self.count([above]), self.count([below]))
+        none = np.zeros(len(self.total_cycles))
+        total = sum((weight * self.count([code]) for code, weight in column.terms), none)
+        if column.formula is Formula.TOTAL:
             return total
-        if self.formula is Formula.BANDWIDTH:
-            return divide(total, core.total_cycles / (bandwidth_mhz * 1e6)) / _BITS_PER_GIB
-        ratio = divide(total, core.total_cycles)
-        return ratio * core.core_time_us if self.formula is Formula.TIME else ratio
+        if column.formula is Formula.BANDWIDTH:
+            return divide(total, self.total_cycles / (bandwidth_mhz * 1e6)) / _BITS_PER_GIB
+        ratio = divide(total, self.total_cycles)
+        return ratio * self.core_time_us if column.formula is Formula.TIME else ratio
+
+    def utilization_percent(self, duration_us: F64) -> F64:
+        """Return the share of all cores' time in *duration_us* that kernels occupied."""
+        return 100.0 * divide(self.total_cycles, self.mhz * self.cores * duration_us)
 
 
 def divide(above: npt.ArrayLike, below: npt.ArrayLike) -> F64:

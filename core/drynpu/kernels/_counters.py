@@ -13,24 +13,21 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OptionError
+from drynpu.kernels._counter_groups import counter_group, custom_events
 from drynpu.kernels._counting import Counts
-from drynpu.kernels._events import events_of
-from drynpu.kernels._families import custom_events, family_of, metric_group, pmu_slots
+from drynpu.kernels._events import counter_events
 from drynpu.kernels._table import CostTable
-from drynpu.options.profiling_options import ChipFamily
 from drynpu.platforms import Chip
-
-__all__ = ["PmuEvents", "event_codes", "pmu_events"]
 
 I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False, kw_only=True)
-class PmuEvents:
+class CounterValues:
     """
     What the counters of each launch hold, rows in the order of the table.
 
-    ``*_total_cycles`` have shape ``[m]``, ``*_pmu`` shape ``[m, pmu_slots]`` with unused slots 0; summed over
+    ``*_total_cycles`` have shape ``[m]``, ``*_pmu`` shape ``[m, slots]`` with unused slots 0; summed over
     blocks. Unified chips have only the ``aic`` side.
     """
 
@@ -55,19 +52,19 @@ def event_codes(metrics: str, chip: Chip) -> tuple[tuple[int, ...], tuple[int, .
         The chip has no such group, or there is no account of what it counts: the account knows the events of the
         chip's groups and their sums, and any other count would be an invention. No 310B is modelled at all.
     """
-    family = family_of(chip)
-    group = metric_group(metrics, family)
-    if family is ChipFamily.ASCEND_310B:
-        raise OptionError([f"aic_metrics: the counters of {family.label} can be read, but are not modelled."])
-    known = events_of(family)
+    platform = chip.platform
+    group = counter_group(metrics, platform)
+    if not platform.counters_modelled:
+        raise OptionError([f"aic_metrics: the counters of {platform.label} can be read, but are not modelled."])
+    known = counter_events(platform)
     unknown = [code for code in custom_events(metrics) if code not in known.cube and code not in known.vector]
     if unknown:
-        problem = f"aic_metrics: event(s) {_hex(unknown)} of {metrics!r} are not modelled on {family.label}"
+        problem = f"aic_metrics: event(s) {_hex(unknown)} of {metrics!r} are not modelled on {platform.label}"
         raise OptionError([f"{problem}; available: {_hex(sorted(known.cube.keys() | known.vector.keys()))}."])
     return group.cube_events, group.vector_events
 
 
-def pmu_events(costs: CostTable, metrics: str) -> PmuEvents:
+def counter_values(costs: CostTable, metrics: str) -> CounterValues:
     """
     Return the counters of every row of *costs* for one metric group.
 
@@ -80,9 +77,8 @@ def pmu_events(costs: CostTable, metrics: str) -> PmuEvents:
         See :func:`event_codes`.
     """
     cube, vector = event_codes(metrics, costs.chip)
-    family = family_of(costs.chip)
-    known, slots = events_of(family), pmu_slots(family)
-    return PmuEvents(
+    known, slots = counter_events(costs.chip.platform), costs.chip.platform.counter_slots
+    return CounterValues(
         aic_total_cycles=costs.aic_cycles,
         aic_pmu=_stack(costs, cube, known.cube, slots),
         aiv_total_cycles=costs.aiv_cycles,

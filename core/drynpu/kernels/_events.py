@@ -28,12 +28,8 @@ from drynpu.kernels._counting import (
     registers,
     vector_cycles,
 )
-from drynpu.kernels._events_950 import CUBE_EVENTS_950, VECTOR_EVENTS_950
-from drynpu.kernels._families import is_split
-from drynpu.kernels._registers import BITS_PER_COUNT
-from drynpu.options.profiling_options import ChipFamily
-
-__all__ = ["Events", "events_of"]
+from drynpu.kernels._events_v6 import cube_events_v6, vector_events_v6
+from drynpu.platforms import CounterSet, Platform
 
 # MemoryAccess of A2/A3 counts these in KB of its own (cann_msprof.md 4.2), which rules there. 0x32 is also
 # l1_write_bw, for which the parser takes half of that: on A2/A3 that column shows half of what enters L1.
@@ -55,23 +51,29 @@ _SUMS = {
 
 
 @frozen(kw_only=True)
-class Events:
+class CounterEvents:
     """The events of each kind of core that the account knows, by code; unified chips have only ``cube`` ones."""
 
     cube: Counts
     vector: Counts
 
 
+def counter_events(platform: Platform) -> CounterEvents:
+    """Return what the account knows about the events of a platform."""
+    return _counter_events(platform.counter_set, split=platform.split)
+
+
 @functools.cache
-def events_of(family: ChipFamily) -> Events:
-    """Return what the account knows about the events of a family."""
-    if family is ChipFamily.ASCEND_950:
-        return Events(cube=CUBE_EVENTS_950, vector=VECTOR_EVENTS_950)
-    if not is_split(family):
-        return Events(cube=_with_sums(_common(UNIFIED) | _cube(UNIFIED, {}) | _vector(UNIFIED, {})), vector={})
-    cube = _common(CUBE) | _cache(CUBE) | _cube(CUBE, _BYTES_A2)
-    vector = _common(VECTOR) | _cache(VECTOR) | _vector(VECTOR, _BYTES_A2)
-    return Events(
+def _counter_events(counters: CounterSet, *, split: bool) -> CounterEvents:
+    bits = counters.bits_per_count
+    if counters.numbering == "v6":
+        return CounterEvents(cube=cube_events_v6(bits), vector=vector_events_v6(bits))
+    if not split:
+        parts = _common(UNIFIED, bits) | _cube(UNIFIED, bits, {}) | _vector(UNIFIED, bits, {})
+        return CounterEvents(cube=_with_sums(parts), vector={})
+    cube = _common(CUBE, bits) | _cache(CUBE) | _cube(CUBE, bits, _BYTES_A2)
+    vector = _common(VECTOR, bits) | _cache(VECTOR) | _vector(VECTOR, bits, _BYTES_A2)
+    return CounterEvents(
         cube=_with_sums(cube | {0x206: never, 0x20C: moved(_BYTES_A2[0x20C], "l0c_to_gm_bytes")}),
         vector=_with_sums(vector),
     )
@@ -85,9 +87,9 @@ def _with_sums(counts: dict[int, Count]) -> Counts:
     return MappingProxyType(counts | {code: both(parts) for code, parts in known.items() if parts})
 
 
-def _common(core: Core) -> dict[int, Count]:
+def _common(core: Core, bits: Mapping[int, int]) -> dict[int, Count]:
     """Return the events that every kind of core has."""
-    l2, main = BITS_PER_COUNT[0xF] / 8, BITS_PER_COUNT[0x12] / 8
+    l2, main = bits[0xF] / 8, bits[0x12] / 8
     return {
         0x9: core.busy(core.scalar),
         0xC: core.busy(core.mte2),
@@ -116,7 +118,7 @@ def _cache(core: Core) -> dict[int, Count]:
     }
 
 
-def _cube(core: Core, size: Mapping[int, int]) -> dict[int, Count]:
+def _cube(core: Core, bits: Mapping[int, int], size: Mapping[int, int]) -> dict[int, Count]:
     mac = core.busy("mac_ns")
     columns = {
         0x31: ("l1_to_l0a_bytes", "l1_to_l0b_bytes"),
@@ -139,10 +141,10 @@ def _cube(core: Core, size: Mapping[int, int]) -> dict[int, Count]:
         0x49: products(core, "cube_float_ops"),
         0x4A: products(core, "cube_int8_ops"),
         0x29: never,
-    } | registers(BITS_PER_COUNT, columns, size)
+    } | registers(bits, columns, size)
 
 
-def _vector(core: Core, size: Mapping[int, int]) -> dict[int, Count]:
+def _vector(core: Core, bits: Mapping[int, int], size: Mapping[int, int]) -> dict[int, Count]:
     columns = {
         0x15: ("ub_vector_read_bytes", "ub_scalar_read_bytes", "ub_to_gm_bytes"),
         0x16: ("ub_vector_write_bytes", "ub_scalar_write_bytes", "gm_to_ub_bytes", "l0c_to_ub_bytes"),
@@ -164,4 +166,4 @@ def _vector(core: Core, size: Mapping[int, int]) -> dict[int, Count]:
         0x64: core.conflicts("bankgroup"),
         0x65: core.conflicts("bank"),
         0x66: core.conflicts("resource"),
-    } | registers(BITS_PER_COUNT, columns, size)
+    } | registers(bits, columns, size)

@@ -11,18 +11,23 @@ from __future__ import annotations
 
 from drynpu.options import acl_config, acl_json, experimental_config, msprof_cli, profiling_options
 from drynpu.options._building import from_json, from_keywords, from_mapping, from_yaml, parse_request, to_mapping
-from drynpu.options._deliverable_rows import DELIVERABLES, Deliverable, DeliverableKind, Needs
-from drynpu.options._deliverables import deliverables, files_of_option
+from drynpu.options._deliverables import (
+    NOT_SIMULATED,
+    Deliverable,
+    DeliverableKind,
+    Needs,
+    deliverables,
+    files_of_option,
+    known_deliverables,
+)
 from drynpu.options._detect import detect_dialect, parse_document, parse_mapping
 from drynpu.options._explain import Explanation, explain
 from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
-from drynpu.options._option_table import DOCUMENTED_OPTIONS, DocumentedOption, deliverable_table
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
-from drynpu.options._sampled_costs import HOST_SYSTEM_HZ
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import Clock, Settings
-from drynpu.options._unsimulated import NOT_SIMULATED
+from drynpu.options._table import Kind, fixed_hz
 from drynpu.options._values import (
     Activity,
     BlockTrace,
@@ -39,9 +44,6 @@ from drynpu.options._values import (
 )
 
 __all__ = [
-    "DELIVERABLES",
-    "DOCUMENTED_OPTIONS",
-    "HOST_SYSTEM_HZ",
     "NOT_SIMULATED",
     "Action",
     "Activity",
@@ -50,7 +52,6 @@ __all__ = [
     "CustomEvents",
     "Deliverable",
     "DeliverableKind",
-    "DocumentedOption",
     "Explanation",
     "ExportType",
     "Filters",
@@ -58,6 +59,7 @@ __all__ = [
     "GraphApi",
     "HostSystem",
     "HostUsage",
+    "Kind",
     "Level",
     "LlcMode",
     "MetricGroup",
@@ -79,17 +81,18 @@ __all__ = [
     "Window",
     "acl_config",
     "acl_json",
-    "deliverable_table",
     "deliverables",
     "detect_dialect",
     "estimate_footprint",
     "experimental_config",
     "explain",
     "files_of_option",
+    "fixed_hz",
     "from_json",
     "from_keywords",
     "from_mapping",
     "from_yaml",
+    "known_deliverables",
     "leaf_values",
     "lint_schedule",
     "msprof_cli",

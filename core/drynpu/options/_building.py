@@ -16,8 +16,7 @@ from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._notices import Origin
 from drynpu.options._problems import Refused, join_path, problem_lines, shown_key
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window
-
-__all__ = ["from_json", "from_keywords", "from_mapping", "from_yaml", "parse_request", "to_mapping"]
+from drynpu.options._schedule import Schedule
 
 _SECTIONS: dict[str, type] = {
     "switches": Switches,
@@ -26,11 +25,12 @@ _SECTIONS: dict[str, type] = {
     "window": Window,
     "output": Output,
 }
+"""The sections whose options keywords may name by themselves."""
 
 
 @cache
 def _converter() -> Converter:
-    return build_converter()
+    return build_converter({Schedule: "schedule", **{kind: section for section, kind in _SECTIONS.items()}})
 
 
 def from_mapping(data: Mapping[str, Any], where: str = "") -> ProfilingRequest:

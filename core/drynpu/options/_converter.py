@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 import attrs
 from cattrs import Converter
-from cattrs.gen import make_dict_structure_fn
+from cattrs.gen import make_dict_structure_fn, override
 
 from drynpu._errors import OptionError
 from drynpu.options._problems import Refused
-from drynpu.options._ranges import range_of
+from drynpu.options._table import range_of
 from drynpu.options._values import CustomEvents, MetricGroup, Metrics, Range
-
-__all__ = ["build_converter"]
 
 _Hook = Callable[[Any, Any], Any]
 
 
-def build_converter() -> Converter:
+def build_converter(sections: Mapping[type, str]) -> Converter:
     """
-    Return a converter for the classes of the option model.
+    Return a converter for the classes of the option model; *sections* are the paths of those with ranges.
 
     Text is never taken for a number or a truth value; instances of a wanted class pass through, so that keywords
     may carry them.
@@ -35,8 +33,7 @@ def build_converter() -> Converter:
     converter.register_structure_hook_func(_is_enum, _structure_enum)
     converter.register_structure_hook_func(lambda kind: kind == Metrics, _structure_metrics)
     converter.register_structure_hook_factory(_is_tuple, lambda kind: _tuple_hook(kind, converter))
-    converter.register_structure_hook_factory(_is_ranged, lambda kind: _ranged_hook(kind, converter))
-    converter.register_structure_hook_factory(attrs.has, lambda kind: _class_hook(kind, converter))
+    converter.register_structure_hook_factory(attrs.has, lambda kind: _class_hook(kind, converter, sections))
     converter.register_unstructure_hook(CustomEvents, lambda value: value.text)
     converter.register_unstructure_hook_func(lambda kind: kind == Metrics, _unstructure_metrics)
     return converter
@@ -48,10 +45,6 @@ def _is_enum(kind: Any) -> bool:
 
 def _is_tuple(kind: Any) -> bool:
     return get_origin(kind) is tuple
-
-
-def _is_ranged(kind: Any) -> bool:
-    return get_origin(kind) is Annotated and range_of(kind) is not None
 
 
 def _structure_bool(value: Any, _: Any) -> bool:
@@ -124,11 +117,13 @@ def _tuple_hook(kind: Any, converter: Converter) -> _Hook:
     return structure
 
 
-def _ranged_hook(kind: Any, converter: Converter) -> _Hook:
-    base, limits = get_args(kind)[0], range_of(kind)
-    assert isinstance(limits, Range)
+def _ranged_hook(kind: Any, limits: Range, converter: Converter) -> _Hook:
+    """Return the hook of a number that may be absent where *kind* says so."""
+    base = next(base for base in (float, int) if base is kind or base in get_args(kind))
 
     def structure(value: Any, _: Any) -> Any:
+        if value is None and type(None) in get_args(kind):
+            return None
         try:
             number = converter.structure(value, base)
         except Refused as refused:
@@ -140,8 +135,17 @@ def _ranged_hook(kind: Any, converter: Converter) -> _Hook:
     return structure
 
 
-def _class_hook(kind: Any, converter: Converter) -> _Hook:
-    build = make_dict_structure_fn(kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True)
+def _class_hook(kind: Any, converter: Converter, sections: Mapping[type, str]) -> _Hook:
+    section = sections.get(kind, "")
+    limits = {field: range_of(f"{section}.{field.name}") for field in attrs.fields(attrs.resolve_types(kind))}
+    hooks: Any = {
+        field.name: override(struct_hook=_ranged_hook(field.type, found, converter))
+        for field, found in limits.items()
+        if found is not None
+    }
+    build = make_dict_structure_fn(
+        kind, converter, _cattrs_forbid_extra_keys=True, _cattrs_detailed_validation=True, **hooks
+    )
 
     def structure(value: Any, _: Any) -> Any:
         if isinstance(value, kind):

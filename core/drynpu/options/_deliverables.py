@@ -1,101 +1,156 @@
-"""Which option leaves which deliverable."""
+"""Which option leaves which deliverable, per class of chips (cann_msprof.md 3), from the option table."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import enum
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from drynpu.options._deliverable_rows import DELIVERABLES, Deliverable, DeliverableKind
+from attrs import frozen
+
+from drynpu.options._conditions import Condition
 from drynpu.options._request import ProfilingRequest
-from drynpu.options._values import Activity, ExportType, HostSystem, Level, MetricGroup
-from drynpu.options.profiling_options import ChipClass, resolve_class
-
-__all__ = ["deliverables", "files_of_option", "is_left"]
-
-_Row = tuple[str, Callable[[ProfilingRequest], bool], tuple[str, ...]]
+from drynpu.options._table import LazyTable, Row, option_rows, reasons_not_simulated
+from drynpu.options._values import ExportType
+from drynpu.options.profiling_options import ChipClass, chip_classes, resolve_class
 
 
-def _device(request: ProfilingRequest) -> bool:
-    return Activity.DEVICE in request.activities
+class DeliverableKind(enum.Enum):
+    """What a deliverable is."""
+
+    CSV = "csv"
+    JSON = "json"
+    DB = "db"
+    TEXT = "txt"
+    LAYER = "layer"
+    """A process of ``msprof_*.json``; Step Trace is threads of Ascend Hardware there."""
+    ROWS = "rows"
+    """Rows of a file that other options leave, too."""
+    COLUMNS = "columns"
+    """Columns of such a file."""
 
 
-def _text(request: ProfilingRequest) -> bool:
-    return ExportType.TEXT in request.output.export
+class Needs(enum.Enum):
+    """What must happen in a run for a deliverable to have data; the value is a readable condition."""
+
+    NOTHING = ""
+    KERNELS = "kernels run on the device"
+    COLLECTIVES = "collective communication runs"
+    GRAPH = "a compiled graph with fused operators runs"
+    STATIC_GRAPH = "a static graph is loaded"
+    ITERATIONS = "iterations of a graph run"
+    MARKS = "the application sets marks"
+    AICPU = "operators run on the AI CPU"
+    PREPROCESSING = "TensorFlow's data preprocessing is sunk to the device"
+    DATA_QUEUE = "data is sunk to the device through a queue"
+    OPERATOR_MEMORY = "the graph engine allocates memory for operators"
+    FUSION_TASKS = "fusion tasks run"
+    DYNAMIC_SHAPES = "operators of dynamic shape are scheduled"
+    APPLICATION = "an application runs"
 
 
-def _database(request: ProfilingRequest) -> bool:
-    return ExportType.DB in request.output.export
+@frozen(kw_only=True)
+class Deliverable:
+    """
+    One deliverable of one option.
+
+    Attributes
+    ----------
+    option:
+        Path of the neutral option.
+    kind, name:
+        What it is and its name: the stem of a file, or the title of a layer as the timeline has it (cann_msprof.md
+        4.5; the application's by what it is).
+    detail:
+        For rows and columns: which.
+    chips:
+        Where it exists.
+    needs:
+        What must happen in the run; a file without data is not written.
+    condition:
+        Which requests ask for it; ``None``: those that leave any data (the timeline: any layer) come with it.
+    """
+
+    option: str
+    kind: DeliverableKind
+    name: str
+    detail: str = ""
+    chips: frozenset[ChipClass]
+    needs: Needs = Needs.NOTHING
+    condition: Condition | None = None
+
+    def when(self, request: ProfilingRequest) -> bool:
+        """Whether *request* asks for it."""
+        if self.condition is not None:
+            return self.condition.holds(request)
+        layers = self.kind is DeliverableKind.JSON
+        rows = (row for row in _option_deliverables() if not layers or row.kind is DeliverableKind.LAYER)
+        return any(row.when(request) for row in rows)
+
+    @property
+    def file(self) -> str:
+        """The file it is, or is part of, as a pattern: ``nic_*.csv``."""
+        if self.kind is DeliverableKind.LAYER:
+            return "msprof_*.json"
+        if self.kind is DeliverableKind.TEXT:
+            return f"{self.name}.txt"
+        suffix = "csv" if self.kind in (DeliverableKind.ROWS, DeliverableKind.COLUMNS) else self.kind.value
+        return f"{self.name}_*.{suffix}"
+
+    @property
+    def title(self) -> str:
+        """As it is shown in a table: the file, with what of it where it is a part."""
+        part = self.name if self.kind is DeliverableKind.LAYER else self.detail
+        return f"{self.file} ({part})" if part else self.file
 
 
-def _tasks(request: ProfilingRequest, level: Level) -> bool:
-    return _device(request) and request.level >= level
-
-
-_PROFILE_DB, _ANALYSIS_DB = "ascend_pytorch_profiler*.db", "analysis.db"
-
-# torch_npu_profiler.md 3.6, 4.16, 4.17.
-_TORCH_DATABASES: tuple[_Row, ...] = (
-    ("output.export", _database, (_PROFILE_DB,)),
-    ("output.export", lambda r: _tasks(r, Level.L0), (_ANALYSIS_DB,)),
-    ("activities", lambda r: Activity.HOST in r.activities, (f"{_PROFILE_DB} (PYTORCH_API, CONNECTION_IDS)",)),
-    (
-        "level",
-        lambda r: _tasks(r, Level.L0),
-        (f"{_PROFILE_DB} (CANN_API, TASK, COMPUTE_TASK_INFO)", f"{_ANALYSIS_DB} (StepTraceTime)"),
-    ),
-    (
-        "level",
-        lambda r: _tasks(r, Level.L1),
-        (f"{_PROFILE_DB} (COMMUNICATION_TASK_INFO)", f"{_ANALYSIS_DB} (CommAnalyzer*)"),
-    ),
-    (
-        "aic_metrics",
-        lambda r: _tasks(r, Level.L1) and r.aic_metrics is not MetricGroup.NONE,
-        (f"{_PROFILE_DB} (TASK_PMU_INFO)",),
-    ),
-    ("switches.with_stack", lambda r: r.switches.with_stack, (f"{_PROFILE_DB} (PYTORCH_CALLCHAINS)",)),
-    (
-        "switches.profile_memory",
-        lambda r: r.switches.profile_memory,
-        (f"{_PROFILE_DB} (MEMORY_RECORD, OP_MEMORY, NPU_MEM, NPU_MODULE_MEM)",),
-    ),
-    ("switches.tx", lambda r: _device(r) and r.switches.tx, (f"{_PROFILE_DB} (MSTX_EVENTS)",)),
-    ("switches.gc_threshold_ms", lambda r: r.switches.gc_threshold_ms is not None, (f"{_PROFILE_DB} (GC_RECORD)",)),
-    ("sampling.io_hz", lambda r: _device(r) and r.sampling.io_hz is not None, (f"{_PROFILE_DB} (NIC, ROCE)",)),
-    (
-        "sampling.interconnection_hz",
-        lambda r: _device(r) and r.sampling.interconnection_hz is not None,
-        (f"{_PROFILE_DB} (PCIE, HCCS)",),
-    ),
+# Either form of export leaves the database (cann_msprof.md 6.2); the timeline and the list of files come with any text.
+_COMMON = (
+    (DeliverableKind.JSON, "msprof"),
+    (DeliverableKind.DB, "msprof"),
+    (DeliverableKind.TEXT, "README"),
 )
-_TORCH_TEXT: tuple[_Row, ...] = (
-    ("activities", lambda r: Activity.HOST in r.activities, ("trace_view.json", "operator_details.csv")),
-    ("activities", _device, ("trace_view.json",)),
-    ("level", lambda r: _tasks(r, Level.L0), ("kernel_details.csv", "step_trace_time.csv", "task_time.csv")),
-    (
-        "level",
-        lambda r: _tasks(r, Level.L1),
-        ("op_statistic.csv", "api_statistic.csv", "communication.json", "communication_matrix.json"),
-    ),
-    ("level", lambda r: _tasks(r, Level.L2), ("data_preprocess.csv",)),
-    (
-        "aic_metrics",
-        lambda r: _tasks(r, Level.L1) and r.aic_metrics is not MetricGroup.NONE,
-        ("kernel_details.csv (counter columns)",),
-    ),
-    (
-        "switches.profile_memory",
-        lambda r: r.switches.profile_memory,
-        ("memory_record.csv", "operator_memory.csv", "npu_module_mem.csv"),
-    ),
-    ("switches.l2_cache", lambda r: _device(r) and r.switches.l2_cache, ("l2_cache.csv", "soc_pmu.csv")),
-    ("switches.tx", lambda r: _device(r) and r.switches.tx, ("trace_view.json (marks)",)),
-    ("sampling.io_hz", lambda r: _device(r) and r.sampling.io_hz is not None, ("nic.csv", "roce.csv")),
-    (
-        "sampling.interconnection_hz",
-        lambda r: _device(r) and r.sampling.interconnection_hz is not None,
-        ("pcie.csv", "hccs.csv"),
-    ),
-)
+_FILES = {"json": DeliverableKind.JSON, "csv": DeliverableKind.CSV, "layers": DeliverableKind.LAYER}
+_PARTS = {"rows": DeliverableKind.ROWS, "columns": DeliverableKind.COLUMNS}
+
+
+@functools.cache
+def _option_deliverables() -> tuple[Deliverable, ...]:
+    return tuple(found for row in option_rows().values() for entry in row.leaves for found in _entry(row, entry))
+
+
+def _entry(row: Row, entry: Mapping[str, Any]) -> Iterator[Deliverable]:
+    """Yield the deliverables of one entry of a row."""
+    common: dict[str, Any] = {
+        "option": row.path,
+        "chips": chip_classes(entry.get("platforms"), entry.get("not_platforms")),
+        "needs": Needs[entry.get("needs", "nothing").upper()],
+        "condition": Condition.of_entry(row, entry),
+    }
+    for word, kind in _FILES.items():
+        names = entry.get(word, ())
+        for name in (names,) if isinstance(names, str) else names:
+            yield Deliverable(kind=kind, name=name, **common)
+    for word, kind in _PARTS.items():
+        for name, detail in entry.get(word, {}).items():
+            yield Deliverable(kind=kind, name=name, detail=detail, **common)
+
+
+@functools.cache
+def known_deliverables() -> tuple[Deliverable, ...]:
+    """Return every deliverable of every option, in the order of the option table; what always comes along is last."""
+    common = (Deliverable(option="output.export", kind=kind, name=name, chips=chip_classes()) for kind, name in _COMMON)
+    return (*_option_deliverables(), *common)
+
+
+NOT_SIMULATED: Mapping[str, str] = LazyTable(reasons_not_simulated)
+"""
+Names of deliverables that an option asks for by name, with why drynpu writes no records of them.
+
+What comes along with every recording of tasks, and what lacks tools on the host, is in
+``drynpu.deliverables.records.UNMODELLED``.
+"""
 
 
 def deliverables(request: ProfilingRequest, chip: str) -> tuple[Deliverable, ...]:
@@ -112,13 +167,18 @@ def deliverables(request: ProfilingRequest, chip: str) -> tuple[Deliverable, ...
         For an unknown chip.
     """
     here = resolve_class(chip)
-    return tuple(row for row in DELIVERABLES if is_left(row, request, here))
+    return tuple(row for row in known_deliverables() if _is_left(row, request, here))
 
 
-def is_left(row: Deliverable, request: ProfilingRequest, here: ChipClass | None) -> bool:
+def _is_left(row: Deliverable, request: ProfilingRequest, here: ChipClass | None) -> bool:
     """Whether *request* leaves a deliverable on a class of chips; ``None`` is any."""
-    written = _text(request) or row.kind is DeliverableKind.DB
+    written = ExportType.TEXT in request.output.export or row.kind is DeliverableKind.DB
     return written and (here is None or here in row.chips) and row.when(request)
+
+
+def _of_option(request: ProfilingRequest, path: str, chip: str | None) -> list[Deliverable]:
+    here = None if chip is None else resolve_class(chip)
+    return [row for row in known_deliverables() if row.option == path and _is_left(row, request, here)]
 
 
 def files_of_option(request: ProfilingRequest, path: str, *, torch: bool, chip: str | None = None) -> tuple[str, ...]:
@@ -131,21 +191,41 @@ def files_of_option(request: ProfilingRequest, path: str, *, torch: bool, chip: 
     """
     if torch:
         return tuple(dict.fromkeys(_torch_files(request, path)))
-    here = None if chip is None else resolve_class(chip)
-    found = [row for row in DELIVERABLES if row.option == path and is_left(row, request, here)]
+    found = _of_option(request, path, chip)
     files = [row.title for row in found if row.kind is not DeliverableKind.LAYER]
     return tuple(dict.fromkeys(files or (row.title for row in found)))
 
 
-_TORCH_HOST = (HostSystem.CPU, HostSystem.MEMORY, HostSystem.DISK, HostSystem.NETWORK, HostSystem.OS_RUNTIME)
+_DATABASES = {"database": "ascend_pytorch_profiler*.db", "analysis": "analysis.db"}
 
 
 def _torch_files(request: ProfilingRequest, path: str) -> Iterator[str]:
-    rows = (*(_TORCH_TEXT if _text(request) else ()), *(_TORCH_DATABASES if _database(request) else ()))
-    for option, produced, files in rows:
-        if option == path and produced(request):
-            yield from files
-    if not _text(request):
-        return
-    if path == "sampling.host_systems" and any(item in _TORCH_HOST for item in request.sampling.host_systems):
-        yield "trace_view.json (host rows)"
+    row = option_rows().get(path)
+    entries = [] if row is None else [e for e in row.torch_files if Condition.of_entry(row, e).holds(request)]
+    for entry in entries:
+        if ExportType.TEXT in request.output.export:
+            yield from entry.get("text", ())
+        if ExportType.DB in request.output.export:
+            for word, file in _DATABASES.items():
+                if word in entry:
+                    yield f"{file} ({entry[word]})" if entry[word] else file
+
+
+def unsimulated_of_option(
+    request: ProfilingRequest, path: str, *, torch: bool, chip: str | None = None
+) -> dict[str, str]:
+    """
+    Return the files and layers that the option at *path* leaves on a real device only, with the reason.
+
+    They are among those of `files_of_option`, to which the arguments belong; layers are named beside files.
+
+    Raises
+    ------
+    OptionError
+        For an unknown chip.
+    """
+    if torch:
+        files = files_of_option(request, path, torch=True)
+        return {file: NOT_SIMULATED[stem] for file in files if (stem := file.split(".")[0]) in NOT_SIMULATED}
+    rows = _of_option(request, path, chip)
+    return {row.title: NOT_SIMULATED[row.name] for row in rows if row.name in NOT_SIMULATED}

@@ -15,8 +15,6 @@ from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Parsed, ProfilingRequest
 
-__all__ = ["detect_dialect", "parse_document", "parse_mapping"]
-
 _SECTION = "profiler"
 
 
@@ -24,7 +22,7 @@ def _words() -> dict[str, frozenset[str]]:
     """Return the keys of each dialect; the first of equals wins."""
     return {
         "profiling_options": frozenset(profiling_options.KEYS),
-        "acl_json": profiling_options.ACL_JSON.keys | {"switch", _SECTION},
+        "acl_json": frozenset(profiling_options.ACL_JSON.table) | {"switch", _SECTION},
         "msprof_cli": frozenset(flag.option for flag in msprof_cli.FLAGS.values()),
         "experimental_config": frozenset(a.name for a in attrs.fields(experimental_config.ConfigValues)),
         "request": frozenset(a.name for a in attrs.fields(ProfilingRequest)),

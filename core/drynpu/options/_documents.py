@@ -7,25 +7,7 @@ from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
-import yaml
-
 from drynpu._errors import OptionError
-
-__all__ = ["load_json", "load_yaml"]
-
-
-class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's safe loader, refusing a mapping that names a key twice."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[object] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if isinstance(key, Hashable):
-                if key in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"key {key!r} twice", key_node.start_mark)
-                seen.add(key)
-        return super().construct_mapping(node, deep)
 
 
 def load_json(text: str | bytes, where: str = "") -> Any:
@@ -59,9 +41,22 @@ def _refuse_constant(name: str) -> Any:
 
 def load_yaml(text: str | bytes, where: str = "") -> Any:
     """Parse YAML with the safe loader, refusing duplicate keys. Raises `OptionError` with line and column."""
+    import yaml  # takes long to import, and most documents are JSON
+
+    class UniqueKeyLoader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+            seen: set[object] = set()
+            for key_node, _ in node.value:
+                key = self.construct_object(key_node, deep=True)
+                if isinstance(key, Hashable):
+                    if key in seen:
+                        raise yaml.constructor.ConstructorError(None, None, f"key {key!r} twice", key_node.start_mark)
+                    seen.add(key)
+            return super().construct_mapping(node, deep)
+
     name = where or "document"
     try:
-        return yaml.load(text, Loader=_UniqueKeyLoader)
+        return yaml.load(text, Loader=UniqueKeyLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         place = f" at line {mark.line + 1} column {mark.column + 1}" if mark else ""

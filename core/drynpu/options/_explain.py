@@ -6,14 +6,11 @@ import enum
 
 from attrs import frozen
 
-from drynpu.options._deliverables import files_of_option
+from drynpu.options._deliverables import files_of_option, unsimulated_of_option
 from drynpu.options._footprint import KERNEL, OPERATOR, SECOND, STEP, estimate_footprint
 from drynpu.options._notices import Origin
 from drynpu.options._request import Parsed, leaf_values
-from drynpu.options._unsimulated import unsimulated_of_option
 from drynpu.options._values import CustomEvents
-
-__all__ = ["Explanation", "explain"]
 
 
 @frozen(kw_only=True)

@@ -1,34 +1,21 @@
-"""How many raw bytes a request leaves per kernel, operator, step and second: an estimate from the record sizes."""
+"""How many raw bytes a request leaves per kernel, operator, step and second: an estimate from the option table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from attrs import frozen
 
-from drynpu.options._request import ProfilingRequest
-from drynpu.options._sampled_costs import sampled_bytes
-from drynpu.options._values import Activity, Level, MetricGroup
-
-__all__ = ["KERNEL", "OPERATOR", "SECOND", "STEP", "Footprint", "RecordCost", "estimate_footprint"]
+from drynpu.options._conditions import Condition
+from drynpu.options._request import ProfilingRequest, value_at
+from drynpu.options._table import Row, fixed_hz, option_rows
+from drynpu.options.profiling_options import ChipClass, chip_classes, resolve_class
 
 KERNEL, OPERATOR, STEP, SECOND = "kernel", "operator", "step", "second"
 
-# Record sizes: cann_msprof.md 7.3 and 7.4, torch_npu_profiler.md 3.7.
-_API, _COMPACT, _ADDITIONAL = 40, 64, 256
-_STARS, _FFTS, _L2_CACHE, _TS_TRACK = 64, 128, 72, 40
-_KEY_POINTS = 5
-"""Model start and end, forward start, backward end, iteration end (cann_msprof.md 5)."""
-_TLV_HEAD = 6
-_OP_RANGE, _OP_MARK, _MEMORY_USAGE, _PYTHON_CALL = 58, 40, 77, 33
-
-# Assumptions about an average operator, not facts: lengths of texts and how often things happen.
-ASSUMED_NAME_BYTES = 20
-ASSUMED_SHAPE_TEXT_BYTES = 80
-"""Dtypes, shapes, tensors and scalars of one operator, as text in five fields."""
-ASSUMED_MODULE_TEXT_BYTES = 60
-ASSUMED_PYTHON_CALLS = 4
-"""Python functions entered and left per operator."""
+_SIDES = {KERNEL: "device", OPERATOR: "host", STEP: "device", SECOND: "device"}
+"""What has to be recorded for records of that kind, but for those of items of the host."""
 
 
 @frozen
@@ -97,82 +84,41 @@ def estimate_footprint(request: ProfilingRequest, chip: str = "5") -> Footprint:
     """
     Estimate the raw bytes per kernel, operator, step and second; *chip* decides what is sampled.
 
-    Per kernel, with the device recorded (sizes of cann_msprof.md 7.3, 7.4)::
-
-        L0 and up   2 x 64 stars_soc (start, end) + 64 task_track + 2 x 40 api_event (node launch, runtime launch)
-        acl_api     + 40 api_event
-        L1 and up   + 64 node_basic_info + 256 tensor_info (five tensors fit into one)
-        counters    + 128 ffts_profile, L1 and up
-        runtime_api + 40 api_event, one further runtime call
-        attributes  + 64 node_attr_info, with op_attributes
-        task_memory + 2 x 256 task_memory_info (allocation, release)
-        l2_cache    + 72 l2_cache
-
-    Per operator, with the host recorded (torch_npu_profiler.md 3.7; a field has a head of 6 bytes)::
-
-        always          6 + 58 op_range + 6 + 20 name + 4 x (6 + 40) op_mark (queue in and out, start and end)
-        record_shapes   + 5 x 6 + 80 text
-        with_modules    + 6 + 60 text
-        profile_memory  + 2 x (6 + 77) memory_usage
-        with_stack      + 2 x 4 x 33 python_tracer_func
-
-    Per step, with the iteration trace: 5 x 40 ts_track. Per second: rate x size of the records of every sampled item.
-
-    Lengths of texts, the two memory events, the one further runtime call and the four Python functions per operator
-    are assumptions about an average operator; what one sample of an item holds is partly assumed, too. User marks, the
-    records of instruction profiling and those of communication depend on none of these counts and are left out.
+    The records of every option stand in the option table, with the sizes of cann_msprof.md 7.3 and 7.4 and
+    torch_npu_profiler.md 3.7. Lengths of texts, events per operator and what one sample of an item holds are
+    assumptions about an average operator and chip; the table says which. User marks, the records of instruction
+    profiling and those of communication depend on none of these counts and are left out.
 
     Raises
     ------
     OptionError
         For an unknown chip.
     """
-    sampled = (RecordCost(item.record, item.option, SECOND, item.bytes) for item in sampled_bytes(request, chip))
-    return Footprint((*_kernel_costs(request), *_operator_costs(request), *_step_costs(request), *sampled))
+    here = resolve_class(chip)
+    return Footprint(tuple(cost for row in option_rows().values() for cost in _costs(row, request, here)))
 
 
-def _step_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
-    if Activity.DEVICE in request.activities and request.switches.training_trace:
-        yield RecordCost("ts_track", "switches.training_trace", STEP, _KEY_POINTS * _TS_TRACK)
+def _costs(row: Row, request: ProfilingRequest, here: ChipClass) -> Iterator[RecordCost]:
+    for entry in row.bytes:
+        per = entry["per"]
+        side = None if "item" in entry else _SIDES[per]
+        condition = Condition.of_entry(row, entry, side=side, level="l0" if per == KERNEL else "none")
+        chips = chip_classes(entry.get("platforms"), entry.get("not_platforms"))
+        if here in chips and condition.holds(request):
+            how_often = _rate(row, entry, request) if per == SECOND else 1
+            yield RecordCost(entry["record"], row.path, per, how_often * _size(entry))
 
 
-def _kernel_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
-    if Activity.DEVICE not in request.activities or request.level is Level.NONE:
-        return
-    switches = request.switches
-    yield RecordCost("stars_soc", "level", KERNEL, 2 * _STARS)
-    yield RecordCost("task_track", "level", KERNEL, _COMPACT)
-    yield RecordCost("api_event", "level", KERNEL, 2 * _API)
-    if request.level >= Level.L1:
-        yield RecordCost("node_basic_info", "level", KERNEL, _COMPACT)
-        yield RecordCost("tensor_info", "level", KERNEL, _ADDITIONAL)
-        if request.aic_metrics is not MetricGroup.NONE and request.sampling.ai_core_hz is None:
-            yield RecordCost("ffts_profile", "aic_metrics", KERNEL, _FFTS)
-    if switches.acl_api:
-        yield RecordCost("api_event", "switches.acl_api", KERNEL, _API)
-    if switches.runtime_api:
-        yield RecordCost("api_event", "switches.runtime_api", KERNEL, _API)
-    if switches.op_attributes:
-        yield RecordCost("node_attr_info", "switches.op_attributes", KERNEL, _COMPACT)
-    if switches.task_memory:
-        yield RecordCost("task_memory_info", "switches.task_memory", KERNEL, 2 * _ADDITIONAL)
-    if switches.l2_cache:
-        yield RecordCost("l2_cache", "switches.l2_cache", KERNEL, _L2_CACHE)
+def _size(entry: Mapping[str, Any]) -> float:
+    sizes = entry["size"]
+    size: float = entry.get("count", 1) * (sum(sizes) if isinstance(sizes, list) else sizes)
+    return size / entry["samples_per_record"] if "samples_per_record" in entry else size
 
 
-def _operator_costs(request: ProfilingRequest) -> Iterator[RecordCost]:
-    if Activity.HOST not in request.activities:
-        return
-    switches = request.switches
-    name = _TLV_HEAD + ASSUMED_NAME_BYTES
-    yield RecordCost("op_range", "activities", OPERATOR, _TLV_HEAD + _OP_RANGE + name)
-    yield RecordCost("op_mark", "activities", OPERATOR, 4 * (_TLV_HEAD + _OP_MARK))
-    if switches.record_shapes:
-        yield RecordCost("op_range", "switches.record_shapes", OPERATOR, 5 * _TLV_HEAD + ASSUMED_SHAPE_TEXT_BYTES)
-    if switches.with_modules:
-        yield RecordCost("op_range", "switches.with_modules", OPERATOR, _TLV_HEAD + ASSUMED_MODULE_TEXT_BYTES)
-    if switches.profile_memory:
-        yield RecordCost("memory_usage", "switches.profile_memory", OPERATOR, 2 * (_TLV_HEAD + _MEMORY_USAGE))
-    if switches.with_stack:
-        calls = 2 * ASSUMED_PYTHON_CALLS * _PYTHON_CALL
-        yield RecordCost("python_tracer_func", "switches.with_stack", OPERATOR, calls)
+def _rate(row: Row, entry: Mapping[str, Any], request: ProfilingRequest) -> float:
+    """Return how many samples a second has."""
+    value = value_at(request, entry.get("hz", row.path))
+    # A list of items has no rate of its own.
+    rate: float = value if isinstance(value, int) else fixed_hz(row.path)
+    most = row.range.high if row.range and row.wide_range and not entry.get("above_100_hz") else None
+    return rate if most is None else min(rate, most)

@@ -6,8 +6,6 @@ import enum
 
 from attrs import frozen
 
-__all__ = ["Notice", "NoticeCode", "Origin", "Severity"]
-
 
 class Severity(enum.Enum):
     """How loud a notice is."""

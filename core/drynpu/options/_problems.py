@@ -10,8 +10,6 @@ from cattrs import AttributeValidationNote, BaseValidationError, ForbiddenExtraK
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 
-__all__ = ["Refused", "join_path", "problem_lines", "shown", "shown_key"]
-
 _SHOWN_LENGTH = 60
 
 

@@ -1,36 +1,29 @@
-"""Range checks declared once, in the annotation of a field, and used by classes and converters alike."""
+"""Ranges of numbers, from the option table."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, get_args, get_origin
+from typing import Any
 
 import attrs
 
 from drynpu._errors import OptionError
-from drynpu.options._values import Range
-
-__all__ = ["check_ranges", "range_of"]
-
-
-def range_of(annotation: Any) -> Range | None:
-    """Return the `Range` that an annotation such as ``Annotated[int, Range(1, 50)] | None`` carries."""
-    if get_origin(annotation) is Annotated:
-        return next((extra for extra in get_args(annotation)[1:] if isinstance(extra, Range)), None)
-    return next((found for part in get_args(annotation) if (found := range_of(part)) is not None), None)
+from drynpu.options._table import range_of
 
 
 def check_ranges(instance: Any, where: str) -> None:
     """
-    Raise `OptionError` with one line per number field of *instance* that lies outside its declared range.
+    Raise `OptionError` with one line per number field of *instance*, a section, that lies outside its range.
 
     ``None`` passes: it means "not asked for" wherever a field allows it.
     """
     problems = []
-    for attribute in attrs.fields(attrs.resolve_types(type(instance))):
-        limits, value = range_of(attribute.type), getattr(instance, attribute.name)
-        if limits is None or value is None:
+    for attribute in attrs.fields(type(instance)):
+        value = getattr(instance, attribute.name)
+        # A default needs no check, so that defaults alone do not read the table.
+        if value is None or value == attribute.default:
             continue
-        if not isinstance(value, (int, float)) or not limits.holds(value):
+        limits = range_of(f"{where}.{attribute.name}")
+        if limits is not None and not (isinstance(value, (int, float)) and limits.holds(value)):
             problems.append(f"{where}.{attribute.name}: {value!r} is out of range; allowed: {limits.describe()}.")
     if problems:
         raise OptionError(problems)

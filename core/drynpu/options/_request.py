@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 
 import attrs
 from attrs import field, frozen
@@ -20,18 +20,11 @@ from drynpu.options._values import (
     GraphApi,
     HostSystem,
     HostUsage,
-    Hz10,
-    Hz50,
-    Hz100,
-    Hz10000,
     Level,
     LlcMode,
     MetricGroup,
     Metrics,
-    Range,
 )
-
-__all__ = ["Filters", "Output", "Parsed", "ProfilingRequest", "Sampling", "Switches", "Window", "leaf_values"]
 
 
 def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -66,7 +59,7 @@ class Switches:
     op_attributes: bool = False
     record_op_args: bool = False
     instructions: bool = False
-    gc_threshold_ms: Annotated[float, Range(0, None, "ms")] | None = None
+    gc_threshold_ms: float | None = None
     """Garbage collections at least this long are recorded; 0 records all, ``None`` none."""
 
     def __attrs_post_init__(self) -> None:
@@ -96,29 +89,29 @@ class Sampling:
     """
     Items sampled by time, each at its own rate; ``None`` means not sampled.
 
-    Ranges are those of cann_msprof.md 1.3 and 6.1; a chip may allow less (its dialect says so).
+    Ranges stand in the option table; a chip may allow less (its dialect says so).
     """
 
-    hardware_memory_hz: Hz10000 | None = None
+    hardware_memory_hz: int | None = None
     service_flow: str = ""
     llc: LlcMode = LlcMode.READ
-    io_hz: Hz100 | None = None
-    interconnection_hz: Hz50 | None = None
-    cpu_hz: Hz50 | None = None
+    io_hz: int | None = None
+    interconnection_hz: int | None = None
+    cpu_hz: int | None = None
     """The CPUs of the device: hot functions and counters."""
-    dvpp_hz: Hz100 | None = None
-    low_power_hz: Hz100 | None = None
-    instruction_cycles: Annotated[int, Range(300, 30_000, "cycles")] | None = None
+    dvpp_hz: int | None = None
+    low_power_hz: int | None = None
+    instruction_cycles: int | None = None
     """A cycle interval, not a frequency (cann_msprof.md 9)."""
-    ai_core_hz: Hz100 | None = None
+    ai_core_hz: int | None = None
     """AI Core counters by time (sample-based) instead of by task; ``None`` is by task."""
-    device_system_hz: Hz10 | None = None
+    device_system_hz: int | None = None
     """CPU usage and memory of the device's own system."""
-    device_process_hz: Hz10 | None = None
+    device_process_hz: int | None = None
     """The same for every process of the device's own system."""
     host_systems: tuple[HostSystem, ...] = field(default=(), converter=_unique)
     host_usage: tuple[HostUsage, ...] = field(default=(), converter=_unique)
-    host_usage_hz: Hz50 = 50
+    host_usage_hz: int = 50
 
     def __attrs_post_init__(self) -> None:
         check_ranges(self, "sampling")
@@ -133,8 +126,8 @@ class Window:
     delay nor duration. Raises `OptionError`.
     """
 
-    delay_s: Annotated[int, Range(1, 4_294_967_295, "s")] | None = None
-    duration_s: Annotated[int, Range(1, 4_294_967_295, "s")] | None = None
+    delay_s: int | None = None
+    duration_s: int | None = None
     """Counted from the end of the delay; ``None`` is to the end."""
     interactive: bool = False
 
@@ -153,7 +146,7 @@ class Output:
     """Absolute or relative path; ``None`` leaves the choice to the surface."""
     worker_name: str | None = None
     """``None`` stands for the host name."""
-    storage_limit_mb: Annotated[int, Range(200, 4_294_967_295, "MB")] | None = None
+    storage_limit_mb: int | None = None
     export: tuple[ExportType, ...] = field(default=(ExportType.TEXT,), converter=_unique)
     data_simplification: bool = True
     analyse: bool = True
@@ -188,6 +181,35 @@ class ProfilingRequest:
     def __attrs_post_init__(self) -> None:
         if not self.activities:
             raise OptionError(["activities: empty; allowed are 'host' and 'device', at least one of them."])
+
+
+def with_values(request: ProfilingRequest, values: Mapping[str, Any]) -> ProfilingRequest:
+    """Return *request* with *values*, by path (not those of a schedule). Raises `OptionError` as the classes do."""
+    top: dict[str, Any] = {}
+    sections: dict[str, dict[str, Any]] = {}
+    for path, value in values.items():
+        section, dot, name = path.partition(".")
+        if dot:
+            sections.setdefault(section, {})[name] = value
+        else:
+            top[path] = value
+    for section, inner in sections.items():
+        top[section] = attrs.evolve(getattr(request, section), **inner)
+    return attrs.evolve(request, **top)
+
+
+def value_at(request: ProfilingRequest, path: str) -> Any:
+    """Return the value of the option at *path*."""
+    section, dot, name = path.partition(".")
+    value = getattr(request, section)
+    return getattr(value, name) if dot else value
+
+
+def is_on(value: object) -> bool:
+    """Whether a value of an option asks for anything: not for ``None``, off, no level, no counters, an empty list."""
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    return value not in ("", (), Level.NONE, MetricGroup.NONE, GraphApi.OFF, BlockTrace.OFF)
 
 
 def leaf_values(request: ProfilingRequest) -> dict[str, object]:

@@ -9,9 +9,6 @@ from attrs import frozen
 from drynpu._errors import OptionError
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._ranges import check_ranges
-from drynpu.options._values import NaturalInt, PositiveInt
-
-__all__ = ["Action", "Schedule", "lint_schedule"]
 
 
 class Action(enum.Enum):
@@ -37,11 +34,11 @@ class Schedule:
     cycle only. Raises `OptionError` naming every field that is out of range.
     """
 
-    wait: NaturalInt = 0
-    active: PositiveInt = 1
-    warmup: NaturalInt = 0
-    repeat: NaturalInt = 0
-    skip_first: NaturalInt = 0
+    wait: int = 0
+    active: int = 1
+    warmup: int = 0
+    repeat: int = 0
+    skip_first: int = 0
     skip_first_wait: int = 0
 
     def __attrs_post_init__(self) -> None:

@@ -14,8 +14,6 @@ from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._problems import Refused
 
-__all__ = ["Clock", "Settings"]
-
 _PREFIX = "DRYNPU_"
 # The host takes device id 64 (cann_msprof.md 2.4), so a node has fewer devices than that.
 _MAX_DEVICES = 63

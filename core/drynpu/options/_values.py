@@ -9,32 +9,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from typing import Annotated
 
 from attrs import field, frozen
 
 from drynpu._errors import OptionError
-
-__all__ = [
-    "Activity",
-    "BlockTrace",
-    "CustomEvents",
-    "ExportType",
-    "GraphApi",
-    "HostSystem",
-    "HostUsage",
-    "Hz10",
-    "Hz50",
-    "Hz100",
-    "Hz10000",
-    "Level",
-    "LlcMode",
-    "MetricGroup",
-    "Metrics",
-    "NaturalInt",
-    "PositiveInt",
-    "Range",
-]
 
 
 class Level(enum.Enum):
@@ -162,13 +140,6 @@ class Range:
             return f"at least {self.low:g}{unit}"
         return f"{self.low:.0f} to {self.high:.0f}{unit}"
 
-
-Hz10 = Annotated[int, Range(1, 10, "Hz")]
-Hz50 = Annotated[int, Range(1, 50, "Hz")]
-Hz100 = Annotated[int, Range(1, 100, "Hz")]
-Hz10000 = Annotated[int, Range(1, 10_000, "Hz")]
-NaturalInt = Annotated[int, Range(0)]
-PositiveInt = Annotated[int, Range(1)]
 
 _EVENT = Range(0x1, 0x7FFF_FFFF)
 _MAX_EVENTS = 8

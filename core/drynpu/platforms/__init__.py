@@ -8,6 +8,7 @@ Platforms and chips: what a generation of chips records, and how fast each chip 
 from __future__ import annotations
 
 from drynpu.platforms._chip import Chip, Interconnect
+from drynpu.platforms._counters import CounterGroup, CounterSet, Formula, MetricColumn
 from drynpu.platforms._load import known_chips, load_chip, load_chip_file
 from drynpu.platforms._platform import CacheEvents, Platform
 from drynpu.platforms._platforms import find_platform, known_platforms, resolve_platform, resolve_series
@@ -15,7 +16,11 @@ from drynpu.platforms._platforms import find_platform, known_platforms, resolve_
 __all__ = [
     "CacheEvents",
     "Chip",
+    "CounterGroup",
+    "CounterSet",
+    "Formula",
     "Interconnect",
+    "MetricColumn",
     "Platform",
     "find_platform",
     "known_chips",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import functools
+from importlib import resources
+from typing import Any, TypeVar
 
+import yaml
 from cattrs import Converter
 
 T = TypeVar("T")
@@ -25,3 +28,11 @@ def strict_converter() -> Converter:
     for wanted in _ARTICLE:
         converter.register_structure_hook(wanted, exact)
     return converter
+
+
+@functools.cache
+def packaged_document(name: str) -> dict[str, Any]:
+    """Read a file of this room once per process; nobody changes the result."""
+    text = resources.files("drynpu.platforms").joinpath(name).read_text(encoding="utf-8")
+    document: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return document

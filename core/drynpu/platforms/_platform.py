@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from drynpu.platforms._counters import CounterGroup, CounterSet, counter_set
+
 
 @frozen(kw_only=True)
 class CacheEvents:
@@ -59,7 +61,7 @@ class Platform:
     """Whether the toolkit's native writer makes the files, whose numbers look different."""
 
     counters: str
-    """Which counter groups it has: their name in ``drynpu.kernels``."""
+    """Name of its counter groups in counters.yaml."""
     counters_modelled: bool = True
     """Whether the simulation knows what its counters count."""
     counter_slots: int = 8
@@ -100,3 +102,13 @@ class Platform:
     """Whether the timeline shows changes of the cores' clock. Series of the 950 belong to dies, which are not read."""
     last_pcie_sample: bool = False
     """Whether pcie.csv shows the last sample instead of the mean of all."""
+
+    @property
+    def counter_set(self) -> CounterSet:
+        """What its cores count, and what the numbers of events mean."""
+        return counter_set(self.counters, split=self.split)
+
+    @property
+    def counter_groups(self) -> Mapping[str, CounterGroup]:
+        """The groups of counters it has, under their names in sample.json, in the order of cann_msprof.md 1.8."""
+        return self.counter_set.groups

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from importlib import resources
 from types import MappingProxyType
-from typing import Any
 
-import yaml
 from attrs import evolve
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.platforms._converter import strict_converter
+from drynpu.platforms._converter import packaged_document, strict_converter
 from drynpu.platforms._platform import Platform
 
 
@@ -87,20 +84,12 @@ def _prefixes() -> Mapping[str, tuple[Platform, str]]:
 
 
 @functools.cache
-def _document() -> dict[str, Any]:
-    """Read the packaged file once per process; nobody changes the result."""
-    text = resources.files("drynpu.platforms").joinpath("platforms.yaml").read_text(encoding="utf-8")
-    document: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return document
-
-
-@functools.cache
 def _platforms() -> Mapping[str, Platform]:
     converter = strict_converter()
     return MappingProxyType(
         {
             version: converter.structure({"version": version, "family": version, **facts}, Platform)
-            for version, facts in _document()["platforms"].items()
+            for version, facts in packaged_document("platforms.yaml")["platforms"].items()
         }
     )
 
@@ -108,5 +97,5 @@ def _platforms() -> Mapping[str, Platform]:
 @functools.cache
 def _unknown() -> Mapping[str, Platform]:
     converter = strict_converter()
-    facts = _document()["unknown"]
+    facts = packaged_document("platforms.yaml")["unknown"]
     return {cores: converter.structure({"version": "", **facts[cores]}, Platform) for cores in facts}

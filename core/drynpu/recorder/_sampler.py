@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 from attrs import define, field
 
-from drynpu.options import HOST_SYSTEM_HZ, HostSystem, HostUsage, Sampling
+from drynpu.options import HostSystem, HostUsage, Sampling, fixed_hz
 from drynpu.simulate import HostSamples
 
 _PROC = Path("/proc")
@@ -155,7 +155,7 @@ class HostSampler:
         """Start measuring; nothing happens if nothing is asked for."""
         systems = {f"host {of.value}": _SYSTEM_PROBES[of] for of in self.sampling.host_systems if of in _SYSTEM_PROBES}
         usage = {f"host usage of {of.value}": _USAGE_PROBES[of] for of in self.sampling.host_usage}
-        for probes, rate_hz in ((systems, HOST_SYSTEM_HZ), (usage, self.sampling.host_usage_hz)):
+        for probes, rate_hz in ((systems, fixed_hz("sampling.host_systems")), (usage, self.sampling.host_usage_hz)):
             if not probes:
                 continue
             found = _Probes(process=_PROC / ("self" if self.pid is None else str(self.pid)))

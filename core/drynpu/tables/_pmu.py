@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import frozen
 
 from drynpu._errors import OptionError
-from drynpu.kernels import CoreCounters, metric_column_names, metric_columns, platform_family
-from drynpu.options.profiling_options import ChipFamily
+from drynpu.kernels import CoreCounters, metric_column_names, metric_columns
+from drynpu.platforms import Platform
 from drynpu.tables._columns import I64
 
 _DECIMALS = 3
@@ -22,16 +22,15 @@ class CoreFacts:
     aiv_mhz: int
     aic_cores: int
     aiv_cores: int
-    split: bool
-    """Whether cube and vector cores are separate (A2, A3, 950)."""
     aic_events: tuple[int, ...]
     aiv_events: tuple[int, ...]
-    family: ChipFamily = field()
-    """Whose formulas and columns apply; by ``split`` alone A2/A3 or the 910."""
+    platform: Platform
+    """Whose formulas and columns apply."""
 
-    @family.default
-    def _family_by_split(self) -> ChipFamily:
-        return platform_family("", split=self.split)
+    @property
+    def split(self) -> bool:
+        """Whether cube and vector cores are separate (A2, A3, 950)."""
+        return self.platform.split
 
     @property
     def complete(self) -> bool:
@@ -66,7 +65,7 @@ def parse_events(text: object, default: tuple[int, ...]) -> tuple[int, ...]:
 def decodable(metrics: str, facts: CoreFacts) -> bool:
     """Return whether a metric group, or a ``Custom:`` list of events, has columns on this device."""
     try:
-        metric_column_names(metrics, facts.family)
+        metric_column_names(metrics, facts.platform)
     except OptionError:
         return False
     return facts.complete
@@ -81,12 +80,12 @@ def counter_columns(metrics: str, measured: Measured, facts: CoreFacts) -> dict[
     Raises
     ------
     OptionError
-        The family of the device has no group *metrics*.
+        The platform of the device has no group *metrics*.
     """
     cube = facts.aic_mhz, facts.aic_cores, facts.aic_events
     if facts.split:
         halves = _half(measured, 0, *cube), _half(measured, 1, facts.aiv_mhz, facts.aiv_cores, facts.aiv_events)
-        columns = metric_columns(metrics, *halves, measured.duration_us, facts.family)
+        columns = metric_columns(metrics, *halves, measured.duration_us, facts.platform)
     else:
         # One kind of core runs everything: whichever half a record names, it counted the same core.
         together = Measured(
@@ -95,7 +94,7 @@ def counter_columns(metrics: str, measured: Measured, facts: CoreFacts) -> dict[
             blocks=measured.blocks.max(axis=1, keepdims=True),
             duration_us=measured.duration_us,
         )
-        columns = metric_columns(metrics, _half(together, 0, *cube), None, measured.duration_us, facts.family)
+        columns = metric_columns(metrics, _half(together, 0, *cube), None, measured.duration_us, facts.platform)
     return {n: v if v.dtype.kind == "i" else np.round(v.astype(np.float64), _DECIMALS) for n, v in columns.items()}
 
 

@@ -17,7 +17,6 @@ from drynpu import OptionError
 from drynpu.deliverables.counters.records import counter_problem
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.kernels import (
-    METRIC_COLUMNS,
     Allocations,
     CoreCounters,
     CostTable,
@@ -27,14 +26,13 @@ from drynpu.kernels import (
     Signature,
     TaskType,
     TensorDesc,
+    counter_values,
     event_codes,
-    family_of,
     metric_column_names,
     metric_columns,
-    pmu_events,
 )
 from drynpu.options import Clock, CustomEvents, Level, MetricGroup, Metrics, ProfilingRequest, Sampling
-from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metrics_text, parse
+from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metrics_text, parse, resolve_family
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader, write_document
@@ -49,7 +47,7 @@ CHIPS = ("Ascend310", "Ascend310P3", "Ascend910A", "Ascend910B2", "Ascend910_93"
 SPLIT = CHIPS[3:]
 GIB = 2.0**30
 LINE = 128
-CELLS = [(chip, group) for chip in CHIPS for group in metric_groups(family_of(load_chip(chip)))]
+CELLS = [(chip, group) for chip in CHIPS for group in metric_groups(resolve_family(chip))]
 
 HALF, WHOLE, BYTE = (TensorDesc((512, 1024), dtype) for dtype in ("FLOAT16", "FLOAT", "INT8"))
 LARGE = TensorDesc((8192, 16384), "FLOAT16")
@@ -212,7 +210,7 @@ def on_ticks(time_ns: np.ndarray, found: Result) -> np.ndarray:
 def expected(found: Result, metrics: str) -> dict[str, np.ndarray]:
     """Return the columns from the account, without records."""
     account, chip = found.account, found.account.chip
-    events, (cube, vector) = pmu_events(account, metrics), event_codes(metrics, chip)
+    events, (cube, vector) = counter_values(account, metrics), event_codes(metrics, chip)
     ticked = chip.platform_version == "15"
     core = CoreCounters(
         total_cycles=events.aic_total_cycles,
@@ -232,7 +230,7 @@ def expected(found: Result, metrics: str) -> dict[str, np.ndarray]:
         events=vector,
         time_us=on_ticks(account.aiv_time_ns, found) if ticked else None,
     )
-    return metric_columns(metrics, core, other if chip.split else None, found.duration_us, family_of(chip))
+    return metric_columns(metrics, core, other if chip.split else None, found.duration_us, chip.platform)
 
 
 def shown(name: str, value: float, chip: Chip) -> str:
@@ -244,7 +242,7 @@ def shown(name: str, value: float, chip: Chip) -> str:
 @pytest.mark.parametrize(("chip", "group"), CELLS)
 def test_columns_in_order_with_the_numbers_of_the_account(record: Record, chip: str, group: MetricGroup) -> None:
     found, metrics = record(chip, group), METRIC_NAMES[group]
-    columns = METRIC_COLUMNS[metrics, family_of(found.account.chip)]
+    columns = metric_column_names(metrics, found.account.chip.platform)
     assert found.profile.aic_metrics == metrics
     assert found.profile.pmu_columns == tuple(found.counters) == columns
     assert list(found.kernel_details[0])[-len(columns) :] == list(columns)
@@ -261,7 +259,7 @@ def test_columns_in_order_with_the_numbers_of_the_account(record: Record, chip: 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_groups_are_about_the_same_run(record: Record, chip: str) -> None:
     """Whatever is counted, a recording has the same kernels at the same times, with the same cycles."""
-    groups = metric_groups(family_of(load_chip(chip)))
+    groups = metric_groups(resolve_family(chip))
     first = record(chip, groups[0])
     lead = [name for name in first.counters if "cycles" in name or name in ("aicore_time(us)", "aiv_time(us)")]
     assert len(lead) == (4 if chip in SPLIT else 2)
@@ -361,7 +359,7 @@ def test_custom_events_are_columns_of_their_own(record: Record, chip: str) -> No
     custom = CustomEvents(CUSTOM[chip])
     found, metrics = record(chip, custom), metrics_text(custom)
     assert found.profile.aic_metrics == sample(found)["ai_core_metrics"] == metrics
-    assert found.counters == list(metric_column_names(metrics, family_of(found.account.chip)))
+    assert found.counters == list(metric_column_names(metrics, found.account.chip.platform))
     sides = ("aic_", "aiv_") if chip in SPLIT else ("",)
     assert found.counters[2 : 2 + len(custom.events)] == [f"{sides[0]}r{code:x}" for code in custom.events]
     told = expected(found, metrics)

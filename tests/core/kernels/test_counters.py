@@ -9,17 +9,15 @@ from drynpu._errors import OptionError
 from drynpu.kernels import (
     CoreCounters,
     CostTable,
+    CounterValues,
     KernelSpec,
-    PmuEvents,
     TaskType,
     TensorDesc,
+    counter_values,
     event_codes,
-    family_of,
     jitter,
     occurrences,
     pipe_utilization_columns,
-    pmu_events,
-    pmu_slots,
 )
 from drynpu.platforms import Chip, known_chips, load_chip
 from drynpu.tables._schemas import PMU_COLUMNS_SPLIT
@@ -50,7 +48,7 @@ def launches(kernels: list[KernelSpec], chip: Chip) -> CostTable:
     return table.take(index, jitter(index, occurrences(index), table.duration_ns, 3, kernels))
 
 
-def counters(events: PmuEvents, table: CostTable) -> tuple[CoreCounters, CoreCounters | None]:
+def counters(events: CounterValues, table: CostTable) -> tuple[CoreCounters, CoreCounters | None]:
     chip = table.chip
     cube, vector = event_codes("PipeUtilization", chip)
     core = CoreCounters(
@@ -74,7 +72,9 @@ def counters(events: PmuEvents, table: CostTable) -> tuple[CoreCounters, CoreCou
 
 
 def columns(table: CostTable) -> dict[str, np.ndarray]:
-    return pipe_utilization_columns(*counters(pmu_events(table, "PipeUtilization"), table), table.duration_ns / 1000)
+    return pipe_utilization_columns(
+        *counters(counter_values(table, "PipeUtilization"), table), table.duration_ns / 1000
+    )
 
 
 def test_event_order_is_the_vendors() -> None:
@@ -84,15 +84,15 @@ def test_event_order_is_the_vendors() -> None:
 
 def test_unknown_group_names_what_there_is() -> None:
     with pytest.raises(OptionError, match=r"'PipeUtilisation'.*PipeUtilization.*Did you mean 'PipeUtilization'\?"):
-        pmu_events(CostTable.build((), load_chip("910B2")), "PipeUtilisation")
+        counter_values(CostTable.build((), load_chip("910B2")), "PipeUtilisation")
 
 
 @given(st.lists(specs, min_size=1, max_size=4), st.sampled_from(CHIPS))
 @settings(max_examples=200, deadline=None)
 def test_no_event_exceeds_the_total(kernels: list[KernelSpec], chip: Chip) -> None:
-    events = pmu_events(launches(kernels, chip), "PipeUtilization")
+    events = counter_values(launches(kernels, chip), "PipeUtilization")
     for total, pmu in ((events.aic_total_cycles, events.aic_pmu), (events.aiv_total_cycles, events.aiv_pmu)):
-        assert pmu.shape == (len(total), pmu_slots(family_of(chip)))
+        assert pmu.shape == (len(total), chip.platform.counter_slots)
         assert (pmu >= 0).all()
         assert (pmu <= total[:, None]).all()
         assert (pmu[:, 7] <= pmu[:, 6]).all()
@@ -218,14 +218,14 @@ def test_eight_bit_products_have_a_counter_of_their_own() -> None:
         return KernelSpec(name=dtype, op_type="M", task_type=TaskType.AI_CORE, inputs=(operand,), cube_flops=10**10)
 
     table = CostTable.build([kernel("FLOAT16"), kernel("INT8"), kernel("FLOAT")], load_chip("910B2"))
-    pmu = pmu_events(table, "PipeUtilization").aic_pmu
+    pmu = counter_values(table, "PipeUtilization").aic_pmu
     assert (pmu[:, 0] > 0).tolist() == [True, False, True]
     assert (pmu[:, 1] > 0).tolist() == [False, True, False]
 
 
 def test_vector_core_counts_no_cube_work() -> None:
     kernel = KernelSpec(name="v", op_type="A", task_type=TaskType.AI_VECTOR_CORE, vector_ops=10**6, bytes_read=10**6)
-    events = pmu_events(CostTable.build([kernel], load_chip("910B2")), "PipeUtilization")
+    events = counter_values(CostTable.build([kernel], load_chip("910B2")), "PipeUtilization")
     assert events.aiv_pmu[0, [1, 3]].tolist() == [0, 0]
     assert events.aiv_pmu[0, 0] > 0
     assert events.aic_total_cycles.tolist() == [0]

@@ -5,22 +5,17 @@ from attrs import evolve
 
 from drynpu._errors import OptionError
 from drynpu.kernels import (
-    METRIC_COLUMNS,
-    PMU_SLOTS,
+    counter_group,
     event_codes,
-    family_of,
     metric_column_names,
-    platform_family,
-    pmu_slots,
 )
-from drynpu.kernels._families import METRIC_GROUPS, is_split, metric_group
 from drynpu.options import MetricGroup as Group
 from drynpu.options.profiling_options import METRIC_NAMES, ChipFamily, metric_groups
 from drynpu.options.profiling_options import pmu_events as option_events
-from drynpu.platforms import known_chips, load_chip
+from drynpu.platforms import Platform, find_platform, known_chips, known_platforms, load_chip
 from drynpu.tables._schemas import PMU_COLUMNS_SPLIT
 
-A2, A5 = ChipFamily.ASCEND_A2_A3, ChipFamily.ASCEND_950
+A2, A5 = find_platform("5"), find_platform("15")
 
 # cann_msprof.md 1.8
 EVENTS = {
@@ -114,18 +109,20 @@ def test_the_950_has_events_of_its_own(metrics: str) -> None:
     assert event_codes(metrics, load_chip("950PR")) == (codes(EVENTS_950[metrics]),) * 2
 
 
-@pytest.mark.parametrize("family", METRIC_GROUPS, ids=lambda f: f.label)
-def test_groups_are_those_of_the_options(family: ChipFamily) -> None:
-    assert set(METRIC_GROUPS[family]) == {METRIC_NAMES[group] for group in metric_groups(family)}
+@pytest.mark.parametrize("platform", known_platforms(), ids=lambda p: p.version)
+def test_groups_are_those_of_the_options(platform: Platform) -> None:
+    assert list(platform.counter_groups) == [
+        METRIC_NAMES[group] for group in metric_groups(ChipFamily(platform.family))
+    ]
 
 
-@pytest.mark.parametrize("family", [f for f in METRIC_GROUPS if f not in (A5, ChipFamily.ASCEND_310B)])
-def test_events_are_those_that_the_options_announce(family: ChipFamily) -> None:
-    for group in metric_groups(family):
-        known = metric_group(METRIC_NAMES[group], family)
-        assert known.cube_events == option_events(group, family.value, cube=True)
-        if is_split(family):
-            assert known.vector_events == option_events(group, family.value, cube=False)
+@pytest.mark.parametrize("platform", [p for p in known_platforms() if p.takes_options], ids=lambda p: p.version)
+def test_events_are_those_that_the_options_announce(platform: Platform) -> None:
+    for group in metric_groups(ChipFamily(platform.family)):
+        known = counter_group(METRIC_NAMES[group], platform)
+        assert known.cube_events == option_events(group, platform.version, cube=True)
+        if platform.split:
+            assert known.vector_events == option_events(group, platform.version, cube=False)
 
 
 def test_columns_of_a2() -> None:
@@ -133,63 +130,60 @@ def test_columns_of_a2() -> None:
         return " ".join(f"{prefix}_{name}(GB/s)" if "_bw" in name else f"{prefix}_{name}" for name in names.split())
 
     for metrics, (cube, vector) in COLUMNS_A2.items():
-        assert METRIC_COLUMNS[metrics, A2] == halves(own("aic", cube), own("aiv", vector))
-    assert METRIC_COLUMNS["L2Cache", A2] == halves(CACHE.format("aic"), CACHE.format("aiv"))
-    assert METRIC_COLUMNS["MemoryAccess", A2] == halves(ACCESS.format("aic"), ACCESS.format("aiv"))
-    assert METRIC_COLUMNS["PipeUtilization", A2] == PMU_COLUMNS_SPLIT["PipeUtilization"]
+        assert metric_column_names(metrics, A2) == halves(own("aic", cube), own("aiv", vector))
+    assert metric_column_names("L2Cache", A2) == halves(CACHE.format("aic"), CACHE.format("aiv"))
+    assert metric_column_names("MemoryAccess", A2) == halves(ACCESS.format("aic"), ACCESS.format("aiv"))
+    assert metric_column_names("PipeUtilization", A2) == PMU_COLUMNS_SPLIT["PipeUtilization"]
 
 
-@pytest.mark.parametrize("family", [ChipFamily.ASCEND_310, ChipFamily.ASCEND_910, ChipFamily.ASCEND_310P])
-def test_columns_of_unified_chips_have_no_prefix(family: ChipFamily) -> None:
+@pytest.mark.parametrize("platform", [find_platform("0"), find_platform("1"), find_platform("4")])
+def test_columns_of_unified_chips_have_no_prefix(platform: Platform) -> None:
     for metrics, columns in COLUMNS_UNIFIED.items():
-        assert METRIC_COLUMNS[metrics, family] == ("aicore_time(us)", "total_cycles", *columns.split())
-    assert not [name for metrics in METRIC_GROUPS[family] for name in METRIC_COLUMNS[metrics, family] if "aiv" in name]
+        assert metric_column_names(metrics, platform) == ("aicore_time(us)", "total_cycles", *columns.split())
+    assert not [
+        name for metrics in platform.counter_groups for name in metric_column_names(metrics, platform) if "aiv" in name
+    ]
 
 
 def test_columns_of_the_310b() -> None:
     units = ("vec", "mac", "scalar", "mte1", "mte2", "mte3", "fixpipe")
     pipes = [f"{unit}_exe_{what}" for unit in units for what in ("time(us)", "ratio")]
-    found = METRIC_COLUMNS["PipelineExecuteUtilization", ChipFamily.ASCEND_310B]
+    found = metric_column_names("PipelineExecuteUtilization", find_platform("7"))
     assert found == ("aicore_time(us)", "total_cycles", *pipes, "memory_bound", "cube_utilization(%)")
 
 
 def test_columns_of_the_950_differ_where_its_units_do() -> None:
     def own(metrics: str) -> set[str]:
-        return set(METRIC_COLUMNS[metrics, A5])
+        return set(metric_column_names(metrics, A5))
 
     assert "aic_fixpipe_ratio" in own("PipeUtilization")
     assert "aiv_fixpipe_ratio" not in own("PipeUtilization")
     assert not [name for name in own("Memory") if "l2_" in name]
     assert {"aic_fixp2ub_write_bw(GB/s)", "aiv_fixp2ub_write_bw(GB/s)"} <= own("MemoryUB")
-    assert METRIC_COLUMNS["ArithmeticUtilization", A5] == halves(
+    assert metric_column_names("ArithmeticUtilization", A5) == halves(
         "aic_mac_fp16_ratio aic_mac_int8_ratio aic_cube_fops", ""
     )
     cache = " ".join(f"{{0}}_{way}_local_l2_{what}" for way in ("read", "write") for what in ("hit", "miss", "victim"))
-    assert METRIC_COLUMNS["L2Cache", A5] == halves(cache.format("aic"), cache.format("aiv"))
-    assert METRIC_COLUMNS["PipeUtilization", A5][-1] == "cube_utilization(%)"
+    assert metric_column_names("L2Cache", A5) == halves(cache.format("aic"), cache.format("aiv"))
+    assert metric_column_names("PipeUtilization", A5)[-1] == "cube_utilization(%)"
     assert not [name for name in own("ResourceConflictRatio") if "bankgroup" in name]
 
 
-@pytest.mark.parametrize("family", METRIC_GROUPS, ids=lambda f: f.label)
-def test_every_column_has_an_event_that_its_core_records(family: ChipFamily) -> None:
-    for metrics, group in METRIC_GROUPS[family].items():
+@pytest.mark.parametrize("platform", known_platforms(), ids=lambda p: p.version)
+def test_every_column_has_an_event_that_its_core_records(platform: Platform) -> None:
+    for metrics, group in platform.counter_groups.items():
         sides = ((group.cube, group.cube_events), (group.vector, group.vector_events))
         for columns, events in sides:
-            assert len(events) <= pmu_slots(family)
+            assert len(events) <= platform.counter_slots
             assert len(set(events)) == len(events)
             for column in columns:
                 assert {code for code, _ in column.terms} & set(events), (metrics, column.name)
 
 
-def test_records_of_the_950_hold_more_counters() -> None:
-    assert pmu_slots(A5) == 10
-    assert {pmu_slots(family) for family in METRIC_GROUPS if family is not A5} == {PMU_SLOTS} == {8}
-
-
 def test_custom_events_are_columns_of_their_own() -> None:
     names = metric_column_names("Custom:0x49,74", A2)
     assert names == halves("aic_r49 aic_r4a", "aiv_r49 aiv_r4a")
-    assert metric_column_names("custom:0x8", ChipFamily.ASCEND_910) == ("aicore_time(us)", "total_cycles", "r8")
+    assert metric_column_names("custom:0x8", find_platform("1")) == ("aicore_time(us)", "total_cycles", "r8")
     assert event_codes("Custom:0x49,0x11", load_chip("910B2")) == ((0x49, 0x11), (0x49, 0x11))
     assert event_codes("Custom:0x49", load_chip("910A")) == ((0x49,), ())
 
@@ -211,8 +205,8 @@ def test_malformed_custom_events_say_what_is_wrong() -> None:
     ("chip", "metrics"), [("910A", "L2Cache"), ("310P3", "MemoryAccess"), ("950PR", "MemoryAccess")]
 )
 def test_a_group_that_the_chip_lacks_is_refused_with_those_it_has(chip: str, metrics: str) -> None:
-    family = family_of(load_chip(chip))
-    with pytest.raises(OptionError, match=f"{family.label} has no counters for '{metrics}'; available: Arith"):
+    label = load_chip(chip).platform.label
+    with pytest.raises(OptionError, match=f"{label} has no counters for '{metrics}'; available: Arith"):
         event_codes(metrics, load_chip(chip))
 
 
@@ -228,8 +222,8 @@ def test_platforms_have_the_counters_of_their_family() -> None:
     expected = {"0": "310", "1": "910", "2": "310P", "3": "310P", "4": "310P", "5": "910B/A3", "7": "310B"}
     expected |= {"8": "310B", "11": "310B", "15": "950", "16": "950"}
     for version, label in expected.items():
-        assert platform_family(version, split=False).label == f"Ascend{label}"
-    assert platform_family("9", split=True) is A2
-    assert platform_family("", split=False) is ChipFamily.ASCEND_910
+        assert find_platform(version).label == f"Ascend{label}"
+    assert find_platform("9", split=True).counter_groups is A2.counter_groups
+    assert find_platform("").counter_groups is find_platform("1").counter_groups
     for chip in known_chips():
-        assert is_split(family_of(chip)) == chip.split
+        assert chip.platform.split == chip.split

@@ -7,23 +7,19 @@ from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
 from drynpu.kernels import (
-    METRIC_COLUMNS,
     CoreCounters,
     CostTable,
     KernelSpec,
     TaskType,
     TensorDesc,
+    counter_values,
     event_codes,
-    family_of,
     jitter,
     metric_column_names,
     metric_columns,
     occurrences,
-    pmu_events,
 )
-from drynpu.kernels._families import METRIC_GROUPS
-from drynpu.options.profiling_options import ChipFamily
-from drynpu.platforms import Chip, known_chips, load_chip
+from drynpu.platforms import Chip, find_platform, known_chips, load_chip
 
 CHIPS = known_chips()
 SPLIT = tuple(chip for chip in CHIPS if chip.split)
@@ -57,7 +53,7 @@ def noisy(specs: list[KernelSpec], chip: Chip) -> CostTable:
 
 def columns(table: CostTable, metrics: str) -> dict[str, np.ndarray]:
     """Count, and read back what was counted."""
-    chip, events = table.chip, pmu_events(table, metrics)
+    chip, events = table.chip, counter_values(table, metrics)
     cube, vector = event_codes(metrics, chip)
     core = CoreCounters(
         total_cycles=events.aic_total_cycles,
@@ -76,7 +72,7 @@ def columns(table: CostTable, metrics: str) -> dict[str, np.ndarray]:
         events=vector,
     )
     duration_us = table.duration_ns / 1000
-    return metric_columns(metrics, core, other if chip.split else None, duration_us, family_of(chip))
+    return metric_columns(metrics, core, other if chip.split else None, duration_us, chip.platform)
 
 
 def moved(found: dict[str, np.ndarray], name: str, mhz: float) -> np.ndarray:
@@ -88,13 +84,13 @@ def moved(found: dict[str, np.ndarray], name: str, mhz: float) -> np.ndarray:
 @given(kernels, st.sampled_from(CHIPS))
 @settings(max_examples=120, deadline=None)
 def test_every_group_is_about_the_same_launches(specs: list[KernelSpec], chip: Chip) -> None:
-    table, family = noisy(specs, chip), family_of(chip)
+    table, platform = noisy(specs, chip), chip.platform
     prefixes = ("aic_", "aiv_") if chip.split else ("",)
     lead = [f"{prefix}total_cycles" for prefix in prefixes] + ["aicore_time(us)"] + ["aiv_time(us)"] * chip.split
     first: dict[str, np.ndarray] = {}
-    for metrics in METRIC_GROUPS[family]:
+    for metrics in platform.counter_groups:
         found = columns(table, metrics)
-        assert tuple(found) == METRIC_COLUMNS[metrics, family]
+        assert tuple(found) == metric_column_names(metrics, platform)
         first = first or found
         for name in lead:
             np.testing.assert_array_equal(found[name], first[name])
@@ -270,12 +266,12 @@ def test_rates_stay_under_the_peaks(specs: list[KernelSpec], chip: Chip) -> None
 @settings(max_examples=100, deadline=None)
 def test_custom_events_count_as_in_their_groups(specs: list[KernelSpec], chip: Chip, data: st.DataObject) -> None:
     table = noisy(specs, chip)
-    metrics = data.draw(st.sampled_from(sorted(METRIC_GROUPS[family_of(chip)])))
+    metrics = data.draw(st.sampled_from(sorted(chip.platform.counter_groups)))
     cube, vector = event_codes(metrics, chip)
     picked = data.draw(st.lists(st.sampled_from(sorted({*cube, *vector})), min_size=1, max_size=8, unique=True))
     custom = "Custom:" + ",".join(f"{code:#x}" for code in picked)
-    group, own, named = pmu_events(table, metrics), pmu_events(table, custom), columns(table, custom)
-    assert tuple(named) == metric_column_names(custom, family_of(chip))
+    group, own, named = counter_values(table, metrics), counter_values(table, custom), columns(table, custom)
+    assert tuple(named) == metric_column_names(custom, chip.platform)
     for slot, code in enumerate(picked):
         for side, codes, prefix in (("aic", cube, "aic_" if chip.split else ""), ("aiv", vector, "aiv_")):
             if code in codes:
@@ -288,7 +284,7 @@ def test_requests_of_both_directions_are_sums() -> None:
     spec = KernelSpec(
         name="a", op_type="Add", task_type=TaskType.AI_VECTOR_CORE, vector_ops=999, bytes_read=10**6, bytes_written=77
     )
-    pmu = pmu_events(CostTable.build([spec], load_chip("910B2")), "Custom:0x11,0xf,0x10,0x3f,0x3d,0x3e").aiv_pmu[0]
+    pmu = counter_values(CostTable.build([spec], load_chip("910B2")), "Custom:0x11,0xf,0x10,0x3f,0x3d,0x3e").aiv_pmu[0]
     assert pmu[0] == pmu[1] + pmu[2] > 0
     assert pmu[3] == pmu[4] + pmu[5] > 0
 
@@ -306,7 +302,7 @@ def test_formulas_of_the_reference() -> None:
         )
 
     idle = CoreCounters.idle(1, mhz=1000.0, events=(0xF,))
-    a2, us = ChipFamily.ASCEND_A2_A3, np.array([300.0])
+    a2, us = find_platform("5"), np.array([300.0])
     found = metric_columns("Memory", core((0x31, 0x32, 0x12, 0x13, 0xF, 0x10), 5, 7, 11, 13, 17, 19), idle, us, a2)
     per_ms = 1000 / 2**33
     assert found["aicore_time(us)"][0] == 250.0
@@ -324,11 +320,11 @@ def test_formulas_of_the_reference() -> None:
     assert found["aic_L0C_to_GM_datas(KB)"][0] == 0.125 * 50
     assert found["aic_read_main_memory_datas(KB)"][0] == 0.125 * 40
     work = core((0x49, 0x4A, 0x4B, 0x4C, 0x4D, 0x4E, 0x4F), 1, 2, 3, 4, 5, 6, 7)
-    fops = metric_columns("ArithmeticUtilization", work, None, us, ChipFamily.ASCEND_910)
+    fops = metric_columns("ArithmeticUtilization", work, None, us, find_platform("1"))
     assert fops["cube_fops"][0] == 8192 + 2 * 16384
     assert fops["vector_fops"][0] == 4 * 128 + 5 * 64 + 3 * 64 + 6 * 64 + 7 * 32
     assert fops["vec_fp16_ratio"][0] == pytest.approx(9e-6)
-    older = metric_columns("ArithmeticUtilization", work, None, us, ChipFamily.ASCEND_310P)
+    older = metric_columns("ArithmeticUtilization", work, None, us, find_platform("4"))
     assert older["vector_fops"][0] == 4 * 128 + 5 * 64 + 3 * 64 + 6 * 16 + 7 * 16
 
 
@@ -342,7 +338,7 @@ def test_newer_registers_of_the_950_count_more() -> None:
             cores=32,
             events=(code,),
         )
-        found = metric_columns("Memory", core, None, np.array([1.0]), ChipFamily.ASCEND_950)
+        found = metric_columns("Memory", core, None, np.array([1.0]), find_platform("15"))
         return float(found["aic_main_mem_read_bw(GB/s)"][0])
 
     assert read(0x422) == 16 * read(0x400) > 0
@@ -357,7 +353,7 @@ def test_quotients_of_the_950() -> None:
         cores=64,
         events=(0x540, 0x556, 0x502, 0x528),
     )
-    found = metric_columns("ResourceConflictRatio", None, core, np.array([1.0]), ChipFamily.ASCEND_950)
+    found = metric_columns("ResourceConflictRatio", None, core, np.array([1.0]), find_platform("15"))
     assert found["aiv_vec_bank_cflt_ratio"][0] == 0.04
     assert found["aiv_vec_resc_cflt_ratio"][0] == 0.25
     assert found["aic_total_cycles"][0] == 0
@@ -373,7 +369,7 @@ def test_what_the_310b_does_not_have_is_not_available() -> None:
         cores=1,
         events=events,
     )
-    found = metric_columns("PipeUtilization", core, None, np.array([1.0]), ChipFamily.ASCEND_310B)
+    found = metric_columns("PipeUtilization", core, None, np.array([1.0]), find_platform("7"))
     assert np.isnan([found["vec_ratio"][0], found["vec_time(us)"][0]]).all()
     assert found["mac_ratio"][0] == 0.2
     execute = CoreCounters(
@@ -384,17 +380,17 @@ def test_what_the_310b_does_not_have_is_not_available() -> None:
         cores=1,
         events=(0x12C, 0x49, 0x4A, 0x9, 0x302, 0xC, 0xD, 0x303),
     )
-    found = metric_columns("PipelineExecuteUtilization", execute, None, np.array([1.0]), ChipFamily.ASCEND_310B)
+    found = metric_columns("PipelineExecuteUtilization", execute, None, np.array([1.0]), find_platform("7"))
     assert (found["mac_exe_ratio"][0], found["fixpipe_exe_ratio"][0], found["vec_exe_ratio"][0]) == (0.3, 0.6, 0.4)
     assert found["memory_bound"][0] == pytest.approx(2.0)
 
 
 def test_a_core_that_nobody_used_is_zero() -> None:
-    found = metric_columns("Memory", None, None, np.array([1.0, 2.0]), ChipFamily.ASCEND_A2_A3)
-    assert tuple(found) == METRIC_COLUMNS["Memory", ChipFamily.ASCEND_A2_A3]
+    found = metric_columns("Memory", None, None, np.array([1.0, 2.0]), find_platform("5"))
+    assert tuple(found) == metric_column_names("Memory", find_platform("5"))
     assert not any(values.any() for values in found.values())
 
 
 def test_unknown_groups_are_refused() -> None:
     with pytest.raises(OptionError, match=r"Ascend910 has no counters for 'Memroy'.*Did you mean 'Memory'\?"):
-        metric_columns("Memroy", None, None, np.zeros(0), ChipFamily.ASCEND_910)
+        metric_columns("Memroy", None, None, np.zeros(0), find_platform("1"))

@@ -58,7 +58,7 @@ WHITELIST = (
 
 
 def test_the_whitelist() -> None:
-    assert {"switch", *ACL_JSON.keys} == set(WHITELIST.split(", "))
+    assert {"switch", *ACL_JSON.table} == set(WHITELIST.split(", "))
 
 
 @pytest.mark.parametrize("key", ["training_trace", "task_trace", "fp_point", "bp_point", "task_block"])
@@ -320,7 +320,7 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_
 likely = st.sampled_from(["on", "off", "l0", "l2", "", "cpu", "cpu,mem", "300MB", "1MB", "Custom:1,2", "read"])
 values = scalars | likely | st.lists(scalars, max_size=2) | st.dictionaries(st.text(max_size=3), scalars, max_size=2)
 sections = st.dictionaries(
-    st.sampled_from(["switch", *sorted(ACL_JSON.keys)]) | st.text(max_size=6), values, max_size=8
+    st.sampled_from(["switch", *sorted(ACL_JSON.table)]) | st.text(max_size=6), values, max_size=8
 )
 chips = st.sampled_from(["0", "1", "4", "5", "7", "15", "16", "A3"])
 

@@ -24,7 +24,6 @@ from drynpu.options import (
 from drynpu.options.experimental_config import (
     AIC_METRICS,
     EXPORT_TYPES,
-    HOST_SYSTEM_VALUES,
     HOST_SYSTEMS,
     LEVELS,
     METRIC_GROUPS,
@@ -35,6 +34,7 @@ from drynpu.options.experimental_config import (
     normalise_config,
     parse,
 )
+from drynpu.options.profiling_options import HOST_SYSTEM_WORDS
 
 NONE, PIPE, MEMORY = "ACL_AICORE_NONE", "ACL_AICORE_PIPE_UTILIZATION", "ACL_AICORE_MEMORY_BANDWIDTH"
 RESET_METRICS = "Please use level1 or level2 if you want to collect aic metrics, reset aic metrics to None!"
@@ -66,7 +66,7 @@ def test_value_tables() -> None:
     assert dict(HOST_SYSTEMS) == {n: n.lower() for n in ("CPU", "MEM", "DISK", "NETWORK", "OSRT", "NUMA")}
     assert set(LEVELS) == set(PROFILER_LEVELS.values())
     assert set(METRIC_GROUPS) == set(AIC_METRICS.values())
-    assert set(HOST_SYSTEM_VALUES) == set(HOST_SYSTEMS.values())
+    assert set(HOST_SYSTEM_WORDS) == set(HOST_SYSTEMS.values())
 
 
 def test_attributes_are_dumped_in_the_vendors_order() -> None:

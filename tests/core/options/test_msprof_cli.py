@@ -15,6 +15,7 @@ from drynpu.options import (
     GraphApi,
     HostSystem,
     HostUsage,
+    Kind,
     Level,
     LlcMode,
     MetricGroup,
@@ -23,7 +24,7 @@ from drynpu.options import (
     leaf_values,
     msprof_cli,
 )
-from drynpu.options.msprof_cli import FLAGS, FlagGroup, FlagKind, Launch, MsprofParsed, available_flags
+from drynpu.options.msprof_cli import FLAGS, FlagGroup, Launch, MsprofParsed, available_flags
 from drynpu.options.profiling_options import ChipClass
 
 
@@ -68,7 +69,7 @@ def test_a_command_can_be_made_from_the_table() -> None:
         assert flag.help[0].isupper()
         assert isinstance(flag.group, FlagGroup)
         assert flag.path in {"", *paths, *launch}
-        assert (flag.limits is not None) is (flag.kind in (FlagKind.INTEGER, FlagKind.STORAGE, FlagKind.PIDS))
+        assert (flag.limits is not None) is (flag.kind in (Kind.INTEGER, Kind.STORAGE, Kind.PIDS))
         assert flag.needs in {"", *FLAGS}
 
 

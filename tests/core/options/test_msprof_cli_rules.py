@@ -13,6 +13,7 @@ from drynpu._errors import OptionError
 from drynpu.options import (
     Activity,
     ExportType,
+    Kind,
     Level,
     LlcMode,
     MetricGroup,
@@ -27,7 +28,7 @@ from drynpu.options import (
     parse_mapping,
     to_mapping,
 )
-from drynpu.options.msprof_cli import FLAGS, FlagKind, LaunchMode, MsprofParsed, to_flags
+from drynpu.options.msprof_cli import FLAGS, LaunchMode, MsprofParsed, to_flags
 from drynpu.options.profiling_options import ChipClass, sample_parameters
 
 
@@ -359,32 +360,32 @@ def test_explained_with_its_own_names() -> None:
 # -- anything at all ------------------------------------------------------------------------------------------------
 
 WORDS = {
-    FlagKind.SWITCH: ["on", "off"],
-    FlagKind.LEVEL: ["on", "off", "l0", "l1", "l2"],
-    FlagKind.GRAPH_API: ["off", "l0", "l1"],
-    FlagKind.BLOCK: ["all", "on", "off"],
-    FlagKind.MODE: ["task-based", "sample-based"],
-    FlagKind.METRICS: ["PipeUtilization", "MemoryUB", "Custom:0x8,9"],
-    FlagKind.LLC: ["read", "write", "capacity"],
-    FlagKind.HOST_SYSTEMS: ["cpu", "mem,osrt", "numa"],
-    FlagKind.HOST_USAGE: ["cpu", "cpu,mem"],
-    FlagKind.STORAGE: ["200MB", "4294967295MB"],
-    FlagKind.OP_TYPES: ["Add", "MatMul,Add"],
-    FlagKind.OUTPUT: ["/o", "rel/x"],
-    FlagKind.PATH: ["/usr/bin/python3"],
-    FlagKind.EXPORT: ["text", "db"],
-    FlagKind.DEVICES: ["all", "0", "3,1"],
-    FlagKind.PIDS: ["1", "7,8"],
-    FlagKind.DOMAINS: ["default", "a,b"],
-    FlagKind.FLOW: ["x", "x,y"],
-    FlagKind.ENVIRONMENT: ["A=1", "A=;B=c=d"],
-    FlagKind.COMMAND: ["./main a", "python3 'a b.py'"],
+    Kind.SWITCH: ["on", "off"],
+    Kind.LEVEL: ["on", "off", "l0", "l1", "l2"],
+    Kind.GRAPH_API: ["off", "l0", "l1"],
+    Kind.BLOCK: ["all", "on", "off"],
+    Kind.MODE: ["task-based", "sample-based"],
+    Kind.METRICS: ["PipeUtilization", "MemoryUB", "Custom:0x8,9"],
+    Kind.LLC: ["read", "write", "capacity"],
+    Kind.HOST_SYSTEMS: ["cpu", "mem,osrt", "numa"],
+    Kind.HOST_USAGE: ["cpu", "cpu,mem"],
+    Kind.STORAGE: ["200MB", "4294967295MB"],
+    Kind.OP_TYPES: ["Add", "MatMul,Add"],
+    Kind.OUTPUT: ["/o", "rel/x"],
+    Kind.PATH: ["/usr/bin/python3"],
+    Kind.EXPORT: ["text", "db"],
+    Kind.DEVICES: ["all", "0", "3,1"],
+    Kind.PIDS: ["1", "7,8"],
+    Kind.DOMAINS: ["default", "a,b"],
+    Kind.FLOW: ["x", "x,y"],
+    Kind.ENVIRONMENT: ["A=1", "A=;B=c=d"],
+    Kind.COMMAND: ["./main a", "python3 'a b.py'"],
 }
 
 
 def texts_of(name: str) -> st.SearchStrategy[str]:
     flag = FLAGS[name]
-    if flag.kind is FlagKind.INTEGER:
+    if flag.kind is Kind.INTEGER:
         assert flag.limits is not None
         return st.integers(int(flag.limits.low), int(flag.limits.high or 0)).map(str)
     return st.sampled_from(WORDS[flag.kind])

@@ -16,11 +16,8 @@ from drynpu_mindspore.rules._apis import api_of
 from drynpu_mindspore.rules._call import LaunchCall
 from drynpu_mindspore.rules._elementwise import elementwise_rules
 from drynpu_mindspore.rules._indexing import indexing_rules
-from drynpu_mindspore.rules._normalisation import normalisation_rules
 from drynpu_mindspore.rules._optimizer import optimizer_rules
 from drynpu_mindspore.rules._placement import NOTHING, placement_rules
-from drynpu_mindspore.rules._pooling import pooling_rules
-from drynpu_mindspore.rules._recurrent import recurrent_rules
 from drynpu_mindspore.rules._reduction import reduction_rules
 from drynpu_mindspore.rules._signature import Call, signature
 
@@ -29,11 +26,8 @@ __all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "signatu
 _FAMILIES: Final = (
     placement_rules,
     elementwise_rules,
-    normalisation_rules,
-    pooling_rules,
     reduction_rules,
     indexing_rules,
-    recurrent_rules,
     optimizer_rules,
 )
 

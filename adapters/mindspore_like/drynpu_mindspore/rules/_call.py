@@ -16,6 +16,8 @@ class LaunchCall(OperatorCall):
     (mindspore_profiler.md 12.2: ``.../MatMul-op0/MatMulV2``); the scope is in the name of the launch.
     """
 
+    guesses = False
+
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
         """What the launch returns, in order; empty when that is not known."""

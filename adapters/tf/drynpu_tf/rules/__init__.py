@@ -20,10 +20,8 @@ from drynpu_tf.rules._elementwise import elementwise_rules
 from drynpu_tf.rules._graph import CompiledGraph, compile_graph, fusions
 from drynpu_tf.rules._indexing import indexing_rules
 from drynpu_tf.rules._nodes import GraphNode
-from drynpu_tf.rules._normalisation import normalisation_rules
 from drynpu_tf.rules._optimizer import optimizer_rules
 from drynpu_tf.rules._placement import is_call, is_host, is_input_pipeline, pattern_rule, placement_rules
-from drynpu_tf.rules._pooling import pooling_rules
 from drynpu_tf.rules._reduction import reduction_rules
 from drynpu_tf.rules._signature import attributes_of, tensor_desc
 
@@ -47,8 +45,6 @@ __all__ = [
 _FAMILIES: Final = (
     placement_rules,
     elementwise_rules,
-    normalisation_rules,
-    pooling_rules,
     reduction_rules,
     indexing_rules,
     optimizer_rules,

@@ -10,8 +10,6 @@ from drynpu_tf.rules._elementwise import operations_of
 class TfCall(NodeCall):
     """A node of a TensorFlow graph; images are NHWC unless it says otherwise, weights [KH, KW, C, N]."""
 
-    # Bodies of loops in a trace come without attributes: of their products the first way that fits is taken.
-    guesses = True
     weight_format = "HWCN"
 
     @property

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Final
 
 from drynpu.kernels import ops
-from drynpu_torch.rules._attention import attention_rules
 from drynpu_torch.rules._call import AtenCall
 from drynpu_torch.rules._composed import composed_rules
 from drynpu_torch.rules._convolution import convolution_rules
@@ -25,11 +24,8 @@ from drynpu_torch.rules._indexing import indexing_rules
 from drynpu_torch.rules._loss import loss_rules
 from drynpu_torch.rules._matmul import matmul_rules
 from drynpu_torch.rules._names import MAYBE_NOTHING, NO_KERNEL, is_transparent, no_kernel, transparent, wrapper_rule
-from drynpu_torch.rules._normalisation import normalisation_rules
 from drynpu_torch.rules._optimizer import optimizer_rules
-from drynpu_torch.rules._pooling import pooling_rules
 from drynpu_torch.rules._reduction import reduction_rules
-from drynpu_torch.rules._rnn import rnn_rules
 from drynpu_torch.rules._signature import signature_from_kineto
 from drynpu_torch.rules._work import Rule
 
@@ -48,17 +44,13 @@ _FAMILIES: Final = (
     elementwise_rules,
     composed_rules,
     reduction_rules,
-    normalisation_rules,
     loss_rules,
     indexing_rules,
-    pooling_rules,
     creation_rules,
     copy_rules,
     optimizer_rules,
     matmul_rules,
     convolution_rules,
-    attention_rules,
-    rnn_rules,
 )
 
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelSpec, OperatorCall, TensorDesc, computed_on_cpu
+from drynpu.kernels import KernelSpec, Key, OperatorCall, TensorDesc, computed_on_cpu
+from drynpu_torch.rules._dtypes import ge_dtype_of_code
 from drynpu_torch.rules._signature import native_format
 
 # L0 function of each kernel type (device_and_cost_model.md 4, and the public operator sources); others are
@@ -42,10 +43,15 @@ class AtenCall(OperatorCall):
     """
 
     cube_on_cpu = False
+    keeps_dims = True
 
     def tensor_of(self, shape: Sequence[int], dtype: str) -> TensorDesc:
         """Return a tensor in the format that torch_npu gives to one of that rank."""
         return TensorDesc(tuple(shape), dtype, native_format(len(shape)))
+
+    def dtype(self, key: Key) -> str | None:
+        """Return GE's name of a type that is given by torch's number."""
+        return ge_dtype_of_code(self.attribute(key))
 
     def needs_cpu(self, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc]) -> bool:
         """Return whether no AI core computes it."""

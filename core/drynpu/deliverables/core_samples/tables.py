@@ -122,7 +122,7 @@ def _metrics(context: LoadContext, side: DeviceSide, cores: _Cores, mhz: int) ->
         total_cycles=cycles, pmu=counts, block_num=np.ones_like(cycles), mhz=mhz, cores=1, events=events
     )
     try:
-        columns = core_metrics(metrics, side.facts.family, total) if mhz else {}
+        columns = core_metrics(metrics, side.facts.platform, total) if mhz else {}
     except OptionError as error:
         columns = {}
         context.notes.append(f"device {side.device_id}: samples of {cores.kind} cores give no columns: {error}")

@@ -12,9 +12,9 @@ from drynpu._errors import OptionError
 from drynpu.deliverables.counters import facts
 from drynpu.deliverables.counters.facts import PmuFunction
 from drynpu.deliverables.tasks._host_records import task_numbers
-from drynpu.kernels import CostTable, PmuEvents, TaskType, event_codes, family_of, pmu_events
+from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, event_codes
 from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
-from drynpu.options.profiling_options import METRIC_NAMES, ChipFamily, metrics_text, sample_parameters
+from drynpu.options.profiling_options import METRIC_NAMES, metrics_text, sample_parameters
 from drynpu.platforms import Chip
 from drynpu.raw import RecordKind, pack_stars_header
 from drynpu.simulate._rows import join_records
@@ -91,7 +91,7 @@ class Counted:
     launches: I64
     kind: I64
     costs: CostTable
-    events: PmuEvents
+    events: CounterValues
 
     @property
     def vector_first(self) -> npt.NDArray[np.bool_]:
@@ -116,7 +116,7 @@ def count_launches(simulation: Simulation, metrics: str) -> Counted:
     kind = place[simulation.lowered.launch_kernel]
     launches = np.flatnonzero(kind >= 0)
     costs = simulation.costs.take(simulation.lowered.launch_kernel[launches], simulation.factor[launches])
-    return Counted(launches=launches, kind=kind[launches], costs=costs, events=pmu_events(costs, metrics))
+    return Counted(launches=launches, kind=kind[launches], costs=costs, events=counter_values(costs, metrics))
 
 
 def counter_records(simulation: Simulation, request: ProfilingRequest, *, device_cntvct: int) -> dict[str, Records]:
@@ -130,8 +130,7 @@ def counter_records(simulation: Simulation, request: ProfilingRequest, *, device
     if metrics is None or not simulation.task_types or request.sampling.ai_core_hz is not None:
         return {}
     counted = count_launches(simulation, metrics)
-    newer = family_of(chip) is ChipFamily.ASCEND_950
-    kind, build = (facts.FFTS_PROFILE_V6, _records_v6) if newer else (facts.FFTS_PROFILE, _records)
+    kind, build = _BUILDERS[chip.platform.counter_record]
     both = join_records(kind, build(simulation, counted, device_cntvct))
     return {kind.name: both[np.argsort(both["end_tick"], kind="stable")]}
 
@@ -169,6 +168,11 @@ def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) ->
     return [first, second[(mixed > 0) & (second["total_cycles"] > 0)]]
 
 
+_BUILDERS = {
+    kind.name: (kind, build) for kind, build in ((facts.FFTS_PROFILE, _records), (facts.FFTS_PROFILE_V6, _records_v6))
+}
+
+
 def _tasks(kind: RecordKind, simulation: Simulation, counted: Counted, device_cntvct: int) -> Records:
     launches = counted.launches
     rows = kind.new(len(launches))
@@ -186,7 +190,7 @@ def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, object]:
     They tell a reader which events the counters are, so they name what the records hold: nothing for a group that
     is not recorded, no vector core where the chip has one kind of core.
     """
-    metrics, platform = metric_name(request, chip), family_of(chip).value
+    metrics, platform = metric_name(request, chip), chip.platform.family
     known = request if metrics else evolve(request, aic_metrics=MetricGroup.NONE)
     parameters = sample_parameters(known, platform)
     if metrics is None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.host import facts
-from drynpu.options import HOST_SYSTEM_HZ, HostSystem, HostUsage
+from drynpu.options import HostSystem, HostUsage, fixed_hz
 from drynpu.simulate._host_samples import HostSamples
 
 __all__ = ["build"]
@@ -57,7 +57,7 @@ def build(context: RecordContext) -> GroupRecords:
         if each in samples.processes:
             text[each] = {pid: _rows(context, each, own) for pid, own in samples.processes[each].items()}
     return GroupRecords(
-        host_text=text, sample={"host_disk_freq": HOST_SYSTEM_HZ}, notes=(*notes, *samples.failures)
+        host_text=text, sample={"host_disk_freq": fixed_hz("sampling.host_systems")}, notes=(*notes, *samples.failures)
     )  # fmt: skip
 
 

@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Final
 
+from attrs import frozen
+
 from drynpu.kernels._call import Operator, OperatorCall, bind
 from drynpu.kernels._rules import Rule, join_rules
-from drynpu.kernels.ops import _names, conv, matmul
+from drynpu.kernels.ops import _names, attention, conv, dropout, loss, matmul, norm, pool, recurrent
 
 _TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
     (matmul, _names.MATMUL),
     (conv, _names.CONVOLUTION),
+    (pool, _names.POOLING),
+    (norm, _names.NORMALISATION),
+    (loss, _names.LOSS),
+    (dropout, _names.DROPOUT),
+    (recurrent, _names.RECURRENT),
+    (attention, _names.ATTENTION),
 )
+
+_ROW_START: Final = re.compile(r"\n+(?=\S)")
+
+
+@frozen
+class _Row:
+    """An operator of a framework: its name, the neutral operator, and the spelling for a binding."""
+
+    framework: str
+    name: str
+    operator: Operator
+    spelling: str
 
 
 def rules_of(framework: str, call_type: type[OperatorCall] = OperatorCall) -> dict[str, Rule]:
@@ -33,16 +54,16 @@ def rules_of(framework: str, call_type: type[OperatorCall] = OperatorCall) -> di
         An operator has more than one line.
     """
     return join_rules(
-        {name: bind(operator, spelling, call_type)}
-        for row_framework, name, operator, spelling in _rows()
-        if row_framework == framework
+        {row.name: bind(row.operator, row.spelling, call_type)} for row in _rows() if row.framework == framework
     )
 
 
-def _rows() -> Iterator[tuple[str, str, Operator, str]]:
-    """Return (framework, its name of the operator, neutral operator, spelling) for every line of the tables."""
+def _rows() -> Iterator[_Row]:
     for module, table in _TABLES:
         operators: Mapping[str, Operator] = vars(module)
-        for line in filter(None, table.splitlines()):
-            framework, name, operator, spelling = line.split(maxsplit=3)
-            yield framework, name, operators[operator], spelling
+        for line in _ROW_START.split(table.strip()):
+            framework, head, names = (part.strip() for part in line.split("|"))
+            operator, arguments = head.split(maxsplit=1)
+            for entry in names.split():
+                name, given, kernel = entry.partition("=")
+                yield _Row(framework, name, operators[operator], (kernel if given else name) + arguments)

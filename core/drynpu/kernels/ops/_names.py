@@ -1,63 +1,135 @@
 """
 What each framework calls the neutral operators, and where it keeps their arguments.
 
-One line per operator of a framework: the framework, its name for the operator, the neutral operator, and the spelling
-``api:kernel(arguments)`` of :meth:`drynpu.kernels.Binding.from_text`. Arguments stand in the framework's order.
+A row is ``framework | operator (arguments) | names``: a neutral operator, its arguments in the framework's order, and
+the framework's names for it, with ``=api:kernel`` where that is not the name (just ``=`` where the operator chooses the
+kernel). ``argument=attribute`` gives the framework's name of an attribute, ``argument!`` must be a tensor; see
+:meth:`drynpu.kernels.Binding.from_text`.
 """
 
 from __future__ import annotations
 
 MATMUL = """
-torch      aten::mm              product          aclnnMm:(a b)
-torch      aten::addmm           product          aclnnAddmm:(bias a b)
-torch      aten::addmm_          product          aclnnInplaceAddmm:(bias a b)
-torch      aten::bmm             product          aclnnBatchMatMul:(a b)
-torch      aten::baddbmm         product          aclnnBaddbmm:(bias a b)
-torch      aten::baddbmm_        product          aclnnInplaceBaddbmm:(bias a b)
-tf         MatMul                product          MatMulV2(a b turn_a=transpose_a turn_b=transpose_b)
-tf         _FusedMatMul          product          MatMulV2(a b turn_a=transpose_a turn_b=transpose_b)
-tf         BatchMatMul           stacked_product  BatchMatMulV2(a b turn_a=adj_x turn_b=adj_y)
-tf         BatchMatMulV2         stacked_product  BatchMatMulV2(a b turn_a=adj_x turn_b=adj_y)
-tf         BatchMatMulV3         stacked_product  BatchMatMulV2(a b turn_a=adj_x turn_b=adj_y)
-tf         _FusedBatchMatMulV2   stacked_product  BatchMatMulV2(a b turn_a=adj_x turn_b=adj_y)
-tf         Einsum                einsum           BatchMatMulV2()
-mindspore  MatMul                product          MatMulV2(a b turn_a=transpose_a turn_b=transpose_b)
-mindspore  Mm                    product          MatMulV2(a b turn_a=transpose_a turn_b=transpose_b)
-mindspore  MatMulExt             product          MatMulV2(a b turn_a=transpose_a turn_b=transpose_b)
-mindspore  BatchMatMul           product          BatchMatMulV2(a b turn_a=transpose_a turn_b=transpose_b)
-mindspore  BatchMatMulExt        product          BatchMatMulV2(a b turn_a=transpose_a turn_b=transpose_b)
-mindspore  Dense                 dense            MatMulV2(x weight bias)
-onnx       Gemm                  product          MatMulV2(a b turn_a=transA turn_b=transB)
-onnx       MatMul                vector_product   MatMulV2(a b)
-onnx       MatMulInteger         vector_product   MatMulV2(a b)
-onnx       Einsum                einsum           BatchMatMulV2()
+torch | product (a b) | aten::mm=aclnnMm: aten::bmm=aclnnBatchMatMul:
+torch | product (bias a b) | aten::addmm=aclnnAddmm: aten::addmm_=aclnnInplaceAddmm: aten::baddbmm=aclnnBaddbmm:
+    aten::baddbmm_=aclnnInplaceBaddbmm:
+
+tf | product (a b turn_a=transpose_a turn_b=transpose_b) | MatMul=MatMulV2 _FusedMatMul=MatMulV2
+tf | stacked_product (a b turn_a=adj_x turn_b=adj_y) | BatchMatMul=BatchMatMulV2 BatchMatMulV2
+    BatchMatMulV3=BatchMatMulV2 _FusedBatchMatMulV2=BatchMatMulV2
+tf | einsum () | Einsum=BatchMatMulV2
+
+mindspore | product (a b turn_a=transpose_a turn_b=transpose_b) | MatMul=MatMulV2 Mm=MatMulV2 MatMulExt=MatMulV2
+    BatchMatMul=BatchMatMulV2 BatchMatMulExt=BatchMatMulV2
+mindspore | dense (x weight bias) | Dense=MatMulV2
+
+onnx | product (a b turn_a=transA turn_b=transB) | Gemm=MatMulV2
+onnx | vector_product (a b) | MatMul=MatMulV2 MatMulInteger=MatMulV2
+onnx | einsum () | Einsum=BatchMatMulV2
 """
 
-_TORCH_CONV = "(x weight bias stride padding dilation transposed output_padding groups)"
-_TF_CONV = "(x weight stride=strides padding dilation=dilations explicit=explicit_paddings)"
-CONVOLUTION = f"""
-torch      aten::convolution                    convolution      {_TORCH_CONV}
-torch      aten::_convolution                   convolution      {_TORCH_CONV}
-torch      aten::convolution_overrideable       convolution      {_TORCH_CONV}
-torch      aten::mkldnn_convolution             convolution      (x weight bias padding stride dilation groups)
-tf         Conv2D                               convolution      Conv2D{_TF_CONV}
-tf         _FusedConv2D                         convolution      Conv2D{_TF_CONV}
-tf         DepthwiseConv2dNative                convolution      DepthwiseConv2D{_TF_CONV}
-tf         _FusedDepthwiseConv2dNative          convolution      DepthwiseConv2D{_TF_CONV}
-tf         Conv2DBackpropInput                  input_gradient   Conv2DBackpropInputD(sizes weight dy)
-tf         DepthwiseConv2dNativeBackpropInput   input_gradient   DepthwiseConv2DBackpropInputD(sizes weight dy)
-tf         Conv2DBackpropFilter                 weight_gradient  Conv2DBackpropFilterD(x sizes dy)
-tf         DepthwiseConv2dNativeBackpropFilter  weight_gradient  DepthwiseConv2DBackpropFilterD(x sizes dy)
-tf         BiasAdd                              bias_addition    Add(x bias)
-tf         BiasAddV1                            bias_addition    Add(x bias)
-tf         BiasAddGrad                          bias_gradient    BiasAddGrad(dy)
-mindspore  Conv2D                               convolution      Conv2D(x weight)
-mindspore  Conv2DBackpropInput                  input_gradient   Conv2DBackpropInput(dy weight sizes)
-mindspore  Conv2DTranspose                      input_gradient   Conv2DBackpropInput(dy weight sizes)
-mindspore  Conv2DBackpropFilter                 weight_gradient  Conv2DBackpropFilter(dy x sizes)
-mindspore  BiasAdd                              bias_addition    BiasAdd(x bias)
-mindspore  BiasAddGrad                          bias_gradient    BiasAddGrad(dy)
-onnx       Conv                                 convolution      Conv2D(x weight groups=group)
-onnx       ConvInteger                          convolution      Conv2D(x weight groups=group)
-onnx       ConvTranspose                        convolution      Conv2DTransposeD(x weight groups=group)
+CONVOLUTION = """
+torch | convolution (x weight bias stride padding dilation transposed output_padding groups) | aten::convolution=
+    aten::_convolution= aten::convolution_overrideable=
+torch | convolution (x weight bias padding stride dilation groups) | aten::mkldnn_convolution=
+
+tf | convolution (x weight stride=strides padding dilation=dilations explicit=explicit_paddings) | Conv2D
+    _FusedConv2D=Conv2D DepthwiseConv2dNative=DepthwiseConv2D _FusedDepthwiseConv2dNative=DepthwiseConv2D
+tf | input_gradient (sizes weight dy) | Conv2DBackpropInput=Conv2DBackpropInputD
+    DepthwiseConv2dNativeBackpropInput=DepthwiseConv2DBackpropInputD
+tf | weight_gradient (x sizes dy) | Conv2DBackpropFilter=Conv2DBackpropFilterD
+    DepthwiseConv2dNativeBackpropFilter=DepthwiseConv2DBackpropFilterD
+tf | bias_addition (x bias) | BiasAdd=Add BiasAddV1=Add
+tf | bias_gradient (dy) | BiasAddGrad
+
+mindspore | convolution (x weight) | Conv2D
+mindspore | input_gradient (dy weight sizes) | Conv2DBackpropInput Conv2DTranspose=Conv2DBackpropInput
+mindspore | weight_gradient (dy x sizes) | Conv2DBackpropFilter
+mindspore | bias_addition (x bias) | BiasAdd
+mindspore | bias_gradient (dy) | BiasAddGrad
+
+onnx | convolution (x weight groups=group) | Conv=Conv2D ConvInteger=Conv2D ConvTranspose=Conv2DTransposeD
+"""
+
+POOLING = """
+torch | masked_max_pool (x edge stride padding dilation ceil_mode) |
+    aten::max_pool2d_with_indices=aclnnMaxPool2dWithMask:
+torch | masked_max_pool_gradient (dy x edge) | aten::max_pool2d_with_indices_backward=aclnnMaxPool2dWithMaskBackward:
+torch | pool (x edge stride padding ceil_mode) | aten::avg_pool2d=aclnnAvgPool2d:AvgPoolV2
+torch | average_pool_gradient (dy x edge) | aten::avg_pool2d_backward=aclnnAvgPool2dBackward:AvgPoolV2Grad
+torch | adaptive_average_pool (x size) | aten::_adaptive_avg_pool2d=aclnnAdaptiveAvgPool2d:
+torch | adaptive_average_pool_gradient (dy x) | aten::_adaptive_avg_pool2d_backward=aclnnAdaptiveAvgPool2dBackward:
+
+tf | pool (x window=ksize stride=strides padding) | MaxPool MaxPoolV2=MaxPool MaxPool3D AvgPool AvgPool3D
+tf | max_pool_gradient (x y dy window=ksize) | MaxPoolGrad
+tf | average_pool_gradient (sizes dy window=ksize) | AvgPoolGrad=AvgPoolGradD
+
+mindspore | pool (x window=kernel_size) | MaxPool AvgPool MaxPool3D AvgPool3D
+mindspore | max_pool_gradient (x y dy window=kernel_size) | MaxPoolGrad
+mindspore | average_pool_gradient (x y dy window=kernel_size) | AvgPoolGrad
+mindspore | plain_adaptive_gradient (dy) | AdaptiveAvgPool2DGrad=AdaptiveAvgPool2dGrad
+
+onnx | pool (x window=kernel_shape) | MaxPool AveragePool=AvgPoolV2 LpPool
+onnx | global_pool (x) | GlobalAveragePool=ReduceMeanD GlobalMaxPool=ReduceMaxD
+"""
+
+NORMALISATION = """
+torch | softmax (x dim to_float) | aten::_softmax=aclnnSoftmax:SoftmaxV2 aten::_log_softmax=aclnnLogSoftmax:LogSoftmaxV2
+torch | softmax_gradient (dy y dim dtype) | aten::_softmax_backward_data=aclnnSoftmaxBackward:SoftmaxGrad
+    aten::_log_softmax_backward_data=aclnnLogSoftmaxBackward:LogSoftmaxGrad
+torch | layer_norm (x shape scale offset epsilon) | aten::native_layer_norm=aclnnLayerNorm:
+torch | layer_norm_gradient (dy x shape mean deviation scale) | aten::native_layer_norm_backward=aclnnLayerNormBackward:
+torch | batch_norm (x scale offset mean variance training) | aten::native_batch_norm=aclnnBatchNorm:
+    aten::_native_batch_norm_legit=aclnnBatchNorm:
+torch | training_batch_norm (x scale offset mean variance) | aten::_batch_norm_with_update=aclnnBatchNorm:
+torch | batch_norm_gradient (dy x scale) | aten::native_batch_norm_backward=aclnnBatchNormBackward:
+torch | group_norm (x scale offset samples channels size groups) | aten::native_group_norm=aclnnGroupNorm:
+torch | group_norm_gradient (dy x mean deviation scale) | aten::native_group_norm_backward=aclnnGroupNormBackward:
+torch | rms_norm (x shape scale epsilon) | aten::_fused_rms_norm=aclnnRmsNorm:
+
+tf | softmax (x) | Softmax=SoftmaxV2 LogSoftmax=LogSoftmaxV2
+tf | training_batch_norm (x! scale! offset! mean variance training=is_training) | FusedBatchNorm= FusedBatchNormV2=
+    FusedBatchNormV3=
+tf | batch_norm_gradient (dy! x! scale! mean variance training=is_training) | FusedBatchNormGrad= FusedBatchNormGradV2=
+tf | batch_norm_gradient (dy! x! scale! mean variance reserve training=is_training) | FusedBatchNormGradV3=
+
+mindspore | softmax (x) | Softmax=SoftmaxV2 LogSoftmax=LogSoftmaxV2
+mindspore | softmax_gradient (y dy) | SoftmaxGrad LogSoftmaxGrad
+mindspore | batch_norm (x! scale! offset! mean! variance! training=is_training) | BatchNorm=BNTrainingUpdate
+mindspore | batch_norm_gradient (dy! x! scale! mean variance reserve training=is_training) |
+    BatchNormGrad=BNTrainingReduceGrad
+mindspore | layer_norm (x! scale! offset!) | LayerNorm=LayerNormV3 LayerNormExt=LayerNormV3
+mindspore | affine_gradient (x dy variance mean scale) | LayerNormGrad=LayerNormGradV3
+mindspore | group_norm (x! groups scale! offset!) | GroupNorm
+mindspore | affine_gradient (dy x mean deviation scale) | GroupNormGrad
+
+onnx | batch_norm (x scale offset mean variance) | BatchNormalization=BNInfer
+"""
+
+LOSS = """
+tf | cross_entropy (logits labels) | SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits
+
+mindspore | cross_entropy (logits labels) | SoftmaxCrossEntropyWithLogits
+mindspore | unfolded_cross_entropy (logits labels) | SparseSoftmaxCrossEntropyWithLogits=SoftmaxCrossEntropyWithLogits
+"""
+
+DROPOUT = """
+mindspore | dropout (x) | Dropout=DropOutDoMaskV3
+mindspore | dropout_gradient (dy mask) | DropoutGrad=DropOutDoMaskV3
+"""
+
+RECURRENT = """
+torch | lstm_layer (x w_x w_h b_x b_h h c) | aten::mkldnn_rnn_layer=
+torch | lstm_layer_gradient (x w_x w_h b_x b_h h c) | aten::mkldnn_rnn_layer_backward=
+
+mindspore | stacked_lstm (x) | LSTM=DynamicRNN
+mindspore | stacked_lstm_gradient (x) | LSTMGrad=DynamicRNNGrad
+"""
+
+ATTENTION = """
+torch | attention (query key value dropout causal mask) |
+    aten::_scaled_dot_product_flash_attention_for_cpu=aclnnFlashAttentionScore:
+torch | attention_gradient (dy query key value out statistics dropout causal mask) |
+    aten::_scaled_dot_product_flash_attention_for_cpu_backward=aclnnFlashAttentionScoreGrad:
+torch | masked_softmax (x mask) | aten::_masked_softmax=aclnnSoftmax:
 """

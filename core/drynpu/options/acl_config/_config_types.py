@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu.options._problems import Refused, shown
-from drynpu.options._request import ProfilingRequest
-from drynpu.options.profiling_options import ACL_JSON, KEYS, ChipFamily, Key, Kind, forbidden_characters, resolve_family
+from drynpu.options._request import ProfilingRequest, with_values
+from drynpu.options._table import Kind, LazyTable, option_rows
+from drynpu.options.profiling_options import ACL_JSON, KEYS, ChipFamily, Key, forbidden_characters, resolve_family
 from drynpu.options.profiling_options._checks import Context, check_value
-
-__all__ = ["CONFIG_TYPES", "MAX_CONFIG_BYTES", "ConfigType", "apply_configs", "read_config"]
 
 MAX_CONFIG_BYTES = 256
 """Longest value, in bytes of UTF-8."""
@@ -50,29 +49,18 @@ class ConfigType:
     path: str
 
 
-def _of_key(code: int, name: str, key: str) -> ConfigType:
-    return ConfigType(code=code, name=f"ACL_PROF_{name}", key=key, path=KEYS[key].path)
+def _config_types() -> Mapping[int, ConfigType]:
+    found = [
+        ConfigType(code=code, name=f"ACL_PROF_{name}", key=next(iter(row.json)), path=row.path)
+        for row in option_rows().values()
+        for name, code in row.config.items()
+    ]
+    # Known by name, refused by every chip here (pyacl_prof.md 3).
+    found.append(ConfigType(code=15, name="ACL_PROF_NTS_METRICS", key="", path=""))
+    return {config.code: config for config in sorted(found, key=lambda config: config.code)}
 
 
-_TABLE = (
-    _of_key(1, "STORAGE_LIMIT", "storage_limit"),
-    _of_key(3, "SYS_HARDWARE_MEM_FREQ", "sys_hardware_mem_freq"),
-    _of_key(4, "LLC_MODE", "llc_profiling"),
-    _of_key(5, "SYS_IO_FREQ", "sys_io_sampling_freq"),
-    _of_key(6, "SYS_INTERCONNECTION_FREQ", "sys_interconnection_freq"),
-    _of_key(7, "DVPP_FREQ", "dvpp_freq"),
-    _of_key(8, "HOST_SYS", "host_sys"),
-    _of_key(9, "HOST_SYS_USAGE", "host_sys_usage"),
-    _of_key(10, "HOST_SYS_USAGE_FREQ", "host_sys_usage_freq"),
-    _of_key(11, "LOW_POWER_FREQ", "sys_lp_freq"),
-    _of_key(12, "SYS_MEM_SERVICEFLOW", "sys_mem_serviceflow"),
-    _of_key(13, "SYS_CPU_FREQ", "sys_cpu_freq"),
-    _of_key(14, "OPTYPE", "optype"),
-    ConfigType(code=15, name="ACL_PROF_NTS_METRICS", key="", path=""),
-    ConfigType(code=16, name="ACL_PROF_PATH", key="output", path="output.directory"),
-)
-
-CONFIG_TYPES: Mapping[int, ConfigType] = MappingProxyType({config.code: config for config in _TABLE})
+CONFIG_TYPES: Mapping[int, ConfigType] = LazyTable(_config_types)
 """All types by code; 2 is unused."""
 
 
@@ -102,11 +90,9 @@ def read_config(code: int, text: str, *, chip: str = "5") -> Any:
     if config.key == "output":
         return _path(config, text)
     key = KEYS[config.key]
-    if key.families is not None and family not in key.families:
-        known = ", ".join(member.label for member in ChipFamily if member in key.families)
-        raise OptionError(
-            [f"{config.name}: EK0005 {config.name} is not supported on {family.label}; chips with it: {known}"]
-        )
+    if not key.is_on(family):
+        absent = f"{config.name} is not supported on {family.label}"
+        raise OptionError([f"{config.name}: EK0005 {absent}; chips with it: {key.holders}"])
     return _value(config, key, text, family)
 
 
@@ -122,7 +108,7 @@ def _refused(config: ConfigType, text: str, reason: str) -> str:
 
 def _value(config: ConfigType, key: Key, text: str, family: ChipFamily) -> Any:
     value: object = text
-    if key.kind is Kind.FREQUENCY and re.fullmatch(r"[0-9]+", text) and len(text) <= _digits(key, family):
+    if key.kind is Kind.INTEGER and re.fullmatch(r"[0-9]+", text) and len(text) <= _digits(key, family):
         value = int(text)
     elif not text and key.kind in (Kind.HOST_SYSTEMS, Kind.HOST_USAGE):
         # In the options JSON an empty list is fine; here it is an item without a name.
@@ -139,10 +125,7 @@ def _value(config: ConfigType, key: Key, text: str, family: ChipFamily) -> Any:
 
 
 def _digits(key: Key, family: ChipFamily) -> int:
-    assert key.limits is not None
-    assert key.limits.high is not None
-    wide = key.name == "sys_hardware_mem_freq" and family is ChipFamily.ASCEND_950
-    return len("10000") if wide else len(str(int(key.limits.high)))
+    return len(f"{key.limits_on(family).high:.0f}")
 
 
 def apply_configs(request: ProfilingRequest, settings: Mapping[int, str], *, chip: str = "5") -> ProfilingRequest:
@@ -155,15 +138,12 @@ def apply_configs(request: ProfilingRequest, settings: Mapping[int, str], *, chi
         With every problem.
     """
     problems: list[str] = []
-    sections: dict[str, dict[str, Any]] = {}
+    values: dict[str, Any] = {}
     for code, text in settings.items():
         try:
-            value = read_config(code, text, chip=chip)
+            values[CONFIG_TYPES[code].path] = read_config(code, text, chip=chip)
         except OptionError as error:
             problems += error.problems
-            continue
-        section, _, name = CONFIG_TYPES[code].path.partition(".")
-        sections.setdefault(section, {})[name] = value
     if problems:
         raise OptionError(problems)
-    return evolve(request, **{name: evolve(getattr(request, name), **values) for name, values in sections.items()})
+    return with_values(request, values)

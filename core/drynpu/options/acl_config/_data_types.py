@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu.options._problems import shown
-from drynpu.options._request import ProfilingRequest
+from drynpu.options._request import ProfilingRequest, is_on, value_at, with_values
+from drynpu.options._table import Kind, LazyTable, option_rows
 from drynpu.options._values import Activity, GraphApi, Level, MetricGroup, Metrics
-from drynpu.options.profiling_options import ChipFamily, resolve_family
-
-__all__ = [
-    "DATA_TYPES",
-    "DataType",
-    "mask_from_request",
-    "mask_names",
-    "request_from_mask",
-    "unsupported_bits",
-    "widen_mask",
-]
+from drynpu.options.profiling_options import ChipFamily, chip_families, resolve_family
 
 
 @frozen(kw_only=True)
@@ -51,61 +40,43 @@ class DataType:
     families: frozenset[ChipFamily] | None = None
 
 
-_ALL = frozenset(ChipFamily)
-_L3 = frozenset(family for family in ChipFamily if family.has_l3)
+def _data_types() -> Mapping[str, DataType]:
+    found = [
+        DataType(name=name, bit=bit, path=row.path, public=public, families=chip_families(**row.platforms_of(entry)))
+        for row in option_rows().values()
+        for public, bits in ((True, row.bits), (False, row.inner_bits))
+        for name, value in bits.items()
+        for entry in [value if isinstance(value, Mapping) else {"bit": value}]
+        for bit in [entry["bit"]]
+    ]
+    return {data_type.name: data_type for data_type in sorted(found, key=lambda data_type: data_type.bit)}
 
-_TABLE = (
-    DataType(name="ACL_API", bit=0x1, path="switches.acl_api"),
-    DataType(name="TASK_TIME", bit=0x2, path="level"),
-    DataType(name="AICORE_METRICS", bit=0x4, path="aic_metrics"),
-    DataType(name="AICPU", bit=0x8, path="switches.aicpu"),
-    DataType(name="L2CACHE", bit=0x10, path="switches.l2_cache", families=_ALL - {ChipFamily.ASCEND_310}),
-    DataType(name="HCCL_TRACE", bit=0x20, path="switches.communication"),
-    DataType(name="TRAINING_TRACE", bit=0x40, path="switches.training_trace"),
-    DataType(name="MSPROFTX", bit=0x80, path="switches.tx"),
-    DataType(name="RUNTIME_API", bit=0x100, path="switches.runtime_api"),
-    DataType(name="GE_API_L0", bit=0x200, path="switches.graph_api"),
-    DataType(name="TASK_TSFW", bit=0x400, path="switches.task_scheduler", public=False),
-    DataType(name="TASK_TIME_L0", bit=0x800, path="level"),
-    DataType(name="TASK_MEMORY", bit=0x1000, path="switches.task_memory"),
-    DataType(name="TASK_TIME_L2", bit=0x2000, path="level"),
-    DataType(name="OP_ATTR", bit=0x4000, path="switches.op_attributes"),
-    DataType(name="TASK_TIME_L3", bit=0x8000, path="level", families=_L3),
-    DataType(name="CPU", bit=0x10000, path="sampling.cpu_hz", public=False),
-    DataType(name="HARDWARE_MEMORY", bit=0x20000, path="sampling.hardware_memory_hz", public=False),
-    DataType(name="IO", bit=0x40000, path="sampling.io_hz", public=False),
-    DataType(name="INTER_CONNECTION", bit=0x80000, path="sampling.interconnection_hz", public=False),
-    DataType(name="DVPP", bit=0x100000, path="sampling.dvpp_hz", public=False),
-    DataType(name="SYS_AICORE_SAMPLE", bit=0x200000, path="sampling.ai_core_hz", public=False),
-    DataType(name="AIVECTORCORE_SAMPLE", bit=0x400000, path="sampling.ai_core_hz", public=False),
-    DataType(name="INSTR", bit=0x800000, path="switches.instructions", public=False),
-    DataType(name="GE_API_L1", bit=0x1000000, path="switches.graph_api"),
-    DataType(name="RUNTIME_TRACE", bit=0x4000000, path="level", public=False),
-)
 
-DATA_TYPES: Mapping[str, DataType] = MappingProxyType({data_type.name: data_type for data_type in _TABLE})
+DATA_TYPES: Mapping[str, DataType] = LazyTable(_data_types)
 """All bits by name, in ascending order."""
 
-_BIT = {data_type.name: data_type.bit for data_type in _TABLE}
-_PUBLIC = sum(data_type.bit for data_type in _TABLE if data_type.public)
-_SWITCHES = {
-    "ACL_API": "acl_api",
-    "AICPU": "aicpu",
-    "L2CACHE": "l2_cache",
-    "HCCL_TRACE": "communication",
-    "TRAINING_TRACE": "training_trace",
-    "MSPROFTX": "tx",
-    "RUNTIME_API": "runtime_api",
-    "TASK_MEMORY": "task_memory",
-    "OP_ATTR": "op_attributes",
+_LEVEL_NAMES = {
+    Level.NONE: (),
+    Level.L0: ("TASK_TIME_L0",),
+    Level.L1: ("TASK_TIME_L0", "TASK_TIME"),
+    Level.L2: ("TASK_TIME_L0", "TASK_TIME", "TASK_TIME_L2"),
+    Level.L3: ("TASK_TIME_L0", "TASK_TIME", "TASK_TIME_L2", "TASK_TIME_L3"),
 }
-_LEVEL_BITS = {
-    Level.NONE: 0,
-    Level.L0: _BIT["TASK_TIME_L0"],
-    Level.L1: _BIT["TASK_TIME_L0"] | _BIT["TASK_TIME"],
-    Level.L2: _BIT["TASK_TIME_L0"] | _BIT["TASK_TIME"] | _BIT["TASK_TIME_L2"],
-    Level.L3: _BIT["TASK_TIME_L0"] | _BIT["TASK_TIME"] | _BIT["TASK_TIME_L2"] | _BIT["TASK_TIME_L3"],
-}
+
+
+def _bits(*names: str) -> int:
+    return sum(DATA_TYPES[name].bit for name in names)
+
+
+def _level_bits(level: Level) -> int:
+    return _bits(*_LEVEL_NAMES[level])
+
+
+def _switches() -> dict[str, int]:
+    """Return path -> bit of the switches that a bit of the calls turns on."""
+    rows = option_rows()
+    public = (data_type for data_type in DATA_TYPES.values() if data_type.public)
+    return {data_type.path: data_type.bit for data_type in public if rows[data_type.path].kind is Kind.SWITCH}
 
 
 def mask_names(mask: int) -> tuple[str, ...]:
@@ -114,7 +85,7 @@ def mask_names(mask: int) -> tuple[str, ...]:
     for position in range(mask.bit_length() if mask > 0 else 0):
         bit = mask & (1 << position)
         if bit:
-            names.append(next((name for name, value in _BIT.items() if value == bit), f"{bit:#x}"))
+            names.append(next((found.name for found in DATA_TYPES.values() if found.bit == bit), f"{bit:#x}"))
     return tuple(names)
 
 
@@ -126,26 +97,27 @@ def widen_mask(mask: int) -> int:
     iteration trace, and the finer scheduling of the graph engine brings the coarser.
     """
     for level in (Level.L3, Level.L2, Level.L1):
-        if mask & _LEVEL_BITS[level] & ~_LEVEL_BITS[_below(level)]:
-            mask |= _LEVEL_BITS[level]
-    if mask & _BIT["OP_ATTR"]:
-        mask |= _LEVEL_BITS[Level.L1]
-    if mask & _BIT["TASK_TIME_L0"]:
-        mask |= _BIT["TRAINING_TRACE"]
-    if mask & _BIT["GE_API_L1"]:
-        mask |= _BIT["GE_API_L0"]
+        if mask & _bits(_LEVEL_NAMES[level][-1]):
+            mask |= _level_bits(level)
+    if mask & _bits("OP_ATTR"):
+        mask |= _level_bits(Level.L1)
+    if mask & _bits("TASK_TIME_L0"):
+        mask |= _bits("TRAINING_TRACE")
+    if mask & _bits("GE_API_L1"):
+        mask |= _bits("GE_API_L0")
     return mask
-
-
-def _below(level: Level) -> Level:
-    return list(Level)[level.rank - 1]
 
 
 def unsupported_bits(mask: int, chip: str) -> int:
     """Return the bits of *mask* that ``start`` refuses: without a name, not public, or not on *chip*."""
     family = resolve_family(chip)
-    absent = sum(d.bit for d in _TABLE if d.families is not None and family not in d.families)
-    return mask & ~(_PUBLIC & ~absent)
+    return mask & ~_bits(
+        *(
+            found.name
+            for found in DATA_TYPES.values()
+            if found.public and (found.families is None or family in found.families)
+        )
+    )
 
 
 def request_from_mask(
@@ -181,18 +153,20 @@ def request_from_mask(
         raise OptionError([f"data_type_config: {refused:#x} ({names}) is not supported on {family.label}."])
     mask = widen_mask(mask)
     base = base or ProfilingRequest()
-    level = max(level for level, bits in _LEVEL_BITS.items() if mask & bits == bits)
+    level = max(level for level in Level if mask & _level_bits(level) == _level_bits(level))
     graph = GraphApi.OFF
-    if mask & _BIT["GE_API_L0"]:
-        graph = GraphApi.L1 if mask & _BIT["GE_API_L1"] else GraphApi.L0
-    switches: dict[str, Any] = {field: bool(mask & _BIT[name]) for name, field in _SWITCHES.items()}
-    counted = bool(mask & _BIT["AICORE_METRICS"]) and level >= Level.L1
-    return evolve(
+    if mask & _bits("GE_API_L0"):
+        graph = GraphApi.L1 if mask & _bits("GE_API_L1") else GraphApi.L0
+    counted = bool(mask & _bits("AICORE_METRICS")) and level >= Level.L1
+    return with_values(
         base,
-        level=level,
-        activities=(Activity.DEVICE,),
-        aic_metrics=metrics if counted else MetricGroup.NONE,
-        switches=evolve(base.switches, graph_api=graph, **switches),
+        {
+            "level": level,
+            "activities": (Activity.DEVICE,),
+            "aic_metrics": metrics if counted else MetricGroup.NONE,
+            "switches.graph_api": graph,
+            **{path: bool(mask & bit) for path, bit in _switches().items()},
+        },
     )
 
 
@@ -203,31 +177,13 @@ def mask_from_request(request: ProfilingRequest, *, system: bool = False) -> int
     *system* adds the bits of the items sampled by time and of the collector itself, which the calls do not take but
     which the collector notes for itself.
     """
-    switches = request.switches
-    mask = _LEVEL_BITS[request.level]
-    for name, field in _SWITCHES.items():
-        if getattr(switches, field):
-            mask |= _BIT[name]
+    mask = _level_bits(request.level) | sum(bit for path, bit in _switches().items() if value_at(request, path))
     if request.aic_metrics is not MetricGroup.NONE:
-        mask |= _BIT["AICORE_METRICS"]
-    if switches.graph_api is not GraphApi.OFF:
-        mask |= _BIT["GE_API_L1" if switches.graph_api is GraphApi.L1 else "GE_API_L0"]
+        mask |= _bits("AICORE_METRICS")
+    if request.switches.graph_api is not GraphApi.OFF:
+        mask |= _bits("GE_API_L1" if request.switches.graph_api is GraphApi.L1 else "GE_API_L0")
     mask = widen_mask(mask)
-    return mask | _system_bits(request) if system else mask
-
-
-def _system_bits(request: ProfilingRequest) -> int:
-    sampling = request.sampling
-    asked = {
-        "CPU": sampling.cpu_hz is not None,
-        "HARDWARE_MEMORY": sampling.hardware_memory_hz is not None,
-        "IO": sampling.io_hz is not None,
-        "INTER_CONNECTION": sampling.interconnection_hz is not None,
-        "DVPP": sampling.dvpp_hz is not None,
-        "SYS_AICORE_SAMPLE": sampling.ai_core_hz is not None,
-        "AIVECTORCORE_SAMPLE": sampling.ai_core_hz is not None,
-        "INSTR": request.switches.instructions,
-        "TASK_TSFW": request.switches.task_scheduler,
-        "RUNTIME_TRACE": request.level >= Level.L0,
-    }
-    return sum(_BIT[name] for name, wanted in asked.items() if wanted)
+    if system:
+        inner = (data_type for data_type in DATA_TYPES.values() if not data_type.public)
+        mask |= sum(data_type.bit for data_type in inner if is_on(value_at(request, data_type.path)))
+    return mask

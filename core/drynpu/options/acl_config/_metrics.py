@@ -10,8 +10,6 @@ from drynpu.options._problems import shown
 from drynpu.options._values import CustomEvents, MetricGroup, Metrics
 from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, resolve_family
 
-__all__ = ["AICORE_METRICS", "metric_group", "metrics_code"]
-
 AICORE_METRICS: Mapping[int, MetricGroup] = MappingProxyType(
     {
         0: MetricGroup.ARITHMETIC_UTILIZATION,

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import asdict, evolve, frozen
 
 from drynpu._errors import OptionError
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
@@ -20,8 +20,6 @@ from drynpu.options.profiling_options import ACL_JSON, resolve_family
 from drynpu.options.profiling_options._parse import Place, check_document
 from drynpu.options.profiling_options._parse import parse_document as parse_options
 from drynpu.options.profiling_options._reading import Document, read_document
-
-__all__ = ["AclJson", "parse", "parse_document", "parse_file"]
 
 _SECTION = "profiler"
 _OFF = ProfilingRequest(
@@ -118,15 +116,8 @@ def _off(notices: tuple[Notice, ...]) -> AclJson:
 
 
 def _as_acl_json(parsed: Parsed, *, enabled: bool) -> AclJson:
-    return AclJson(
-        request=parsed.request,
-        notices=parsed.notices,
-        origins=parsed.origins,
-        dialect=parsed.dialect,
-        spellings=parsed.spellings,
-        effective={"switch": "on" if enabled else "off", **parsed.effective},
-        enabled=enabled,
-    )
+    effective = {"switch": "on" if enabled else "off", **parsed.effective}
+    return AclJson(**asdict(evolve(parsed, effective=effective), recurse=False), enabled=enabled)
 
 
 def parse_document(document: object, **options: Any) -> AclJson:

@@ -11,8 +11,6 @@ from attrs import evolve, frozen
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options.experimental_config._constants import AIC_METRICS, EXPORT_TYPES, HOST_SYSTEMS, PROFILER_LEVELS
 
-__all__ = ["ConfigValues", "normalise_config"]
-
 _NONE_METRICS = AIC_METRICS["AiCoreNone"]
 _PIPE = AIC_METRICS["PipeUtilization"]
 

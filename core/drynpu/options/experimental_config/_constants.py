@@ -5,18 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from drynpu.options._values import ExportType, HostSystem, Level, MetricGroup
-
-__all__ = [
-    "AIC_METRICS",
-    "EXPORTS",
-    "EXPORT_TYPES",
-    "HOST_SYSTEMS",
-    "HOST_SYSTEM_VALUES",
-    "LEVELS",
-    "METRIC_GROUPS",
-    "PROFILER_LEVELS",
-]
+from drynpu.options._values import ExportType, Level, MetricGroup
+from drynpu.options.profiling_options import METRIC_NAMES
 
 PROFILER_LEVELS: Mapping[str, str] = MappingProxyType(
     {"Level0": "Level0", "Level1": "Level1", "Level2": "Level2", "Level_none": "Level_none"}
@@ -53,30 +43,11 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 
 METRIC_GROUPS: Mapping[str, MetricGroup] = MappingProxyType(
     {
-        "ACL_AICORE_PIPE_UTILIZATION": MetricGroup.PIPE_UTILIZATION,
-        "ACL_AICORE_ARITHMETIC_UTILIZATION": MetricGroup.ARITHMETIC_UTILIZATION,
-        "ACL_AICORE_MEMORY_BANDWIDTH": MetricGroup.MEMORY,
-        "ACL_AICORE_L0B_AND_WIDTH": MetricGroup.MEMORY_L0,
-        "ACL_AICORE_MEMORY_UB": MetricGroup.MEMORY_UB,
-        "ACL_AICORE_RESOURCE_CONFLICT_RATIO": MetricGroup.RESOURCE_CONFLICT_RATIO,
-        "ACL_AICORE_L2_CACHE": MetricGroup.L2_CACHE,
-        "ACL_AICORE_MEMORY_ACCESS": MetricGroup.MEMORY_ACCESS,
-        "ACL_AICORE_NONE": MetricGroup.NONE,
+        **{AIC_METRICS[name]: group for group, name in METRIC_NAMES.items() if name in AIC_METRICS},
+        AIC_METRICS["AiCoreNone"]: MetricGroup.NONE,
     }
 )
-"""Value of ``AiCMetrics`` -> neutral group."""
+"""Value of ``AiCMetrics`` -> neutral group; the attribute names are the collector's."""
 
-EXPORTS: Mapping[str, ExportType] = MappingProxyType({"db": ExportType.DB, "text": ExportType.TEXT})
+EXPORTS: Mapping[str, ExportType] = MappingProxyType({form.value: form for form in ExportType})
 """Value of ``ExportType`` -> neutral form."""
-
-HOST_SYSTEM_VALUES: Mapping[str, HostSystem] = MappingProxyType(
-    {
-        "cpu": HostSystem.CPU,
-        "mem": HostSystem.MEMORY,
-        "disk": HostSystem.DISK,
-        "network": HostSystem.NETWORK,
-        "osrt": HostSystem.OS_RUNTIME,
-        "numa": HostSystem.NUMA,
-    }
-)
-"""Value of ``HostSystem`` -> neutral host metric."""

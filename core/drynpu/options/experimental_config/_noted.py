@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["NOTED_VARIABLES", "noted_variables"]
-
 NOTED_VARIABLES = (
     "ASCEND_GLOBAL_LOG_LEVEL",
     "HCCL_RDMA_TC",

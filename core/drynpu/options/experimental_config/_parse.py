@@ -13,22 +13,18 @@ from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._problems import shown, shown_key
-from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches
+from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, leaf_values
 from drynpu.options._schedule import Schedule
+from drynpu.options._table import fixed_hz, option_rows
 from drynpu.options._values import Activity, Level, MetricGroup
 from drynpu.options.experimental_config._config import ConfigValues, normalise_config
 from drynpu.options.experimental_config._constants import (
     AIC_METRICS,
     EXPORTS,
-    HOST_SYSTEM_VALUES,
     LEVELS,
     METRIC_GROUPS,
 )
-from drynpu.options.profiling_options import metric_groups, metrics_text, resolve_family
-
-__all__ = ["Flags", "build_parsed", "parse"]
-
-_MEMORY_HZ, _IO_HZ, _INTERCONNECTION_HZ = 50, 100, 50
+from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, metric_groups, metrics_text, resolve_family
 
 
 @frozen(kw_only=True)
@@ -42,23 +38,12 @@ class Flags:
     with_modules: bool = False
 
 
-_PATHS: Mapping[str, str] = {
-    "profiler_level": "level",
-    "aic_metrics": "aic_metrics",
-    "l2_cache": "switches.l2_cache",
-    "msprof_tx": "switches.tx",
-    "mstx": "switches.tx",
-    "data_simplification": "output.data_simplification",
-    "record_op_args": "switches.record_op_args",
-    "export_type": "output.export",
-    "host_sys": "sampling.host_systems",
-    "op_attr": "switches.op_attributes",
-    "gc_detect_threshold": "switches.gc_threshold_ms",
-    "mstx_domain_include": "filters.tx_domains_include",
-    "mstx_domain_exclude": "filters.tx_domains_exclude",
-    "sys_io": "sampling.io_hz",
-    "sys_interconnection": "sampling.interconnection_hz",
-}
+def _paths() -> dict[str, str]:
+    """Return keyword -> path of the options of ``_ExperimentalConfig``."""
+    keywords = {field.name for field in attrs.fields(ConfigValues)}
+    return {name: row.path for row in option_rows().values() for name in row.torch if name in keywords}
+
+
 # What the C layer derives from level and profile_memory.
 _DERIVED = (
     "switches.acl_api",
@@ -224,11 +209,19 @@ def _number(value: float) -> float:
 
 
 def _sampling(values: ConfigValues, flags: Flags) -> Sampling:
+    memory, io, interconnection = (
+        fixed_hz(f"sampling.{name}") if on else None
+        for name, on in (
+            ("hardware_memory_hz", flags.profile_memory),
+            ("io_hz", values.sys_io),
+            ("interconnection_hz", values.sys_interconnection),
+        )
+    )
     return Sampling(
-        hardware_memory_hz=_MEMORY_HZ if flags.profile_memory else None,
-        io_hz=_IO_HZ if values.sys_io else None,
-        interconnection_hz=_INTERCONNECTION_HZ if values.sys_interconnection else None,
-        host_systems=tuple(HOST_SYSTEM_VALUES[item] for item in values.host_sys),
+        hardware_memory_hz=memory,
+        io_hz=io,
+        interconnection_hz=interconnection,
+        host_systems=tuple(HOST_SYSTEM_WORDS[item] for item in values.host_sys),
     )
 
 
@@ -243,7 +236,7 @@ def _origins(
     origins = dict.fromkeys(_DERIVED, Origin.RULE)
     if flags.profile_memory:
         origins["sampling.hardware_memory_hz"] = Origin.RULE
-    for name, path in _PATHS.items():
+    for name, path in _paths().items():
         asked = given.get(name, getattr(ConfigValues(), name))
         if _changed(name, asked, getattr(values, name)):
             origins[path] = Origin.RULE
@@ -277,10 +270,5 @@ def _changed(name: str, asked: Any, used: Any) -> bool:
 
 
 def _spellings(request: ProfilingRequest) -> dict[str, str]:
-    spellings = {path: name for name, path in _PATHS.items()}
-    spellings.update({f"switches.{field.name}": field.name for field in attrs.fields(Flags)})
-    if request.schedule is not None:
-        spellings.update({f"schedule.{field.name}": field.name for field in attrs.fields(Schedule)})
-    names = {"directory": "dir_name", "worker_name": "worker_name", "analyse": "analyse_flag"}
-    spellings.update({f"output.{name}": word for name, word in names.items()})
-    return spellings | {"output.asynchronous": "async_mode", "activities": "activities"}
+    leaves = leaf_values(request)
+    return {row.path: row.torch[-1] for row in option_rows().values() if row.torch and row.path in leaves}

@@ -14,17 +14,6 @@ from attrs import frozen
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._schedule import Schedule
 
-__all__ = [
-    "STEP_MESSAGE",
-    "HandlerValues",
-    "InterfaceValues",
-    "ProfileValues",
-    "normalise_handler",
-    "normalise_interface",
-    "normalise_profile",
-    "normalise_schedule",
-]
-
 STEP_MESSAGE = "Invalid parameter step, which must be not less than 0."
 """Text of the ``ValueError`` that a schedule raises for a negative step, before the error suffix."""
 

@@ -7,7 +7,7 @@ mapping of given switches into the neutral model and says, in the vendor's words
 
 from __future__ import annotations
 
-from drynpu.options.msprof_cli._flags import FLAGS, Flag, FlagGroup, FlagKind, available_flags
+from drynpu.options.msprof_cli._flags import FLAGS, Flag, FlagGroup, available_flags
 from drynpu.options.msprof_cli._launch import Launch, LaunchMode, MsprofParsed
 from drynpu.options.msprof_cli._parse import parse
 from drynpu.options.msprof_cli._spell import to_flags
@@ -16,7 +16,6 @@ __all__ = [
     "FLAGS",
     "Flag",
     "FlagGroup",
-    "FlagKind",
     "Launch",
     "LaunchMode",
     "MsprofParsed",

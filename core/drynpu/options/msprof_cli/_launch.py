@@ -10,8 +10,6 @@ from attrs import field, frozen
 
 from drynpu.options._request import Parsed
 
-__all__ = ["Launch", "LaunchMode", "MsprofParsed"]
-
 
 class LaunchMode(enum.Enum):
     """What is profiled; the value is the flag that messages name for it."""

@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attrs import asdict
+
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Parsed
 from drynpu.options.msprof_cli._build import build_launch, build_request
-from drynpu.options.msprof_cli._flags import FLAGS, Flag
+from drynpu.options.msprof_cli._flags import FLAGS
 from drynpu.options.msprof_cli._launch import LaunchMode, MsprofParsed
 from drynpu.options.msprof_cli._read import Refusal, Surroundings, read_flag
 from drynpu.options.msprof_cli._rules import Given, find_mode, problems_between, remarks
 from drynpu.options.msprof_cli._spell import to_flags
-from drynpu.options.profiling_options import ChipFamily, resolve_family, resolve_output
-
-__all__ = ["parse"]
+from drynpu.options.profiling_options import resolve_family, resolve_output
 
 
 def parse(
@@ -87,8 +87,9 @@ def _read(flags: Mapping[str, str], at: Surroundings) -> tuple[dict[str, Any], l
             word = shown_key(name)
             hint = did_you_mean(name, FLAGS).replace("'", "'--", 1)
             problems.append(f"--{word}: unrecognized option '--{word}'.{hint}")
-        elif flag.families is not None and at.family not in flag.families:
-            problems.append(_absent(flag, at.family))
+        elif not flag.is_on(at.family):
+            absent = f"unrecognized option '{flag.option}' on {at.family.label}"
+            problems.append(f"{flag.option}: {absent}; chips with it: {flag.holders}")
         elif name in texts:
             problems.append(f"--{name}: given twice, as {name} and as --{name}.")
         else:
@@ -101,12 +102,6 @@ def _read(flags: Mapping[str, str], at: Surroundings) -> tuple[dict[str, Any], l
             except Refusal as refusal:
                 problems.append(str(refusal))
     return values, problems
-
-
-def _absent(flag: Flag, family: ChipFamily) -> str:
-    assert flag.families is not None
-    known = ", ".join(member.label for member in ChipFamily if member in flag.families)
-    return f"{flag.option}: unrecognized option '{flag.option}' on {family.label}; chips with it: {known}"
 
 
 def _directory(given: Given, environ: Mapping[str, str], cwd: str) -> tuple[str, Origin]:
@@ -126,8 +121,9 @@ def _build(given: Given, directory: str, origin: Origin) -> MsprofParsed:
     request, rules = build_request(given, directory)
     launch = build_launch(given)
     counts = given.counting
-    origins = {FLAGS[name].path: Origin.GIVEN for name in counts if FLAGS[name].path and _asked(name, counts)}
-    origins = {path: where for path, where in origins.items() if not path.startswith("launch.")}
+    # An old name decides only where the new one is left out.
+    deciding = [FLAGS[name] for name in counts if name != "task-trace" or "task-time" not in counts]
+    origins = {flag.path: Origin.GIVEN for flag in deciding if flag.in_request}
     origins.update(dict.fromkeys(rules, Origin.RULE))
     origins["output.directory"] = origin
     parsed = Parsed.build(
@@ -135,27 +131,10 @@ def _build(given: Given, directory: str, origin: Origin) -> MsprofParsed:
         dialect="msprof_cli",
         notices=[*_notes(given), *remarks(given)],
         origins=origins,
-        spellings={flag.path: flag.option for flag in FLAGS.values() if flag.name != "task-trace" and _own(flag)},
+        spellings={flag.path: flag.option for flag in FLAGS.values() if flag.name != "task-trace" and flag.in_request},
         effective=to_flags(request, launch, chip=given.family.value),
     )
-    return MsprofParsed(
-        request=parsed.request,
-        notices=parsed.notices,
-        origins=parsed.origins,
-        dialect=parsed.dialect,
-        spellings=parsed.spellings,
-        effective=parsed.effective,
-        launch=launch,
-    )
-
-
-def _own(flag: Flag) -> bool:
-    return bool(flag.path) and not flag.path.startswith("launch.")
-
-
-def _asked(name: str, counts: Mapping[str, Any]) -> bool:
-    """Whether a flag decides: an old name decides only where the new one is left out."""
-    return name != "task-trace" or "task-time" not in counts
+    return MsprofParsed(**asdict(parsed, recurse=False), launch=launch)
 
 
 def _notes(given: Given) -> list[Notice]:

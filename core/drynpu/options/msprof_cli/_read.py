@@ -15,31 +15,26 @@ from attrs import frozen
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._problems import shown
-from drynpu.options._values import (
-    BlockTrace,
-    CustomEvents,
-    ExportType,
-    GraphApi,
-    Level,
-    LlcMode,
-    MetricGroup,
-    Range,
-)
-from drynpu.options.msprof_cli._flags import Flag, FlagKind
+from drynpu.options._table import Kind
+from drynpu.options._values import CustomEvents, ExportType, Level, LlcMode, MetricGroup, Range
+from drynpu.options.msprof_cli._flags import Flag
 from drynpu.options.profiling_options import (
-    HOST_SYSTEM_NAMES,
-    HOST_USAGE_NAMES,
+    BLOCK_WORDS,
+    GRAPH_API_WORDS,
+    HOST_SYSTEM_WORDS,
+    HOST_USAGE_WORDS,
+    MAX_METRICS_LENGTH,
+    MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
+    SWITCH_WORDS,
     ChipFamily,
     forbidden_characters,
+    level_words,
+    llc_modes,
     metric_groups,
 )
 
-__all__ = ["Refusal", "Surroundings", "read_flag"]
-
 _MAX_PATH = 1024
-_MAX_METRICS = 70
-_MAX_OP_TYPES = 256
 _MAX_DEVICE_ID = 63
 # The order in which the command lists the groups, with those that not every chip has at the end.
 _METRIC_ORDER = (
@@ -101,28 +96,25 @@ def _given(flag: Flag, text: str) -> str:
 
 
 def _switch(flag: Flag, text: str, _: Surroundings) -> bool:
-    return bool(_choice(flag, text, {"on": True, "off": False}, "'on' or 'off'"))
+    return bool(_choice(flag, text, SWITCH_WORDS, "'on' or 'off'"))
 
 
 def _level(flag: Flag, text: str, at: Surroundings) -> Level:
-    words = {"on": Level.L1, "off": Level.NONE, "l0": Level.L0, "l1": Level.L1, "l2": Level.L2}
-    if at.family.has_l3:
-        found = _choice(flag, text, {**words, "l3": Level.L3}, "'on', 'off', 'l0', 'l1', 'l2' or 'l3'")
-    elif text == "l3":
+    words = level_words(at.family)
+    if text == "l3" and text not in words:
         raise Refusal(f"Argument {flag.option}: l3 is not supported on this platform.")
-    else:
-        found = _choice(flag, text, words, "'on', 'off', 'l0', 'l1' or 'l2'")
+    *first, last = map(repr, words)
+    found = _choice(flag, text, words, f"{', '.join(first)} or {last}")
     assert isinstance(found, Level)
     return found
 
 
 def _graph_api(flag: Flag, text: str, _: Surroundings) -> Any:
-    return _choice(flag, text, {"off": GraphApi.OFF, "l0": GraphApi.L0, "l1": GraphApi.L1}, "'off', 'l0' or 'l1'")
+    return _choice(flag, text, GRAPH_API_WORDS, "'off', 'l0' or 'l1'")
 
 
 def _block(flag: Flag, text: str, _: Surroundings) -> Any:
-    words = {"all": BlockTrace.ALL, "on": BlockTrace.ON, "off": BlockTrace.OFF}
-    return _choice(flag, text, words, "'all', 'on' or 'off'")
+    return _choice(flag, text, BLOCK_WORDS, "'all', 'on' or 'off'")
 
 
 def _mode(flag: Flag, text: str, _: Surroundings) -> str:
@@ -143,8 +135,8 @@ def _metrics(flag: Flag, text: str, at: Surroundings) -> MetricGroup | CustomEve
     if not text:
         raise Refusal(f"Argument {flag.option} is empty. {allowed}")
     refused = f"Argument {flag.option}: invalid value:{_plain(text)}. {allowed}"
-    if len(text) > _MAX_METRICS:
-        raise Refusal(f"{refused} (at most {_MAX_METRICS} characters)")
+    if len(text) > MAX_METRICS_LENGTH:
+        raise Refusal(f"{refused} (at most {MAX_METRICS_LENGTH} characters)")
     if text.startswith("Custom:"):
         try:
             return CustomEvents.from_text(text)
@@ -157,11 +149,9 @@ def _metrics(flag: Flag, text: str, at: Surroundings) -> MetricGroup | CustomEve
 
 
 def _limits(flag: Flag, at: Surroundings) -> tuple[int, int]:
-    assert flag.limits is not None
-    assert flag.limits.high is not None
-    if flag.name == "sys-hardware-mem-freq" and at.family is ChipFamily.ASCEND_950:
-        return 1, 10_000
-    return int(flag.limits.low), int(flag.limits.high)
+    limits = flag.limits_on(at.family)
+    assert limits.high is not None
+    return int(limits.low), int(limits.high)
 
 
 def _number(text: str) -> int | None:
@@ -190,10 +180,7 @@ def _integer(flag: Flag, text: str, at: Surroundings) -> int:
 
 
 def _llc(flag: Flag, text: str, at: Surroundings) -> LlcMode:
-    modes = (LlcMode.READ, LlcMode.WRITE)
-    if at.family is ChipFamily.ASCEND_310:
-        modes = (LlcMode.CAPACITY, LlcMode.BANDWIDTH)
-    words = {mode.value: mode for mode in modes}
+    words = llc_modes(at.family)
     advice = f"Please input in the range of '{'|'.join(words)}'"
     if not text:
         raise Refusal(f"Argument {flag.option} is empty.{advice}")
@@ -203,32 +190,30 @@ def _llc(flag: Flag, text: str, at: Surroundings) -> LlcMode:
 
 
 def _host_systems(flag: Flag, text: str, _: Surroundings) -> tuple[Any, ...]:
-    words = {name: member for member, name in HOST_SYSTEM_NAMES.items()}
     advice = "Please input in the range of 'cpu|mem|disk|network|osrt'"
     if not text:
         raise Refusal(f"Argument {flag.option} is empty. {advice}")
     for item in text.split(","):
-        if item not in words:
+        if item not in HOST_SYSTEM_WORDS:
             raise Refusal(f"Argument {flag.option}: invalid value:{_plain(item)}. {advice}")
-    return tuple(dict.fromkeys(words[item] for item in text.split(",")))
+    return tuple(dict.fromkeys(HOST_SYSTEM_WORDS[item] for item in text.split(",")))
 
 
 def _host_usage(flag: Flag, text: str, _: Surroundings) -> tuple[Any, ...]:
-    words = {name: member for member, name in HOST_USAGE_NAMES.items()}
     advice = "Please input in the range of 'cpu|mem'."
     if not text:
         raise Refusal(f"Argument {flag.option} is empty. {advice}")
-    if any(item not in words for item in text.split(",")):
+    if any(item not in HOST_USAGE_WORDS for item in text.split(",")):
         raise Refusal(f"Argument {flag.option}={_plain(text)} is invalid. {advice}")
-    return tuple(dict.fromkeys(words[item] for item in text.split(",")))
+    return tuple(dict.fromkeys(HOST_USAGE_WORDS[item] for item in text.split(",")))
 
 
-def _storage(flag: Flag, text: str, _: Surroundings) -> int:
-    assert flag.limits is not None
+def _storage(flag: Flag, text: str, at: Surroundings) -> int:
+    low, high = _limits(flag, at)
     digits = _given(flag, text).removesuffix("MB")
     size = _number(digits) if digits != text else None
-    if size is None or not flag.limits.holds(size):
-        advice = f"valid range is {flag.limits.low:.0f}MB~{flag.limits.high or 0:.0f}MB"
+    if size is None or not low <= size <= high:
+        advice = f"valid range is {low}MB~{high}MB"
         raise Refusal(f"Argument {flag.option} {_plain(text)} is invalid, {advice}")
     return size
 
@@ -236,9 +221,9 @@ def _storage(flag: Flag, text: str, _: Surroundings) -> int:
 def _op_types(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
     if not text or not all(item.strip() for item in text.split(",")):
         raise Refusal(f"Argument {flag.option}: Failed to check empty opType.")
-    if len(text) > _MAX_OP_TYPES:
-        head = text[: _MAX_OP_TYPES // 2]
-        problem = f"Failed to check overflow opType: {head!r}..., the max input size is {_MAX_OP_TYPES}."
+    if len(text) > MAX_OP_TYPES_LENGTH:
+        head = text[: MAX_OP_TYPES_LENGTH // 2]
+        problem = f"Failed to check overflow opType: {head!r}..., the max input size is {MAX_OP_TYPES_LENGTH}."
         raise Refusal(f"Argument {flag.option}: {problem}")
     return tuple(dict.fromkeys(text.split(",")))
 
@@ -267,11 +252,10 @@ def _devices(flag: Flag, text: str, _: Surroundings) -> tuple[int, ...]:
 
 
 def _pids(flag: Flag, text: str, at: Surroundings) -> tuple[int, ...]:
-    assert flag.limits is not None
     low, high = _limits(flag, at)
     if not text:
         raise Refusal(f"Argument {flag.option} is empty, please enter a valid value.")
-    return _numbers(flag, text, flag.limits, f"Please input an integer value in {low}-{high}.")
+    return _numbers(flag, text, Range(low, high), f"Please input an integer value in {low}-{high}.")
 
 
 def _numbers(flag: Flag, text: str, limits: Range, advice: str) -> tuple[int, ...]:
@@ -313,28 +297,28 @@ def _command(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
     return words
 
 
-_READERS: Mapping[FlagKind, Callable[[Flag, str, Surroundings], Any]] = MappingProxyType(
+_READERS: Mapping[Kind, Callable[[Flag, str, Surroundings], Any]] = MappingProxyType(
     {
-        FlagKind.SWITCH: _switch,
-        FlagKind.LEVEL: _level,
-        FlagKind.GRAPH_API: _graph_api,
-        FlagKind.BLOCK: _block,
-        FlagKind.MODE: _mode,
-        FlagKind.METRICS: _metrics,
-        FlagKind.INTEGER: _integer,
-        FlagKind.LLC: _llc,
-        FlagKind.HOST_SYSTEMS: _host_systems,
-        FlagKind.HOST_USAGE: _host_usage,
-        FlagKind.STORAGE: _storage,
-        FlagKind.OP_TYPES: _op_types,
-        FlagKind.OUTPUT: _output,
-        FlagKind.PATH: _path,
-        FlagKind.EXPORT: _export,
-        FlagKind.DEVICES: _devices,
-        FlagKind.PIDS: _pids,
-        FlagKind.DOMAINS: _domains,
-        FlagKind.FLOW: _flow,
-        FlagKind.ENVIRONMENT: _environment,
-        FlagKind.COMMAND: _command,
+        Kind.SWITCH: _switch,
+        Kind.LEVEL: _level,
+        Kind.GRAPH_API: _graph_api,
+        Kind.BLOCK: _block,
+        Kind.MODE: _mode,
+        Kind.METRICS: _metrics,
+        Kind.INTEGER: _integer,
+        Kind.LLC: _llc,
+        Kind.HOST_SYSTEMS: _host_systems,
+        Kind.HOST_USAGE: _host_usage,
+        Kind.STORAGE: _storage,
+        Kind.OP_TYPES: _op_types,
+        Kind.OUTPUT: _output,
+        Kind.PATH: _path,
+        Kind.EXPORT: _export,
+        Kind.DEVICES: _devices,
+        Kind.PIDS: _pids,
+        Kind.DOMAINS: _domains,
+        Kind.FLOW: _flow,
+        Kind.ENVIRONMENT: _environment,
+        Kind.COMMAND: _command,
     }
 )

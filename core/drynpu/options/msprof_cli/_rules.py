@@ -11,9 +11,7 @@ from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._values import Level
 from drynpu.options.msprof_cli._flags import FLAGS
 from drynpu.options.msprof_cli._launch import LaunchMode
-from drynpu.options.profiling_options import ChipFamily
-
-__all__ = ["Given", "find_mode", "problems_between", "remarks"]
+from drynpu.options.profiling_options import WIDE_RANGE_MESSAGE, ChipFamily
 
 # cann_msprof.md 1.3, instr_profiling_freq, with the flags that only the command has (hicann/oam-tools
 # docs/zh/profiling/msprof_cmd/processorai_accelerator_system_data.md).
@@ -32,7 +30,6 @@ _EXCLUDED_BY_INSTRUCTIONS = (
     "l2",
 )
 _CONFLICTS_WITH_DYNAMIC = ("sys-devices", "sys-period", "sys-cpu-profiling", "delay", "duration")
-_MOST_HZ = 100
 _DOMAINS = ("mstx-domain-include", "mstx-domain-exclude")
 
 
@@ -181,12 +178,9 @@ def _counters(given: Given) -> Iterator[Notice]:
 
 
 def _chip(given: Given) -> Iterator[Notice]:
-    values = given.counting
-    if values.get("sys-hardware-mem-freq", 0) > _MOST_HZ:
-        message = (
-            "more than 100 Hz counts for QoS and SoC bandwidth only; the other memory items are sampled at 100 Hz."
-        )
-        yield Notice(Severity.INFO, "--sys-hardware-mem-freq", message, NoticeCode.CHIP)
+    rate = "sys-hardware-mem-freq"
+    if FLAGS[rate].is_wide(given.counting.get(rate, 1)):
+        yield Notice(Severity.INFO, f"--{rate}", WIDE_RANGE_MESSAGE, NoticeCode.CHIP)
     if given.on("sys-io-profiling") and given.family is ChipFamily.ASCEND_310B:
         message = "Ascend310B samples the NIC only, and only in root complex mode."
         yield Notice(Severity.INFO, "--sys-io-profiling", message, NoticeCode.CHIP)

@@ -6,12 +6,10 @@ import shlex
 from collections.abc import Iterator
 
 from drynpu.options._request import ProfilingRequest, leaf_values
-from drynpu.options._values import ExportType, Level, MetricGroup
-from drynpu.options.msprof_cli._flags import FLAGS, Flag
+from drynpu.options._values import ExportType, MetricGroup
+from drynpu.options.msprof_cli._flags import FLAGS, sampled_items
 from drynpu.options.msprof_cli._launch import Launch, LaunchMode
-from drynpu.options.profiling_options import LEVEL_NAMES, metrics_text, resolve_family, spell
-
-__all__ = ["to_flags"]
+from drynpu.options.profiling_options import metrics_text, resolve_family, spell
 
 _NOT_WITH_INSTRUCTIONS = ("task-time", "ascendcl", "aic-metrics")
 
@@ -33,9 +31,7 @@ def to_flags(request: ProfilingRequest, launch: Launch | None = None, *, chip: s
     return {
         name: found[name]
         for name, flag in FLAGS.items()
-        if name in found
-        and (flag.families is None or family in flag.families)
-        and (flag.with_application if runs else flag.without_application)
+        if name in found and flag.is_on(family) and (flag.with_application if runs else flag.without_application)
     }
 
 
@@ -43,26 +39,21 @@ def _flags(request: ProfilingRequest, launch: Launch) -> Iterator[tuple[str, str
     yield from _launched(launch)
     leaves = leaf_values(request)
     for name, flag in FLAGS.items():
-        if name in ("task-trace", "type", "storage-limit", "aic-freq") or not _plain_path(flag):
+        if name in ("task-trace", "type", "storage-limit", "aic-freq") or not flag.in_request:
             continue
         value = leaves[flag.path]
         if name in _NOT_WITH_INSTRUCTIONS and request.switches.instructions:
             continue
-        text = LEVEL_NAMES[value] if isinstance(value, Level) else spell(value)
+        text = spell(value)
         if text not in (None, ""):
             yield name, str(text)
-    for flag in FLAGS.values():
-        # The switch of a sampled item carries no value in the model: it is on where there is a rate.
-        if flag.needs and not FLAGS[flag.needs].path and flag.path.endswith("_hz") and flag.needs != "ai-core":
-            yield flag.needs, "off" if leaves[flag.path] is None else "on"
+    # The switch of a sampled item carries no value in the model: it is on where there is a rate.
+    for switch, rate in sampled_items().items():
+        yield switch.name, "off" if leaves[rate.path] is None else "on"
     yield from _counters(request)
     if request.output.storage_limit_mb is not None:
         yield "storage-limit", f"{request.output.storage_limit_mb}MB"
     yield "type", "text" if ExportType.TEXT in request.output.export else "db"
-
-
-def _plain_path(flag: Flag) -> bool:
-    return bool(flag.path) and not flag.path.startswith("launch.")
 
 
 def _counters(request: ProfilingRequest) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ and the ACL configuration calls are further surfaces over the same keys.
 
 from __future__ import annotations
 
+from drynpu.options.profiling_options._checks import WIDE_RANGE_MESSAGE, level_words, llc_modes
 from drynpu.options.profiling_options._chips import (
     ChipClass,
     ChipFamily,
@@ -16,14 +17,19 @@ from drynpu.options.profiling_options._chips import (
     resolve_family,
 )
 from drynpu.options.profiling_options._environment import ProfilingMode, Start, resolve_start
-from drynpu.options.profiling_options._keys import ACL_JSON, GE_OPTIONS, KEYS, Key, Kind, Surface
+from drynpu.options.profiling_options._keys import ACL_JSON, COLLECTOR_KEYS, GE_OPTIONS, KEYS, Key, Surface, range_facts
 from drynpu.options.profiling_options._model import spell
 from drynpu.options.profiling_options._names import (
-    HOST_SYSTEM_NAMES,
-    HOST_USAGE_NAMES,
+    BLOCK_WORDS,
+    GRAPH_API_WORDS,
+    HOST_SYSTEM_WORDS,
+    HOST_USAGE_WORDS,
     LEVEL_NAMES,
+    MAX_METRICS_LENGTH,
+    MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
     SAMPLE_LEVELS,
+    SWITCH_WORDS,
     metrics_text,
 )
 from drynpu.options.profiling_options._output import (
@@ -34,35 +40,47 @@ from drynpu.options.profiling_options._output import (
     resolve_output,
 )
 from drynpu.options.profiling_options._parse import parse
+from drynpu.options.profiling_options._platforms import chip_classes, chip_families
 from drynpu.options.profiling_options._reading import LEGACY_WORDS
 from drynpu.options.profiling_options._sample import pmu_events, sample_parameters
 
 __all__ = [
     "ACL_JSON",
+    "BLOCK_WORDS",
+    "COLLECTOR_KEYS",
     "GE_OPTIONS",
-    "HOST_SYSTEM_NAMES",
-    "HOST_USAGE_NAMES",
+    "GRAPH_API_WORDS",
+    "HOST_SYSTEM_WORDS",
+    "HOST_USAGE_WORDS",
     "INVALID_CHARACTER_REASON",
     "KEYS",
     "LEGACY_WORDS",
     "LEVEL_NAMES",
+    "MAX_METRICS_LENGTH",
+    "MAX_OP_TYPES_LENGTH",
     "METRIC_NAMES",
     "NOT_ACCESSIBLE_REASON",
     "SAMPLE_LEVELS",
+    "SWITCH_WORDS",
+    "WIDE_RANGE_MESSAGE",
     "ChipClass",
     "ChipFamily",
     "Key",
-    "Kind",
     "ProfilingMode",
     "Start",
     "Surface",
+    "chip_classes",
+    "chip_families",
     "default_metric_group",
     "forbidden_characters",
+    "level_words",
+    "llc_modes",
     "metric_groups",
     "metrics_text",
     "parse",
     "pmu_events",
     "prepare_output",
+    "range_facts",
     "resolve_class",
     "resolve_family",
     "resolve_output",

@@ -12,28 +12,30 @@ from attrs import frozen
 from drynpu._errors import OptionError
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._problems import Refused
-from drynpu.options._values import (
-    BlockTrace,
-    CustomEvents,
-    GraphApi,
-    Level,
-    LlcMode,
-    MetricGroup,
-    Metrics,
-    Range,
-)
+from drynpu.options._table import Kind
+from drynpu.options._values import CustomEvents, Level, LlcMode, MetricGroup, Metrics
 from drynpu.options.profiling_options._chips import ChipFamily, metric_groups
-from drynpu.options.profiling_options._keys import Key, Kind
-from drynpu.options.profiling_options._names import HOST_SYSTEM_NAMES, HOST_USAGE_NAMES, METRIC_NAMES
-
-__all__ = ["Context", "check_value"]
+from drynpu.options.profiling_options._keys import Key
+from drynpu.options.profiling_options._names import (
+    BLOCK_WORDS,
+    GRAPH_API_WORDS,
+    HOST_SYSTEM_WORDS,
+    HOST_USAGE_WORDS,
+    LEVEL_WORDS,
+    MAX_METRICS_LENGTH,
+    MAX_OP_TYPES_LENGTH,
+    METRIC_NAMES,
+    SWITCH_WORDS,
+)
 
 _STORAGE = re.compile(r"([0-9]{1,20})MB")
-_STORAGE_RANGE = Range(200, 4_294_967_295)
 _STORAGE_REASON = "The storage_limit should be in range [200,4294967295] and end with MB"
 _STORAGE_WARNING = "storage_limit para is invalid"
-_MAX_METRICS_LENGTH = 70
-_MAX_OP_TYPES_LENGTH = 256
+WIDE_RANGE_MESSAGE = (
+    "more than 100 Hz counts for QoS and SoC bandwidth only; the other memory items are sampled at 100 Hz."
+)
+
+# Releases differ in the largest event that they take (cann_msprof.md 1.8).
 _OLD_EVENT_LIMIT = 0x6E
 
 
@@ -72,26 +74,26 @@ def _choice(value: object, words: Mapping[str, Any], reason: str) -> Any:
 
 
 def _switch(_: Key, value: object, __: Context) -> _Checked:
-    return _choice(value, {"on": True, "off": False}, "Please input 'on' or 'off'"), []
+    return _choice(value, SWITCH_WORDS, "Please input 'on' or 'off'"), []
+
+
+def level_words(family: ChipFamily) -> dict[str, Level]:
+    """Return the texts of ``task_time`` on *family*, in the order in which messages list them."""
+    return {text: level for text, level in LEVEL_WORDS.items() if level is not Level.L3 or family.has_l3}
 
 
 def _level(_: Key, value: object, context: Context) -> _Checked:
-    words = {"on": Level.L1, "off": Level.NONE, "l0": Level.L0, "l1": Level.L1, "l2": Level.L2}
-    reason = "Please input 'on', 'off', 'l0', 'l1' or 'l2'"
-    if context.family.has_l3:
-        words["l3"] = Level.L3
-        reason = "Please input 'on', 'off', 'l0', 'l1', 'l2' or 'l3'"
-    return _choice(value, words, reason), []
+    words = level_words(context.family)
+    *first, last = map(repr, words)
+    return _choice(value, words, f"Please input {', '.join(first)} or {last}"), []
 
 
 def _graph_api(_: Key, value: object, __: Context) -> _Checked:
-    words = {"l0": GraphApi.L0, "l1": GraphApi.L1, "off": GraphApi.OFF}
-    return _choice(value, words, "Please input 'l0', 'l1' or 'off'"), []
+    return _choice(value, GRAPH_API_WORDS, "Please input 'l0', 'l1' or 'off'"), []
 
 
 def _block(_: Key, value: object, __: Context) -> _Checked:
-    words = {"all": BlockTrace.ALL, "on": BlockTrace.ON, "off": BlockTrace.OFF}
-    return _choice(value, words, "Please input 'all', 'on' or 'off'"), []
+    return _choice(value, BLOCK_WORDS, "Please input 'all', 'on' or 'off'"), []
 
 
 def _text(key: Key, value: object, _: Context) -> _Checked:
@@ -106,15 +108,8 @@ def _flow(_: Key, value: object, __: Context) -> _Checked:
     return value, []
 
 
-def _limits(key: Key, family: ChipFamily) -> Range:
-    assert key.limits is not None
-    if key.name == "sys_hardware_mem_freq" and family is ChipFamily.ASCEND_950:
-        return Range(1, 10_000)
-    return key.limits
-
-
 def _frequency(key: Key, value: object, context: Context) -> _Checked:
-    limits = _limits(key, context.family)
+    limits = key.limits_on(context.family)
     reason = f"Please input an integer value in range [{limits.low:.0f}, {limits.high or 0:.0f}]"
     notices = []
     if isinstance(value, str) and not context.strict and re.fullmatch(r"[0-9]{1,9}", value.strip()):
@@ -125,20 +120,21 @@ def _frequency(key: Key, value: object, context: Context) -> _Checked:
         raise Refused(value, f"The {key.name} should be an integer. {reason}")
     if not limits.holds(value):
         raise Refused(value, reason)
-    if key.name == "sys_hardware_mem_freq" and value > 100:
-        message = (
-            "more than 100 Hz counts for QoS and SoC bandwidth only; the other memory items are sampled at 100 Hz."
-        )
-        notices.append(Notice(Severity.INFO, key.name, message, NoticeCode.CHIP))
+    if key.is_wide(value):
+        notices.append(Notice(Severity.INFO, key.name, WIDE_RANGE_MESSAGE, NoticeCode.CHIP))
     return value, notices
 
 
+def llc_modes(family: ChipFamily) -> dict[str, LlcMode]:
+    """Return what *family* can count of the last-level cache, by its text (cann_msprof.md 1.3)."""
+    first = family is ChipFamily.ASCEND_310
+    modes = (LlcMode.CAPACITY, LlcMode.BANDWIDTH) if first else (LlcMode.READ, LlcMode.WRITE)
+    return {mode.value: mode for mode in modes}
+
+
 def _llc(_: Key, value: object, context: Context) -> _Checked:
-    if context.family is ChipFamily.ASCEND_310:
-        words = {"capacity": LlcMode.CAPACITY, "bandwidth": LlcMode.BANDWIDTH}
-        return _choice(value, words, "Please input 'capacity' or 'bandwidth'"), []
-    words = {"read": LlcMode.READ, "write": LlcMode.WRITE}
-    return _choice(value, words, "Please input 'read' or 'write'"), []
+    modes = llc_modes(context.family)
+    return _choice(value, modes, f"Please input {' or '.join(map(repr, modes))}"), []
 
 
 def _items(value: object, words: Mapping[str, Any], reason: str) -> tuple[Any, ...]:
@@ -153,14 +149,12 @@ def _items(value: object, words: Mapping[str, Any], reason: str) -> tuple[Any, .
 
 
 def _host_systems(_: Key, value: object, __: Context) -> _Checked:
-    words = {text: member for member, text in HOST_SYSTEM_NAMES.items()}
     reason = "Please input one or more of 'cpu', 'mem', 'disk', 'network', 'osrt' or 'numa'"
-    return _items(value, words, reason), []
+    return _items(value, HOST_SYSTEM_WORDS, reason), []
 
 
 def _host_usage(_: Key, value: object, __: Context) -> _Checked:
-    words = {text: member for member, text in HOST_USAGE_NAMES.items()}
-    return _items(value, words, "Please input 'cpu' or 'mem'"), []
+    return _items(value, HOST_USAGE_WORDS, "Please input 'cpu' or 'mem'"), []
 
 
 def _storage(key: Key, value: object, context: Context) -> _Checked:
@@ -168,13 +162,14 @@ def _storage(key: Key, value: object, context: Context) -> _Checked:
         return None, []
     found = _STORAGE.fullmatch(value) if isinstance(value, str) else None
     size = int(found[1]) if found else None
-    if size is not None and _STORAGE_RANGE.holds(size):
+    limits = key.limits_on(context.family)
+    if size is not None and limits.holds(size):
         return size, []
     if context.storage_limit_fails or not isinstance(value, str):
         raise Refused(value, _STORAGE_REASON)
-    if size is not None and size < _STORAGE_RANGE.low:
+    if size is not None and size < limits.low:
         message = f"{_STORAGE_WARNING}: {value!r} is raised to '200MB'. {_STORAGE_REASON}"
-        return int(_STORAGE_RANGE.low), [Notice(Severity.WARNING, key.name, message, NoticeCode.RESET)]
+        return int(limits.low), [Notice(Severity.WARNING, key.name, message, NoticeCode.RESET)]
     message = f"{_STORAGE_WARNING}: {value!r} sets no limit. {_STORAGE_REASON}"
     return None, [Notice(Severity.WARNING, key.name, message, NoticeCode.IGNORED)]
 
@@ -184,8 +179,8 @@ def _op_types(key: Key, value: object, _: Context) -> _Checked:
         raise Refused(value, "The optype should be a string")
     if not value:
         return (), []
-    if len(value) > _MAX_OP_TYPES_LENGTH:
-        raise Refused(value, f"a comma list of at most {_MAX_OP_TYPES_LENGTH} characters")
+    if len(value) > MAX_OP_TYPES_LENGTH:
+        raise Refused(value, f"a comma list of at most {MAX_OP_TYPES_LENGTH} characters")
     items = value.split(",")
     if not all(item.strip() for item in items):
         raise Refused(value, "a comma list of operator types without an empty item")
@@ -205,8 +200,8 @@ def _metrics(key: Key, value: object, context: Context) -> _Checked:
         advice = "" if context.empty_by_default else " Leave the key out for none."
         message = f"aic_metrics is present but empty: {name} is collected.{advice}"
         return context.empty_metrics, [Notice(Severity.INFO, key.name, message, NoticeCode.RULE)]
-    if len(value) > _MAX_METRICS_LENGTH:
-        raise Refused(value, f"{reason}, at most {_MAX_METRICS_LENGTH} characters")
+    if len(value) > MAX_METRICS_LENGTH:
+        raise Refused(value, f"{reason}, at most {MAX_METRICS_LENGTH} characters")
     if value.startswith("Custom:"):
         return _custom(key, value, reason)
     if value in groups:
@@ -237,7 +232,7 @@ _READERS: Mapping[Kind, Callable[[Key, object, Context], _Checked]] = MappingPro
         Kind.TEXT: _text,
         Kind.FLOW: _flow,
         Kind.METRICS: _metrics,
-        Kind.FREQUENCY: _frequency,
+        Kind.INTEGER: _frequency,
         Kind.LLC: _llc,
         Kind.HOST_SYSTEMS: _host_systems,
         Kind.HOST_USAGE: _host_usage,

@@ -16,8 +16,6 @@ from drynpu.options._problems import shown
 from drynpu.options._request import Parsed
 from drynpu.options.profiling_options._parse import parse
 
-__all__ = ["ProfilingMode", "Start", "resolve_start"]
-
 _MODE, _OPTIONS = "PROFILING_MODE", "PROFILING_OPTIONS"
 
 

@@ -1,5 +1,5 @@
 """
-The key table: every key of a collector options document, declared once.
+The keys of a collector options document, from the option table.
 
 A surface that carries the same keys under other rules (acl.json, ``aclprofSetConfig``) is another `Surface`
 value; the keys themselves do not change.
@@ -7,116 +7,93 @@ value; the keys themselves do not change.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping
-from types import MappingProxyType
+from typing import Any
 
 from attrs import frozen
 
+from drynpu.options._table import Kind, LazyTable, Row, option_rows
 from drynpu.options._values import Range
 from drynpu.options.profiling_options._chips import ChipFamily
-
-__all__ = ["ACL_JSON", "GE_OPTIONS", "KEYS", "Key", "Kind", "Surface"]
-
-
-class Kind(enum.Enum):
-    """How the value of a key is read."""
-
-    SWITCH = "on or off"
-    LEVEL = "on, off, l0 ... l3"
-    GRAPH_API = "l0, l1 or off"
-    BLOCK = "all, on or off"
-    TEXT = "any text"
-    FLOW = "a non-empty text"
-    METRICS = "a counter group"
-    FREQUENCY = "an integer"
-    LLC = "an LLC mode"
-    HOST_SYSTEMS = "a list of host metrics"
-    HOST_USAGE = "a list of whole-host metrics"
-    STORAGE = "a size in MB"
-    OP_TYPES = "a list of operator types"
-    OUTPUT = "a directory"
+from drynpu.options.profiling_options._platforms import chip_families
 
 
-@frozen
+@frozen(kw_only=True)
 class Key:
     """
-    One key.
+    One name of an option on a surface.
 
     Attributes
     ----------
     path:
         Where its value goes in the neutral model.
-    limits:
-        Range of a number.
+    limits, wide_limits:
+        Range of a number, and the range on the chips of ``wide_families``.
     families:
         The chips that have it; ``None`` for all.
     note:
-        What the collector prints when the key is present.
+        What the collector prints when it is there.
+    surface:
+        The only surface that has it; ``""`` for all.
     """
 
     name: str
     kind: Kind
     path: str
     limits: Range | None = None
+    wide_limits: Range | None = None
+    wide_families: frozenset[ChipFamily] | None = None
     families: frozenset[ChipFamily] | None = None
     note: str = ""
+    surface: str = ""
+
+    def is_on(self, family: ChipFamily) -> bool:
+        """Whether *family* has it."""
+        return self.families is None or family in self.families
+
+    @property
+    def holders(self) -> str:
+        """The chips that have it, as a readable list."""
+        return ", ".join(member.label for member in ChipFamily if self.is_on(member))
+
+    def limits_on(self, family: ChipFamily) -> Range:
+        """Return the range of a number on *family*."""
+        limits = self.wide_limits if family in (self.wide_families or ()) else self.limits
+        assert limits is not None
+        return limits
+
+    def is_wide(self, value: int) -> bool:
+        """Whether a number is one of those that only ``wide_families`` take."""
+        return self.limits is not None and self.wide_limits is not None and not self.limits.holds(value)
 
 
-_A2_950 = frozenset({ChipFamily.ASCEND_A2_A3, ChipFamily.ASCEND_950})
-_A2 = frozenset({ChipFamily.ASCEND_A2_A3})
-_950 = frozenset({ChipFamily.ASCEND_950})
-_ALL = frozenset(ChipFamily)
-_HZ_50, _HZ_100 = Range(1, 50), Range(1, 100)
+def range_facts(row: Row) -> dict[str, Any]:
+    """Return what every name of *row* has in common: the ranges of its number."""
+    return {
+        "limits": row.range,
+        "wide_limits": row.wide_range,
+        "wide_families": chip_families(row.wide_on),
+    }
 
-_TASK_TRACE_NOTE = "[Note] [task_trace] This option will be discarded in later versions.Use task_time instead"
-_HCCL_NOTE = "[Note] [hccl] This option will be discarded in later versions."
 
-# cann_msprof.md 1.3, in its order. That the 310 has neither the L2 counters nor a link is from the collector's own
-# table (hicann/oam-tools profimpl/platform/mini_platform.cpp).
-_TABLE = (
-    Key("output", Kind.OUTPUT, "output.directory"),
-    Key("storage_limit", Kind.STORAGE, "output.storage_limit_mb"),
-    Key("training_trace", Kind.SWITCH, "switches.training_trace"),
-    Key("task_trace", Kind.LEVEL, "level", note=_TASK_TRACE_NOTE),
-    Key("task_time", Kind.LEVEL, "level"),
-    Key("ge_api", Kind.GRAPH_API, "switches.graph_api"),
-    Key("hccl", Kind.SWITCH, "switches.communication", note=_HCCL_NOTE),
-    Key("aicpu", Kind.SWITCH, "switches.aicpu"),
-    Key("fp_point", Kind.TEXT, "filters.first_forward_op"),
-    Key("bp_point", Kind.TEXT, "filters.last_backward_op"),
-    Key("aic_metrics", Kind.METRICS, "aic_metrics"),
-    Key("l2", Kind.SWITCH, "switches.l2_cache", families=_ALL - {ChipFamily.ASCEND_310}),
-    Key("msproftx", Kind.SWITCH, "switches.tx"),
-    Key("runtime_api", Kind.SWITCH, "switches.runtime_api"),
-    Key("task_memory", Kind.SWITCH, "switches.task_memory"),
-    Key("task_tsfw", Kind.SWITCH, "switches.task_scheduler"),
-    Key("task_block", Kind.BLOCK, "switches.task_block", families=_950),
-    Key("sys_hardware_mem_freq", Kind.FREQUENCY, "sampling.hardware_memory_hz", _HZ_100),
-    Key("sys_mem_serviceflow", Kind.FLOW, "sampling.service_flow", families=_A2_950),
-    Key("llc_profiling", Kind.LLC, "sampling.llc"),
-    Key("sys_io_sampling_freq", Kind.FREQUENCY, "sampling.io_hz", _HZ_100, _ALL - {ChipFamily.ASCEND_310P}),
-    Key(
-        "sys_interconnection_freq",
-        Kind.FREQUENCY,
-        "sampling.interconnection_hz",
-        _HZ_50,
-        _ALL - {ChipFamily.ASCEND_310, ChipFamily.ASCEND_310B},
-    ),
-    Key("sys_cpu_freq", Kind.FREQUENCY, "sampling.cpu_hz", _HZ_50, _950),
-    Key("dvpp_freq", Kind.FREQUENCY, "sampling.dvpp_hz", _HZ_100),
-    Key("instr_profiling", Kind.SWITCH, "switches.instructions", families=_950),
-    # The 950 has no use for the interval but does not refuse it; the dialect says so.
-    Key("instr_profiling_freq", Kind.FREQUENCY, "sampling.instruction_cycles", Range(300, 30_000), _A2 | _950),
-    Key("host_sys", Kind.HOST_SYSTEMS, "sampling.host_systems"),
-    Key("host_sys_usage", Kind.HOST_USAGE, "sampling.host_usage"),
-    Key("host_sys_usage_freq", Kind.FREQUENCY, "sampling.host_usage_hz", _HZ_50),
-    Key("sys_lp_freq", Kind.FREQUENCY, "sampling.low_power_hz", _HZ_100, _950),
-    Key("optype", Kind.OP_TYPES, "filters.op_types"),
-)
+def _keys() -> Mapping[str, Key]:
+    return {
+        name: Key(
+            name=name,
+            kind=row.kind,
+            path=row.path,
+            families=chip_families(**row.platforms_of(entry)),
+            note=entry.get("note", ""),
+            surface=entry.get("surface", ""),
+            **range_facts(row),
+        )
+        for row in option_rows().values()
+        for name, entry in row.json.items()
+    }
 
-KEYS: Mapping[str, Key] = MappingProxyType({key.name: key for key in _TABLE})
-"""All keys by name."""
+
+COLLECTOR_KEYS: Mapping[str, Key] = LazyTable(_keys)
+"""The keys of all surfaces by name."""
 
 
 @frozen(kw_only=True)
@@ -126,10 +103,8 @@ class Surface:
 
     Attributes
     ----------
-    keys:
-        The whitelist.
     unknown_id, unknown_reason:
-        Identifier and reason for a key outside it.
+        Identifier and reason for a key that it does not have.
     value_id:
         Identifier for a bad value.
     empty_reason, syntax_reason:
@@ -138,8 +113,6 @@ class Surface:
         Longest document, in bytes of UTF-8.
     storage_limit_fails:
         Whether a bad ``storage_limit`` is refused; otherwise it is only warned about.
-    extra:
-        Keys that only this surface has.
     empty_rule:
         Whether no options at all mean the enabled-but-empty set of cann_msprof.md 1.2, and the list of 2020 is known.
     length_fails:
@@ -150,7 +123,6 @@ class Surface:
     """
 
     name: str
-    keys: frozenset[str]
     unknown_id: str
     unknown_reason: str
     value_id: str
@@ -158,21 +130,18 @@ class Surface:
     syntax_reason: str
     byte_limit: int
     storage_limit_fails: bool
-    extra: tuple[Key, ...] = ()
     empty_rule: bool = True
     length_fails: bool = False
     acl_defaults: bool = False
 
     @property
     def table(self) -> Mapping[str, Key]:
-        """The keys it takes, by name, in the order of the key table."""
-        keys = (*KEYS.values(), *self.extra)
-        return {key.name: key for key in keys if key.name in self.keys}
+        """The keys it takes, by name, in the order of the option table."""
+        return {name: key for name, key in COLLECTOR_KEYS.items() if key.surface in ("", self.name)}
 
 
 GE_OPTIONS = Surface(
     name="profiling_options",
-    keys=frozenset(KEYS),
     unknown_id="EK0001",
     unknown_reason="Ge option is not supported",
     value_id="EK0001",
@@ -183,12 +152,11 @@ GE_OPTIONS = Surface(
 )
 """TensorFlow, GE options and ``PROFILING_OPTIONS`` (cann_msprof.md 1.1, 1.5)."""
 
-_ASCENDCL = Key("ascendcl", Kind.SWITCH, "switches.acl_api")
-_NOT_IN_ACL_JSON = {"training_trace", "task_trace", "fp_point", "bp_point", "task_block"}
+KEYS: Mapping[str, Key] = LazyTable(lambda: GE_OPTIONS.table)
+"""The keys of ``profiling_options`` by name (cann_msprof.md 1.3)."""
 
 ACL_JSON = Surface(
     name="acl_json",
-    keys=frozenset({*KEYS, "ascendcl"} - _NOT_IN_ACL_JSON),
     unknown_id="EK0005",
     unknown_reason="param not supported",
     value_id="EK0003",
@@ -196,7 +164,6 @@ ACL_JSON = Surface(
     syntax_reason="Acl json config should be a valid json string",
     byte_limit=1024 * 1024,
     storage_limit_fails=True,
-    extra=(_ASCENDCL,),
     empty_rule=False,
     length_fails=True,
     acl_defaults=True,

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from drynpu.options._values import HostSystem, HostUsage, Level, MetricGroup, Metrics
-
-__all__ = ["HOST_SYSTEM_NAMES", "HOST_USAGE_NAMES", "LEVEL_NAMES", "METRIC_NAMES", "SAMPLE_LEVELS", "metrics_text"]
+from drynpu.options._values import BlockTrace, GraphApi, HostSystem, HostUsage, Level, MetricGroup, Metrics
 
 LEVEL_NAMES: Mapping[Level, str] = MappingProxyType(
     {Level.NONE: "off", Level.L0: "l0", Level.L1: "l1", Level.L2: "l2", Level.L3: "l3"}
@@ -18,6 +16,15 @@ SAMPLE_LEVELS: Mapping[Level, str] = MappingProxyType(
     {Level.NONE: "off", Level.L0: "level0", Level.L1: "level1", Level.L2: "level2", Level.L3: "level3"}
 )
 """Level -> ``prof_level`` of sample.json (cann_msprof.md 1.3)."""
+
+LEVEL_WORDS: Mapping[str, Level] = MappingProxyType(
+    {"on": Level.L1, **{name: level for level, name in LEVEL_NAMES.items()}}
+)
+"""Text of ``task_time`` -> level, ``l3`` where the chip has it."""
+
+SWITCH_WORDS: Mapping[str, bool] = MappingProxyType({"on": True, "off": False})
+GRAPH_API_WORDS: Mapping[str, GraphApi] = MappingProxyType({word.value: word for word in GraphApi})
+BLOCK_WORDS: Mapping[str, BlockTrace] = MappingProxyType({word.value: word for word in BlockTrace})
 
 METRIC_NAMES: Mapping[MetricGroup, str] = MappingProxyType(
     {
@@ -34,6 +41,11 @@ METRIC_NAMES: Mapping[MetricGroup, str] = MappingProxyType(
 )
 """Group -> ``aic_metrics`` (cann_msprof.md 1.8); ``NONE`` has no spelling there."""
 
+MAX_METRICS_LENGTH = 70
+"""Longest text of ``aic_metrics`` (cann_msprof.md 1.3)."""
+MAX_OP_TYPES_LENGTH = 256
+"""Longest list of operator types (cann_msprof.md 1.3)."""
+
 HOST_SYSTEM_NAMES: Mapping[HostSystem, str] = MappingProxyType(
     {
         HostSystem.CPU: "cpu",
@@ -44,8 +56,12 @@ HOST_SYSTEM_NAMES: Mapping[HostSystem, str] = MappingProxyType(
         HostSystem.NUMA: "numa",
     }
 )
+HOST_SYSTEM_WORDS: Mapping[str, HostSystem] = MappingProxyType(
+    {name: system for system, name in HOST_SYSTEM_NAMES.items()}
+)
 
 HOST_USAGE_NAMES: Mapping[HostUsage, str] = MappingProxyType({HostUsage.CPU: "cpu", HostUsage.MEMORY: "mem"})
+HOST_USAGE_WORDS: Mapping[str, HostUsage] = MappingProxyType({name: usage for usage, name in HOST_USAGE_NAMES.items()})
 
 
 def metrics_text(metrics: Metrics) -> str:

@@ -10,14 +10,6 @@ from drynpu._errors import OptionError
 from drynpu.options._notices import Origin
 from drynpu.options._problems import shown
 
-__all__ = [
-    "INVALID_CHARACTER_REASON",
-    "NOT_ACCESSIBLE_REASON",
-    "forbidden_characters",
-    "prepare_output",
-    "resolve_output",
-]
-
 INVALID_CHARACTER_REASON = "Output path contains invalid character"
 NOT_ACCESSIBLE_REASON = "Result path is empty or not accessible"
 

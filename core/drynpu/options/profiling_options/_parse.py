@@ -24,8 +24,6 @@ from drynpu.options.profiling_options._reading import Document, read_document
 from drynpu.options.profiling_options._retired import current_name, elsewhere
 from drynpu.options.profiling_options._rules import Effective, acl_defaults, apply_rules, exclusion_problems
 
-__all__ = ["Place", "check_document", "parse", "parse_document"]
-
 _EMPTY_RULE: Mapping[str, Any] = {
     "training_trace": True,
     "task_trace": Level.L1,
@@ -155,7 +153,7 @@ def check_document(
     for name, given in _current(document, surface, notices, strict=strict):
         key = table.get(name)
         if key is None:
-            hint = elsewhere(name, surface) or did_you_mean(name, sorted(surface.keys))
+            hint = elsewhere(name, surface) or did_you_mean(name, table)
             value = f"value {shown(given)} refused"
             problems.append(f"{shown_key(name)}: {surface.unknown_id} {value}: {surface.unknown_reason}.{hint}")
             continue
@@ -199,9 +197,9 @@ def _current(
 
 
 def _require_family(key: Key, family: ChipFamily) -> None:
-    if key.families is not None and family not in key.families:
-        known = ", ".join(member.label for member in ChipFamily if member in key.families)
-        raise OptionError([f"{key.name}: EK0005 {key.name} is not supported on {family.label}; chips with it: {known}"])
+    if not key.is_on(family):
+        absent = f"{key.name} is not supported on {family.label}"
+        raise OptionError([f"{key.name}: EK0005 {absent}; chips with it: {key.holders}"])
 
 
 def _place(effective: Effective, document: Document, place: Place, surface: Surface) -> Effective:

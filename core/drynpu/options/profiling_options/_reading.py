@@ -15,8 +15,6 @@ from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._problems import shown, shown_key
 from drynpu.options.profiling_options._keys import Surface
 
-__all__ = ["LEGACY_WORDS", "Document", "read_document"]
-
 LEGACY_WORDS = frozenset({"training_trace", "task_trace", "op_trace"})
 """Members of the colon-separated option list of 2020."""
 

@@ -7,8 +7,6 @@ from types import MappingProxyType
 
 from drynpu.options.profiling_options._keys import ACL_JSON, GE_OPTIONS, Surface
 
-__all__ = ["current_name", "elsewhere"]
-
 # The names of 2020 and 2021, as GE's own tests of that time still spell them.
 _RENAMED: Mapping[str, str] = MappingProxyType(
     {"result_path": "output", "aicpu_trace": "aicpu", "ai_core_metrics": "aic_metrics"}
@@ -44,8 +42,8 @@ def elsewhere(name: str, surface: Surface) -> str:
     """Return where an option that *surface* lacks does exist, as a sentence to append; ``""`` for nowhere."""
     if name in _FLAGS:
         return f" It exists only as the msprof flag {_FLAGS[name]}."
-    if name == "switch" or (surface is not ACL_JSON and name in ACL_JSON.keys):
+    if name == "switch" or (surface is not ACL_JSON and name in ACL_JSON.table):
         return " It is a key of acl.json."
-    if surface is not GE_OPTIONS and name in GE_OPTIONS.keys:
+    if surface is not GE_OPTIONS and name in GE_OPTIONS.table:
         return " It is a key of profiling_options."
     return ""

@@ -11,8 +11,6 @@ from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._values import Level, LlcMode, MetricGroup
 from drynpu.options.profiling_options._chips import ChipFamily, default_metric_group
 
-__all__ = ["Effective", "acl_defaults", "apply_rules", "exclusion_problems"]
-
 # cann_msprof.md 1.3, row instr_profiling_freq; ascendcl is a key of acl.json only.
 _EXCLUDED_BY_INSTRUCTIONS = (
     "training_trace",

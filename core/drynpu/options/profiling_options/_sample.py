@@ -10,8 +10,6 @@ from drynpu.options._values import CustomEvents, Level, MetricGroup, Metrics
 from drynpu.options.profiling_options._chips import ChipFamily, metric_groups, resolve_family
 from drynpu.options.profiling_options._names import SAMPLE_LEVELS, metrics_text
 
-__all__ = ["pmu_events", "sample_parameters"]
-
 # cann_msprof.md 1.8, column "PMU events (non-v6)". What it leaves open, the chip-specific groups of the 310B, is from
 # hicann/runtime profimpl/platform/platform_interface.h and mini_v3_platform.cpp, those of the 950 from
 # hicann/oam-tools profimpl/platform/david_platform.cpp.

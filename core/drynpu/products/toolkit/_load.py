@@ -16,9 +16,8 @@ from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._record_group import RecordGroup
 from drynpu.deliverables.counters.facts import FFTS_PROFILE, FFTS_PROFILE_V6
 from drynpu.deliverables.registry import record_kinds
-from drynpu.kernels import metric_group, platform_family
-from drynpu.options.profiling_options import ChipFamily
-from drynpu.platforms import find_platform
+from drynpu.kernels import counter_group
+from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, HostLevel, ProfReader
 from drynpu.tables._columns import I64, Records, empty, frame
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
@@ -44,6 +43,7 @@ from drynpu.tables._tasks import build_tasks
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
 _DEFAULT_METRICS = "PipeUtilization"
+_COUNTER_READERS = {"ffts_profile": task_counters, "ffts_profile_v6": task_counters_v6}
 _SAMPLE_BASED = "sample-based"
 
 
@@ -195,22 +195,21 @@ def _device_work(reader: ProfReader, device: int, metrics: str, notes: list[str]
     tasks = pair_tasks(reader.read("stars_soc", device))
     name = metrics or _DEFAULT_METRICS
     facts = _core_facts(reader, device, name)
-    newer = facts.family is ChipFamily.ASCEND_950
-    records = _task_records(reader, device, newer=newer)
+    records = _task_records(reader, device, facts.platform.counter_record)
     notes.extend(f"device {device}: {note}" for note in tasks.notes)
     known = decodable(name, facts)
     if len(records) and not known:
-        group = f"{facts.family.label} has no counter group {name!r}"
+        group = f"{facts.platform.label} has no counter group {name!r}"
         why = group if facts.complete else "clock or core number is unknown"
         notes.append(f"device {device}: {len(records)} counter record(s) give no columns: {why}")
     side = DeviceSide(device_id=device, clock=reader.anchors(device), facts=facts, metrics=name if known else "")
-    counters = (task_counters_v6 if newer else task_counters)(records, tasks)
+    counters = _COUNTER_READERS[facts.platform.counter_record](records, tasks)
     return DeviceWork(side=side, tasks=tasks, counters=counters)
 
 
-def _task_records(reader: ProfReader, device: int, *, newer: bool) -> Records:
+def _task_records(reader: ProfReader, device: int, name: str) -> Records:
     """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
-    kind = FFTS_PROFILE_V6 if newer else FFTS_PROFILE
+    kind = {kind.name: kind for kind in (FFTS_PROFILE, FFTS_PROFILE_V6)}[name]
     if _sample(reader, device).get("ai_core_profiling_mode") == _SAMPLE_BASED:
         return kind.new(0)
     return reader.read(kind.name, device)
@@ -218,26 +217,23 @@ def _task_records(reader: ProfReader, device: int, *, newer: bool) -> Records:
 
 def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:
     info, sample = reader.device_info(device), _sample(reader, device)
-    platform = reader.host_info.platform_version
-    split = find_platform(platform).split
-    family = platform_family(platform, split=split)
-    cube, vector = _usual_events(metrics, family)
+    platform = find_platform(reader.host_info.platform_version)
+    cube, vector = _usual_events(metrics, platform)
     return CoreFacts(
         aic_mhz=_whole(info.aic_frequency),
         aiv_mhz=_whole(info.aiv_frequency),
         aic_cores=info.ai_core_num,
         aiv_cores=info.aiv_num,
-        split=split,
         aic_events=parse_events(sample.get("ai_core_profiling_events"), cube),
         aiv_events=parse_events(sample.get("aiv_profiling_events"), vector),
-        family=family,
+        platform=platform,
     )
 
 
-def _usual_events(metrics: str, family: ChipFamily) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _usual_events(metrics: str, platform: Platform) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the events of a group, for profiles that do not list them."""
     try:
-        group = metric_group(metrics, family)
+        group = counter_group(metrics, platform)
     except OptionError:
         return (), ()
     return group.cube_events, group.vector_events

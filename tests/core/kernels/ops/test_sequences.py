@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from drynpu.kernels.ops.attention import attention, attention_gradient, masked_softmax
-from drynpu.kernels.ops.recurrent import lstm_layer, lstm_layer_gradient, stacked_lstm, stacked_lstm_gradient
 
 from drynpu.kernels import TaskType, TensorDesc, cost
+from drynpu.kernels.ops.attention import attention, attention_gradient, masked_softmax
+from drynpu.kernels.ops.recurrent import lstm_layer, lstm_layer_gradient, stacked_lstm, stacked_lstm_gradient
 from drynpu.platforms import load_chip
 
 LAYER = "(x w_x w_h b_x b_h h c)"

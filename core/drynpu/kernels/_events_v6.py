@@ -7,15 +7,12 @@ and a vector function (0x502) is busy as long as the vector pipe.
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from collections.abc import Mapping
 
 from drynpu.kernels._counting import CUBE, VECTOR, Core, Count, Counts, never, products, registers
-from drynpu.kernels._registers import BITS_PER_COUNT_950
-
-__all__ = ["CUBE_EVENTS_950", "VECTOR_EVENTS_950"]
 
 
-def _common_950(core: Core) -> dict[int, Count]:
+def _common(core: Core, bits: Mapping[int, int]) -> dict[int, Count]:
     main = {way: f"{core.side}_main_{way}_bytes" for way in ("read", "write")}
     columns = {
         0x400: (main["read"],),
@@ -34,10 +31,11 @@ def _common_950(core: Core) -> dict[int, Count]:
         0x42A: core.hits("write"),
         0x42B: core.misses("write"),
         0x42C: core.victims("write"),
-    } | registers(BITS_PER_COUNT_950, columns)
+    } | registers(bits, columns)
 
 
-def _cube_950() -> dict[int, Count]:
+def cube_events_v6(bits: Mapping[int, int]) -> Counts:
+    """Return what the cube core counts, by event."""
     columns = {
         0x707: ("l1_to_l0a_bytes", "l1_to_l0b_bytes"),
         0x709: ("gm_to_l1_bytes",),
@@ -49,18 +47,23 @@ def _cube_950() -> dict[int, Count]:
         0x30A: ("l0c_cube_bytes",),
         0x308: ("l0c_cube_bytes",),
     }
-    return {
-        0x301: CUBE.busy("mac_ns"),
-        0x701: CUBE.busy("mte1_ns"),
-        0x203: never,
-        0x714: CUBE.busy("fixpipe_ns"),
-        0x323: products(CUBE, "cube_float_ops"),
-        0x324: products(CUBE, "cube_int8_ops"),
-        0x70C: never,  # results go to GM: no kernel of the model hands them to UB
-    } | registers(BITS_PER_COUNT_950, columns)
+    return (
+        _common(CUBE, bits)
+        | {
+            0x301: CUBE.busy("mac_ns"),
+            0x701: CUBE.busy("mte1_ns"),
+            0x203: never,
+            0x714: CUBE.busy("fixpipe_ns"),
+            0x323: products(CUBE, "cube_float_ops"),
+            0x324: products(CUBE, "cube_int8_ops"),
+            0x70C: never,  # results go to GM: no kernel of the model hands them to UB
+        }
+        | registers(bits, columns)
+    )
 
 
-def _vector_950() -> dict[int, Count]:
+def vector_events_v6(bits: Mapping[int, int]) -> Counts:
+    """Return what the vector core counts, by event."""
     columns = {
         0x3: ("ub_scalar_read_bytes",),
         0x5: ("ub_scalar_write_bytes",),
@@ -71,15 +74,15 @@ def _vector_950() -> dict[int, Count]:
         0x571: ("ub_vector_read_bytes",),
         0x572: ("ub_vector_write_bytes",),
     }
-    return {
-        0x501: VECTOR.busy("vec_ns"),
-        0x502: VECTOR.busy("vec_ns"),
-        0x203: VECTOR.busy("mte3_ns"),
-        0x528: VECTOR.conflicts("resource"),
-        0x540: VECTOR.conflicts("bank"),
-        0x556: VECTOR.conflicts("bankgroup"),
-    } | registers(BITS_PER_COUNT_950, columns)
-
-
-CUBE_EVENTS_950: Counts = MappingProxyType(_common_950(CUBE) | _cube_950())
-VECTOR_EVENTS_950: Counts = MappingProxyType(_common_950(VECTOR) | _vector_950())
+    return (
+        _common(VECTOR, bits)
+        | {
+            0x501: VECTOR.busy("vec_ns"),
+            0x502: VECTOR.busy("vec_ns"),
+            0x203: VECTOR.busy("mte3_ns"),
+            0x528: VECTOR.conflicts("resource"),
+            0x540: VECTOR.conflicts("bank"),
+            0x556: VECTOR.conflicts("bankgroup"),
+        }
+        | registers(bits, columns)
+    )

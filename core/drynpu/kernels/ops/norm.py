@@ -1,0 +1,197 @@
+"""
+Normalisations and softmax; operation counts as in device_and_cost_model.md 2 where it gives them.
+
+A training batch norm is BNTrainingReduce and BNTrainingUpdate, its gradient BNTrainingUpdateGrad and
+BNTrainingReduceGrad; that of inference is BNInfer (4.3). The graph engine names the parts after the node, with
+``_Reduce`` and ``_Update``.
+"""
+
+from __future__ import annotations
+
+from drynpu.kernels._call import OperatorCall
+from drynpu.kernels._specs import tensor_like
+from drynpu.kernels._types import KernelPlan, KernelSpec, TensorDesc
+from drynpu.kernels.ops.windows import channels_of
+
+# Operations per element: softmax 5, layer norm 6 and 2 for scale and shift (device_and_cost_model.md 2); ours the rest.
+_SOFTMAX_OPS, _SOFTMAX_GRADIENT_OPS = 5, 4
+_LAYER_NORM_OPS, _AFFINE_OPS, _GRADIENT_OPS, _RMS_NORM_OPS = 6, 2, 12, 5
+_REDUCE_OPS, _UPDATE_OPS, _UPDATE_GRADIENT_OPS, _REDUCE_GRADIENT_OPS, _INFER_OPS = 3, 3, 4, 6, 3
+_VOLUME_DIMS = 5
+
+
+def softmax(call: OperatorCall) -> KernelPlan | None:
+    """``x dim to_float``: with *to_float* the result of a 16-bit tensor is FP32."""
+    x = call.tensor("x")
+    if x is None:
+        return None
+    out = tensor_like(x, dtype="FLOAT" if call.flag("to_float") else None)
+    return call.plan(call.kernel(call.binding.kernel, [x], [out], cost=_SOFTMAX_OPS))
+
+
+def softmax_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``dy y``, in the framework's order, ``dtype`` of the result."""
+    y, inputs = call.tensor("y"), call.tensors(0, 1)
+    if y is None or len(inputs) < 2:
+        return None
+    out = tensor_like(y, dtype=call.dtype("dtype"))
+    return call.plan(call.kernel(call.binding.kernel, inputs, [out], cost=_SOFTMAX_GRADIENT_OPS, over=y.elements))
+
+
+def batch_norm(call: OperatorCall) -> KernelPlan | None:
+    """``x scale offset mean variance training``: inference unless *training* is set."""
+    training = call.known_flag("training")
+    if training is None and not call.guesses:
+        return None
+    return _batch_norm(call, training=bool(training))
+
+
+def training_batch_norm(call: OperatorCall) -> KernelPlan | None:
+    """``x scale offset mean variance training``: training unless *training* says otherwise."""
+    return _batch_norm(call, training=call.known_flag("training") is not False)
+
+
+def batch_norm_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``dy x scale mean variance training``: of training unless *training* says otherwise."""
+    dy, x, scale = call.tensor("dy"), call.tensor("x"), call.tensors("scale")
+    if dy is None or x is None or len(x.shape) < 2:
+        return None
+    grads, image, prefix = call.image(dy), call.image(x), _prefix(call, x)
+    channel = _per_channel(call, x)
+    inputs, elements = [grads, image, channel, channel], x.elements
+    update = call.kernel(
+        f"{prefix}TrainingUpdateGrad",
+        inputs,
+        [channel, channel],
+        suffix="_Update",
+        cost=_UPDATE_GRADIENT_OPS,
+        over=elements,
+    )
+    if call.known_flag("training") is False:
+        inputs = [grads, *scale, channel]
+        infer = call.kernel("BNInferGrad", inputs, [image], suffix="_Infer", cost=_INFER_OPS, over=elements)
+        return call.plan(update, infer)
+    inputs = [*inputs, *scale, channel, channel]
+    reduce = call.kernel(
+        f"{prefix}TrainingReduceGrad", inputs, [image], suffix="_Reduce", cost=_REDUCE_GRADIENT_OPS, over=elements
+    )
+    return call.plan(update, reduce)
+
+
+def layer_norm(call: OperatorCall) -> KernelPlan | None:
+    """``x shape scale offset``: normalised over the dims of *shape*, else of *scale*; also makes mean and deviation."""
+    x, affine = call.tensor("x"), call.tensors("scale", "offset")
+    shape = call.integers("shape") if call.place("shape") >= 0 else affine[0].shape
+    if x is None or not shape:
+        return None
+    statistics = _statistics(call, x, len(shape))
+    made = list(call.outputs) or [x, statistics, statistics]
+    cost = _LAYER_NORM_OPS + (_AFFINE_OPS if affine else 0)
+    return call.plan(call.kernel("LayerNormV3", [x, *affine], made, cost=cost, over=x.elements))
+
+
+def layer_norm_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``dy x shape mean deviation scale``: those of scale and offset are FP32."""
+    inputs, scale = call.tensors("dy", "x", "deviation", "mean"), call.tensors("scale")
+    if len(inputs) < 4 or call.attribute("shape") is None:
+        return None
+    made = [inputs[1], *[tensor_like(t, dtype="FLOAT") for t in scale for _ in range(2)]]
+    return call.plan(call.kernel("LayerNormGradV3", [*inputs, *scale], made, cost=_GRADIENT_OPS))
+
+
+def affine_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``x`` and four more inputs in the kernel's order: the gradient of a layer or group norm with scale and offset."""
+    x, scale, inputs = call.tensor("x"), call.tensor("scale"), call.tensors()[:5]
+    if x is None or scale is None or len(inputs) < 5:
+        return None
+    made = list(call.outputs) or [x, scale, scale]
+    cost = _GRADIENT_OPS + _AFFINE_OPS
+    return call.plan(call.kernel(call.binding.kernel, inputs, made, cost=cost, over=x.elements))
+
+
+def group_norm(call: OperatorCall) -> KernelPlan | None:
+    """``x scale offset samples channels size groups``: also makes mean and deviation of every group."""
+    x, affine = call.tensor("x"), call.tensors("scale", "offset")
+    made = list(call.outputs)
+    if x is None or (not made and call.place("samples") < 0):
+        return None
+    if not made:
+        samples, groups = call.whole("samples", 1), call.whole("groups", 1)
+        if min(samples, groups) < 0:
+            return None
+        statistics = call.tensor_of((samples, groups), x.dtype)
+        made = [x, statistics, statistics]
+    cost = _LAYER_NORM_OPS + _AFFINE_OPS
+    return call.plan(call.kernel("GroupNorm", [x, *affine], made, cost=cost, over=x.elements))
+
+
+def group_norm_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``dy x mean deviation scale``."""
+    inputs, x = call.tensors("dy", "mean", "deviation", "x"), call.tensor("x")
+    if len(inputs) < 4 or x is None:
+        return None
+    channel = call.tensor_of(x.shape[1:2], x.dtype)
+    made = [x, channel, channel]
+    return call.plan(call.kernel("GroupNormGrad", [*inputs, *call.tensors("scale")], made, cost=_GRADIENT_OPS))
+
+
+def rms_norm(call: OperatorCall) -> KernelPlan | None:
+    """``x shape scale``: generated interfaces show the bare type of their kernels (device_and_cost_model.md 4.1)."""
+    x, shape = call.tensor("x"), call.integers("shape")
+    if x is None or not shape:
+        return None
+    inputs, made = [x, *call.tensors("scale")], [x, _statistics(call, x, len(shape))]
+    return call.plan(call.under("").kernel("RmsNorm", inputs, made, cost=_RMS_NORM_OPS))
+
+
+def _batch_norm(call: OperatorCall, *, training: bool) -> KernelPlan | None:
+    x = call.tensor("x")
+    if x is None or len(x.shape) < 2:
+        return None
+    image = call.image(x)
+    if training:
+        return _training(call, x, image)
+    inputs = [image, *call.tensors("scale", "offset", "mean", "variance")]
+    return call.plan(call.kernel("BNInfer", inputs, [image], cost=_INFER_OPS, over=x.elements))
+
+
+def _training(call: OperatorCall, x: TensorDesc, image: TensorDesc) -> KernelPlan:
+    prefix, channel = _prefix(call, x), _per_channel(call, x)
+    reduce = call.kernel(
+        f"{prefix}TrainingReduce",
+        [image],
+        [channel] * 2,
+        suffix="_Reduce",
+        tail=False,
+        cost=_REDUCE_OPS,
+        over=x.elements,
+    )
+    # TensorFlow passes empty tensors where there are no moving statistics.
+    parameters = [t for t in call.tensors("scale", "offset", "mean", "variance") if t.elements]
+    update: KernelSpec = call.kernel(
+        f"{prefix}TrainingUpdate",
+        [image, channel, channel, *parameters],
+        [image, *[channel] * 4],
+        suffix="_Update",
+        cost=_UPDATE_OPS + sum(call.operations_of(name) for name in call.fused),
+        over=x.elements,
+    )
+    # A 16-bit convolution before it may have made the sums (TbeConvBnreduceFusionPass).
+    return call.plan(update) if call.flag("_reduced") else call.plan(reduce, update)
+
+
+def _prefix(call: OperatorCall, x: TensorDesc) -> str:
+    return "BN3D" if call.keeps_dims and len(x.shape) == _VOLUME_DIMS else "BN"
+
+
+def _per_channel(call: OperatorCall, x: TensorDesc) -> TensorDesc:
+    """Return sums per channel: [C], or [1, C, 1, 1] where the kernels hold them so."""
+    channels = channels_of(call, x)
+    if call.keeps_dims:
+        return call.tensor_of((1, channels, *[1] * (len(x.shape) - 2)), "FLOAT")
+    return TensorDesc((channels,), "FLOAT")
+
+
+def _statistics(call: OperatorCall, x: TensorDesc, normalised: int) -> TensorDesc:
+    lead = len(x.shape) - normalised
+    return call.tensor_of((*x.shape[:lead], *[1] * normalised), "FLOAT")

@@ -1,0 +1,141 @@
+"""
+Long short-term memory.
+
+A device runs one DynamicRNN per layer and direction over the joined weights [input + hidden, 4 x hidden], backwards one
+DynamicRNNGrad; the cube and vector units work together in them (MIX_AIC).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from drynpu.kernels._call import OperatorCall
+from drynpu.kernels._specs import output_tiles
+from drynpu.kernels._types import KernelPlan, KernelSpec, TaskType, TensorDesc
+
+GATES = 4
+_CELL_OPS, _CELL_GRADIENT_OPS = 30, 40
+"""Element operations per hidden unit and step: four activations and the cell update; more for the gradient."""
+_SAVED = 8
+"""Sequences that the forward kernel makes and the backward one takes: y, h, c, the four gates, tanh of c."""
+
+
+@frozen(kw_only=True)
+class LstmLayer:
+    """One layer in one direction; *x* is [steps, batch, width]."""
+
+    call: OperatorCall
+    x: TensorDesc
+    hidden: int
+
+    @property
+    def weight(self) -> TensorDesc:
+        """The joined weights of input and hidden state."""
+        return self.call.tensor_of((self.x.shape[2] + self.hidden, GATES * self.hidden), self.x.dtype)
+
+    @property
+    def bias(self) -> TensorDesc:
+        """The joined biases."""
+        return self.call.tensor_of((GATES * self.hidden,), self.x.dtype)
+
+    @property
+    def sequence(self) -> TensorDesc:
+        """What the layer returns for every step."""
+        return self.call.tensor_of((*self.x.shape[:2], self.hidden), self.x.dtype)
+
+    @property
+    def saved(self) -> list[TensorDesc]:
+        """What the forward kernel makes."""
+        return [self.sequence] * _SAVED
+
+    @property
+    def state(self) -> TensorDesc:
+        """The hidden state, or the cell's, of one step."""
+        return self.call.tensor_of((1, self.x.shape[1], self.hidden), self.x.dtype)
+
+    def forward(self, states: Sequence[TensorDesc]) -> KernelSpec:
+        """Return the forward kernel; *states* are those before the first step."""
+        return self._kernel("DynamicRNN", [self.x, self.weight, self.bias, *states], self.saved, 2, _CELL_OPS)
+
+    def backward(self, inputs: Sequence[TensorDesc], states: Sequence[TensorDesc]) -> KernelSpec:
+        """Return the backward kernel; *inputs* follow input, weight and bias."""
+        inputs = [self.x, self.weight, self.bias, *inputs, *self.saved]
+        made = [self.weight, self.bias, self.x, *states]
+        return self._kernel("DynamicRNNGrad", inputs, made, 4, _CELL_GRADIENT_OPS)
+
+    def _kernel(
+        self, op_type: str, inputs: Sequence[TensorDesc], made: Sequence[TensorDesc], times: int, cell_ops: int
+    ) -> KernelSpec:
+        """Every weight is used once per step and sample, twice for the gradients of inputs and weights."""
+        steps, batch, _ = self.x.shape
+        return self.call.cube_kernel(
+            op_type,
+            inputs,
+            made,
+            flops=times * steps * batch * self.weight.elements,
+            tiles=output_tiles(batch, GATES * self.hidden),
+            vector_ops=cell_ops * self.sequence.elements,
+            task=TaskType.MIX_AIC,
+        )
+
+
+def stacked_lstm(call: OperatorCall) -> KernelPlan | None:
+    """``x hidden_size num_layers bidirectional``: all layers and directions in one operator."""
+    layers = _stack(call)
+    return call.plan(*(layer.forward([layer.state] * 2) for layer in layers)) if layers else None
+
+
+def stacked_lstm_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``x hidden_size num_layers bidirectional``: the layers of :func:`stacked_lstm` backwards."""
+    layers = _stack(call)
+    kernels = [layer.backward([layer.state] * 2 + [layer.sequence], [layer.state] * 2) for layer in reversed(layers)]
+    return call.plan(*kernels) if layers else None
+
+
+def lstm_layer(call: OperatorCall) -> KernelPlan | None:
+    """``x w_x w_h b_x b_h h c``: one layer whose weights and biases are joined first."""
+    layer = _one_layer(call)
+    return call.plan(*_join(layer), layer.forward(call.tensors("h", "c"))) if layer is not None else None
+
+
+def lstm_layer_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``x w_x w_h b_x b_h h c``: the gradient of :func:`lstm_layer`."""
+    layer, states = _one_layer(call), call.tensors("h", "c")
+    if layer is None:
+        return None
+    return call.plan(*_join(layer), layer.backward([layer.sequence, *states], states))
+
+
+def _stack(call: OperatorCall) -> list[LstmLayer]:
+    """Return the layers in order; nothing where an attribute is not known."""
+    x, hidden, layers = call.tensor("x"), call.whole("hidden_size", 0), call.whole("num_layers", 0)
+    both = call.attribute("bidirectional")
+    if x is None or len(x.shape) != 3 or not hidden or both is None:
+        return []
+    directions = 2 if both else 1
+    found = []
+    for layer in range(layers):
+        width = directions * hidden if layer else x.shape[2]
+        found += [LstmLayer(call=call, x=TensorDesc((*x.shape[:2], width), x.dtype), hidden=hidden)] * directions
+    return found
+
+
+def _one_layer(call: OperatorCall) -> LstmLayer | None:
+    given = call.tensors("x", "w_x", "w_h", "b_x", "b_h", "h", "c")
+    if len(given) < 7:
+        return None
+    x, w_x, w_h = given[:3]
+    if len(x.shape) != 3 or not len(w_x.shape) == len(w_h.shape) == 2 or w_x.shape[0] != GATES * w_h.shape[1]:
+        return None
+    return LstmLayer(call=call, x=x, hidden=w_h.shape[1])
+
+
+def _join(layer: LstmLayer) -> tuple[KernelSpec, KernelSpec]:
+    """Return the kernels that join the two weight matrices and add the two biases."""
+    call = layer.call
+    matrices, width = call.tensors("w_x", "w_h"), layer.weight.shape[0]
+    joined = call.tensor_of((GATES * layer.hidden, width), layer.x.dtype)
+    concat = call.under("aclnnCat").kernel("ConcatD", matrices, [joined], cost=0)
+    return concat, call.under("aclnnAdd").kernel("Add", call.tensors("b_x", "b_h"), [layer.bias])
