@@ -27,7 +27,7 @@ from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import Clock, Settings
-from drynpu.options._table import Kind, fixed_hz
+from drynpu.options._table import Kind, fixed_hz, option_names
 from drynpu.options._values import (
     Activity,
     BlockTrace,
@@ -96,6 +96,7 @@ __all__ = [
     "leaf_values",
     "lint_schedule",
     "msprof_cli",
+    "option_names",
     "parse_document",
     "parse_mapping",
     "parse_request",

@@ -6,7 +6,7 @@ import enum
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import resources
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from attrs import field, frozen
 
@@ -123,6 +123,12 @@ def range_of(path: str) -> Range | None:
     """Return the range of the number at *path* of the model, the widest of any platform; ``None`` for no number."""
     row = option_rows().get(path)
     return None if row is None else row.wide_range or row.range
+
+
+def option_names(framework: Literal["torch", "mindspore"]) -> dict[str, str]:
+    """Return keyword of the framework's profiler -> path of the option."""
+    rows = option_rows().values()
+    return {name: row.path for row in rows for name in (row.torch if framework == "torch" else row.mindspore)}
 
 
 def fixed_hz(path: str) -> int:
