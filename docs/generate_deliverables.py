@@ -57,19 +57,19 @@ HEAD = """# Which option leaves which deliverable
 A test runs it with --check. -->
 
 Each cell is a run of [`examples/core/neutral_session.py`](../examples/core/neutral_session.py) on that chip with that
-option alone: a layer of a transformer with an AI CPU operator, a copy, collectives, user marks, a compiled graph and a
-data queue. The first row is what `{"output": ...}` leaves; the others, what comes to that (for a flag of `msprof` or
-a key of acl.json: to what those leave by themselves): csv files of `mindstudio_profiler_output` without time stamp,
-json files, layers of `msprof_*.json` (`application` is the process), tables of `msprof_*.db` without `ENUM_*`. `-` is
-nothing. A number in brackets is a reason below.
+option alone: a layer of a transformer with an AI CPU operator, a copy, collectives, marks, a compiled graph and a data
+queue. The first row shows what `{"output": ...}` leaves, the others what the option adds to it (for a flag of `msprof` or a
+key of acl.json: to what those leave without it): csv files of `mindstudio_profiler_output` without time stamp, json files,
+layers of `msprof_*.json` (`application` is the process), tables of `msprof_*.db` without `ENUM_*`. `-` means that it adds
+nothing. A number in brackets refers to a reason below.
 
-`drynpu check` predicts the files of an option for a chip; that each run agrees with it is part of the test. What
-depends on the machine that the session runs on stands in the cells as predicted, with its condition.
+`drynpu check` predicts the files of an option for a chip; a test compares each run with the prediction. Where a result
+depends on the machine, the cell shows the prediction with its condition.
 
-`storage_limit`, `fp_point`, `bp_point`, `optype` and `host_sys_usage_freq` choose what goes into files of other options
-and leave none of their own: [options.md](options.md)."""
-NOTHING_OWN = "the references name no deliverable of it on this chip beyond those that are there without it"
-REASONS_HEAD = "Refusals are messages of the option reader, without the chip and the values that it would take."
+`storage_limit`, `fp_point`, `bp_point`, `optype` and `host_sys_usage_freq` decide what goes into files of other options and
+leave no files themselves: [options.md](options.md)."""
+NOTHING_OWN = "the vendor's documents name no further deliverable of this option on this chip"
+REASONS_HEAD = "Refusals are messages of the option reader, without the chip and the allowed values."
 
 
 # -- run against prediction ------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def render(runs: Runs) -> str:
         lines.append(f"| {title} | {' | '.join(cells)} |")
     lines += ["", "## Reasons", "", REASONS_HEAD, ""]
     lines += [f"{number}. {text}" for text, number in reasons.texts.items()]
-    lines += ["", "## Header lines", "", "First lines of the csv files; those that differ come with their chips.", ""]
+    lines += ["", "## Header lines", "", "First lines of the csv files. Where they differ, the chips are named.", ""]
     lines += _headers(runs)
     lines += ["", "## Counter columns", "", "What `aic_metrics` adds to the end of `op_summary`.", ""]
     lines += _counters(runs)
