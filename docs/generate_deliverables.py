@@ -57,17 +57,17 @@ HEAD = """# Which option leaves which deliverable
 A test runs it with --check. -->
 
 Each cell is a run of [`examples/core/neutral_session.py`](../examples/core/neutral_session.py) on that chip with that
-option alone: a layer of a transformer with an AI CPU operator, a copy, collectives, marks, a compiled graph and a data
-queue. The first row shows what `{"output": ...}` leaves, the others what the option adds to it (for a flag of `msprof` or a
-key of acl.json: to what those leave without it): csv files of `mindstudio_profiler_output` without time stamp, json files,
-layers of `msprof_*.json` (`application` is the process), tables of `msprof_*.db` without `ENUM_*`. `-` means that it adds
-nothing. A number in brackets refers to a reason below.
+option alone: a layer of a transformer with an AI CPU operator, a copy, collectives, marks, a compiled graph and a
+data queue. The first row shows what `{"output": ...}` leaves, the others what the option adds to it (for a flag of
+`msprof` or a key of acl.json: to what those leave without it): csv files of `mindstudio_profiler_output` without time
+stamp, json files, layers of `msprof_*.json` (`application` is the process), tables of `msprof_*.db` without `ENUM_*`.
+`-` means that it adds nothing. A number in brackets refers to a reason below.
 
-`drynpu check` predicts the files of an option for a chip; a test compares each run with the prediction. Where a result
-depends on the machine, the cell shows the prediction with its condition.
+`drynpu check` predicts the files of an option for a chip; a test compares each run with the prediction. Where a
+result depends on the machine, the cell shows the prediction with its condition.
 
-`storage_limit`, `fp_point`, `bp_point`, `optype` and `host_sys_usage_freq` decide what goes into files of other options and
-leave no files themselves: [options.md](options.md)."""
+`storage_limit`, `fp_point`, `bp_point`, `optype` and `host_sys_usage_freq` decide what goes into files of other
+options and leave no files themselves: [options.md](options.md)."""
 NOTHING_OWN = "the vendor's documents name no further deliverable of this option on this chip"
 REASONS_HEAD = "Refusals are messages of the option reader, without the chip and the allowed values."
 
