@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -34,7 +35,7 @@ _TRACE_ALL, _TRACE_STOP, _TRACE_CLEAR = 1, 2, 3
 class ProfilerLibrary:
     """The library, with every function that is needed there."""
 
-    _functions: dict[str, ctypes._CFuncPtr]
+    _functions: dict[str, Any]
     _dumper: int
 
     def counter(self) -> int:
@@ -66,7 +67,7 @@ def load_library(package: Path) -> ProfilerLibrary | None:
     path = package / _FILE
     try:
         library, interpreted = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
-        functions = {name: library[symbol] for name, symbol in _SYMBOLS.items()}
+        functions: dict[str, Any] = {name: library[symbol] for name, symbol in _SYMBOLS.items()}
     except (OSError, AttributeError):
         return None
     # The tracer works on Python's threads and needs the interpreter's lock.

@@ -124,11 +124,12 @@ def _keywords(options: Mapping[str, Any], voice: Voice) -> dict[str, Any]:
 
 def _export_types(values: Any, voice: Voice) -> list[ExportType]:
     """Return the forms that are named, in a list; a text is taken letter by letter, as the vendor's loop does."""
-    default = [ExportType.Text]
+    default: list[ExportType] = [ExportType.Text]
     for value in values if isinstance(values, (list, str)) else [values]:
         if _member(value, ExportType, default, voice) is default:
-            return default
-    return [ExportType(value) for value in values]
+            return [ExportType.Text]
+    named: list[ExportType] = [ExportType(value) for value in values]
+    return named
 
 
 def _member(value: Any, kind: type[enum.Enum], default: Any, voice: Voice) -> Any:

@@ -52,7 +52,7 @@ def _check_host_call(host_call: Any) -> None:
         )
 
 
-class NPUEstimatorSpec(EstimatorSpecBase):  # type: ignore[valid-type, misc]
+class NPUEstimatorSpec(EstimatorSpecBase):
     """
     ``tf.estimator.EstimatorSpec`` with a host call.
 
@@ -105,7 +105,7 @@ class NPUEstimatorSpec(EstimatorSpecBase):  # type: ignore[valid-type, misc]
         return spec  # type: ignore[no-any-return]
 
 
-class NPUEstimator(EstimatorBase):  # type: ignore[valid-type, misc]
+class NPUEstimator(EstimatorBase):
     """
     ``tf.estimator.Estimator`` whose sessions carry the options of an `NPURunConfig`.
 

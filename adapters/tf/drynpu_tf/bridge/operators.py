@@ -64,7 +64,7 @@ def dropout(
             f"x has to be a floating point tensor since it's going to be scaled. Got a {x.dtype} tensor instead."
         )
     if isinstance(keep_prob, numbers.Real):
-        if not 0 < keep_prob <= 1:
+        if not 0 < float(keep_prob) <= 1:
             raise ValueError(f"keep_prob must be a scalar tensor or a float in the range (0, 1], got {keep_prob:g}")
         if keep_prob == 1:
             return x

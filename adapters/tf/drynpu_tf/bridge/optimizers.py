@@ -6,7 +6,7 @@ With one rank they pass everything through. With several, gradients are averaged
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import tensorflow.compat.v2 as tf
 
@@ -160,8 +160,8 @@ class KerasDistributeOptimizer:
 def _new_of(kind: type) -> Any:
     """Return the ``__new__`` of a class as one that takes the arguments of its ``__init__``."""
 
-    def new(cls: type, *arguments: Any, **keywords: Any) -> Any:
-        plain = kind.__new__ is object.__new__
+    def new(cls: Any, *arguments: Any, **keywords: Any) -> Any:
+        plain = kind.__new__ is cast("Any", object.__new__)
         return object.__new__(cls) if plain else kind.__new__(cls, *arguments, **keywords)
 
     return new

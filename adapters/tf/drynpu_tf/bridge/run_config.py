@@ -53,7 +53,7 @@ _RETIRED: Mapping[str, str] = MappingProxyType(
 """Parameters of 2021 that scripts still pass."""
 
 
-class NPURunConfig(RunConfigBase):  # type: ignore[valid-type, misc]
+class NPURunConfig(RunConfigBase):
     """
     ``tf.estimator.RunConfig`` with the options of a device.
 

@@ -253,4 +253,5 @@ def _read_line(wire: Wire, meaning: _Meaning, begin: int, end: int, xplane_pb2: 
         stats.numbers(numbers, name, kind == of)
     wanted = (place >= 0) & ~((kind == Kind.NODE) & line.name.startswith(_PIPELINE))
     thread = np.full(len(kept), line.id, np.int64)
-    return np.column_stack([kind, text, op_type, extra, numbers, thread, start, stop])[wanted]
+    found: I64 = np.column_stack([kind, text, op_type, extra, numbers, thread, start, stop])[wanted]
+    return found

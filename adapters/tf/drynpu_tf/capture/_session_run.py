@@ -114,7 +114,8 @@ class SessionCapture:
 
         metadata = config_pb2.RunMetadata.FromString(content)
         self._graphs[key] = SessionGraph.read(metadata.partition_graphs, static, sinks_data=self.sinks_data)
-        return config_pb2.RunMetadata(step_stats=metadata.step_stats).SerializeToString()
+        stripped: bytes = config_pb2.RunMetadata(step_stats=metadata.step_stats).SerializeToString()
+        return stripped
 
     def read(self, key: RunKey, content: bytes, thread: int) -> CapturedRun:
         """

@@ -86,7 +86,7 @@ class Wire:
         content += _PADDING
         octets = np.frombuffer(content, np.uint8)
         # The eight bytes from every position on, as a little-endian number.
-        words = np.ndarray((len(content) - 8,), np.dtype("<u8"), octets, strides=(1,))
+        words: npt.NDArray[np.uint64] = np.ndarray((len(content) - 8,), np.dtype("<u8"), octets, strides=(1,))
         return cls(content, octets, words)
 
     def fields(self, begin: I64, end: I64) -> Fields:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -41,7 +41,7 @@ class NpuLossScaleOptimizer:
             inner_optimizer, dynamic, initial_scale, dynamic_growth_steps
         )
         made.__dict__["_last_step_finite"] = tf.Variable(False, trainable=False, name="npu_last_step_finite")
-        made.__class__ = _telling(type(made))
+        made.__class__ = _telling(cast("Any", type(made)))
         return made
 
 
@@ -49,7 +49,7 @@ class NpuLossScaleOptimizer:
 def _telling(base: Any) -> Any:
     """Return a class of loss scale optimizers with ``last_step_finite``; *base* differs between Keras' optimizers."""
 
-    class Telling(base):  # type: ignore[misc]
+    class Telling(base):
         @property
         def last_step_finite(self) -> Any:
             """Variable: whether no gradient of the last step was infinite or not a number."""

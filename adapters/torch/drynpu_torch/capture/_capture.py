@@ -251,7 +251,7 @@ def _only_scalars(example: tuple[str, list[object], list[str], list[object]] | N
     typed = list(zip(shapes, dtypes, strict=False))
     tensors = [shape for shape, dtype in typed if dtype not in ("", "Scalar", "ScalarList", "TensorList")]
     lists = [shape for shape, dtype in typed if dtype == "TensorList"]
-    return bool(tensors) and not any(tensors) and not any(any(shape) for shape in lists)  # type: ignore[call-overload]
+    return bool(tensors) and not any(tensors) and not any(any(shape) for shape in lists)  # type: ignore[arg-type]
 
 
 def _signatures(

@@ -191,7 +191,7 @@ class KinetoTracer:
             **self._frames(kind, _taken(events, np.flatnonzero(kept & python))),
         )
 
-    def _frames(self, kind: Any, events: list[object]) -> dict[str, npt.NDArray[np.generic]]:
+    def _frames(self, kind: Any, events: list[object]) -> dict[str, Any]:
         return {
             "frame_name": self.frame_names.index(readable(kind.name, events, _unreadable_name), len(events)),
             "frame_start_ns": _column(kind.start_ns, events),
@@ -256,9 +256,7 @@ def _unreadable_name(text: bytes) -> str:
     return f"{place.decode(errors='replace')}): <unknown>" if found else "<unknown>"
 
 
-def _memory(
-    kind: Any, events: list[object], kept: npt.NDArray[np.bool_], result: Any
-) -> dict[str, npt.NDArray[np.generic]]:
+def _memory(kind: Any, events: list[object], kept: npt.NDArray[np.bool_], result: Any) -> dict[str, Any]:
     """Return by time those of the allocator's *events* that are *kept*."""
     time_ns, size = _column(kind.start_ns, events), _column(kind.nbytes, events)
     rows = np.argsort(time_ns, kind="stable")

@@ -38,7 +38,7 @@ class RecordedThreads:
             others.append(thread)
             original(thread)
 
-        threading.Thread.start = start  # type: ignore[method-assign]
+        threading.Thread.start = start  # type: ignore[assignment]
         try:
             yield
         finally:

@@ -21,7 +21,7 @@ _NOTICE = (
 
 def patch_compile() -> None:
     """Replace ``torch.compile``: backends that fuse give way to one that runs operators; others stay."""
-    torch.compile = _operator_by_operator(torch.compile)  # type: ignore[assignment]
+    torch.compile = _operator_by_operator(torch.compile)
 
 
 def _operator_by_operator(original: Callable[..., Any]) -> Callable[..., Any]:

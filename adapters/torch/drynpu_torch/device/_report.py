@@ -18,7 +18,7 @@ from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 
 _HOST = "_drynpu_host"
 
-raw_device: Callable[[torch.Tensor], torch.device] = torch._C.TensorBase.device.__get__  # type: ignore[attr-defined]
+raw_device: Callable[[torch.Tensor], torch.device] = torch._C.TensorBase.device.__get__
 """The device that PyTorch computes a tensor's operators on: cpu for all that is made here."""
 
 
@@ -36,8 +36,8 @@ def patch_report(state: DeviceState) -> None:
         found = device(self)
         return -1 if found.index is None or found.type == "cpu" else found.index
 
-    torch.Tensor.device = property(device)  # type: ignore[assignment, misc]
-    torch.Tensor.is_cpu = property(lambda self: device(self).type == "cpu")  # type: ignore[assignment, misc]
+    torch.Tensor.device = property(device)  # type: ignore[assignment]
+    torch.Tensor.is_cpu = property(lambda self: device(self).type == "cpu")  # type: ignore[assignment]
     torch.Tensor.get_device = get_device  # type: ignore[assignment, method-assign]
     torch.Tensor.cpu = _host_copies(torch.Tensor.cpu)  # type: ignore[method-assign]
     torch.Tensor.to = _reported_to(torch.Tensor.to)  # type: ignore[method-assign]

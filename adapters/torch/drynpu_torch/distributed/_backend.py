@@ -94,9 +94,10 @@ def _patch_splits() -> None:
         own = next((sorted(part) for part in parts if dist.get_rank() in part), None)
         if own is None:
             return None
-        return dist.new_group(  # type: ignore[return-value]
+        made: dist.ProcessGroup = dist.new_group(
             own, timeout, dist.get_backend_config(parent), group_desc=group_desc, use_local_synchronization=True
         )
+        return made
 
     for module in (dist, dist.distributed_c10d, dist.device_mesh):
         module.split_group = split_group  # type: ignore[attr-defined]

@@ -41,7 +41,7 @@ def patch_batch_norm() -> None:
     @functools.wraps(handle)
     def passing(self: DistributedDataParallel, module: torch.nn.Module) -> None:
         if not is_of_device(self.process_group):  # refused where tensors say cpu
-            handle(self, module)
+            handle(self, module)  # type: ignore[no-untyped-call]
 
     # The registrations end with the library.
     forward.library = library  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ def patch_batch_norm() -> None:
 def _forward(module: SyncBatchNorm, x: Tensor, group: Any) -> Tensor:
     """Do what the module does in training, without asking what the tensor says."""
     module._check_input_dim(x)
-    module._check_non_zero_input_channels(x)  # type: ignore[no-untyped-call]
+    module._check_non_zero_input_channels(x)
     momentum = 0.0 if module.momentum is None else module.momentum
     if module.track_running_stats and module.num_batches_tracked is not None:
         module.num_batches_tracked.add_(1)
@@ -64,7 +64,9 @@ def _forward(module: SyncBatchNorm, x: Tensor, group: Any) -> Tensor:
         return torch.nn.functional.batch_norm(
             x, *running, module.weight, module.bias, training=True, momentum=momentum, eps=module.eps
         )
-    result: Tensor = _Synchronised.apply(x, module.weight, module.bias, *running, module.eps, momentum, group)
+    result: Tensor = _Synchronised.apply(  # type: ignore[no-untyped-call]
+        x, module.weight, module.bias, *running, module.eps, momentum, group
+    )
     return result
 
 
@@ -72,7 +74,7 @@ class _Synchronised(torch.autograd.Function):
     """Normalisation by the statistics of all ranks. One without samples takes part and counts nothing."""
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any,
         x: Tensor,
         weight: Tensor | None,
@@ -93,7 +95,7 @@ class _Synchronised(torch.autograd.Function):
         gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
         gather(told, own, group)
         told = told.reshape(-1, len(own))
-        means, invstds, counts = told[told[:, -1] >= 1].split([channels, channels, 1], 1)
+        means, invstds, counts = told[told[:, -1] >= 1].split([channels, channels, 1], 1)  # type: ignore[no-untyped-call]
         mean, invstd = torch.batch_norm_gather_stats_with_counts(
             x, means, invstds, running_mean, running_var, momentum, eps, counts.reshape(-1)
         )
@@ -118,7 +120,8 @@ class _Synchronised(torch.autograd.Function):
         if not x.numel():
             return torch.zeros_like(x), own, parts, *[None] * 5
         wide = None if weight is None else weight.to(mean.dtype)
-        result = torch.batch_norm_backward_elemt(grad, x, mean, invstd, wide, *sums.chunk(2), counts)
+        first, second = sums.chunk(2)
+        result = torch.batch_norm_backward_elemt(grad, x, mean, invstd, wide, first, second, counts)
         return result, own, parts, *[None] * 5
 
 

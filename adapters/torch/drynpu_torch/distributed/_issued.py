@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attrs import evolve, field, frozen
 
 from drynpu.simulate import Collective
@@ -57,11 +59,15 @@ class Issued:
         )
 
 
+def _by_start(issued: Iterable[Issued]) -> tuple[Issued, ...]:
+    return tuple(sorted(issued, key=lambda each: each.begin_ns))
+
+
 @frozen(kw_only=True)
 class Communication:
     """What a recording saw of ``torch.distributed``: calls in order of their start, and all groups of the process."""
 
-    issued: tuple[Issued, ...] = field(default=(), converter=lambda of: tuple(sorted(of, key=lambda i: i.begin_ns)))
+    issued: tuple[Issued, ...] = field(default=(), converter=_by_start)
     number: int | None = None
     """Number of the recording as announced to the other ranks; None if it was not."""
 

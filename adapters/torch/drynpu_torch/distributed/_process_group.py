@@ -24,11 +24,14 @@ class Options:
     links do, so it changes nothing here. The rest is filled in when the group is made.
     """
 
-    hccl_config: Mapping[str, Any] = field(factory=dict, validator=instance_of(Mapping))
+    hccl_config: Mapping[str, Any] = field(factory=dict, validator=instance_of(Mapping))  # type: ignore[type-abstract]
     is_high_priority_stream: bool = False
     global_ranks_in_group: Sequence[int] = ()
     group_id: str = ""
     _timeout: timedelta = _TIMEOUT
+
+
+_Options = Options
 
 
 class ProcessGroupHCCL:
@@ -40,10 +43,10 @@ class ProcessGroupHCCL:
 
     Options = Options
 
-    def __new__(
-        cls, store: dist.Store, rank: int, size: int, options: Options | timedelta | None = None
+    def __new__(  # type: ignore[misc]
+        cls, store: dist.Store, rank: int, size: int, options: _Options | timedelta | None = None
     ) -> dist.ProcessGroupGloo:
-        timeout = options._timeout if isinstance(options, Options) else options or _TIMEOUT
+        timeout = options._timeout if isinstance(options, _Options) else options or _TIMEOUT
         return dist.ProcessGroupGloo(store, rank, size, timeout=timeout)
 
     def get_hccl_comm_name(self: Any, rankid: int, init_comm: bool = True) -> str:
@@ -69,7 +72,7 @@ def make_backend(asked: Any, options: Any) -> dist.ProcessGroupGloo:
         options._timeout = asked.timeout
     backend = ProcessGroupHCCL(asked.store, asked.group_rank, asked.group_size, asked.timeout)
     # Kept where PyTorch keeps it: a Python object around a backend is made anew by everyone who asks for it.
-    backend.options.group_name = communicator_name(asked.group_id)
+    backend.options.group_name = communicator_name(asked.group_id)  # type: ignore[assignment]
     return backend
 
 

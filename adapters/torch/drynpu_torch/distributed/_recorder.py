@@ -100,7 +100,8 @@ class CommunicationRecorder:
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
         """Take the sends and receives inside for one operator, as HCCL does."""
-        self._local.batch = parts = []
+        parts: list[Any] = []
+        self._local.batch = parts
         self._local.batch_event = next(state().event_ids)
         try:
             yield
@@ -117,11 +118,11 @@ class CommunicationRecorder:
             begin_ns = time.time_ns()
             result = operator.redispatch(keys & _BELOW, *args, **kwargs)
             given = dict(zip(arguments, args, strict=False)) | kwargs
-            process_group = dist.ProcessGroup.unbox(given["process_group"])  # type: ignore[attr-defined]
+            process_group = dist.ProcessGroup.unbox(given["process_group"])
             group = self._group(process_group)
             if group is not None:
                 boxed = result[-1] if isinstance(result, (tuple, list)) else result
-                work = dist.Work.unbox(boxed)  # type: ignore[attr-defined]
+                work = dist.Work.unbox(boxed)
                 self._note(name, given, group, process_group, work, begin_ns)
             return result
 
@@ -154,7 +155,7 @@ class CommunicationRecorder:
         issued = Issued(
             group=group,
             asked=of,
-            sequence=process_group._get_backend(_CPU)._get_sequence_number_for_group(),
+            sequence=process_group._get_backend(_CPU)._get_sequence_number_for_group(),  # type: ignore[attr-defined]
             begin_ns=begin_ns,
             end_ns=time.time_ns(),
             thread=threading.get_native_id(),
@@ -213,7 +214,7 @@ def _at_end_of_backward(work: dist.Work) -> None:
     Final callbacks of a backward pass run in order, and the reducer adds its own after its last bucket.
     """
     with contextlib.suppress(RuntimeError):  # not in a backward pass after all
-        torch.autograd.Variable._execution_engine.queue_callback(work.wait)  # type: ignore[attr-defined]
+        torch.autograd.Variable._execution_engine.queue_callback(work.wait)  # type: ignore[arg-type]
 
 
 def batch_of_device(run: Callable[[], list[dist.Work]]) -> list[dist.Work]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from drynpu import OutputError
+from drynpu_torch.device import state
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._memory_timeline import MemoryTimeline
 from drynpu_torch.profiler._messages import print_error, print_info, print_warning
@@ -67,7 +68,7 @@ def export_memory_timeline(interface: ProfInterface, output_path: str, device: s
         return
     if not interface.has_timeline:  # Level_none and the database have no such export (torch_npu_profiler.md 3.6)
         return
-    own = f"npu:{torch.npu.current_device()}"
+    own = f"npu:{state().current_device}"
     wanted = _device(own if device is None else device)
     if wanted is None:
         print_error(f"{device} is not in a valid format.")
@@ -85,8 +86,8 @@ def _device(text: object) -> torch.device | None:
         device = torch.device(str(text))
     except RuntimeError:
         return None
-    if device.type == "npu" and device.index is None:
-        return torch.device("npu", torch.npu.current_device())
+    if str(device) == "npu":  # without a number
+        return torch.device("npu", state().current_device)
     return device if device.type in ("cpu", "npu") else None
 
 

@@ -63,7 +63,7 @@ class MemoryTimeline:
     @classmethod
     def of(cls, results: Sequence[Any], shown: Callable[[I64], I64]) -> MemoryTimeline:
         """Classify what Kineto recorded; *shown* maps measured times to those of the other files."""
-        rows = [row for result in results for row in _rows(MemoryProfile(result))]  # type: ignore[no-untyped-call]
+        rows = [row for result in results for row in _rows(MemoryProfile(result))]
         columns = np.array(rows, np.int64).reshape(-1, 4)
         time_ns = np.where(columns[:, 0] < 0, -1, shown(columns[:, 0]))
         return cls(time_ns, columns[:, 1], columns[:, 2], columns[:, 3])

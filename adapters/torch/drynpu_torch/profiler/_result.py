@@ -272,7 +272,7 @@ class Result:
             directory=self.path,
             framework=_PREFIX,
             pid=os.getpid(),
-            device_id=int(torch.npu.current_device()),
+            device_id=device.state().current_device,
             rank_id=int(rank) if rank is not None else -1,
             prof_number=next(PROCESS.prof_numbers),
             host_data=Activity.HOST in self.request.activities,

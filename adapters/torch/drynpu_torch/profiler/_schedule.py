@@ -54,9 +54,11 @@ class schedule:  # noqa: N801 - the vendor's name
 
     def neutral(self) -> Schedule:
         """Return the schedule in the neutral model; later changes of the attributes count."""
-        if self._neutral is None:
-            object.__setattr__(self, "_neutral", Schedule(**self.describe()))
-        return self._neutral
+        known = self._neutral
+        if known is None:
+            known = Schedule(**self.describe())
+            object.__setattr__(self, "_neutral", known)
+        return known
 
     def describe(self) -> dict[str, int]:
         """Return the six numbers as profiler_info.json shows them."""

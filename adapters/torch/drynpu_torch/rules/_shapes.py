@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import prod as product  # noqa: F401 - convolutions and pooling still take it from here
 
-from drynpu.kernels import Signature, ceil_div  # noqa: F401
-from drynpu.kernels import broadcast_shape as broadcast  # noqa: F401
+from drynpu.kernels import Signature, broadcast_shape
+from drynpu.kernels import ceil_div as ceil_div
+
+broadcast = broadcast_shape
 
 Shape = tuple[int, ...]
 

@@ -103,8 +103,8 @@ def _patch_devices() -> None:
     generators = type(torch.Generator)  # the device's own, which answers for the npu
     generators.__call__ = with_npu_devices(generators.__call__)  # type: ignore[method-assign]
     torch.Tensor.cuda = torch.Tensor.npu  # type: ignore[attr-defined, method-assign]
-    torch.Tensor.is_cuda = torch.Tensor.is_npu  # type: ignore[attr-defined, method-assign, assignment]
-    torch.nn.Module.cuda = torch.nn.Module.npu  # type: ignore[attr-defined, method-assign, assignment]
+    torch.Tensor.is_cuda = torch.Tensor.is_npu  # type: ignore[attr-defined]
+    torch.nn.Module.cuda = torch.nn.Module.npu  # type: ignore[attr-defined, method-assign]
 
 
 def _patch_distributed() -> None:
@@ -141,7 +141,7 @@ def _profile(**arguments: Any) -> profiler.profile:
 def _patch_compilers() -> None:
     warnings.warn(_JIT_WARNING, RuntimeWarning, stacklevel=4)
     torch.jit.script = _not_scripted
-    torch.jit.script_method = lambda function: function  # type: ignore[assignment]
+    torch.jit.script_method = lambda function: function
     _triton.has_triton = lambda: False  # type: ignore[assignment]
 
 

@@ -141,7 +141,7 @@ def _name_unknown(given: Mapping[str, Any], known: list[str], log: logging.Logge
 
 def _activities(given: Any, log: logging.Logger) -> list[ProfilerActivity]:
     """Return the activities named; none stands for all."""
-    found = {}
+    found: dict[ProfilerActivity, None] = {}
     for name in given if isinstance(given, list) else []:
         activity = ProfilerActivity.__members__.get(name.upper()) if isinstance(name, str) else None
         if activity is None:
