@@ -54,6 +54,16 @@ class Notice:
         return f"{self.severity.value}: {self.path}: {self.message}"
 
 
+def warning(path: str, message: str, code: NoticeCode = NoticeCode.RESET) -> Notice:
+    """Return a notice that warns."""
+    return Notice(Severity.WARNING, path, message, code)
+
+
+def remark(path: str, message: str, code: NoticeCode = NoticeCode.INFORMATION) -> Notice:
+    """Return a notice that informs."""
+    return Notice(Severity.INFO, path, message, code)
+
+
 class Origin(enum.Enum):
     """Where an effective value came from."""
 

@@ -7,7 +7,7 @@ import enum
 from attrs import frozen
 
 from drynpu._errors import OptionError
-from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._notices import Notice, NoticeCode, Severity, remark, warning
 from drynpu.options._ranges import check_ranges
 
 
@@ -113,7 +113,7 @@ class Schedule:
 
 def lint_schedule(schedule: Schedule, total_steps: int | None = None) -> tuple[Notice, ...]:
     """
-    Say what a schedule will not do in a run of *total_steps* steps (``None``: length unknown).
+    Return what a schedule will not do in a run of *total_steps* steps (``None``: length unknown).
 
     An error when nothing is ever recorded, a warning when the run ends inside the first cycle or when there is no
     warm-up, an information when endless or several cycles leave several directories.
@@ -121,45 +121,25 @@ def lint_schedule(schedule: Schedule, total_steps: int | None = None) -> tuple[N
     found = []
     waited = 0 if schedule.skip_first_wait else schedule.wait
     if total_steps is not None and schedule.never_records(total_steps):
-        found.append(
-            Notice(
-                Severity.ERROR,
-                "schedule",
-                f"Nothing is recorded: the first recorded step is step {schedule.first_recorded_step} (counted from 0, "
-                f"= skip_first {schedule.skip_first} + wait {waited} + warmup {schedule.warmup}), "
-                f"but the run has {total_steps} steps.",
-                NoticeCode.NEVER_RECORDS,
-            )
+        message = (
+            f"Nothing is recorded: the first recorded step is step {schedule.first_recorded_step} (counted from 0, "
+            f"= skip_first {schedule.skip_first} + wait {waited} + warmup {schedule.warmup}), "
+            f"but the run has {total_steps} steps."
         )
+        found.append(Notice(Severity.ERROR, "schedule", message, NoticeCode.NEVER_RECORDS))
     elif total_steps is not None and not schedule.complete_cycles(total_steps):
         needed = schedule.first_recorded_step + schedule.active
-        found.append(
-            Notice(
-                Severity.WARNING,
-                "schedule",
-                f"No cycle is completed: the first one needs {needed} steps, but the run has {total_steps}; "
-                "what was recorded until then may be incomplete.",
-                NoticeCode.INCOMPLETE_CYCLE,
-            )
+        message = (
+            f"No cycle is completed: the first one needs {needed} steps, but the run has {total_steps}; "
+            "what was recorded until then may be incomplete."
         )
+        found.append(warning("schedule", message, NoticeCode.INCOMPLETE_CYCLE))
     if not schedule.warmup:
-        found.append(
-            Notice(
-                Severity.WARNING,
-                "schedule.warmup",
-                "There is no warm-up step; the first recorded step carries the start-up cost of the profiler.",
-                NoticeCode.NO_WARMUP,
-            )
-        )
-    return (*found, *_directories(schedule, total_steps))
-
-
-def _directories(schedule: Schedule, total_steps: int | None) -> list[Notice]:
-    if schedule.repeat == 1:
-        return []
-    cycles = schedule.complete_cycles(total_steps) if total_steps is not None else schedule.repeat
-    if cycles == 1 or (total_steps is not None and not cycles):
-        return []
-    count = f"{cycles} directories" if cycles else "one directory per cycle without end"
-    message = f"repeat={schedule.repeat} leaves {count}; several tools expect one per rank (repeat=1)."
-    return [Notice(Severity.INFO, "schedule.repeat", message, NoticeCode.MANY_DIRECTORIES)]
+        message = "There is no warm-up step; the first recorded step carries the start-up cost of the profiler."
+        found.append(warning("schedule.warmup", message, NoticeCode.NO_WARMUP))
+    cycles = schedule.repeat if total_steps is None else schedule.complete_cycles(total_steps)
+    if schedule.repeat != 1 and cycles != 1 and (total_steps is None or cycles):
+        count = f"{cycles} directories" if cycles else "one directory per cycle without end"
+        message = f"repeat={schedule.repeat} leaves {count}; several tools expect one per rank (repeat=1)."
+        found.append(remark("schedule.repeat", message, NoticeCode.MANY_DIRECTORIES))
+    return tuple(found)

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 from attrs import evolve, frozen
 
-from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._notices import Notice, NoticeCode, remark, warning
 from drynpu.options.experimental_config._constants import AIC_METRICS, EXPORT_TYPES, HOST_SYSTEMS, PROFILER_LEVELS
 
 _NONE_METRICS = AIC_METRICS["AiCoreNone"]
@@ -61,8 +61,8 @@ class ConfigValues:
 _Step = tuple[ConfigValues, list[Notice]]
 
 
-def _warn(option: str, message: str, code: NoticeCode = NoticeCode.RESET) -> Notice:
-    return Notice(Severity.WARNING, option, message, code)
+def _reset(values: ConfigValues, option: str, value: Any, message: str) -> _Step:
+    return evolve(values, **{option: value}), [warning(option, message)]
 
 
 def normalise_config(*, toolkit_exports_db: bool = False, **given: Any) -> tuple[ConfigValues, tuple[Notice, ...]]:
@@ -125,7 +125,7 @@ def _flag(values: ConfigValues, name: str) -> _Step:
     if isinstance(getattr(values, name), bool):
         return values, []
     message = f"Invalid parameter {name}, which must be of bool type, reset it to False."
-    return evolve(values, **{name: False}), [_warn(name, message)]
+    return _reset(values, name, False, message)
 
 
 def _export_form(values: ConfigValues) -> _Step:
@@ -140,7 +140,7 @@ def _export_form(values: ConfigValues) -> _Step:
             return evolve(values, export_type=list(dict.fromkeys(given))), []
         except TypeError as error:
             message = f"{message} Error is {error}"
-    return evolve(values, export_type=[EXPORT_TYPES["Text"]]), [_warn("export_type", message)]
+    return _reset(values, "export_type", [EXPORT_TYPES["Text"]], message)
 
 
 def _metrics_need_level(values: ConfigValues) -> _Step:
@@ -148,57 +148,55 @@ def _metrics_need_level(values: ConfigValues) -> _Step:
     if not low or values.aic_metrics == _NONE_METRICS:
         return values, []
     message = "Please use level1 or level2 if you want to collect aic metrics, reset aic metrics to None!"
-    return evolve(values, aic_metrics=_NONE_METRICS), [_warn("aic_metrics", message)]
+    return _reset(values, "aic_metrics", _NONE_METRICS, message)
 
 
 def _deprecated_tx(values: ConfigValues) -> _Step:
     if not values.msprof_tx:
         return values, []
     message = "The parameter msprof_tx will be deprecated. Please use the new parameter mstx instead."
-    return values, [_warn("msprof_tx", message, NoticeCode.PYTHON_WARNING)]
+    return values, [warning("msprof_tx", message, NoticeCode.PYTHON_WARNING)]
 
 
 def _level_none_needs_tx(values: ConfigValues) -> _Step:
     if values.profiler_level != PROFILER_LEVELS["Level_none"] or values.tx_enabled:
         return values, []
     message = "Parameter mstx or msprof_tx must be True if profiler_level is set to Level_none."
-    return evolve(values, mstx=True), [_warn("mstx", message)]
+    return _reset(values, "mstx", True, message)
 
 
 def _simplification(values: ConfigValues) -> _Step:
     if values.data_simplification is None or isinstance(values.data_simplification, bool):
         return values, []
     message = "Invalid parameter data_simplification, which must be of bool type, reset it to default."
-    return evolve(values, data_simplification=True), [_warn("data_simplification", message)]
+    return _reset(values, "data_simplification", True, message)
 
 
 def _known_level(values: ConfigValues) -> _Step:
     if values.profiler_level in list(PROFILER_LEVELS.values()):
         return values, []
     message = "Invalid parameter profiler_level, reset it to ProfilerLevel.Level0."
-    return evolve(values, profiler_level=PROFILER_LEVELS["Level0"]), [_warn("profiler_level", message)]
+    return _reset(values, "profiler_level", PROFILER_LEVELS["Level0"], message)
 
 
 def _known_metrics(values: ConfigValues) -> _Step:
     if values.aic_metrics in list(AIC_METRICS.values()):
         return values, []
     default = _NONE_METRICS if values.profiler_level == PROFILER_LEVELS["Level0"] else _PIPE
-    return evolve(values, aic_metrics=default), [
-        _warn("aic_metrics", "Invalid parameter aic_metrics, reset it to default.")
-    ]
+    return _reset(values, "aic_metrics", default, "Invalid parameter aic_metrics, reset it to default.")
 
 
 def _known_exports(values: ConfigValues) -> _Step:
     if all(item in list(EXPORT_TYPES.values()) for item in values.export_type):
         return values, []
     message = "Invalid parameter export_type, reset it to text."
-    return evolve(values, export_type=[EXPORT_TYPES["Text"]]), [_warn("export_type", message)]
+    return _reset(values, "export_type", [EXPORT_TYPES["Text"]], message)
 
 
 def _op_attr_needs_db(values: ConfigValues, *, toolkit_exports_db: bool) -> _Step:
     if not values.op_attr or toolkit_exports_db or EXPORT_TYPES["Db"] in values.export_type:
         return values, []
-    return evolve(values, op_attr=False), [_warn("op_attr", "op_attr switch is invalid with export type set as text.")]
+    return _reset(values, "op_attr", False, "op_attr switch is invalid with export type set as text.")
 
 
 def _gc_threshold(values: ConfigValues) -> _Step:
@@ -207,13 +205,13 @@ def _gc_threshold(values: ConfigValues) -> _Step:
         return values, []
     if not isinstance(threshold, (int, float)):
         message = f"Parameter {name} is not int or float type, reset it to default."
-        return evolve(values, gc_detect_threshold=None), [_warn(name, message)]
+        return _reset(values, name, None, message)
     if threshold < 0:
         message = f"Parameter {name} can not be negative, reset it to default."
-        return evolve(values, gc_detect_threshold=None), [_warn(name, message)]
+        return _reset(values, name, None, message)
     if threshold == 0:
         message = f"Parameter {name} is set to 0, it will collect all gc events."
-        return values, [Notice(Severity.INFO, name, message, NoticeCode.INFORMATION)]
+        return values, [remark(name, message)]
     return values, []
 
 
@@ -222,17 +220,18 @@ def _domains_need_tx(values: ConfigValues) -> _Step:
     if values.tx_enabled or not (include or exclude):
         return evolve(values, mstx_domain_include=include, mstx_domain_exclude=exclude), []
     message = "mstx_domain_include and mstx_domain_exclude are valid when msprof_tx or mstx is True."
-    return evolve(values, mstx_domain_include=[], mstx_domain_exclude=[]), [_warn("mstx_domain_include", message)]
+    values = evolve(values, mstx_domain_exclude=[])
+    return _reset(values, "mstx_domain_include", [], message)
 
 
 def _domain_list(values: ConfigValues, name: str, contents_name: str) -> _Step:
     given = getattr(values, name)
     if not isinstance(given, list):
         message = f"Invalid parameter {name}, which must be of list type, reset it to default."
-        return evolve(values, **{name: []}), [_warn(name, message)]
+        return _reset(values, name, [], message)
     if not all(isinstance(item, str) for item in given):
         message = f"Invalid parameter {contents_name}, which contents must be of str type, reset it to default."
-        return evolve(values, **{name: []}), [_warn(name, message)]
+        return _reset(values, name, [], message)
     return evolve(values, **{name: list(dict.fromkeys(given))}), []
 
 
@@ -242,13 +241,13 @@ def _one_domain_list(values: ConfigValues) -> _Step:
     message = (
         "Parameter mstx_domain_include and mstx_domain_exclude can not be both set, only mstx_domain_include will work."
     )
-    return evolve(values, mstx_domain_exclude=[]), [_warn("mstx_domain_exclude", message)]
+    return _reset(values, "mstx_domain_exclude", [], message)
 
 
 def _host_systems(values: ConfigValues) -> _Step:
     if not isinstance(values.host_sys, list):
         message = "Invalid parameter host_sys, which must be of list type, reset it to empty."
-        return evolve(values, host_sys=[]), [_warn("host_sys", message)]
+        return _reset(values, "host_sys", [], message)
     if not all(item in list(HOST_SYSTEMS.values()) for item in values.host_sys):
-        return evolve(values, host_sys=[]), [_warn("host_sys", "Invalid parameter host_sys, reset it to empty.")]
+        return _reset(values, "host_sys", [], "Invalid parameter host_sys, reset it to empty.")
     return evolve(values, host_sys=list(dict.fromkeys(values.host_sys))), []

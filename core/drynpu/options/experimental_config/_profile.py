@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._notices import Notice, NoticeCode, warning
 from drynpu.options._schedule import Schedule
 
 STEP_MESSAGE = "Invalid parameter step, which must be not less than 0."
@@ -19,10 +19,6 @@ STEP_MESSAGE = "Invalid parameter step, which must be not less than 0."
 
 _FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 _MAX_WORKER_LENGTH = 226
-
-
-def _warn(path: str, message: str, code: NoticeCode = NoticeCode.RESET) -> Notice:
-    return Notice(Severity.WARNING, path, message, code)
 
 
 def normalise_schedule(
@@ -46,10 +42,10 @@ def normalise_schedule(
             used[name] = value
             continue
         used[name] = low or 0
-        notices.append(_warn(f"schedule.{name}", f"Invalid parameter {name}, reset it to {used[name]}."))
+        notices.append(warning(f"schedule.{name}", f"Invalid parameter {name}, reset it to {used[name]}."))
     if used["warmup"] == 0:
         message = "Profiler won't be using warmup, this can skew profiler results"
-        notices.append(_warn("schedule.warmup", message, NoticeCode.NO_WARMUP))
+        notices.append(warning("schedule.warmup", message, NoticeCode.NO_WARMUP))
     return Schedule(**used), tuple(notices)
 
 
@@ -103,13 +99,13 @@ def normalise_interface(
     values = {name: _flag(name, flags.get(name, False), notices) for name in _FLAGS}
     if config_given and not config_valid:
         message = "Parameter experimental_config is an instance of _ExperimentalConfig, reset it to default."
-        notices.append(_warn("experimental_config", message))
+        notices.append(warning("experimental_config", message))
     if device_activity not in chosen:
         message = "Experimental config will not be used while ProfilerActivity.NPU is not set."
-        notices.append(_warn("activities", message, NoticeCode.IGNORED))
+        notices.append(warning("activities", message, NoticeCode.IGNORED))
     if host_activity not in chosen and with_gc:
         message = "GC detect will not take effect while ProfilerActivity.CPU is not set."
-        notices.append(_warn("activities", message, NoticeCode.IGNORED))
+        notices.append(warning("activities", message, NoticeCode.IGNORED))
     return InterfaceValues(activities=chosen, config_accepted=config_given and config_valid, **values), tuple(notices)
 
 
@@ -123,14 +119,14 @@ def _activities(given: Any, supported: Collection[Any], notices: list[Notice]) -
     if chosen is not None and all(member in supported for member in chosen):
         return chosen
     message = "Invalid activities, only CPU and NPU are supported, reset it to default."
-    notices.append(_warn("activities", message))
+    notices.append(warning("activities", message))
     return frozenset(supported)
 
 
 def _flag(name: str, value: Any, notices: list[Notice]) -> bool:
     if isinstance(value, bool):
         return value
-    notices.append(_warn(f"switches.{name}", f"Parameter {name} is of boolean type, reset it to False."))
+    notices.append(warning(f"switches.{name}", f"Parameter {name} is of boolean type, reset it to False."))
     return False
 
 
@@ -148,13 +144,13 @@ def normalise_profile(
     """Check the arguments that only ``profile`` has; these messages appear once."""
     notices = []
     if schedule and not callable(schedule):
-        notices.append(_warn("schedule", "schedule is not Callable, set by default."))
+        notices.append(warning("schedule", "schedule is not Callable, set by default."))
         schedule = None
     if on_trace_ready and not callable(on_trace_ready):
-        notices.append(_warn("on_trace_ready", "on_trace_ready is not Callable, set by default."))
+        notices.append(warning("on_trace_ready", "on_trace_ready is not Callable, set by default."))
         on_trace_ready = None
     if use_cuda is not None:
-        notices.append(_warn("use_cuda", "This is npu environment, use_cuda is invalid", NoticeCode.IGNORED))
+        notices.append(warning("use_cuda", "This is npu environment, use_cuda is invalid", NoticeCode.IGNORED))
     return ProfileValues(schedule=schedule or None, on_trace_ready=on_trace_ready or None), tuple(notices)
 
 
@@ -178,16 +174,16 @@ def normalise_handler(
     """
     notices = []
     if not isinstance(analyse_flag, bool):
-        notices.append(_warn("output.analyse", "analyse_flag is not bool, set by default."))
+        notices.append(warning("output.analyse", "analyse_flag is not bool, set by default."))
         analyse_flag = True
     if not isinstance(async_mode, bool):
-        notices.append(_warn("output.asynchronous", "async_mode is not bool, set by default."))
+        notices.append(warning("output.asynchronous", "async_mode is not bool, set by default."))
         async_mode = False
     if worker_name is not None and not _good_text(worker_name, _MAX_WORKER_LENGTH):
-        notices.append(_warn("output.worker_name", "Invalid parameter worker_name, reset it to default."))
+        notices.append(warning("output.worker_name", "Invalid parameter worker_name, reset it to default."))
         worker_name = None
     if dir_name is not None and not _good_text(dir_name, None):
-        notices.append(_warn("output.directory", "Invalid parameter dir_name, reset it to default."))
+        notices.append(warning("output.directory", "Invalid parameter dir_name, reset it to default."))
         dir_name = None
     values = HandlerValues(dir_name=dir_name, worker_name=worker_name, analyse_flag=analyse_flag, async_mode=async_mode)
     return values, tuple(notices)

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import frozen
 
 from drynpu._errors import OptionError
-from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._notices import Notice, NoticeCode, warning
 from drynpu.options._problems import shown, shown_key
 from drynpu.options.profiling_options._keys import Surface
 
@@ -83,7 +83,7 @@ def _legacy(words: list[str], options: str, surface: Surface, *, strict: bool) -
         f"{options!r} is the option list of 2020; the current collector refuses it. "
         "It is read as JSON with " + ", ".join(f'"{word}":"on"' for word in words) + "."
     )
-    notice = Notice(Severity.WARNING, surface.name, message, NoticeCode.LENIENT)
+    notice = warning(surface.name, message, NoticeCode.LENIENT)
     return Document(form="legacy", values=dict.fromkeys(words, "on"), notices=(notice,))
 
 
@@ -97,7 +97,7 @@ def _check_length(text: str, surface: Surface, *, strict: bool) -> list[Notice]:
     message = f"the options are {size} bytes long; the collector takes at most {surface.byte_limit}"
     if strict:
         raise OptionError([f"{surface.name}: {surface.value_id} {message}"])
-    return [Notice(Severity.WARNING, surface.name, message, NoticeCode.LENIENT)]
+    return [warning(surface.name, message, NoticeCode.LENIENT)]
 
 
 def _join_lines(text: str, surface: Surface, *, strict: bool) -> tuple[str, list[Notice]]:
@@ -106,7 +106,7 @@ def _join_lines(text: str, surface: Surface, *, strict: bool) -> tuple[str, list
     if joined == text or strict:
         return text, []
     message = "backslash-newline continuations were taken out of the text; the collector would refuse it as JSON."
-    return joined, [Notice(Severity.WARNING, surface.name, message, NoticeCode.LENIENT)]
+    return joined, [warning(surface.name, message, NoticeCode.LENIENT)]
 
 
 def _load(text: str, surface: Surface) -> tuple[dict[str, Any], list[Notice]]:
@@ -127,12 +127,7 @@ def _load(text: str, surface: Surface) -> tuple[dict[str, Any], list[Notice]]:
     if not isinstance(data, dict):
         raise OptionError([f"{refusal}: {shown(data)} is no JSON object"])
     notices = [
-        Notice(
-            Severity.WARNING,
-            key,
-            f"{shown_key(key)} is given more than once; the last value counts.",
-            NoticeCode.IGNORED,
-        )
+        warning(key, f"{shown_key(key)} is given more than once; the last value counts.", NoticeCode.IGNORED)
         for key in dict.fromkeys(repeated)
     ]
     return data, notices
