@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 from attrs import evolve, field, frozen
 
+from drynpu.kernels._elements import element_operations
 from drynpu.kernels._rules import Rule
 from drynpu.kernels._specs import computed_on_cpu, cube_spec, launched, vector_spec
 from drynpu.kernels._types import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
@@ -25,7 +27,9 @@ NO_DATA = "UNDEFINED"
 Key: TypeAlias = "str | int"
 """An argument: its name in the binding, the framework's name of an attribute, or a position."""
 
-_SPELLING = re.compile(r"(?:(?P<api>\w+):)?(?:(?P<function>\w+)/)?(?P<kernel>\w*)\((?P<arguments>[^()]*)\)")
+_SPELLING = re.compile(
+    r"(?:(?P<api>\w+):)?(?:(?P<function>\w+)/)?(?P<kernel>\w*)(?:\*(?P<operations>[\d.]+))?\((?P<arguments>[^()]*)\)"
+)
 
 
 @frozen
@@ -55,11 +59,19 @@ class Binding:
     arguments: tuple[str, ...] = ()
     names: Mapping[str, str] = field(factory=dict)
     required: tuple[str, ...] = ()
+    operations: float = field()
+    """Element operations per element; by default those of the kernel's type."""
+
+    @operations.default
+    def _usual_operations(self) -> float:
+        return element_operations(self.kernel)
 
     @classmethod
     def from_text(cls, text: str) -> Binding:
         """
-        Read ``api:function/kernel(argument argument=attribute ...)``; all before the bracket may be left out.
+        Read ``api:function/kernel*operations(argument argument=attribute ...)``.
+
+        All before the bracket may be left out.
 
         ``BatchMatMulV2(a b turn_a=adj_x turn_b=adj_y)`` has *a* first, *b* second, and *turn_a* third or in the
         attribute ``adj_x``. ``scale!`` is required.
@@ -71,7 +83,8 @@ class Binding:
         names = {neutral: name for neutral, _, name in pairs if name}
         arguments = tuple(neutral.rstrip("!") for neutral, _, _ in pairs)
         required = tuple(neutral.rstrip("!") for neutral, _, _ in pairs if neutral.endswith("!"))
-        return cls(match["kernel"], match["api"] or "", match["function"] or "", arguments, names, required)
+        found = cls(match["kernel"], match["api"] or "", match["function"] or "", arguments, names, required)
+        return evolve(found, operations=float(match["operations"])) if match["operations"] else found
 
 
 @frozen
@@ -91,6 +104,12 @@ class OperatorCall:
     """Whether the usual value, or the first reading that fits, is taken where a call does not say which is meant."""
     keeps_dims: ClassVar[bool] = False
     """Whether statistics per channel keep the dims of their image, and five dims have kernels of their own."""
+    simplified: ClassVar[bool] = False
+    """Whether a compiler leaves out calls that change nothing but the shape."""
+    outputs_optional: ClassVar[bool] = False
+    """Whether a kernel is stated, without outputs, where nothing is known of what the call returns."""
+    kernel_types: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """Kernel types of the element-wise operators that may be fused into others, by the framework's names."""
 
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
@@ -214,9 +233,8 @@ class OperatorCall:
         return ()
 
     def operations_of(self, name: str) -> float:
-        """Return the operations per element of a fused operator, 1 for others (a bias)."""
-        del name
-        return 1.0
+        """Return the operations per element of a fused operator, 1 for one that is not element-wise (a bias)."""
+        return element_operations(self.kernel_types.get(name, ""))
 
     def kernel_name(self, op_type: str, *, suffix: str = "", tail: bool = True, on_cpu: bool = False) -> str:
         """
@@ -311,6 +329,10 @@ class OperatorCall:
     def under(self, api: str, function: str = "") -> OperatorCall:
         """Return the call with kernels that another ACL API launches, by an L0 function that is not the usual one."""
         return evolve(self, binding=evolve(self.binding, api=api, function=function, kernel=""))
+
+    def launching(self, kernel: str) -> OperatorCall:
+        """Return the call with a main kernel of another type."""
+        return evolve(self, binding=evolve(self.binding, kernel=kernel))
 
     def answer(self, operator: Operator) -> KernelPlan | None:
         """Return what *operator* makes of this call; ``None`` where it has no answer."""

@@ -17,23 +17,40 @@ __all__ = ["element_operations", "kernel_types"]
 _BY_OPERATIONS: Final = {
     0: "OnesLike ZerosLike",
     2: """
-        AbsGrad ApproximateEqual ClipByValue ClipByValueV2 DivNoNan Expm1 FloorDiv LeakyRelu LeakyReluGrad Log1p
-        MulNoNan PRelu Relu6 Relu6Grad Sign SqrtGrad SquaredDifference TruncateDiv Xdivy Xlogy
+        AbsGrad ApplyGradientDescent ApproximateEqual ClipByValue ClipByValueV2 DivNoNan Expm1 FloorDiv HardtanhGrad
+        L2Loss LeakyRelu LeakyReluGrad Log1p LpNorm LpNormV2 MulNoNan PRelu ReduceLogSum Relu6 Relu6Grad Sign SqrtGrad
+        SquareSumV1 SquaredDifference TruncateDiv Xdivy Xlogy
     """,
-    3: "HardSigmoid HardSigmoidGrad InvGrad NanToNum ReciprocalGrad RsqrtGrad SigmoidGrad Softsign TanhGrad",
+    3: """
+        Addcdiv Addcmul GLU HardSigmoid HardSigmoidGrad InvGrad KLDivLossGrad Lerp MseLoss MseLossGrad NanToNum
+        ReciprocalGrad RsqrtGrad SigmoidGrad Softsign TanhGrad
+    """,
     4: """
-        CeluV2 Elu EluGrad FloorMod HardSwish HardSwishGrad Mod PReluGrad Pow Selu SeluGrad Sigmoid SoftsignGrad
-        TruncateMod
+        ApplyKerasMomentumD ApplyMomentum ApplyMomentumD CeluV2 Elu EluGrad EluGradV2 FloorMod HardSwish HardSwishGrad
+        KLDivLoss Mod PReluGrad Pow SGD Selu SeluGrad Sigmoid SmoothL1Loss SmoothL1LossGrad SoftsignGrad
+        SparseApplyKerasMomentum SparseApplyMomentum TruncateMod
     """,
-    5: "Swish",
-    6: "Cosh LogAddExp LogSigmoid Sinh Softplus SoftplusGrad SoftplusV2",
-    7: "SiluGrad",
-    8: "Acosh Asinh Atanh FastGelu Tanh",
+    5: "ApplyAdagradD ApplyProximalGradientDescent SmoothL1LossV2 SmoothL1LossV2Grad SparseApplyAdagradD Swish",
+    6: """
+        ApplyAdagradV2D BinaryCrossEntropy BinaryCrossEntropyGrad Cosh LogAddExp LogSigmoid LogSigmoidGrad
+        ReduceLogSumExp SigmoidCrossEntropyWithLogitsGrad Sinh SoftMarginLoss SoftMarginLossGrad Softplus SoftplusGrad
+        SoftplusV2 SoftplusV2Grad SparseApplyAdagradV2D
+    """,
+    7: "ApplyAddSignD SiluGrad",
+    8: """
+        Acosh ApplyProximalAdagradD Asinh Atanh BCEWithLogitsLoss FastGelu SigmoidCrossEntropyWithLogits SwishGrad Tanh
+        TopKD TopKV2
+    """,
+    9: "ApplyAdaMax ApplyAdaMaxD ApplyPowerSignD ApplyRMSPropD SparseApplyRMSPropD",
     10: "FastGeluGrad Mish",
-    12: "Cos Erf MishGrad Sin",
-    13: "Erfc",
+    12: """
+        ApplyAdadeltaD ApplyAdamD ApplyCenteredRMSPropD Cos Erf MishGrad Sin SparseApplyAdadeltaD
+    """,
+    13: "ApplyAdamWithAmsgradD Erfc",
+    14: "ApplyAdamW ApplyAdamWV2 ApplyFtrl ApplyFtrlD SparseApplyFtrlD",
+    15: "ApplyFtrlV2D SparseApplyFtrlV2D",
     16: "Acos Asin Atan Erfinv Gelu GeluV2 Tan",
-    20: "Atan2 GeluGrad",
+    20: "Atan2 GeluGrad Lamb",
 }
 _OPERATIONS: Final[Mapping[str, float]] = MappingProxyType(
     {name: float(operations) for operations, names in _BY_OPERATIONS.items() for name in names.split()}

@@ -64,6 +64,8 @@ def _frozen_value(value: object) -> object:
 class NodeCall(OperatorCall):
     """A call whose signature :func:`node_signature` made; of others (of plugins, of tests) only inputs are known."""
 
+    simplified = True
+
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
         """What the node returns, in order; empty when that is not known."""

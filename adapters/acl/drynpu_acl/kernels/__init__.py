@@ -12,13 +12,12 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import Rule, framed, join_rules, ops
+from drynpu.kernels import Rule, framed, join_rules, ops, plan_of
 from drynpu_acl.kernels._call import OnnxCall
 from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype
-from drynpu_acl.kernels._elementwise import elementwise_rules
 from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
-from drynpu_acl.kernels._movement import movement_rules
 from drynpu_acl.kernels._nodes import GraphNode
+from drynpu_acl.kernels._placement import FREE
 from drynpu_acl.kernels._plans import node_plans
 from drynpu_acl.kernels._pooling import pooling_rules
 from drynpu_acl.kernels._reduction import reduction_rules
@@ -38,12 +37,13 @@ __all__ = [
     "planned_memory",
 ]
 
-_FAMILIES: Final = (elementwise_rules, pooling_rules, reduction_rules, movement_rules)
+_FAMILIES: Final = (pooling_rules, reduction_rules)
 
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as ONNX spells it."""
-    rules = join_rules([ops.rules_of("onnx", OnnxCall), *(family() for family in _FAMILIES)])
+    free: dict[str, Rule] = dict.fromkeys(FREE, lambda _: plan_of(in_graph=True))
+    rules = join_rules([ops.rules_of("onnx", OnnxCall), free, *(family() for family in _FAMILIES)])
     return {name: framed(rule) for name, rule in rules.items()}
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from drynpu.kernels import KernelPlan, KernelSpec, NodeCall, Operator, TensorDesc, plan_of
 from drynpu.kernels.ops import blocked_image, is_image
-from drynpu_acl.kernels._elementwise import operations_of
+from drynpu_acl.kernels._elementwise import KERNEL_TYPES
 
 
 class OnnxCall(NodeCall):
     """A node of a compiled model: the graph engine launches its kernels, and knows all formats."""
+
+    kernel_types = KERNEL_TYPES
 
     @property
     def compiled(self) -> bool:
@@ -19,10 +24,6 @@ class OnnxCall(NodeCall):
         """Return an image as the node works on it: blocked where the compiler chose so."""
         return blocked_image(image) if "_blocked" in self.attrs and is_image(image.shape) else image
 
-    def operations_of(self, name: str) -> float:
-        """Return the operations per element of a fused element-wise operator, 1 for others (a bias)."""
-        return operations_of(name)
-
     def answer(self, operator: Operator) -> KernelPlan | None:
         """Return what *operator* makes of a node; none where the shape of the result is not known."""
         return operator(self) if self.output() is not None else None
@@ -30,3 +31,11 @@ class OnnxCall(NodeCall):
     def plan(self, *kernels: KernelSpec) -> KernelPlan:
         """Return the plan of a node; kernels without any element are left out."""
         return plan_of(*kernels, in_graph=True)
+
+    def kernel(
+        self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any
+    ) -> KernelSpec:
+        """Return a vector kernel; element-wise ones work on blocked images where the compiler chose so."""
+        if self.signature.name in KERNEL_TYPES:
+            inputs, outputs = ([self.image(t) for t in tensors] for tensors in (inputs, outputs))
+        return super().kernel(op_type, inputs, outputs, **options)

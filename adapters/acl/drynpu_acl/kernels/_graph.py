@@ -19,8 +19,8 @@ from attrs import frozen
 
 from drynpu.kernels import Signature, TensorDesc, node_signature
 from drynpu_acl.kernels._layout import Layout, lay_out
-from drynpu_acl.kernels._movement import FREE
 from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, GraphNode, Work, takers_of
+from drynpu_acl.kernels._placement import FREE
 
 __all__ = ["Compiled", "GraphNode", "Operation", "compile_graph"]
 

@@ -8,7 +8,7 @@ from typing import Final
 from attrs import define, field
 
 from drynpu.kernels import TensorDesc
-from drynpu_acl.kernels._elementwise import ELEMENTWISE
+from drynpu_acl.kernels._elementwise import KERNEL_TYPES
 from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, Work, takers_of
 from drynpu_acl.kernels._work import blocked, is_image
 
@@ -18,7 +18,7 @@ _IMAGE_WORKERS: Final = frozenset(
     {*CONVOLUTIONS, "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization"}
 )
 # They make values of the shape of their input or of constants; C0 depends on the type, so comparisons stay plain.
-_FOLLOWERS: Final = frozenset(ELEMENTWISE) - {
+_FOLLOWERS: Final = frozenset(KERNEL_TYPES) - {
     *("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Not", "And", "Or", "Xor", "IsNaN", "IsInf", "Where")
 }
 

@@ -14,22 +14,12 @@ from typing import Final
 from drynpu.kernels import Rule, join_rules, ops
 from drynpu_mindspore.rules._apis import api_of
 from drynpu_mindspore.rules._call import LaunchCall
-from drynpu_mindspore.rules._elementwise import elementwise_rules
-from drynpu_mindspore.rules._indexing import indexing_rules
-from drynpu_mindspore.rules._optimizer import optimizer_rules
 from drynpu_mindspore.rules._placement import NOTHING, placement_rules
-from drynpu_mindspore.rules._reduction import reduction_rules
 from drynpu_mindspore.rules._signature import Call, signature
 
 __all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "signature"]
 
-_FAMILIES: Final = (
-    placement_rules,
-    elementwise_rules,
-    reduction_rules,
-    indexing_rules,
-    optimizer_rules,
-)
+_FAMILIES: Final = (placement_rules,)
 
 
 def build_rules() -> dict[str, Rule]:

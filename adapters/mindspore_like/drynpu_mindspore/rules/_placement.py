@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Rule, TaskType, launches_nothing, plan_of
-from drynpu_mindspore.rules._signature import Call
-from drynpu_mindspore.rules._work import kernel, rule_of
-
-__all__ = ["NOTHING", "placement_rules"]
+from drynpu.kernels import Rule, bind, launches_nothing, ops
+from drynpu_mindspore.rules._call import LaunchCall
 
 # Changes of shape are views on a device, though the CPU copies for some of them.
 _SHAPES: Final = (
@@ -29,18 +26,7 @@ Cholesky Qr Svd FFT IFFT SearchSorted Histogram NonMaxSuppressionV3 CropAndResiz
 """
 
 
-def _on_ai_cpu(primitive: str) -> Rule:
-    """One element operation per element that it makes or takes."""
-
-    def read(call: Call) -> KernelPlan | None:
-        if not call.outputs:
-            return None
-        return plan_of(kernel(primitive, call.tensors(), call.outputs, task=TaskType.AI_CPU))
-
-    return rule_of(read, primitive)
-
-
 def placement_rules() -> dict[str, Rule]:
     """Return the rules by primitive."""
     rules: dict[str, Rule] = dict.fromkeys(sorted(NOTHING), launches_nothing)
-    return rules | {name: _on_ai_cpu(name) for name in _AI_CPU.split()}
+    return rules | {name: bind(ops.make_on_cpu, f"{name}()", LaunchCall) for name in _AI_CPU.split()}

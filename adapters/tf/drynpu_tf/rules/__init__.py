@@ -12,17 +12,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import Rule, framed, join_rules, ops
+from drynpu.kernels import Rule, bind, framed, join_rules, ops
 from drynpu_tf.rules._call import TfCall
-from drynpu_tf.rules._composed import composed_rules
 from drynpu_tf.rules._dtypes import dtype_name
-from drynpu_tf.rules._elementwise import elementwise_rules
+from drynpu_tf.rules._elementwise import unary_chain
 from drynpu_tf.rules._graph import CompiledGraph, compile_graph, fusions
-from drynpu_tf.rules._indexing import indexing_rules
 from drynpu_tf.rules._nodes import GraphNode
-from drynpu_tf.rules._optimizer import optimizer_rules
 from drynpu_tf.rules._placement import is_call, is_host, is_input_pipeline, pattern_rule, placement_rules
-from drynpu_tf.rules._reduction import reduction_rules
 from drynpu_tf.rules._signature import attributes_of, tensor_desc
 
 __all__ = [
@@ -42,19 +38,13 @@ __all__ = [
     "tensor_desc",
 ]
 
-_FAMILIES: Final = (
-    placement_rules,
-    elementwise_rules,
-    reduction_rules,
-    indexing_rules,
-    optimizer_rules,
-    composed_rules,
-)
+_FAMILIES: Final = (placement_rules,)
 
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as TensorFlow spells it."""
-    rules = join_rules([ops.rules_of("tf", TfCall), *(family() for family in _FAMILIES)])
+    own = {"_UnaryOpsComposition": bind(unary_chain, "()", TfCall)}
+    rules = join_rules([ops.rules_of("tf", TfCall), own, *(family() for family in _FAMILIES)])
     return {name: framed(rule) for name, rule in rules.items()}
 
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import NodeCall, TensorDesc
+from typing import Final
+
+from drynpu.kernels import NO_DATA, KernelPlan, NodeCall, Operator, TaskType, TensorDesc, launches_nothing
 from drynpu.kernels.ops import blocked_image, is_image
-from drynpu_tf.rules._elementwise import operations_of
+from drynpu_tf.rules._elementwise import KERNEL_TYPES
+
+# Sums and zeros of lists of tensors (gradients of loops), which no kernel knows and of which traces tell nothing.
+_HAS_LISTS: Final = frozenset({"AddN", "ZerosLike"})
+_FILLS: Final = frozenset({"Fill", "OnesLike", "ZerosLike"})
+_ELEMENTWISE: Final = "drynpu.kernels.ops.elementwise"
+_MOVES: Final = frozenset({"drynpu.kernels.ops.movement", "drynpu.kernels.ops.scatter"})
 
 
 class TfCall(NodeCall):
     """A node of a TensorFlow graph; images are NHWC unless it says otherwise, weights [KH, KW, C, N]."""
 
+    outputs_optional = True
+    kernel_types = KERNEL_TYPES
     weight_format = "HWCN"
 
     @property
@@ -27,6 +37,23 @@ class TfCall(NodeCall):
         inside = self.compiled and is_image(image.shape)
         return blocked_image(image, channels_first=self.channels_first) if inside else image
 
-    def operations_of(self, name: str) -> float:
-        """Return the operations per element of a fused element-wise operator, 1 for others (a bias)."""
-        return operations_of(name)
+    def answer(self, operator: Operator) -> KernelPlan | None:
+        """
+        Return what *operator* makes of this call.
+
+        Texts (names in a checkpoint, keys of a vocabulary) are moved by the host: nothing is launched for them. Sums
+        and zeros of lists of tensors run on the AI CPU.
+        """
+        if operator.__module__ in _MOVES and self.outputs and all(t.dtype == NO_DATA for t in self.outputs):
+            return launches_nothing(self.signature)
+        kernel = self.binding.kernel
+        elementwise = (operator.__module__ == _ELEMENTWISE and kernel != "Cast") or kernel in _FILLS
+        if elementwise and self._has_lists_only:
+            return self.plan(self.kernel(self.signature.name, [], [], task=TaskType.AI_CPU))
+        return operator(self)
+
+    @property
+    def _has_lists_only(self) -> bool:
+        if self.tensors() or self.output() is not None:
+            return False
+        return bool(self.signature.tensors()) or self.signature.name in _HAS_LISTS

@@ -14,7 +14,7 @@ from typing import Final
 from attrs import define, field
 
 from drynpu.kernels import Signature, TensorDesc
-from drynpu_tf.rules._elementwise import BINARY, CHANGES_TYPE, GRADIENTS, UNARY
+from drynpu_tf.rules._elementwise import KEEPS_TYPE
 from drynpu_tf.rules._layout import blocked, channels_first, is_image, plain
 from drynpu_tf.rules._nodes import Place, Work, consumers_of
 
@@ -42,7 +42,7 @@ _IMAGES: Final[Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
     "BiasAddGrad": ((0,), ()),
 }
 # C0 depends on the type, so those that change it stay with plain formats.
-_FOLLOWS: Final = frozenset({*UNARY, *BINARY, *GRADIENTS, "AddN", "BiasAdd"}) - {*CHANGES_TYPE}
+_FOLLOWS: Final = KEEPS_TYPE | {"AddN", "BiasAdd"}
 _READS_SHAPE: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 
 

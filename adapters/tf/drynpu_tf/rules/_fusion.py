@@ -21,7 +21,7 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import Signature, TensorDesc
-from drynpu_tf.rules._elementwise import BINARY, GRADIENTS, UNARY
+from drynpu_tf.rules._elementwise import ELEMENTWISE
 from drynpu_tf.rules._nodes import Place, Work, consumers_of
 
 __all__ = ["fuse"]
@@ -34,7 +34,6 @@ _AFTER_CONVOLUTION: Final = frozenset({"Relu", "LeakyRelu"})
 _AFTER_PRODUCT: Final = frozenset(
     {"Elu", "LeakyRelu", "Softsign", "Relu6", "Relu", "Softplus", "Sigmoid", "Tanh", "Selu", "TanhGrad"}
 )
-_ELEMENTWISE: Final = frozenset({*UNARY, *BINARY, *GRADIENTS}) - {"Cast"}
 _LONGEST_CHAIN: Final = 6
 _HALF: Final = frozenset({"FLOAT16", "DT_BF16"})
 
@@ -188,7 +187,7 @@ def _gradient_of_relu(first: Work, second: Work) -> bool:
 
 
 def _chain(first: Work, second: Work) -> bool:
-    if not {first.op_type, second.op_type} <= _ELEMENTWISE:
+    if not {first.op_type, second.op_type} <= ELEMENTWISE:
         return False
     count = 2 + len(first.call.texts("_fused")) + len(second.call.texts("_fused"))
     one, other = first.call.output(), second.call.output()

@@ -11,29 +11,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from drynpu.kernels import (
-    KernelPlan,
-    NodeCall,
-    Rule,
-    Signature,
-    TaskType,
-    launches_nothing,
-    node_kernel,
-    node_rule,
-    plan_of,
-)
-
-__all__ = [
-    "AT_COMPILE_TIME",
-    "is_call",
-    "is_host",
-    "is_input_pipeline",
-    "of_shapes",
-    "on_ai_cpu",
-    "pattern_rule",
-    "placed",
-    "placement_rules",
-]
+from drynpu.kernels import KernelPlan, Rule, Signature, bind, launches_nothing, ops
+from drynpu_tf.rules._call import TfCall
 
 _VALUES: Final = """
 Const Placeholder PlaceholderV2 PlaceholderWithDefault VarHandleOp VariableV2 Variable TemporaryVariable
@@ -164,15 +143,13 @@ def pattern_rule(signature: Signature) -> KernelPlan | None:
     return KernelPlan() if is_call(signature.name) or is_host(signature.name) else None
 
 
-def _on_ai_cpu(call: NodeCall) -> KernelPlan:
-    """One element operation per element that it makes; lists and arrays move the tensor they are given or give."""
-    op_type = call.signature.name
-    if op_type.startswith(_WITHOUT_VERSION):
-        op_type = _VERSION.sub("", op_type)
-    return plan_of(node_kernel(call, op_type, call.tensors(), list(call.outputs), task=TaskType.AI_CPU))
+def _on_ai_cpu(name: str) -> Rule:
+    """Return the rule of an operator that the graph engine's AI CPU runs, under the type that the engine has for it."""
+    kernel = _VERSION.sub("", name) if name.startswith(_WITHOUT_VERSION) else name
+    return bind(ops.make_on_cpu, f"{kernel}()", TfCall)
 
 
 def placement_rules() -> dict[str, Rule]:
     """Return the rules by operator type."""
-    rules = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), launches_nothing)
-    return rules | dict.fromkeys(sorted(_AI_CPU_TYPES), node_rule(_on_ai_cpu))
+    rules: dict[str, Rule] = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), launches_nothing)
+    return rules | {name: _on_ai_cpu(name) for name in _AI_CPU_TYPES}

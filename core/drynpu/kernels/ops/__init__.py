@@ -8,10 +8,11 @@ adapter adds rules of its own only for what no other framework has.
 
 from __future__ import annotations
 
-from drynpu.kernels.ops._binding import rules_of
+from drynpu.kernels.ops._binding import kernel_types_of, rules_of
 from drynpu.kernels.ops._dtypes import FLOATING, ge_dtype
 from drynpu.kernels.ops._shapes import axes_of, concatenated, padded, reduced, replaced, stacked, tiled
 from drynpu.kernels.ops.conv import Convolution, convolution_of
+from drynpu.kernels.ops.creation import make_on_cpu
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
 
@@ -27,6 +28,8 @@ __all__ = [
     "fractal_weight",
     "ge_dtype",
     "is_image",
+    "kernel_types_of",
+    "make_on_cpu",
     "matrix_sides",
     "padded",
     "plain_image",

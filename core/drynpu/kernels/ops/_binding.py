@@ -9,9 +9,26 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels._call import Operator, OperatorCall, bind
+from drynpu.kernels._call import Binding, Operator, OperatorCall, bind
 from drynpu.kernels._rules import Rule, join_rules
-from drynpu.kernels.ops import _names, attention, conv, dropout, loss, matmul, norm, pool, recurrent
+from drynpu.kernels.ops import (
+    _names,
+    _vector_names,
+    attention,
+    conv,
+    creation,
+    dropout,
+    elementwise,
+    loss,
+    matmul,
+    movement,
+    norm,
+    pool,
+    recurrent,
+    reduction,
+    scatter,
+    update,
+)
 
 _TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
     (matmul, _names.MATMUL),
@@ -22,9 +39,15 @@ _TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
     (dropout, _names.DROPOUT),
     (recurrent, _names.RECURRENT),
     (attention, _names.ATTENTION),
+    (elementwise, _vector_names.ELEMENTWISE),
+    (reduction, _vector_names.REDUCTION),
+    (movement, _vector_names.MOVEMENT),
+    (creation, _vector_names.CREATION),
+    (scatter, _vector_names.SCATTER),
+    (update, _vector_names.UPDATE),
 )
-
 _ROW_START: Final = re.compile(r"\n+(?=\S)")
+_OPTIONAL: Final = re.compile(r"\((\w+)\)")
 
 
 @frozen
@@ -58,6 +81,15 @@ def rules_of(framework: str, call_type: type[OperatorCall] = OperatorCall) -> di
     )
 
 
+def kernel_types_of(framework: str, *operators: str) -> dict[str, str]:
+    """Return the kernel types of the framework's operators that are some of the neutral *operators*, by name."""
+    return {
+        row.name: Binding.from_text(row.spelling).kernel
+        for row in _rows()
+        if row.framework == framework and row.operator.__name__ in operators
+    }
+
+
 def _rows() -> Iterator[_Row]:
     for module, table in _TABLES:
         operators: Mapping[str, Operator] = vars(module)
@@ -66,4 +98,7 @@ def _rows() -> Iterator[_Row]:
             operator, arguments = head.split(maxsplit=1)
             for entry in names.split():
                 name, given, kernel = entry.partition("=")
-                yield _Row(framework, name, operators[operator], (kernel if given else name) + arguments)
+                plain = _OPTIONAL.sub("", name)
+                spelling = (kernel if given else plain) + arguments
+                for variant in dict.fromkeys((plain, _OPTIONAL.sub(r"\1", name))):
+                    yield _Row(framework, variant, operators[operator], spelling)

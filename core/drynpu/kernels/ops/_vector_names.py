@@ -1,0 +1,174 @@
+"""
+What each framework calls the operators of the vector unit.
+
+A row is ``framework | operator (arguments) | names``: a neutral operator, its arguments in the order of the framework,
+and the framework's names for it, with the kernel's type where it is another (``AddV2=Add``) and with its element
+operations where they are others (``FusedWeightApplyMomentum=ApplyMomentum*6``). A dot stands for an argument that no
+operator reads; ``(Resource)Assign`` is both ``Assign`` and ``ResourceAssign``.
+"""
+
+from __future__ import annotations
+
+ELEMENTWISE = """
+tf | elementwise (x) | Abs Neg Sign Square Sqrt Rsqrt Reciprocal Inv Exp Expm1 Log Log1p Sin Cos Tan Sinh Cosh Asin
+    Acos Atan Asinh Acosh Atanh Erf Erfc Tanh Sigmoid Softplus Softsign Relu Relu6 Elu Selu LeakyRelu Gelu Floor Ceil
+    Round Rint LogicalNot Invert
+tf | comparison (x) | IsNan IsInf IsFinite
+tf | elementwise (x y) | Add AddV2=Add Sub Mul MulNoNan Div DivNoNan RealDiv FloorDiv TruncateDiv FloorMod Mod
+    TruncateMod Maximum Minimum Pow SquaredDifference Xdivy Xlogy Atan2 BitwiseAnd BitwiseOr BitwiseXor LeftShift
+    RightShift
+tf | comparison (x y) | LogicalAnd LogicalOr Equal NotEqual Greater GreaterEqual Less LessEqual ApproximateEqual
+tf | elementwise (dy x) | ReluGrad Relu6Grad EluGrad SeluGrad LeakyReluGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad
+    ReciprocalGrad InvGrad SoftplusGrad SoftsignGrad
+tf | elementwise (x low high) | ClipByValue
+tf | elementwise (condition x y) | Select SelectV2
+tf | accumulation (x) | AddN AccumulateNV2
+tf | cast (x dtype=DstT) | Cast
+
+mindspore | elementwise (x) | Abs Neg Sign Square Sqrt Rsqrt Reciprocal Exp Expm1 Log Log1p Sin Cos Tan Sinh Cosh Asin
+    Acos Atan Asinh Acosh Atanh Erf Erfc Tanh Sigmoid Softplus SoftplusExt=SoftplusV2 Softsign Mish ReLU=Relu
+    ReLU6=Relu6 Elu EluExt=Elu SeLU=Selu LeakyReLUExt=LeakyRelu HSwish=HardSwish HSigmoid=HardSigmoid
+    HShrink=HardShrink SiLU=Swish GeLU=Gelu GeluExt=GeluV2 FastGeLU=FastGelu Floor Ceil Round Trunc Rint LogicalNot
+    BitwiseNot=Invert
+mindspore | comparison (x) | IsNan IsInf IsFinite
+mindspore | elementwise (x y) | Add AddExt=Add Sub SubExt=Sub Mul Muls Div=RealDiv RealDiv DivMod=FloorDiv DivNoNan
+    FloorDiv FloorMod Mod TruncateDiv TruncateMod Maximum Minimum Pow PowTensorScalar=Pow SquaredDifference Xdivy
+    Xlogy Atan2 BitwiseAnd BitwiseOr BitwiseXor InplaceAddExt=Add InplaceSubExt=Sub InplaceMul=Mul InplaceDiv=RealDiv
+    PReLU=PRelu
+mindspore | comparison (x y) | Equal NotEqual Greater GreaterEqual Less LessEqual LogicalAnd LogicalOr
+    LogicalXor=NotEqual
+mindspore | elementwise (x y) | ReluGrad ReLU6Grad=Relu6Grad EluGrad SeluGrad HSwishGrad=HardSwishGrad
+    HSigmoidGrad=HardSigmoidGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad ReciprocalGrad SoftplusGrad SiLUGrad=SiluGrad
+    GeLUGrad=GeluGrad FastGeLUGrad=FastGeluGrad MishGrad AbsGrad LeakyReLUGradExt=LeakyReluGrad
+mindspore | elementwise (x target) | SigmoidCrossEntropyWithLogits BinaryCrossEntropy SmoothL1Loss KLDivLoss
+    BCEWithLogitsLoss
+mindspore | elementwise (x target dy) | SigmoidCrossEntropyWithLogitsGrad BinaryCrossEntropyGrad SmoothL1LossGrad
+    KLDivLossGrad
+mindspore | elementwise (x y z) | ClipByValue MaskedFill PReLUGrad=PReluGrad
+mindspore | elementwise (condition x y) | Select=SelectV2
+mindspore | accumulation (x) | AddN
+mindspore | cast (x) | Cast
+
+onnx | elementwise () | Abs Neg Sign Sqrt Reciprocal Exp Log Sin Cos Tan Sinh Cosh Asin Acos Atan Asinh Acosh Atanh
+    Erf Tanh Sigmoid HardSigmoid HardSwish Mish Softplus=SoftplusV2 Softsign Relu LeakyRelu PRelu ThresholdedRelu Elu
+    Celu=CeluV2 Selu Gelu Floor Ceil Round Not=LogicalNot Clip=ClipByValue IsNaN=IsNan IsInf Add Sub Mul Div=RealDiv
+    Mod=FloorMod Pow And=LogicalAnd Or=LogicalOr Xor=LogicalXor BitShift=LeftShift BitwiseAnd BitwiseOr BitwiseXor
+    BitwiseNot=Invert Equal Greater GreaterOrEqual=GreaterEqual Less LessOrEqual=LessEqual Where=SelectV2
+onnx | accumulation () | Max=Maximum Min=Minimum Sum=AddN Mean
+onnx | cast (x) | Cast CastLike=Cast
+"""
+
+REDUCTION = """
+tf | reduction (x) | Sum=ReduceSumD Mean=ReduceMeanD Max=ReduceMaxD Min=ReduceMinD Prod=ReduceProdD All=ReduceAllD
+    Any=ReduceAnyD EuclideanNorm=EuclideanNormD
+tf | one_pass (x) | L2Loss ArgMax=ArgMaxD ArgMin=ArgMinD TopK=TopKD TopKV2=TopKD Cumsum=CumsumD Cumprod=CumprodD
+    InTopK=InTopKD InTopKV2=InTopKD
+
+mindspore | one_pass (x) | ReduceSum SumExt=ReduceSum ReduceMean MeanExt=ReduceMean ReduceMax ReduceMin ReduceProd
+    ProdExt=ReduceProd ReduceAll ReduceAny Max=ReduceMax Min=ReduceMin L2Loss Argmax=ArgMaxV2 Argmin=ArgMinV2
+    ArgMaxExt=ArgMaxV2 ArgMinExt=ArgMinV2 ArgMaxWithValue ArgMinWithValue TopK=TopKV2 TopkExt=TopKV2 CumSum=Cumsum
+    CumsumExt=Cumsum CumProd=Cumprod AdaptiveAvgPool2D=AdaptiveAvgPool2d AdaptiveMaxPool2D=AdaptiveMaxPool2d
+    ResizeNearestNeighborV2Grad LpNorm=LpNormV2 NormCalculateFloatStatus=LpNormV2
+
+onnx | reduction (x) | ReduceSum=ReduceSumD ReduceMean=ReduceMeanD ReduceMax=ReduceMaxD ReduceMin=ReduceMinD
+    ReduceProd=ReduceProdD ReduceL1=LpNorm ReduceL2=LpNorm ReduceSumSquare=SquareSumV1 ReduceLogSum ReduceLogSumExp
+onnx | one_pass (x) | ArgMax=ArgMaxD ArgMin=ArgMinD TopK=TopKD CumSum=CumsumD
+"""
+
+MOVEMENT = """
+tf | transpose (x) | Transpose=TransposeD
+tf | move (x) | Slice=SliceD StridedSlice=StridedSliceD Reverse=ReverseV2D ReverseV2=ReverseV2D DiagPart=DiagPartD
+tf | move (x lengths) | ReverseSequence
+tf | gather (x index) | Gather=GatherV2D GatherV2=GatherV2D ResourceGather=GatherV2D
+tf | gather_points (x index) | GatherNd
+tf | grow (x) | MatrixDiagV3=MatrixDiag Diag=DiagD Tile=TileD BroadcastTo=BroadcastToD Pad=PadD PadV2=PadV2D MirrorPad
+tf | place_in_zeros (. . . . x) | StridedSliceGrad=StridedSliceGradD
+tf | join (axis parts) | Concat=ConcatD
+tf | join (parts axis) | ConcatV2=ConcatD
+tf | join (parts) | Pack ParallelConcat
+tf | cut (axis x) | Split=SplitD
+tf | cut (x) | SplitV=SplitVD Unpack
+tf | one_hot (index) | OneHot=OneHotD
+
+mindspore | move (x) | Transpose StridedSlice=StridedSliceD Slice SliceExt=Slice ReverseV2 Contiguous=AsStrided
+    Copy=TensorMove TensorMove Clone=TensorMove ViewCopy InplaceCopy=TensorMove
+mindspore | gather (x index) | Gather=GatherV2 GatherNd Embedding=GatherV2 IndexSelect=GatherV2
+mindspore | gather (x . index) | GatherD=GatherElements
+mindspore | grow (x) | Tile BroadcastTo Pad=PadD PadV3 StridedSliceGrad SliceGrad
+    ResizeNearestNeighbor=ResizeNearestNeighborV2 ResizeNearestNeighborV2 RepeatInterleave=Tile
+mindspore | join (parts) | Concat=ConcatD Stack=Pack StackExt=Pack
+mindspore | cut (x) | Split=SplitD SplitTensor=SplitD SplitWithSize=SplitVD Unstack=Unpack
+mindspore | one_hot (index depth on off) | OneHot
+
+onnx | transpose (x order=perm) | Transpose=TransposeD
+onnx | move (x) | Slice=StridedSliceD DepthToSpace SpaceToDepth Trilu ReverseSequence
+onnx | gather (x index) | Gather=GatherV2D GatherElements GatherND=GatherNd
+onnx | grow (x) | Pad=PadD Tile=TileD Expand=ExpandD
+onnx | join (parts) | Concat=ConcatD
+onnx | cut_by_sizes (x) | Split=SplitD
+onnx | one_hot (index) | OneHot=OneHotD
+"""
+
+CREATION = """
+tf | fill (x) | OnesLike ZerosLike Fill
+tf | sequence () | Range=RangeD LinSpace=LinSpaceD
+
+mindspore | fill () | OnesLike ZerosLike Ones=OnesLike Zeros=ZerosLike Fill FillV2=Fill FillScalar=Fill FullLike=Fill
+
+onnx | make () | Range=RangeD
+onnx | make_on_cpu () | NonZero NonMaxSuppression=NonMaxSuppressionV6 Unique=UniqueWithCountsExt2
+"""
+
+SCATTER = """
+tf | scatter (x index updates) | (Resource)ScatterAdd (Resource)ScatterSub (Resource)ScatterMul (Resource)ScatterDiv
+    (Resource)ScatterMax (Resource)ScatterMin (Resource)ScatterUpdate (Resource)ScatterNdAdd (Resource)ScatterNdSub
+    (Resource)ScatterNdUpdate
+tf | scatter_copy (x index updates) | TensorScatterUpdate TensorScatterAdd
+tf | add_up (updates index) | UnsortedSegmentSum=UnsortedSegmentSumD UnsortedSegmentMax=UnsortedSegmentMaxD
+    UnsortedSegmentMin=UnsortedSegmentMinD UnsortedSegmentProd=UnsortedSegmentProdD SegmentSum
+tf | add_up (index updates) | ScatterNd
+
+mindspore | scatter (x index updates) | ScatterNdUpdate TensorScatterUpdate ScatterAdd TensorScatterAdd
+mindspore | clear_and_add_up (updates index) | UnsortedSegmentSum EmbeddingDenseBackward=EmbeddingDenseGrad
+mindspore | clear_and_add_up (. . index updates) | GatherDGradV2=ScatterElements
+
+onnx | scatter_result (x index updates) | ScatterElements ScatterND=ScatterNdUpdate
+"""
+
+UPDATE = """
+tf | assign (handle value) | Assign AssignVariableOp=Assign
+tf | assign_with (handle value) | AssignAdd AssignAddVariableOp=AssignAdd AssignSub AssignSubVariableOp=AssignSub
+tf | update_by_handle (state . grad) | (Resource)ApplyGradientDescent
+tf | update_by_handle (state . . . grad) | (Resource)ApplyProximalGradientDescent
+tf | update_by_handle (state state . grad) | (Resource)ApplyMomentum=ApplyMomentumD
+    (Resource)ApplyKerasMomentum=ApplyKerasMomentumD (Resource)ApplyAdagrad=ApplyAdagradD
+tf | update_by_handle (state state . . grad) | (Resource)ApplyAdagradV2=ApplyAdagradV2D
+tf | update_by_handle (state state . . . grad) | (Resource)ApplyProximalAdagrad=ApplyProximalAdagradD
+tf | update_by_handle (state state . . . . grad) | (Resource)ApplyAddSign=ApplyAddSignD
+    (Resource)ApplyPowerSign=ApplyPowerSignD
+tf | update_by_handle (state state state grad) | (Resource)ApplyFtrl=ApplyFtrlD (Resource)ApplyFtrlV2=ApplyFtrlV2D
+tf | update_by_handle (state state state . . . grad) | (Resource)ApplyAdadelta=ApplyAdadeltaD
+tf | update_by_handle (state state state . . . . grad) | (Resource)ApplyRMSProp=ApplyRMSPropD
+tf | update_by_handle (state state state . . . . . grad) | (Resource)ApplyAdaMax=ApplyAdaMaxD
+tf | update_by_handle (state state state . . . . . . grad) | (Resource)ApplyAdam=ApplyAdamD
+tf | update_by_handle (state state state state . . . . grad) | (Resource)ApplyCenteredRMSProp=ApplyCenteredRMSPropD
+tf | update_by_handle (state state state state . . . . . . grad) |
+    (Resource)ApplyAdamWithAmsgrad=ApplyAdamWithAmsgradD
+tf | update_rows (state state . grad index) | (Resource)SparseApplyMomentum (Resource)SparseApplyKerasMomentum
+    (Resource)SparseApplyAdagrad=SparseApplyAdagradD
+tf | update_rows (state state . . grad index) | (Resource)SparseApplyAdagradV2=SparseApplyAdagradV2D
+tf | update_rows (state state state grad index) | (Resource)SparseApplyFtrl=SparseApplyFtrlD
+    (Resource)SparseApplyFtrlV2=SparseApplyFtrlV2D
+tf | update_rows (state state state . . . grad index) | (Resource)SparseApplyAdadelta=SparseApplyAdadeltaD
+tf | update_rows (state state state . . . . grad index) | (Resource)SparseApplyRMSProp=SparseApplyRMSPropD
+
+mindspore | update (state) | ApplyGradientDescent
+mindspore | update (state state) | ApplyMomentum FusedWeightApplyMomentum=ApplyMomentum*6 ApplyAdagrad=ApplyAdagradD
+    ApplyAdagradV2=ApplyAdagradV2D ApplyProximalAdagrad=ApplyProximalAdagradD
+mindspore | update (state grad rate state) | SGD
+mindspore | update (state state state) | Adam=ApplyAdamD ApplyAdam=ApplyAdamD AdamWeightDecay=ApplyAdamW
+    AdamW=ApplyAdamWV2 ApplyAdaMax ApplyAdadelta=ApplyAdadeltaD ApplyRMSProp=ApplyRMSPropD ApplyFtrl Lamb
+mindspore | update (state state state state) | ApplyCenteredRMSProp=ApplyCenteredRMSPropD
+mindspore | assign (x value) | Assign
+mindspore | assign_with (x value) | AssignAdd AssignSub
+"""
