@@ -18,7 +18,7 @@ from drynpu.device.collectives import CollectiveRequest, LinkType
 from drynpu.device.samplers.links import LinkBytes, link_bytes
 from drynpu.device.samplers.traffic import Flow, join_flows, sample_times
 from drynpu.kernels import Copy, TaskType
-from drynpu.simulate._simulate import Simulation
+from drynpu.simulate._memory import Simulation
 
 __all__ = ["CacheFlows", "TwoWay", "cache_flows", "copy_flows", "edges_us", "link_flows", "memory_flows"]
 

@@ -12,8 +12,8 @@ from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
 from drynpu.simulate._host_side import HostSide
+from drynpu.simulate._memory import Simulation
 from drynpu.simulate._recording import Recording
-from drynpu.simulate._simulate import Simulation
 from drynpu.simulate._target import Target
 from drynpu.simulate._texts import TextIds, TypeIds
 

@@ -13,7 +13,7 @@ from drynpu.device._memory import (
     pair,
 )
 from drynpu.device._nesting import inherit, innermost, nest
-from drynpu.device._schedule import Dispatches, Launches, Mark, Schedule, fifo, schedule
+from drynpu.device._schedule import Dispatches, Launches, Mark, Schedule, fifo, schedule_streams
 
 __all__ = [
     "BEST_FIT_POOL",
@@ -32,5 +32,5 @@ __all__ = [
     "innermost",
     "nest",
     "pair",
-    "schedule",
+    "schedule_streams",
 ]

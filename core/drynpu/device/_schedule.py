@@ -5,7 +5,7 @@ The host side is a list of *dispatches* in host order (an operator that launches
 of the profiler). Between two dispatches the host runs as it was measured. A dispatch takes its modelled cost
 (clock ``projected``) or its measured time (clock ``wall``). Kernels start at
 ``max(launch, end of the previous kernel on the stream)``. Only calls that wait for the device or order
-streams, and launches that other devices hold up, cut the columns into segments; inside a segment everything is a
+streams, and launches that wait for other ranks, cut the columns into segments; inside a segment everything is a
 cumulative maximum.
 """
 
@@ -43,11 +43,15 @@ class Mark(enum.IntEnum):
 
 @frozen(eq=False, kw_only=True)
 class Dispatches:
-    """Host order, shape ``[n]``, measured intervals disjoint and sorted. ``launches`` counts kernels launched."""
+    """
+    What the host hands to the device, shape ``[n]``, in host order; measured intervals are disjoint and sorted.
+
+    ``kind`` holds values of `Mark`, ``launches`` the number of kernels that each dispatch launches.
+    """
 
     start_ns: I64
     end_ns: I64
-    mark: I64
+    kind: I64
     launches: I64
     workspace: Bools
     """Whether the call asks for its workspace size first (aclnn operators do, copies do not)."""
@@ -71,15 +75,15 @@ class Launches:
     Kernels in host order, grouped by dispatch, shape ``[m]``.
 
     ``node_ns`` is what the host takes to launch each, at least the cost of one kernel; None: that cost for all.
-    ``hold``, where given, is asked for every launch of ``held`` as soon as its start is known: with the number of the
-    launch and its start in ticks it returns how many ticks longer it lasts.
+    ``rendezvous``, where given, is called for every launch of ``meets`` as soon as its start is known, with the number
+    of the launch and its start in ticks; it returns how many ticks the launch waits for other ranks.
     """
 
     stream: I64
     duration_ticks: I64
     node_ns: I64 | None = None
-    held: Bools | None = None
-    hold: Callable[[int, int], int] | None = None
+    meets: Bools | None = None
+    rendezvous: Callable[[int, int], int] | None = None
 
 
 @frozen(eq=False, kw_only=True)
@@ -96,12 +100,14 @@ class Schedule:
     api_start_ns: I64
     api_end_ns: I64
     wait_ns: I64
-    """How long a synchronising dispatch was held up by the device."""
+    """How long a synchronising dispatch waited for the device."""
     node_start_ns: I64
     node_end_ns: I64
     runtime_start_ns: I64
     runtime_end_ns: I64
     kernel_start_ticks: I64
+    rendezvous_ticks: I64
+    """How long each launch waited for other ranks, which is added to its duration."""
 
 
 def fifo(arrival: I64, length: I64, free: int) -> I64:
@@ -112,6 +118,7 @@ def fifo(arrival: I64, length: I64, free: int) -> I64:
     """
     if not len(arrival):
         return arrival
+    # With what all jobs before take subtracted from both sides, the recursion is a running maximum.
     before = np.cumsum(length) - length
     earliest = arrival - before
     earliest[0] = max(int(earliest[0]), free)
@@ -130,6 +137,13 @@ class _State:
 
 @define(kw_only=True)
 class _Scheduler:
+    """
+    Schedules one segment of dispatches after the other; ``out`` holds the columns of `Schedule`.
+
+    ``offsets`` (``[n + 1]``) is the first launch of each dispatch. ``node_before_ns`` is what the launches before each
+    one take in its dispatch, ``node_total_ns`` what all launches of a dispatch take.
+    """
+
     dispatches: Dispatches
     launches: Launches
     costs: HostCosts
@@ -146,37 +160,37 @@ class _Scheduler:
     state: _State = field(factory=_State)
 
     def segment(self, first: int, last: int) -> None:
-        """Schedule dispatches ``first..last`` (inclusive); only *last* may wait or order streams."""
+        """Schedule dispatches ``first..last`` (inclusive); only *last* may wait, order streams or meet other ranks."""
         rows = slice(first, last + 1)
         start = self.base_start_ns[rows] + self.state.shift_ns
         self.out["start_ns"][rows] = start
         self.out["end_ns"][rows] = start + self.cost_ns[rows]
         self._queue(first, last, start)
         self._launch(first, last)
-        self._mark(last)
+        self._order_streams(last)
 
     def _queue(self, first: int, last: int, start: I64) -> None:
+        """Pass the dispatches through the task queue: the calling thread puts them in, the launching one takes them."""
         rows = slice(first, last + 1)
         d, c = self.dispatches, self.costs
         alone = ~d.in_graph[rows]
-        workspace = np.where(d.workspace[rows], c.workspace_ns, 0)
-        ahead = c.operator_ns * alone + workspace
+        ahead = c.operator_ns * alone + np.where(d.workspace[rows], c.workspace_ns, 0)
         enqueue = c.enqueue_ns * alone
+        # On the clock ``wall`` a dispatch may be shorter than its modelled parts, which then shrink alike.
         fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + enqueue, 1))
-        self.out["workspace_start_ns"][rows] = start + (c.operator_ns * alone * fits).astype(np.int64)
-        enqueue_start = start + (ahead * fits).astype(np.int64)
         enqueue_end = start + ((ahead + enqueue) * fits).astype(np.int64)
-        count = d.launches[rows]
         api = c.api_ns * alone + np.where(d.compiles[rows], c.compile_ns, 0) + self.node_total_ns[rows]
-        busy = np.where(count > 0, c.dequeue_ns * alone + api, 0)
-        launching = np.flatnonzero(count > 0)
+        busy = np.where(d.launches[rows] > 0, c.dequeue_ns * alone + api, 0)
+        launching = np.flatnonzero(d.launches[rows] > 0)
         dequeue = enqueue_end.copy()
         dequeue[launching] = fifo(enqueue_end[launching], busy[launching], self.state.dequeue_free_ns)
         if len(launching):
             self.state.dequeue_free_ns = int(dequeue[launching[-1]] + busy[launching[-1]])
+        # The ACL call lies in the middle of the dequeue.
         api_start = dequeue + c.dequeue_ns // 2 * alone
         for name, value in (
-            ("enqueue_start_ns", enqueue_start),
+            ("workspace_start_ns", start + (c.operator_ns * alone * fits).astype(np.int64)),
+            ("enqueue_start_ns", start + (ahead * fits).astype(np.int64)),
             ("enqueue_end_ns", enqueue_end),
             ("dequeue_start_ns", dequeue),
             ("dequeue_end_ns", dequeue + busy),
@@ -186,21 +200,25 @@ class _Scheduler:
             self.out[name][rows] = value
 
     def _launch(self, first: int, last: int) -> None:
+        """Put the launches of the segment on their streams."""
         rows = slice(int(self.offsets[first]), int(self.offsets[last + 1]))
         if rows.start == rows.stop:
             return
         c = self.costs
         owner = np.repeat(np.arange(first, last + 1), self.dispatches.launches[first : last + 1])
-        own = self.node_ns[rows]
+        length = self.node_ns[rows]
         compiled = np.where(self.dispatches.compiles[owner], c.compile_ns, 0)
         called = np.where(self.dispatches.in_graph[owner], 0, c.api_ns // 2)
         node = self.out["api_start_ns"][owner] + compiled + called + self.node_before_ns[rows]
+        # The runtime call lies in the middle of a usual node launch; a longer launch lengthens both.
         runtime = node + (c.node_ns - c.runtime_ns) // 2
-        launched = runtime + c.runtime_ns + own - c.node_ns
+        launched = runtime + c.runtime_ns + length - c.node_ns
         self.out["node_start_ns"][rows] = node
-        self.out["node_end_ns"][rows] = node + own - 1
+        # A nanosecond before the next one, so that calls that follow each other do not touch.
+        self.out["node_end_ns"][rows] = node + length - 1
         self.out["runtime_start_ns"][rows] = runtime
         self.out["runtime_end_ns"][rows] = launched
+        # No kernel starts before its launch, so it arrives on the tick after.
         arrival = np.ceil((launched - self.base_ns) / self.tick_ns).astype(np.int64)
         streams, ticks = self.launches.stream[rows], self.launches.duration_ticks[rows]
         for stream in np.unique(streams).tolist():
@@ -208,31 +226,34 @@ class _Scheduler:
             begin = fifo(arrival[on], ticks[on], self.state.stream_free.get(stream, 0))
             self.out["kernel_start_ticks"][rows.start + on] = begin
             self.state.stream_free[stream] = int(begin[-1] + ticks[on[-1]])
-        self._hold(rows.stop - 1)
+        self._meet(rows.stop - 1)
 
-    def _hold(self, last: int) -> None:
-        """Lengthen a launch, the last of its segment, by what other devices let it wait."""
-        held, hold = self.launches.held, self.launches.hold
-        if hold is not None and held is not None and held[last]:
-            extra = hold(last, int(self.out["kernel_start_ticks"][last]))
-            self.state.stream_free[int(self.launches.stream[last])] += extra
+    def _meet(self, launch: int) -> None:
+        """Add to the last launch of a segment what it waits for other ranks, where it meets any."""
+        meets, rendezvous = self.launches.meets, self.launches.rendezvous
+        if rendezvous is not None and meets is not None and meets[launch]:
+            wait = rendezvous(launch, int(self.out["kernel_start_ticks"][launch]))
+            self.out["rendezvous_ticks"][launch] = wait
+            self.state.stream_free[int(self.launches.stream[launch])] += wait
 
-    def _mark(self, last: int) -> None:
-        mark = int(self.dispatches.mark[last])
+    def _order_streams(self, last: int) -> None:
+        """Do what the last dispatch of a segment does besides launching."""
+        kind = int(self.dispatches.kind[last])
         stream, event = int(self.dispatches.stream[last]), int(self.dispatches.event[last])
         free = self.state.stream_free
-        if mark == Mark.RECORD_EVENT:
+        if kind == Mark.RECORD_EVENT:
             self.state.events[event] = free.get(stream, 0)
-        elif mark == Mark.WAIT_EVENT:
+        elif kind == Mark.WAIT_EVENT:
             free[stream] = max(free.get(stream, 0), self.state.events.get(event, 0))
-        elif mark == Mark.WAIT_DEVICE:
+        elif kind == Mark.WAIT_DEVICE:
             self._wait(last, max(free.values(), default=0))
-        elif mark == Mark.WAIT_STREAM:
+        elif kind == Mark.WAIT_STREAM:
             self._wait(last, free.get(stream, 0))
-        elif mark == Mark.SYNCHRONIZE_EVENT:
+        elif kind == Mark.SYNCHRONIZE_EVENT:
             self._wait(last, self.state.events.get(event, 0))
 
     def _wait(self, row: int, until_ticks: int) -> None:
+        """Let the host wait until the device reached a tick; on the clock ``wall`` its times are those measured."""
         if self.clock is Clock.WALL:
             return
         drained_ns = self.base_ns + int(np.ceil(until_ticks * self.tick_ns))
@@ -255,10 +276,17 @@ _DISPATCH_COLUMNS = (
     "api_end_ns",
     "wait_ns",
 )
-_LAUNCH_COLUMNS = ("node_start_ns", "node_end_ns", "runtime_start_ns", "runtime_end_ns", "kernel_start_ticks")
+_LAUNCH_COLUMNS = (
+    "node_start_ns",
+    "node_end_ns",
+    "runtime_start_ns",
+    "runtime_end_ns",
+    "kernel_start_ticks",
+    "rendezvous_ticks",
+)
 
 
-def schedule(
+def schedule_streams(
     dispatches: Dispatches, launches: Launches, *, costs: HostCosts, clock: Clock, tick_ns: float, base_ns: int
 ) -> Schedule:
     """
@@ -293,23 +321,26 @@ def schedule(
         out={name: np.zeros(len(cost), np.int64) for name in _DISPATCH_COLUMNS}
         | {name: np.zeros(len(launches.stream), np.int64) for name in _LAUNCH_COLUMNS},
     )
-    cut = (dispatches.mark != Mark.LAUNCH) & (dispatches.mark != Mark.PAUSE)
-    if launches.held is not None:
-        # One held launch each: a dispatch that launches one launches nothing else.
-        cut[np.repeat(np.arange(len(cut)), dispatches.launches)[launches.held]] = True
-    cuts = np.flatnonzero(cut)
     first = 0
-    for last in (*cuts.tolist(), len(cost) - 1):
+    for last in (*_cuts(dispatches, launches), len(cost) - 1):
         if last >= first:
             scheduler.segment(first, last)
             first = last + 1
     return Schedule(**scheduler.out)
 
 
+def _cuts(dispatches: Dispatches, launches: Launches) -> list[int]:
+    """Return the dispatches that end a segment: those that wait, order streams or meet other ranks."""
+    cut = (dispatches.kind != Mark.LAUNCH) & (dispatches.kind != Mark.PAUSE)
+    if launches.meets is not None:
+        # A dispatch that launches one that meets other ranks launches nothing else.
+        cut[np.repeat(np.arange(len(cut)), dispatches.launches)[launches.meets]] = True
+    return [int(row) for row in np.flatnonzero(cut)]
+
+
 def _cost(dispatches: Dispatches, costs: HostCosts) -> I64:
-    """Host cost per dispatch on the projected clock, ns, shape ``[n]``."""
+    """Return what each dispatch costs the calling thread on the projected clock, ns, shape ``[n]``."""
     launching = costs.operator_ns + costs.enqueue_ns + np.where(dispatches.workspace, costs.workspace_ns, 0)
     cost = np.where((dispatches.launches > 0) & ~dispatches.in_graph, launching, 0)
-    waiting = np.isin(dispatches.mark, [Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT])
-    cost = cost + np.where(waiting, costs.synchronize_ns, 0)
-    return np.asarray(cost, np.int64)
+    waiting = np.isin(dispatches.kind, [Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT])
+    return np.asarray(cost + np.where(waiting, costs.synchronize_ns, 0), np.int64)

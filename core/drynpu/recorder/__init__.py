@@ -20,7 +20,8 @@ from drynpu.recorder._control import (
 )
 from drynpu.recorder._recording import Outcome, write_devices, write_recording, write_system
 from drynpu.recorder._sampler import HostSampler
-from drynpu.recorder._setup import Planner, Setup
+from drynpu.recorder._setup import Setup
+from drynpu.simulate import Planner
 
 __all__ = [
     "COLLECT_VARIABLE",

@@ -18,7 +18,6 @@ from drynpu.products.toolkit._prof import write_prof
 from drynpu.recorder._setup import Setup
 from drynpu.simulate._host_samples import HostSamples
 from drynpu.simulate._host_side import HostSide
-from drynpu.simulate._lower import lower
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._simulate import simulate
 from drynpu.simulate._target import MINDSPORE, Target
@@ -137,7 +136,7 @@ def _simulate(recordings: Mapping[int, Recording], target: Target, setup: Setup)
     for number, (device_id, recording) in enumerate(recordings.items()):
         simulation = simulate(
             recording,
-            lower(recording.operators, setup.plan),
+            plan=setup.plan,
             chip=setup.chip,
             clock=setup.clock,
             seed=setup.seed,

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 from attrs import frozen
 
-from drynpu.kernels import KernelPlan, Signature
 from drynpu.options import Clock, ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
-
-Planner: TypeAlias = Callable[[Signature], KernelPlan]
-"""Maps an operator call to its kernels, as `drynpu.kernels.RuleBook.plan` does."""
+from drynpu.simulate import Planner
 
 
 @frozen(kw_only=True)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from drynpu.simulate._acl_calls import AclCalls
 from drynpu.simulate._framework_events import FrameworkEvents
-from drynpu.simulate._host_order import DEFAULT_STREAM, HostMark
 from drynpu.simulate._host_samples import HostSamples
 from drynpu.simulate._inputs import (
+    DEFAULT_STREAM,
     Collective,
     DatasetEvent,
     FusionOp,
     GraphRun,
+    HostMark,
     Iteration,
     Meeting,
     StaticMemory,
     TxKind,
     TxMark,
 )
-from drynpu.simulate._lower import Lowered, lower
+from drynpu.simulate._lower import Lowered, Planner
+from drynpu.simulate._memory import Simulation
 from drynpu.simulate._python_side import PythonFrames
 from drynpu.simulate._recording import Recording
-from drynpu.simulate._simulate import Simulation, simulate
+from drynpu.simulate._simulate import simulate
 from drynpu.simulate._target import Target
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Iteration",
     "Lowered",
     "Meeting",
+    "Planner",
     "PythonFrames",
     "Recording",
     "Simulation",
@@ -43,6 +46,5 @@ __all__ = [
     "Target",
     "TxKind",
     "TxMark",
-    "lower",
     "simulate",
 ]

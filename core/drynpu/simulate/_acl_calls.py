@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-__all__ = ["AclCalls"]
-
 I64 = npt.NDArray[np.int64]
 
 

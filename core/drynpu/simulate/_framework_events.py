@@ -12,8 +12,6 @@ from attrs import field, frozen
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT
 
-__all__ = ["FrameworkEvents", "renumbered"]
-
 
 @frozen(eq=False, kw_only=True)
 class FrameworkEvents:

@@ -15,9 +15,9 @@ from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel
 from drynpu.simulate._acl_calls import AclCalls
-from drynpu.simulate._calls import asks_workspace, launch_api
+from drynpu.simulate._launch_calls import asks_workspace, launch_api
+from drynpu.simulate._memory import Simulation
 from drynpu.simulate._rows import join_records
-from drynpu.simulate._simulate import Simulation
 from drynpu.simulate._texts import MarkIds, TextIds, TypeIds
 
 __all__ = ["HostSide", "api_events"]
@@ -174,7 +174,7 @@ def _synchronizations(host: HostSide) -> list[Records]:
     s, d = host.simulation.schedule, host.simulation.dispatches
     found: list[Records] = []
     for mark, (acl, runtime) in _SYNCHRONIZATIONS.items():
-        rows = np.flatnonzero(d.mark == mark)
+        rows = np.flatnonzero(d.kind == mark)
         if not len(rows):
             continue
         begin = np.where(d.launches[rows] > 0, s.enqueue_end_ns[rows], s.start_ns[rows])

@@ -7,17 +7,22 @@ from typing import Protocol
 
 from attrs import frozen
 
-__all__ = [
-    "Collective",
-    "DatasetEvent",
-    "FusionOp",
-    "GraphRun",
-    "Iteration",
-    "Meeting",
-    "StaticMemory",
-    "TxKind",
-    "TxMark",
-]
+from drynpu.device import Mark
+
+DEFAULT_STREAM = 2
+"""Stream of work that names none, as in real profiles."""
+
+
+@frozen
+class HostMark:
+    """Something the host did besides operators; ``until_ns`` ends a pause, else it equals ``time_ns``."""
+
+    time_ns: int
+    thread: int
+    mark: Mark
+    stream: int = DEFAULT_STREAM
+    event: int = 0
+    until_ns: int = 0
 
 
 @frozen(kw_only=True)

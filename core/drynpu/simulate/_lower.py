@@ -1,9 +1,10 @@
-"""Operators to launches: which rows of the operator table put which kernels on the device."""
+"""Stage 1, lower: which rows of the operator table put which kernels on the device."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,11 +12,13 @@ from attrs import frozen
 
 from drynpu.device import inherit, nest
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Placement, Signature
-
-__all__ = ["Lowered", "lower"]
+from drynpu.simulate._recording import Recording
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+Planner: TypeAlias = Callable[[Signature], KernelPlan]
+"""Maps an operator call to its kernels, as `drynpu.kernels.RuleBook.plan` does."""
 
 _OFF_DEVICE = (Placement.HOST, Placement.TO_HOST)
 """Where the result of an operator is host memory."""
@@ -36,6 +39,7 @@ class Lowered:
     Rows of launches (``[m]``): ``launch_dispatch``, ``launch_kernel`` (index into ``kernels``).
     """
 
+    recording: Recording
     plans: tuple[KernelPlan, ...]
     kernels: tuple[KernelSpec, ...]
     depth: I64
@@ -53,13 +57,14 @@ class Lowered:
     """Operators without a rule that launched the generic kernel, with their number of calls."""
 
 
-def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowered:
+def lower(recording: Recording, plan: Planner) -> Lowered:
     """
     Map every distinct signature once and gather the launches of all rows.
 
     An operator that claims its children launches for them. One without a rule launches the generic unmapped kernel
     when it called nothing, or nothing but views and a new tensor to compute into; else what it called speaks.
     """
+    operators = recording.operators
     depth, parent = nest(operators.start_ns, operators.end_ns, operators.thread)
     plans = tuple(plan(signature) for signature in operators.signatures)
     has_plan = operators.signature >= 0
@@ -90,6 +95,7 @@ def lower(operators: Operators, plan: Callable[[Signature], KernelPlan]) -> Lowe
     launch_dispatch = np.repeat(np.arange(len(dispatch_op)), per_dispatch)
     position = np.arange(len(launch_dispatch)) - np.repeat(np.cumsum(per_dispatch) - per_dispatch, per_dispatch)
     return Lowered(
+        recording=recording,
         plans=plans,
         kernels=kernels,
         depth=depth,

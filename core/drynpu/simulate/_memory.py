@@ -1,26 +1,28 @@
-"""Which allocations of a recording live on the device."""
+"""Stage 5, memory: which allocations of a recording live on the device, and what they add up to."""
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import numpy.typing as npt
+from attrs import frozen
 
 from drynpu.device import CACHING_POOL, MemoryPool, MemoryTimeline, account, innermost, pair
-from drynpu.kernels import Allocations, Operators
 from drynpu.simulate._lower import Lowered
-
-__all__ = ["device_memory"]
+from drynpu.simulate._schedule import ScheduledWork
 
 I64 = npt.NDArray[np.int64]
 
 
-def device_memory(
-    operators: Operators,
-    allocations: Allocations,
-    lowered: Lowered,
-    live_before_bytes: int,
-    pool: MemoryPool = CACHING_POOL,
-) -> MemoryTimeline:
+@frozen(eq=False, kw_only=True)
+class Simulation(ScheduledWork):
+    """A recording with everything that the simulated device adds; the value of the last stage."""
+
+    memory: MemoryTimeline
+    """Device memory; its times are measured ones, to be mapped by ``warp``."""
+
+
+def add_memory(scheduled: ScheduledWork, pool: MemoryPool = CACHING_POOL) -> Simulation:
     """
     Account for what lives on the device in the framework's *pool*, times as measured.
 
@@ -28,26 +30,29 @@ def device_memory(
     implementation: memory that is taken and given back inside one launching operator. A release counts where its
     allocation does; one of memory from before the recording does not, because nothing tells where that was.
     """
+    lowered, recording = scheduled.lowered, scheduled.lowered.recording
+    operators, allocations = recording.operators, recording.allocations
     time, thread, size = allocations.time_ns, allocations.thread, allocations.size_bytes
     owner = innermost(time, thread, operators.start_ns, operators.end_ns, operators.thread, lowered.parent)
     allocated = (size > 0) & (owner >= 0)
     allocated[allocated] = lowered.device_memory[owner[allocated]]
     partner = pair(allocations.address, size)
-    dispatch = _dispatch_of(owner, lowered)
+    dispatch = _launching_operator(owner, lowered)
     scratch = (partner >= 0) & (dispatch >= 0) & (dispatch == dispatch[partner])
     kept = allocated & ~scratch
     keep = kept | ((partner >= 0) & (size < 0) & kept[partner])
-    return account(
+    memory = account(
         time[keep],
         thread[keep],
         allocations.address[keep],
         size[keep],
-        live_before_bytes=live_before_bytes,
+        live_before_bytes=recording.live_before_bytes,
         pool=pool,
     )
+    return Simulation(**attrs.asdict(scheduled, recurse=False), memory=memory)
 
 
-def _dispatch_of(row: I64, lowered: Lowered) -> I64:
+def _launching_operator(row: I64, lowered: Lowered) -> I64:
     """Return the launching operator that encloses (or is) each operator row, -1 if none."""
     dispatching = np.zeros(max(len(lowered.parent), 1), bool)
     dispatching[lowered.dispatch_op] = True

@@ -9,9 +9,8 @@ from attrs import field, frozen
 from drynpu.kernels import Allocations, Operators
 from drynpu.simulate._acl_calls import AclCalls
 from drynpu.simulate._framework_events import FrameworkEvents
-from drynpu.simulate._host_order import HostMark
 from drynpu.simulate._host_samples import HostSamples
-from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, Meeting, TxMark
+from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostMark, Meeting, TxMark
 from drynpu.simulate._python_side import PythonFrames
 
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from attrs import frozen
 
-__all__ = ["MINDSPORE", "Target"]
-
 MINDSPORE = "mindspore"
 """The framework whose host data have layouts of their own."""
 

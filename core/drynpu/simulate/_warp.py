@@ -6,8 +6,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-__all__ = ["Warp"]
-
 I64 = npt.NDArray[np.int64]
 
 

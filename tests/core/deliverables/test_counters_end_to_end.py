@@ -37,7 +37,7 @@ from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader, write_document
 from drynpu.recorder import Outcome, Setup, write_recording
-from drynpu.simulate import Recording, Target, lower, simulate
+from drynpu.simulate import Recording, Target, simulate
 from drynpu.tables import KERNELS, Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -156,8 +156,7 @@ def carry_out(directory: Path, chip: Chip, request: ProfilingRequest) -> Result:
     recording = Recording(operators=operators(), allocations=allocations(), begin_ns=BEGIN_NS, end_ns=END_NS)
     target = Target(directory=directory, framework="torch", pid=PID)
     outcome = write_recording(recording, target, Setup(request=request, anchors=anchors, plan=plan, **how))
-    lowered = lower(recording.operators, plan)
-    simulation = simulate(recording, lowered, base_ns=BEGIN_NS, **how)
+    simulation = simulate(recording, plan=plan, base_ns=BEGIN_NS, **how)
     write_document(directory / "profiler_info.json", "{}")  # what a framework leaves when a recording is whole
     profile = load_profile(directory)
     summary, details = (
@@ -167,7 +166,7 @@ def carry_out(directory: Path, chip: Chip, request: ProfilingRequest) -> Result:
     return Result(
         profile=profile,
         outcome=outcome,
-        account=simulation.costs.take(lowered.launch_kernel, simulation.factor),
+        account=simulation.costs.take(simulation.lowered.launch_kernel, simulation.factor),
         duration_us=simulation.kernel_ticks * simulation.tick_ns / 1000,
         tick_us=simulation.tick_ns / 1000,
         op_summary=read(summary),

@@ -9,7 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule
+from drynpu.device import Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule_streams
 from drynpu.options import Clock
 
 COSTS = HostCosts()
@@ -48,7 +48,7 @@ def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
         Dispatches(
             start_ns=table[:, 0],
             end_ns=table[:, 1],
-            mark=table[:, 2],
+            kind=table[:, 2],
             launches=table[:, 3],
             workspace=table[:, 4].astype(bool),
             stream=table[:, 5],
@@ -60,7 +60,7 @@ def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
 
 
 def run(case: tuple[Dispatches, Launches], clock: Clock) -> Schedule:
-    return schedule(*case, costs=COSTS, clock=clock, tick_ns=TICK_NS, base_ns=0)
+    return schedule_streams(*case, costs=COSTS, clock=clock, tick_ns=TICK_NS, base_ns=0)
 
 
 def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[int], list[int], list[int]]:
@@ -73,7 +73,7 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
     for i in range(len(d.start_ns)):
         a, b = int(d.start_ns[i]), int(d.end_ns[i])
         start = a if host is None or clock is Clock.WALL else host + (a - measured_end)
-        waits = d.mark[i] in (Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT)
+        waits = d.kind[i] in (Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT)
         workspace = COSTS.workspace_ns if d.workspace[i] else 0
         cost = (COSTS.operator_ns + workspace + COSTS.enqueue_ns) if d.launches[i] else 0
         cost += COSTS.synchronize_ns if waits else 0
@@ -91,7 +91,7 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
                 kernels.append(begin)
                 free[stream] = begin + int(launches.duration_ticks[at])
                 at += 1
-        mark, event = d.mark[i], int(d.event[i])
+        mark, event = d.kind[i], int(d.event[i])
         if mark == Mark.RECORD_EVENT:
             events[event] = free.get(stream, 0)
         if mark == Mark.WAIT_EVENT:
@@ -157,7 +157,7 @@ def test_a_pause_of_the_profiler_takes_no_projected_time() -> None:
     pause = Dispatches(
         start_ns=np.array([100, 5000]),
         end_ns=np.array([4100, 5000]),
-        mark=np.array([int(Mark.PAUSE), int(Mark.LAUNCH)]),
+        kind=np.array([int(Mark.PAUSE), int(Mark.LAUNCH)]),
         launches=zeros,
         workspace=zeros.astype(bool),
         stream=zeros,

@@ -29,7 +29,8 @@ from drynpu.platforms import Chip, load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Outcome, Setup, write_recording
-from drynpu.simulate import Lowered, Recording, Simulation, Target, lower, simulate
+from drynpu.simulate import Lowered, Recording, Simulation, Target, simulate
+from drynpu.simulate._lower import lower
 from drynpu.tables import Profile, intervals
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -166,7 +167,7 @@ def run(
     arguments = {"begin_ns": BEGIN_NS, "end_ns": end_ns, "base_ns": BEGIN_NS, "chip": load_chip("910B2"), **rest}
     device = {name: arguments.pop(name) for name in ("base_ns", "chip")}
     recording = Recording(operators=table, allocations=memory or Allocations.empty(), **arguments)
-    return simulate(recording, lower(table, plan), clock=clock, seed=seed, **device)
+    return simulate(recording, plan=plan, clock=clock, seed=seed, **device)
 
 
 @frozen
@@ -195,7 +196,7 @@ class Tools:
         return plan(signature)
 
     def lower(self, table: Operators) -> Lowered:
-        return lower(table, plan)
+        return lower(Recording(operators=table, begin_ns=BEGIN_NS, end_ns=BEGIN_NS), plan)
 
     def mixture(self) -> Operators:
         """Every kind of operator once, copies both ways, two steps, and a second thread."""

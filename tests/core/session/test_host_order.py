@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.simulate._host_order import pieces
+from drynpu.simulate._pieces import cut_pieces
 from drynpu.simulate._warp import Warp
 
 
@@ -23,7 +23,7 @@ def items(draw: st.DrawFn) -> list[tuple[int, int, int]]:
 @given(items())
 def test_pieces(rows: list[tuple[int, int, int]]) -> None:
     start, end, begin = np.array(rows, np.int64).reshape(-1, 3).T
-    cut = pieces(start, end, begin)
+    cut = cut_pieces(start, end, begin)
     assert cut.item[cut.item >= 0].tolist() == list(range(len(rows))), "every item has one piece, in order"
     assert (cut.begin_ns <= cut.end_ns).all()
     assert (cut.end_ns[:-1] <= cut.begin_ns[1:]).all()

@@ -166,7 +166,7 @@ def test_operators_of_two_threads_that_overlap_each_keep_a_piece(tools: Any) -> 
     d = s.dispatches
     assert (d.start_ns - tools.begin_ns).tolist() == [0, 20_000, 80_000]
     assert (d.end_ns - tools.begin_ns).tolist() == [20_000, 80_000, 100_000]
-    assert d.mark.tolist() == [Mark.LAUNCH, Mark.LAUNCH, Mark.PAUSE]
+    assert d.kind.tolist() == [Mark.LAUNCH, Mark.LAUNCH, Mark.PAUSE]
     assert s.rows.tolist() == [0, 1]
     assert (s.op_start_ns - tools.begin_ns).tolist() == [0, 17_100, 34_200 + 500]
     assert (s.op_end_ns - tools.begin_ns).tolist() == [34_200, 34_200, 34_200 + 1000]

@@ -12,7 +12,7 @@ from drynpu.device import fifo
 from drynpu.kernels import KernelPlan, Operators, Signature, TaskType, jitter, occurrences
 from drynpu.options import Clock
 from drynpu.platforms import Chip
-from drynpu.simulate import Recording, lower, simulate
+from drynpu.simulate import Recording, simulate
 from drynpu_acl.constants import SubscribeFlag
 from drynpu_acl.prof._records import RECORD
 from drynpu_acl.recording import launches
@@ -44,12 +44,12 @@ class OpTimes:
         *counters* tells whether the subscription asked for counters: floating point operations are among those.
         """
         operators = launches(operators, self.plan, start_ns=start_ns, end_ns=end_ns)
-        lowered = lower(operators, self.plan)
         recording = Recording(operators=operators, begin_ns=start_ns, end_ns=end_ns)
         simulation = simulate(
-            recording, lowered, chip=self.chip, clock=Clock.PROJECTED, seed=self.seed, base_ns=start_ns
+            recording, plan=self.plan, chip=self.chip, clock=Clock.PROJECTED, seed=self.seed, base_ns=start_ns
         )
-        kernel, costs = lowered.launch_kernel, simulation.costs
+        lowered, costs = simulation.lowered, simulation.costs
+        kernel = lowered.launch_kernel
         times = occurrences(kernel) + self._earlier(operators, lowered.dispatch_plan, lowered.launch_dispatch, kernel)
         factor = jitter(kernel, times, costs.duration_ns, self.seed, lowered.kernels)
         ticks = np.maximum(1, np.ceil(costs.duration_ns[kernel] * factor / self.chip.tick_ns)).astype(np.int64)

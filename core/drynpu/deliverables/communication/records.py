@@ -23,8 +23,8 @@ from drynpu.device.collectives import TaskName
 from drynpu.kernels import occurrences
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, RecordKind, pack_stars_header, split_task_id
-from drynpu.simulate._collectives import CollectiveTimes
 from drynpu.simulate._rows import join_records
+from drynpu.simulate._schedule import CollectiveTimes
 
 __all__ = ["build", "group_id"]
 

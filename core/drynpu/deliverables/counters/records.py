@@ -17,8 +17,8 @@ from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
 from drynpu.options.profiling_options import METRIC_NAMES, metrics_text, sample_parameters
 from drynpu.platforms import Chip
 from drynpu.raw import RecordKind, pack_stars_header
+from drynpu.simulate._memory import Simulation
 from drynpu.simulate._rows import join_records
-from drynpu.simulate._simulate import Simulation
 
 __all__ = [
     "METRIC_NAMES",

@@ -11,7 +11,7 @@ from attrs import frozen
 from drynpu.deliverables._record_context import RecordContext
 from drynpu.deliverables.graph import facts
 from drynpu.device.samplers.iterations import KeyPoints, within
-from drynpu.simulate._host_order import DEFAULT_STREAM
+from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._rows import join_records
 
 __all__ = ["Interval", "get_nexts", "in_order", "interval_records", "point_records", "reduces"]

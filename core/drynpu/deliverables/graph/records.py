@@ -26,8 +26,7 @@ from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel
-from drynpu.simulate._host_order import DEFAULT_STREAM
-from drynpu.simulate._inputs import GraphRun, Iteration
+from drynpu.simulate._inputs import DEFAULT_STREAM, GraphRun, Iteration
 from drynpu.simulate._rows import join_records
 
 __all__ = ["build"]

@@ -17,9 +17,9 @@ from drynpu.deliverables.tasks.facts import SqeType, StarsFunction
 from drynpu.kernels import Copy, KernelSpec, TaskType
 from drynpu.platforms import Chip
 from drynpu.raw import MODEL_ID_NONE, ClockAnchors, encode_stream_task, pack_stars_header
-from drynpu.simulate._host_order import DEFAULT_STREAM
+from drynpu.simulate._inputs import DEFAULT_STREAM
+from drynpu.simulate._memory import Simulation
 from drynpu.simulate._rows import join_records
-from drynpu.simulate._simulate import Simulation
 
 __all__ = ["MEMORY_HZ", "device_records", "step_records"]
 

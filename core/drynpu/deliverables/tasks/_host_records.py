@@ -14,7 +14,7 @@ from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDe
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import RecordKind, split_task_id
 from drynpu.simulate._host_side import HostSide, api_events
-from drynpu.simulate._simulate import Simulation
+from drynpu.simulate._memory import Simulation
 
 __all__ = ["host_records", "task_numbers"]
 

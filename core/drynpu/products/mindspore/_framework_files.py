@@ -31,7 +31,7 @@ from drynpu.kernels import Operators, Placement
 from drynpu.raw import write_tlv
 from drynpu.raw._document import write_document
 from drynpu.simulate._framework_events import FrameworkEvents, renumbered
-from drynpu.simulate._simulate import Simulation
+from drynpu.simulate._memory import Simulation
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]

@@ -13,8 +13,8 @@ from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
 from drynpu.kernels import Operators
 from drynpu.raw import write_tlv
-from drynpu.simulate._calls import queue_name
-from drynpu.simulate._host_order import DEFAULT_STREAM
+from drynpu.simulate._inputs import DEFAULT_STREAM
+from drynpu.simulate._launch_calls import queue_name
 
 I64 = npt.NDArray[np.int64]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from drynpu.device import Dispatches, HostCosts, Launches, Mark, schedule
+from drynpu.device import Dispatches, HostCosts, Launches, Mark, schedule_streams
 from drynpu.options import Clock
 from drynpu.platforms import load_chip
 
@@ -64,7 +64,7 @@ def test_a_held_launch_is_asked_for_once_its_start_is_known() -> None:
     dispatches = Dispatches(
         start_ns=start,
         end_ns=start + 500,
-        mark=np.full(count, int(Mark.LAUNCH)),
+        kind=np.full(count, int(Mark.LAUNCH)),
         launches=np.ones(count, np.int64),
         workspace=none.astype(bool),
         stream=none,
@@ -79,10 +79,11 @@ def test_a_held_launch_is_asked_for_once_its_start_is_known() -> None:
 
     def starts(**more: Any) -> list[int]:
         launches = Launches(stream=none, duration_ticks=np.full(count, 5_000), **more)
-        plan = schedule(dispatches, launches, costs=HostCosts(), clock=Clock.PROJECTED, tick_ns=chip.tick_ns, base_ns=0)
+        times = {"clock": Clock.PROJECTED, "tick_ns": chip.tick_ns, "base_ns": 0}
+        plan = schedule_streams(dispatches, launches, costs=HostCosts(), **times)
         return [int(tick) for tick in plan.kernel_start_ticks]
 
     free = starts()
-    held = starts(held=np.array([False, True, False]), hold=hold)
+    held = starts(meets=np.array([False, True, False]), rendezvous=hold)
     assert asked == [(1, free[1])]
     assert [late - early for late, early in zip(held, free, strict=True)] == [0, 0, 10_000]

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from drynpu.kernels import Copy, KernelPlan
 
-__all__ = ["asks_workspace", "compiles", "launch_api", "queue_name"]
-
 _SINGLE_OP = "aclopCompileAndExecute"
 """The call of operators that have no interface of their own (downstream_consumers.md 1.6)."""
 

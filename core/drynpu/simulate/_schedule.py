@@ -1,0 +1,211 @@
+"""
+Stage 4, schedule: when everything happens, on the host and on the streams of the device.
+
+Kernels last what their cost on the chip says, times a jitter that follows from the seed. The device then finds all
+times at once; operators are stretched around their dispatches, and a time map carries any other measured time along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+from attrs import evolve, frozen
+
+from drynpu.device import Dispatches, HostCosts, Launches, Schedule, schedule_streams
+from drynpu.kernels import CostTable, TaskType, jitter, occurrences, task_type_on
+from drynpu.options import Clock
+from drynpu.platforms import Chip
+from drynpu.simulate._inputs import Meeting
+from drynpu.simulate._lower import Lowered
+from drynpu.simulate._meet import CollectiveWork, PlannedWork
+from drynpu.simulate._warp import Warp
+
+I64 = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@frozen(eq=False, kw_only=True)
+class CollectiveTimes:
+    """
+    When collectives were issued and run, shape ``[c]``; ns of Unix time, ``start_ticks`` after the recording's base.
+
+    Within ``[runtime_start_ns, runtime_end_ns]`` the launching thread hands over the tasks.
+    """
+
+    work: CollectiveWork
+    enqueue_start_ns: I64
+    enqueue_end_ns: I64
+    dequeue_start_ns: I64
+    dequeue_end_ns: I64
+    api_start_ns: I64
+    api_end_ns: I64
+    node_start_ns: I64
+    node_end_ns: I64
+    runtime_start_ns: I64
+    runtime_end_ns: I64
+    start_ticks: I64
+
+    @property
+    def end_ticks(self) -> int:
+        """When the last one ended, 0 if there was none."""
+        return int((self.start_ticks + self.work.ticks).max(initial=0))
+
+
+@frozen(eq=False, kw_only=True)
+class ScheduledWork:
+    """
+    One recording on the simulated device.
+
+    ``rows`` selects the dispatches that launch operators among all dispatches of ``schedule``; the launch
+    columns of ``schedule``, ``kernel_ticks``, ``factor`` and ``stream`` have one row per launch of an operator.
+    """
+
+    begin_ns: int
+    end_ns: int
+    """After everything that happened on host and device."""
+    base_ns: int
+    tick_ns: float
+    lowered: Lowered
+    costs: CostTable
+    task_types: tuple[TaskType, ...]
+    """Per kernel: the task type that the chip reports."""
+    dispatches: Dispatches
+    schedule: Schedule
+    rows: I64
+    factor: npt.NDArray[np.float64]
+    """Jitter of each launch: what the cost of its kernel is multiplied by."""
+    kernel_ticks: I64
+    stream: I64
+    op_start_ns: I64
+    op_end_ns: I64
+    collectives: CollectiveTimes
+    """Beside the launch columns, which are of operators alone."""
+    warp: Warp
+    """Maps measured host times to the timeline of the recording."""
+
+
+def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns: int) -> ScheduledWork:
+    """
+    Lay dispatches on the host and launches on streams; *base_ns* is the Unix time of the device's tick 0.
+
+    On the clock ``projected`` what an operator took on this CPU is replaced by the cost of its dispatch.
+    """
+    ordered, lowered, dispatches = work.ordered, work.ordered.lowered, work.dispatches
+    recording, rows = lowered.recording, ordered.operator_rows
+    costs = CostTable.build(lowered.kernels, chip)
+    factor = jitter(lowered.launch_kernel, occurrences(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
+    # A kernel ends on the tick after its work is done, and none lasts no time at all.
+    ticks = np.maximum(1, np.ceil(costs.duration_ns[lowered.launch_kernel] * factor / chip.tick_ns)).astype(np.int64)
+    stream = ordered.operator_stream[lowered.launch_dispatch]
+    issued = np.flatnonzero((ordered.collective >= 0) & (dispatches.launches > 0))
+    launches, by_operator = _merge_launches(work, stream, ticks, issued)
+    if recording.meeting is not None:
+        ask = _ask_ranks(recording.meeting, work.collectives, by_operator, tick_ns=chip.tick_ns, base_ns=base_ns)
+        launches = evolve(launches, meets=~by_operator, rendezvous=ask)
+    every = schedule_streams(
+        dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns
+    )
+    times, collectives = _separate(every, by_operator, work.collectives, issued)
+    warp = Warp.of_stretches(dispatches.start_ns, dispatches.end_ns, times.start_ns, times.end_ns)
+    op_start, op_end = _operator_times(lowered, warp, times.start_ns[rows], times.end_ns[rows])
+    last_tick = int((times.kernel_start_ticks + ticks).max(initial=collectives.end_ticks))
+    ends = (
+        int(warp(np.array([recording.end_ns]))[0]),
+        int(op_end.max(initial=recording.begin_ns)),
+        int(times.dequeue_end_ns.max(initial=recording.begin_ns)),
+        base_ns + int(np.ceil(last_tick * chip.tick_ns)),
+    )
+    return ScheduledWork(
+        begin_ns=recording.begin_ns,
+        end_ns=max(ends),
+        base_ns=base_ns,
+        tick_ns=chip.tick_ns,
+        lowered=lowered,
+        costs=costs,
+        task_types=tuple(task_type_on(kernel.task_type, chip) for kernel in lowered.kernels),
+        dispatches=dispatches,
+        schedule=times,
+        rows=rows,
+        factor=factor,
+        kernel_ticks=ticks,
+        stream=stream,
+        op_start_ns=op_start,
+        op_end_ns=op_end,
+        collectives=collectives,
+        warp=warp,
+    )
+
+
+def _merge_launches(work: PlannedWork, stream: I64, ticks: I64, issued: I64) -> tuple[Launches, Bools]:
+    """
+    Return kernels and collectives in host order, and which of them are kernels of operators.
+
+    *issued* are the dispatches that launch the collectives.
+    """
+    ordered, collectives = work.ordered, work.collectives
+    owner = np.concatenate([ordered.operator_rows[ordered.lowered.launch_dispatch], issued])
+    by_host = np.argsort(owner, kind="stable")
+    costs = np.full(len(ticks), HostCosts().node_ns, np.int64)
+    launches = Launches(
+        stream=np.concatenate([stream, collectives.stream])[by_host],
+        duration_ticks=np.concatenate([ticks, collectives.ticks])[by_host],
+        node_ns=np.concatenate([costs, collectives.node_ns])[by_host],
+    )
+    return launches, by_host < len(ticks)
+
+
+def _ask_ranks(
+    meeting: Meeting, work: CollectiveWork, by_operator: Bools, *, tick_ns: float, base_ns: int
+) -> Callable[[int, int], int]:
+    """Return a function that asks the other ranks how many ticks a launch waits for the slowest of them."""
+    number = np.cumsum(~by_operator) - 1
+
+    def wait_ticks(launch: int, start_ticks: int) -> int:
+        index = int(number[launch])
+        # Every collective is announced, also one that waits for nobody: the others count them.
+        arrived_ns = meeting(index, base_ns + round(start_ticks * tick_ns))
+        waited = int(np.ceil((arrived_ns - base_ns) / tick_ns)) - start_ticks
+        return max(0, waited) if work.waits[index] else 0
+
+    return wait_ticks
+
+
+def _separate(
+    every: Schedule, by_operator: Bools, work: CollectiveWork, issued: I64
+) -> tuple[Schedule, CollectiveTimes]:
+    """Take the launches of collectives out of the schedule; *issued* are their dispatches."""
+    launched = ("node_start_ns", "node_end_ns", "runtime_start_ns", "runtime_end_ns")
+    queued = ("enqueue_start_ns", "enqueue_end_ns", "dequeue_start_ns", "dequeue_end_ns", "api_start_ns", "api_end_ns")
+    waited = every.rendezvous_ticks[~by_operator]
+    times = CollectiveTimes(
+        work=evolve(work, wait_ticks=work.wait_ticks + waited, ticks=work.ticks + waited),
+        start_ticks=every.kernel_start_ticks[~by_operator],
+        **{name: getattr(every, name)[~by_operator] for name in launched},
+        **{name: getattr(every, name)[issued] for name in queued},
+    )
+    kept = {name: getattr(every, name)[by_operator] for name in (*launched, "kernel_start_ticks", "rendezvous_ticks")}
+    return evolve(every, **kept), times
+
+
+def _operator_times(lowered: Lowered, warp: Warp, dispatch_start: I64, dispatch_end: I64) -> tuple[I64, I64]:
+    """
+    Return start and end of every operator on the timeline of the recording, shape ``[n]`` each.
+
+    A launching operator holds its own dispatch, *dispatch_start* to *dispatch_end*, and whatever encloses it does so
+    still. The map alone sees to that, except where an operator took no time at all or launches as it ends: there the
+    dispatch is a jump.
+    """
+    operators = lowered.recording.operators
+    start, end = warp(operators.start_ns), warp.ends(operators.end_ns)
+    wide_start, wide_end = start.copy(), np.maximum(start, end)
+    op = lowered.dispatch_op
+    wide_start[op] = np.minimum(wide_start[op], dispatch_start)
+    wide_end[op] = np.maximum(wide_end[op], dispatch_end)
+    if (wide_start < start).any() or (wide_end > end).any():
+        for level in range(int(lowered.depth.max(initial=0)), 0, -1):
+            inner = np.flatnonzero((lowered.depth == level) & (lowered.parent >= 0))
+            np.minimum.at(wide_start, lowered.parent[inner], wide_start[inner])
+            np.maximum.at(wide_end, lowered.parent[inner], wide_end[inner])
+    return wide_start, wide_end
