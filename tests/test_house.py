@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -115,6 +115,71 @@ def test_the_direction_test_sees_imports_inside_functions(tmp_path: Path) -> Non
     file = tmp_path / "late.py"
     file.write_text("def f():\n    from drynpu.cli import main\n    import drynpu.views._html\n")
     assert [room_imported(module) for module, _ in imported(file)] == ["cli", "views"]
+
+
+def module_imports(tree: ast.Module) -> Iterator[str]:
+    """Every name that a module imports when it is loaded, those under TYPE_CHECKING included."""
+    nodes: list[ast.AST] = [tree]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            nodes.extend(ast.iter_child_nodes(node))
+
+
+def circles(sources_by_module: Mapping[str, str]) -> list[list[str]]:
+    """
+    Groups of modules that import each other, directly or through others.
+
+    That a module cannot be loaded without the packages around it is no import.
+    """
+    reached: dict[str, set[str]] = {}
+    for module, text in sources_by_module.items():
+        names = set(module_imports(ast.parse(text)))
+        # ``from a.b import c`` imports the module a.b.c, or else a name of a.b.
+        targets = {name if name in sources_by_module else name.rpartition(".")[0] for name in names}
+        reached[module] = (targets & sources_by_module.keys()) - {module}
+    for middle in reached:
+        for targets in reached.values():
+            if middle in targets:
+                targets |= reached[middle]
+    found = {tuple(sorted(b for b in reached[a] if a in reached[b])) for a in reached if a in reached[a]}
+    return [list(group) for group in sorted(found)]
+
+
+PARTS = [
+    CORE,
+    *sorted(ADAPTERS.glob("*/drynpu_*")),
+    *sorted(ADAPTERS.glob("*/vendor/*")),
+    ADAPTERS / "mindspore_like/mindspore_like",
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda path: path.name)
+def test_no_modules_import_each_other(part: Path) -> None:
+    texts = {}
+    for path in sources(part):
+        parts = path.relative_to(part.parent).with_suffix("").parts
+        texts[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text()
+    assert circles(texts) == []
+
+
+def test_circles_are_found() -> None:
+    """Through a third module, through a package and under TYPE_CHECKING; not through an import inside a function."""
+    modules = {
+        "p": "from p.a import one",
+        "p.a": "from p.b import two",
+        "p.b": "import typing\nif typing.TYPE_CHECKING:\n    from p.c import Three",
+        "p.c": "from p import a",
+        "p.d": "def late():\n    from p import a, e",
+        "p.e": "from p import d",
+        "q": "from q._f import g",
+        "q._f": "from q import g",
+    }
+    assert circles(modules) == [["p.a", "p.b", "p.c"], ["q", "q._f"]]
 
 
 def test_core_imports_no_framework_and_no_adapter() -> None:

@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from drynpu_mindspore.profiler._session import Session
+from drynpu_mindspore.profiler._generation import Generation
+from drynpu_mindspore.profiler._voice import Voice
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+class GuardedSession(Protocol):
+    """What of a session a guard needs: whether the release logs failures, where to, and how deep calls are nested."""
+
+    depth: int
+
+    @property
+    def generation(self) -> Generation: ...
+
+    @property
+    def voice(self) -> Voice: ...
+
+    def raise_failure(self) -> None: ...
+
+
 class _Bound(Protocol):
     @property
-    def _session(self) -> Session: ...
+    def _session(self) -> GuardedSession: ...
 
 
-def caught(session: Session, name: str, call: Callable[[], _R]) -> _R | None:
+def caught(session: GuardedSession, name: str, call: Callable[[], _R]) -> _R | None:
     """
     Return what *call* returns; what it raises is logged instead, in releases that do so.
 

@@ -7,7 +7,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import torch
 from attrs import define, field
@@ -15,10 +15,7 @@ from attrs import define, field
 from drynpu import OptionError
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
-
-if TYPE_CHECKING:
-    from drynpu_torch.device._streams import Stream
-    from drynpu_torch.device._user_marks import UserMarks
+from drynpu_torch.device._user_marks import UserMarks
 
 DEVICE_TYPE = "npu"
 _DEFAULT_CHIP = "Ascend910B2"
@@ -45,7 +42,7 @@ class _ThreadLocals(threading.local):
 
     def __init__(self) -> None:
         self.device = 0
-        self.streams: dict[int, Stream] = {}
+        self.streams: dict[int, torch.Stream] = {}
 
 
 @define(eq=False)
@@ -120,11 +117,11 @@ class DeviceState:
             self._local.device = self.last_device = index
         return before
 
-    def stream_of(self, device: int) -> Stream | None:
+    def stream_of(self, device: int) -> torch.Stream | None:
         """Return the stream that this thread selected on *device*, or None for its default stream."""
         return self._local.streams.get(device)
 
-    def select_stream(self, stream: Stream) -> None:
+    def select_stream(self, stream: torch.Stream) -> None:
         """Make *stream* the stream of this thread on its device, and that device current."""
         self.select_device(stream.device_index)
         self._local.streams[stream.device_index] = stream

@@ -36,7 +36,7 @@ class Stream(torch.Stream):
     """
 
     priority: int
-    _outer: list[Stream]
+    _outer: list[torch.Stream]
 
     def __new__(cls, device: DeviceLike = None, priority: int = 0, *, stream_id: int | None = None) -> Self:
         """Take the next stream id of the process, unless one is given."""

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 
 import attrs
+import torch
 from attrs import define, field
 from torch.autograd.profiler import record_function
 
 from drynpu.simulate import DEFAULT_STREAM, TxKind, TxMark
-from drynpu_torch.device._streams import Stream
 
 
 class _Stacks(threading.local):
@@ -46,13 +46,13 @@ class UserMarks:
     _open: dict[int, TxMark] = field(factory=dict)
     _stacks: _Stacks = field(factory=_Stacks)
 
-    def mark(self, message: str, stream: Stream | None, domain: str) -> None:
+    def mark(self, message: str, stream: torch.Stream | None, domain: str) -> None:
         """Keep an instant."""
         if self._takes(domain):
             with _operator("mark", stream is not None):
                 self.marks.append(_new(TxKind.MARKER, message, stream, domain))
 
-    def start(self, message: str, stream: Stream | None, domain: str) -> int:
+    def start(self, message: str, stream: torch.Stream | None, domain: str) -> int:
         """Begin a range and return its id, 0 for a domain that is not recorded."""
         return self._start("range_start", message, stream, domain) if self._takes(domain) else 0
 
@@ -61,7 +61,7 @@ class UserMarks:
         if range_id and self._takes(domain):
             self._end("range_end", range_id)
 
-    def push(self, message: str, stream: Stream | None, domain: str) -> int:
+    def push(self, message: str, stream: torch.Stream | None, domain: str) -> int:
         """Begin a range inside those of this thread and domain; return how many there were, -1 if not recorded."""
         if not self._takes(domain):
             return -1
@@ -80,7 +80,7 @@ class UserMarks:
     def _takes(self, domain: str) -> bool:
         return domain in self.include if self.include else domain not in self.exclude
 
-    def _start(self, call: str, message: str, stream: Stream | None, domain: str) -> int:
+    def _start(self, call: str, message: str, stream: torch.Stream | None, domain: str) -> int:
         number = next(self.range_ids)
         with _operator(call, stream is not None):
             # The vendor pushes by starting, so that both are of this kind in the records.
@@ -96,7 +96,7 @@ class UserMarks:
             self.marks.append(attrs.evolve(begun, end_ns=time.time_ns(), end_thread=thread))
 
 
-def _new(kind: TxKind, message: str, stream: Stream | None, domain: str) -> TxMark:
+def _new(kind: TxKind, message: str, stream: torch.Stream | None, domain: str) -> TxMark:
     now_ns = time.time_ns()
     return TxMark(
         kind=kind,

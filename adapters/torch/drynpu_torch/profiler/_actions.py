@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from attrs import frozen
 
 from drynpu.recorder import TransitionStep, transition
+from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
 
-if TYPE_CHECKING:
-    from drynpu_torch.profiler._interface import ProfInterface
-    from drynpu_torch.profiler._profile import profile
+
+class _Profiler(Protocol):
+    """What of the vendor's class ``profile`` is controlled."""
+
+    prof_if: ProfInterface
+    on_trace_ready: Any
+    execution_trace_observer: Any
+    _recorded: bool
 
 
 @frozen
 class ProfActionController:
     """Carries out the action table for ``prof``, on its interface and with its handler as they are at the time."""
 
-    prof: profile
+    prof: _Profiler
 
     @property
     def prof_inst(self) -> ProfInterface:
@@ -28,9 +34,9 @@ class ProfActionController:
         return self.prof.prof_if
 
     @property
-    def on_trace_ready(self) -> Callable[[profile], Any] | None:
+    def on_trace_ready(self) -> Callable[[Any], Any] | None:
         """The handler of the profiler."""
-        handler: Callable[[profile], Any] | None = self.prof.on_trace_ready
+        handler: Callable[[Any], Any] | None = self.prof.on_trace_ready
         return handler
 
     def transit_action(self, prev_action: ProfilerAction, current_action: ProfilerAction | None) -> None:

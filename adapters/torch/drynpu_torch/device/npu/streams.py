@@ -30,7 +30,8 @@ def synchronize(device: DeviceLike = None) -> None:
 def current_stream(device: DeviceLike = None) -> Stream:
     """Return this thread's stream on *device*."""
     index = state().index_of(device)
-    return state().stream_of(index) or Stream(index, stream_id=0)
+    current = state().stream_of(index)
+    return current if isinstance(current, Stream) else Stream(index, stream_id=0)
 
 
 def default_stream(device: DeviceLike = None) -> Stream:
