@@ -292,8 +292,9 @@ NO_PLATFORMS = {
 
 
 def platform_numbers(tree: ast.AST) -> Iterator[int]:
-    """Lines with a collection of platform numbers, or with a comparison of something of a platform with one."""
+    """Lines with a collection of platform numbers, or where what is named a platform or chip is one, or compared."""
     for node in ast.walk(tree):
+        named: list[tuple[str, ast.expr | None]] = []
         if isinstance(node, (ast.Set, ast.Tuple, ast.List, ast.Dict)):
             parts = node.keys if isinstance(node, ast.Dict) else node.elts
             if sum(isinstance(part, ast.Constant) and part.value in PLATFORM_NUMBERS for part in parts) > 1:
@@ -302,6 +303,21 @@ def platform_numbers(tree: ast.AST) -> Iterator[int]:
             texts = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
             if "platform" in ast.unparse(node).lower() and PLATFORM_NUMBERS & {text for text in texts if text}:
                 yield node.lineno
+        elif isinstance(node, ast.FunctionDef):
+            takes = node.args
+            plain = [*takes.posonlyargs, *takes.args]
+            named += [(arg.arg, value) for arg, value in zip(plain[::-1], takes.defaults[::-1], strict=False)]
+            named += [(arg.arg, value) for arg, value in zip(takes.kwonlyargs, takes.kw_defaults, strict=True)]
+        elif isinstance(node, ast.Assign):
+            named += [(ast.unparse(target), node.value) for target in node.targets]
+        elif isinstance(node, ast.AnnAssign):
+            named.append((ast.unparse(node.target), node.value))
+        elif isinstance(node, ast.Call):
+            named += [(keyword.arg or "", keyword.value) for keyword in node.keywords]
+        for name, value in named:
+            about = "platform" in name.lower() or "chip" in name.lower()
+            if about and isinstance(value, ast.Constant) and value.value in PLATFORM_NUMBERS:
+                yield value.lineno
 
 
 def test_only_the_room_of_platforms_knows_their_numbers() -> None:
@@ -323,6 +339,10 @@ def test_only_the_room_of_platforms_knows_their_numbers() -> None:
         ('_NAMES = {"0": 16, "7": 16}', 1),
         ('newer = profile.platform_version == "5"', 1),
         ('newer = profile.platform_version in ("5",)', 1),
+        ('def read(text, chip="5"): ...', 1),
+        ('def read(*, chip: str = "5"): ...', 1),
+        ('_DEFAULT_PLATFORM = "5"', 1),
+        ('parse(text, chip="15")', 1),
         ('yes = value in ("1", "true")', 0),
         ("sizes = (1, 2)", 0),
     ],

@@ -7,19 +7,19 @@ from collections.abc import Collection
 from drynpu._errors import OptionError
 from drynpu.deliverables._record_context import RecordContext
 from drynpu.options import known_deliverables
-from drynpu.options.profiling_options import ChipClass, resolve_class
+from drynpu.platforms import resolve_series
 
 
-def _chip_class(context: RecordContext) -> ChipClass:
+def _series(context: RecordContext) -> str:
     try:
-        return resolve_class(context.chip.name)
+        return resolve_series(context.chip.name)
     except OptionError:  # a chip that only the user has, known by its platform
-        return resolve_class(context.chip.platform_version)
+        return resolve_series(context.chip.platform_version)
 
 
 def requested_deliverables(context: RecordContext, option: str) -> frozenset[str]:
     """Return the names of the files and layers that *option* leaves on the chip; none if it is off."""
-    here = _chip_class(context)
+    here = _series(context)
     rows = (row for row in known_deliverables() if row.option == option and here in row.chips)
     return frozenset(row.name for row in rows if row.when(context.request))
 

@@ -13,7 +13,8 @@ from drynpu.options._conditions import Condition
 from drynpu.options._request import ProfilingRequest
 from drynpu.options._table import LazyTable, Row, option_rows, reasons_not_simulated
 from drynpu.options._values import ExportType
-from drynpu.options.profiling_options import ChipClass, chip_classes, resolve_class
+from drynpu.options.profiling_options import series_among
+from drynpu.platforms import resolve_series
 
 
 class DeliverableKind(enum.Enum):
@@ -76,7 +77,7 @@ class Deliverable:
     kind: DeliverableKind
     name: str
     detail: str = ""
-    chips: frozenset[ChipClass]
+    chips: frozenset[str]
     needs: Needs = Needs.NOTHING
     condition: Condition | None = None
 
@@ -124,7 +125,7 @@ def _entry(row: Row, entry: Mapping[str, Any]) -> Iterator[Deliverable]:
     """Yield the deliverables of one entry of a row."""
     common: dict[str, Any] = {
         "option": row.path,
-        "chips": chip_classes(entry.get("platforms"), entry.get("not_platforms")),
+        "chips": series_among(entry.get("platforms"), entry.get("not_platforms")),
         "needs": Needs[entry.get("needs", "nothing").upper()],
         "condition": Condition.of_entry(row, entry),
     }
@@ -140,7 +141,7 @@ def _entry(row: Row, entry: Mapping[str, Any]) -> Iterator[Deliverable]:
 @functools.cache
 def known_deliverables() -> tuple[Deliverable, ...]:
     """Return every deliverable of every option, in the order of the option table; what always comes along is last."""
-    common = (Deliverable(option="output.export", kind=kind, name=name, chips=chip_classes()) for kind, name in _COMMON)
+    common = (Deliverable(option="output.export", kind=kind, name=name, chips=series_among()) for kind, name in _COMMON)
     return (*_option_deliverables(), *common)
 
 
@@ -157,7 +158,7 @@ def deliverables(request: ProfilingRequest, chip: str) -> tuple[Deliverable, ...
     """
     Return what *request* leaves in ``mindstudio_profiler_output`` and beside it (cann_msprof.md 3).
 
-    *chip* is a platform version, family or SoC name; what it lacks is not among them. Each comes with what must happen
+    *chip* is a platform version, series or SoC name; what it lacks is not among them. Each comes with what must happen
     in the run for it to have data, so one that is missing from a real run must have an unmet need. A file that several
     options leave appears for each of them.
 
@@ -166,18 +167,18 @@ def deliverables(request: ProfilingRequest, chip: str) -> tuple[Deliverable, ...
     OptionError
         For an unknown chip.
     """
-    here = resolve_class(chip)
+    here = resolve_series(chip)
     return tuple(row for row in known_deliverables() if _is_left(row, request, here))
 
 
-def _is_left(row: Deliverable, request: ProfilingRequest, here: ChipClass | None) -> bool:
+def _is_left(row: Deliverable, request: ProfilingRequest, here: str | None) -> bool:
     """Whether *request* leaves a deliverable on a class of chips; ``None`` is any."""
     written = ExportType.TEXT in request.output.export or row.kind is DeliverableKind.DB
     return written and (here is None or here in row.chips) and row.when(request)
 
 
 def _of_option(request: ProfilingRequest, path: str, chip: str | None) -> list[Deliverable]:
-    here = None if chip is None else resolve_class(chip)
+    here = None if chip is None else resolve_series(chip)
     return [row for row in known_deliverables() if row.option == path and _is_left(row, request, here)]
 
 

@@ -14,6 +14,7 @@ from drynpu.options._building import parse_request
 from drynpu.options._documents import load_json, load_yaml
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Parsed, ProfilingRequest
+from drynpu.platforms import DEFAULT_CHIP
 
 _SECTION = "profiler"
 
@@ -68,7 +69,7 @@ def detect_dialect(mapping: Mapping[str, Any]) -> str:
     return tied[0]
 
 
-def parse_mapping(mapping: Mapping[str, Any], *, chip: str = "5", strict: bool = False) -> Parsed:
+def parse_mapping(mapping: Mapping[str, Any], *, chip: str = DEFAULT_CHIP, strict: bool = False) -> Parsed:
     """
     Read a document in the dialect that `detect_dialect` finds.
 
@@ -87,7 +88,7 @@ def parse_mapping(mapping: Mapping[str, Any], *, chip: str = "5", strict: bool =
     return parse_request(mapping)
 
 
-def parse_document(text: str, *, chip: str = "5", strict: bool = False, where: str = "") -> Parsed:
+def parse_document(text: str, *, chip: str = DEFAULT_CHIP, strict: bool = False, where: str = "") -> Parsed:
     """
     Read JSON or YAML text in the dialect that `detect_dialect` finds.
 

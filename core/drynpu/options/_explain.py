@@ -54,7 +54,7 @@ def explain(parsed: Parsed, *, chip: str | None = None) -> tuple[Explanation, ..
     Explain every option of *parsed*, in the order of the model: effective value, origin, files, raw bytes.
 
     Files are those of cann_msprof.md 3, or of torch_npu_profiler.md 3.6 for ``experimental_config``; with *chip*
-    (platform version, family or SoC name) only those that the chip has. Raises `OptionError` for an unknown chip.
+    (platform version, series or SoC name) only those that the chip has. Raises `OptionError` for an unknown chip.
     """
     footprint = estimate_footprint(parsed.request, "5" if chip is None else chip)
     torch = parsed.dialect == "experimental_config"

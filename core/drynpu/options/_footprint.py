@@ -10,7 +10,8 @@ from attrs import frozen
 from drynpu.options._conditions import Condition
 from drynpu.options._request import ProfilingRequest, value_at
 from drynpu.options._table import Row, fixed_hz, option_rows
-from drynpu.options.profiling_options import ChipClass, chip_classes, resolve_class
+from drynpu.options.profiling_options import series_among
+from drynpu.platforms import DEFAULT_CHIP, resolve_series
 
 KERNEL, OPERATOR, STEP, SECOND = "kernel", "operator", "step", "second"
 
@@ -80,7 +81,7 @@ class Footprint:
         return sum(part.bytes * counts[part.per] for part in self.parts)
 
 
-def estimate_footprint(request: ProfilingRequest, chip: str = "5") -> Footprint:
+def estimate_footprint(request: ProfilingRequest, chip: str = DEFAULT_CHIP) -> Footprint:
     """
     Estimate the raw bytes per kernel, operator, step and second; *chip* decides what is sampled.
 
@@ -94,16 +95,16 @@ def estimate_footprint(request: ProfilingRequest, chip: str = "5") -> Footprint:
     OptionError
         For an unknown chip.
     """
-    here = resolve_class(chip)
+    here = resolve_series(chip)
     return Footprint(tuple(cost for row in option_rows().values() for cost in _costs(row, request, here)))
 
 
-def _costs(row: Row, request: ProfilingRequest, here: ChipClass) -> Iterator[RecordCost]:
+def _costs(row: Row, request: ProfilingRequest, here: str) -> Iterator[RecordCost]:
     for entry in row.bytes:
         per = entry["per"]
         side = None if "item" in entry else _SIDES[per]
         condition = Condition.of_entry(row, entry, side=side, level="l0" if per == KERNEL else "none")
-        chips = chip_classes(entry.get("platforms"), entry.get("not_platforms"))
+        chips = series_among(entry.get("platforms"), entry.get("not_platforms"))
         if here in chips and condition.holds(request):
             how_often = _rate(row, entry, request) if per == SECOND else 1
             yield RecordCost(entry["record"], row.path, per, how_often * _size(entry))

@@ -13,6 +13,7 @@ from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._problems import Refused
+from drynpu.platforms import DEFAULT_CHIP
 
 _PREFIX = "DRYNPU_"
 # The host takes device id 64 (cann_msprof.md 2.4), so a node has fewer devices than that.
@@ -42,7 +43,7 @@ class Settings:
     would otherwise say cpu.
     """
 
-    chip: str = "Ascend910B2"
+    chip: str = DEFAULT_CHIP
     devices: int = 8
     clock: Clock = Clock.PROJECTED
     seed: int = 0

@@ -9,11 +9,19 @@ from __future__ import annotations
 
 from drynpu.platforms._chip import Chip, Interconnect
 from drynpu.platforms._counters import CounterGroup, CounterSet, Formula, MetricColumn
-from drynpu.platforms._load import known_chips, load_chip, load_chip_file
+from drynpu.platforms._load import DEFAULT_CHIP, known_chips, load_chip, load_chip_file
 from drynpu.platforms._platform import CacheEvents, Platform
-from drynpu.platforms._platforms import find_platform, known_platforms, resolve_platform, resolve_series
+from drynpu.platforms._platforms import (
+    find_platform,
+    known_platforms,
+    known_series,
+    named_platforms,
+    resolve_platform,
+    resolve_series,
+)
 
 __all__ = [
+    "DEFAULT_CHIP",
     "CacheEvents",
     "Chip",
     "CounterGroup",
@@ -25,8 +33,10 @@ __all__ = [
     "find_platform",
     "known_chips",
     "known_platforms",
+    "known_series",
     "load_chip",
     "load_chip_file",
+    "named_platforms",
     "resolve_platform",
     "resolve_series",
 ]

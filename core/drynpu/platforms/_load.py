@@ -20,6 +20,9 @@ from drynpu._spelling import did_you_mean
 from drynpu.platforms._chip import Chip, Interconnect
 from drynpu.platforms._converter import strict_converter
 
+DEFAULT_CHIP = "Ascend910B2"
+"""The chip that is simulated where nobody names one."""
+
 _GENERATIONS = ("mini", "unified", "split")
 _SHAPES = ("none", "mesh", "switch", "ring")
 _LINKS = ("HCCS", "HCCS_SW", "UB")

@@ -42,14 +42,23 @@ class Platform:
     """The text of info.json ``platform_version`` (cann_msprof.md 1.9)."""
     label: str
     """Readable name for messages."""
-    family: str
-    """Version of the platform whose options and counters it has: its own but for minor revisions."""
     takes_options: bool = True
     """Whether it is known which options the collector takes there."""
     series: Mapping[str, tuple[str, ...]] = field(factory=dict, hash=False)
-    """Series of chips (``A2`` and ``A3`` share a platform) with the prefixes of their SoC names."""
+    """Series of chips (``A2`` and ``A3`` share a platform), each with the prefixes of SoC names that mean it here."""
     npu_info_name: str = "UNKNOWN"
     """``NPU_INFO.name`` of the database."""
+
+    level_l3: bool = False
+    """Whether ``task_time`` takes ``l3``."""
+    instruction_interval: bool = False
+    """Whether an interval asks for instruction profiling, which elsewhere a switch does."""
+    llc_modes: tuple[str, ...] = ("read", "write")
+    """What the last level cache can count; the first is the default."""
+    samples_nic_alone: bool = False
+    """Whether ``sys_io_sampling_freq`` samples the NIC only, and only in root complex mode."""
+    filters_op_types: bool = False
+    """Whether the public collector filters by operator type."""
 
     split: bool = False
     """Whether cube and vector cores are separate, so that counters carry ``aic_`` and ``aiv_``."""

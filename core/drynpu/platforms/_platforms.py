@@ -15,8 +15,18 @@ from drynpu.platforms._platform import Platform
 
 
 def known_platforms() -> tuple[Platform, ...]:
-    """Return every platform that the sources describe; those with options of their own first."""
+    """Return every platform that the sources describe, those that names of chips mean first."""
     return tuple(_platforms().values())
+
+
+def named_platforms() -> tuple[Platform, ...]:
+    """Return the platforms that names of chips mean, each under a label of its own."""
+    return tuple(platform for platform in known_platforms() if any(platform.series.values()))
+
+
+def known_series() -> tuple[str, ...]:
+    """Return the names of all series."""
+    return tuple(series for platform in named_platforms() for series in platform.series)
 
 
 def find_platform(version: str, *, split: bool = False) -> Platform:
@@ -54,7 +64,7 @@ def resolve_series(chip: str) -> str:
     What does not tell series of one platform apart (platform version ``5``) is the first of them. Raises `OptionError`.
     """
     platform, series = _resolve(chip)
-    return series or next(iter(_platforms()[platform.family].series))
+    return series or next(iter(platform.series))
 
 
 @functools.cache
@@ -66,8 +76,8 @@ def _resolve(chip: str) -> tuple[Platform, str]:
     for prefix, found in _prefixes().items():
         if name.startswith(prefix):
             return found
-    leaders = [platform for platform in known_platforms() if platform.family == platform.version]
-    names = [*(platform.label for platform in leaders), *(platform.version for platform in leaders)]
+    named = named_platforms()
+    names = [*(platform.label for platform in named), *(platform.version for platform in named)]
     raise OptionError([f"chip: {chip!r} is no chip family; allowed: {', '.join(names)}.{did_you_mean(chip, names)}"])
 
 
@@ -88,7 +98,7 @@ def _platforms() -> Mapping[str, Platform]:
     converter = strict_converter()
     return MappingProxyType(
         {
-            version: converter.structure({"version": version, "family": version, **facts}, Platform)
+            version: converter.structure({"version": version, **facts}, Platform)
             for version, facts in packaged_document("platforms.yaml")["platforms"].items()
         }
     )

@@ -32,7 +32,7 @@ from drynpu.kernels import (
     metric_columns,
 )
 from drynpu.options import Clock, CustomEvents, Level, MetricGroup, Metrics, ProfilingRequest, Sampling
-from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metrics_text, parse, resolve_family
+from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, metrics_text, parse
 from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader, write_document
@@ -47,7 +47,7 @@ CHIPS = ("Ascend310", "Ascend310P3", "Ascend910A", "Ascend910B2", "Ascend910_93"
 SPLIT = CHIPS[3:]
 GIB = 2.0**30
 LINE = 128
-CELLS = [(chip, group) for chip in CHIPS for group in metric_groups(resolve_family(chip))]
+CELLS = [(chip, group) for chip in CHIPS for group in metric_groups(load_chip(chip).platform)]
 
 HALF, WHOLE, BYTE = (TensorDesc((512, 1024), dtype) for dtype in ("FLOAT16", "FLOAT", "INT8"))
 LARGE = TensorDesc((8192, 16384), "FLOAT16")
@@ -258,7 +258,7 @@ def test_columns_in_order_with_the_numbers_of_the_account(record: Record, chip: 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_groups_are_about_the_same_run(record: Record, chip: str) -> None:
     """Whatever is counted, a recording has the same kernels at the same times, with the same cycles."""
-    groups = metric_groups(resolve_family(chip))
+    groups = metric_groups(load_chip(chip).platform)
     first = record(chip, groups[0])
     lead = [name for name in first.counters if "cycles" in name or name in ("aicore_time(us)", "aiv_time(us)")]
     assert len(lead) == (4 if chip in SPLIT else 2)

@@ -29,7 +29,8 @@ from drynpu.options import (
     to_mapping,
 )
 from drynpu.options.msprof_cli import FLAGS, LaunchMode, MsprofParsed, to_flags
-from drynpu.options.profiling_options import ChipClass, sample_parameters
+from drynpu.options.profiling_options import sample_parameters
+from drynpu.platforms import known_series, resolve_platform
 
 
 def parse(flags: dict[str, str], **keywords: Any) -> MsprofParsed:
@@ -110,7 +111,7 @@ def test_counters_that_count_for_nothing_say_so() -> None:
 def test_counters_by_time() -> None:
     parsed = run({"aic-mode": "sample-based"})
     assert parsed.request.sampling.ai_core_hz == 100
-    sample = sample_parameters(parsed.request, "5")
+    sample = sample_parameters(parsed.request, resolve_platform("5"))
     assert sample["ai_core_profiling_mode"] == sample["aiv_profiling_mode"] == "sample-based"
     assert sample["aicore_sampling_interval"] == 10
     titles = {row.title for row in deliverables(parsed.request, "5")}
@@ -391,7 +392,7 @@ def texts_of(name: str) -> st.SearchStrategy[str]:
     return st.sampled_from(WORDS[flag.kind])
 
 
-chips = st.sampled_from([chip.value for chip in ChipClass])
+chips = st.sampled_from(known_series())
 likely = st.fixed_dictionaries({}, optional={name: texts_of(name) for name in FLAGS})
 anything = st.dictionaries(
     st.sampled_from([*FLAGS, *(f"--{name}" for name in FLAGS)]) | st.text(max_size=6) | st.none() | st.integers(),

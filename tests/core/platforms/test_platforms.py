@@ -5,12 +5,20 @@ from __future__ import annotations
 import pytest
 
 from drynpu._errors import OptionError
-from drynpu.platforms import Platform, find_platform, known_platforms, resolve_platform, resolve_series
+from drynpu.platforms import (
+    Platform,
+    find_platform,
+    known_platforms,
+    known_series,
+    named_platforms,
+    resolve_platform,
+    resolve_series,
+)
 
 EVERY = ("0", "1", "2", "3", "4", "5", "7", "8", "11", "15", "16")
 
 
-def numbers(holds: bool | None, name: str) -> set[str]:
+def numbers(holds: object, name: str) -> set[str]:
     """The platforms whose property *name* is that."""
     return {platform.version for platform in known_platforms() if getattr(platform, name) == holds}
 
@@ -168,8 +176,10 @@ def test_pcie_of_5_is_its_last_sample() -> None:
 def test_a_platform_that_nobody_describes_counts_as_its_cores_suggest() -> None:
     for version in ("", "6", "9", "17"):
         unified, split = find_platform(version), find_platform(version, split=True)
-        assert (unified.version, unified.split, unified.label, unified.family) == (version, False, "Ascend910", "1")
-        assert (split.version, split.split, split.label, split.family) == (version, True, "Ascend910B/A3", "5")
+        assert (unified.version, unified.split, unified.label) == (version, False, "Ascend910")
+        assert (split.version, split.split, split.label) == (version, True, "Ascend910B/A3")
+        assert unified.counter_groups is find_platform("1").counter_groups
+        assert split.counter_groups is find_platform("5").counter_groups
         assert unified.counter_slots == split.counter_slots == 8
 
 
@@ -200,6 +210,53 @@ def test_platform_and_series_of_a_name(chip: str, version: str, series: str) -> 
 def test_what_has_no_known_options_is_refused(chip: str) -> None:
     with pytest.raises(OptionError, match="Ascend310P, Ascend910B/A3, Ascend310B, Ascend950, 0, 1, 4, 5, 7, 15"):
         resolve_platform(chip)
+
+
+# cann_msprof.md 1.8: y in the columns 910, 310P, A2/A3, 950 and 310B; the 310 has none, and the collector lists the
+# common ones. The 310B takes PipelineExecuteUtilization where nothing is named (1.6).
+COMMON = ["ArithmeticUtilization", "PipeUtilization", "Memory", "MemoryL0", "MemoryUB", "ResourceConflictRatio"]
+MORE = {"5": ["L2Cache", "MemoryAccess"], "15": ["L2Cache"], "7": ["L2Cache", "PipelineExecuteUtilization"]}
+RELATED = {"2": "4", "3": "4", "8": "7", "11": "7", "16": "15"}
+
+
+@pytest.mark.parametrize("version", EVERY)
+def test_metric_groups(version: str) -> None:
+    platform = find_platform(version)
+    assert list(platform.counter_groups) == COMMON + MORE.get(RELATED.get(version, version), [])
+    execute = version in {"7", "8", "11"}
+    assert platform.default_metric_group == ("PipelineExecuteUtilization" if execute else "PipeUtilization")
+    assert platform.counters_modelled is not execute
+
+
+def test_words_of_options() -> None:
+    """cann_msprof.md 1.3: task_time, llc_profiling, instr_profiling_freq, optype and sys_io_sampling_freq."""
+    assert numbers(True, "level_l3") == {"5", "15", "16"}
+    assert find_platform("0").llc_modes == ("capacity", "bandwidth")
+    assert {find_platform(version).llc_modes for version in EVERY[1:]} == {("read", "write")}
+    assert numbers(True, "instruction_interval") == {"5"}
+    assert numbers(True, "filters_op_types") == {"15", "16"}
+    assert numbers(True, "samples_nic_alone") == {"7", "8", "11"}
+
+
+def test_columns_that_the_310b_does_not_count() -> None:
+    """Ascend/msprof chip_model_decorators."""
+    assert numbers(frozenset(), "blank_columns") == {"0", "1", "2", "3", "4", "5", "15", "16"}
+    blank = find_platform("7").blank_columns
+    assert len(blank) == 13
+    assert {"vec_time(us)", "vec_ratio", "l2_write_bw(GB/s)", "vec_resc_cflt_ratio"} < blank
+    assert "l2_read_bw(GB/s)" not in blank
+
+
+def test_series() -> None:
+    assert known_series() == ("310", "910", "310P", "A2", "A3", "310B", "950")
+    assert [platform.label for platform in named_platforms()] == [
+        "Ascend310",
+        "Ascend910",
+        "Ascend310P",
+        "Ascend910B/A3",
+        "Ascend310B",
+        "Ascend950",
+    ]
 
 
 def test_a_platform_is_a_value() -> None:

@@ -17,7 +17,7 @@ from drynpu.options import (
     Sampling,
     Switches,
 )
-from drynpu.options.profiling_options import metric_groups, resolve_family
+from drynpu.options.profiling_options import metric_groups
 from drynpu.platforms import Chip
 from drynpu_mindspore.profiler import Parameters, ProfilerActivity, ProfilerLevel, RunRequest
 
@@ -111,4 +111,4 @@ def _metrics(given: Parameters, level: Level, chip: Chip) -> MetricGroup:
     group = _GROUPS[given.aic_metrics.value]
     if level < Level.L1 or group is MetricGroup.NONE:
         return MetricGroup.NONE
-    return group if group in metric_groups(resolve_family(chip.name)) else MetricGroup.PIPE_UTILIZATION
+    return group if group in metric_groups(chip.platform) else MetricGroup.PIPE_UTILIZATION

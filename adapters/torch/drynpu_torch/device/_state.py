@@ -13,12 +13,11 @@ import torch
 from attrs import define, field
 
 from drynpu import OptionError
-from drynpu.platforms import Chip, load_chip
+from drynpu.platforms import DEFAULT_CHIP, Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu_torch.device._user_marks import UserMarks
 
 DEVICE_TYPE = "npu"
-_DEFAULT_CHIP = "Ascend910B2"
 _DEFAULT_DEVICES = 8
 
 DeviceLike = torch.device | str | int | None
@@ -89,7 +88,7 @@ class DeviceState:
         if not (text.isascii() and text.isdigit()):
             raise OptionError([f"DRYNPU_DEVICES: {text!r} is not a whole number of devices; give 0, 1, 2, ..."])
         count = _visible(int(text), os.environ.get("ASCEND_RT_VISIBLE_DEVICES"))
-        return cls(count, os.environ.get("DRYNPU_CHIP", "").strip() or _DEFAULT_CHIP)
+        return cls(count, os.environ.get("DRYNPU_CHIP", "").strip() or DEFAULT_CHIP)
 
     @property
     def chip(self) -> Chip:

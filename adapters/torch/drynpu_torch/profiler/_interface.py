@@ -14,7 +14,7 @@ import numpy.typing as npt
 from drynpu import ChipError
 from drynpu.options import Activity, Level, ProfilingRequest, Settings
 from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
-from drynpu.platforms import load_chip
+from drynpu.platforms import DEFAULT_CHIP, load_chip
 from drynpu.plugins import build_manager
 from drynpu_torch.distributed import parallel_group_info
 from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
@@ -27,7 +27,6 @@ from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supporte
 
 I64 = npt.NDArray[np.int64]
 
-_DEFAULT_PLATFORM = "5"
 _NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
 
 
@@ -213,4 +212,4 @@ def _platform_version() -> str:
     try:
         return load_chip(chip, extra_files=build_manager().chip_files()).platform_version
     except ChipError:
-        return _DEFAULT_PLATFORM
+        return DEFAULT_CHIP

@@ -190,7 +190,7 @@ def sample_metrics(request: ProfilingRequest, chip: Chip) -> dict[str, object]:
     They tell a reader which events the counters are, so they name what the records hold: nothing for a group that
     is not recorded, no vector core where the chip has one kind of core.
     """
-    metrics, platform = metric_name(request, chip), chip.platform.family
+    metrics, platform = metric_name(request, chip), chip.platform
     known = request if metrics else evolve(request, aic_metrics=MetricGroup.NONE)
     parameters = sample_parameters(known, platform)
     if metrics is None:

@@ -13,8 +13,9 @@ from drynpu._errors import OptionError
 from drynpu.options._problems import Refused, shown
 from drynpu.options._request import ProfilingRequest, with_values
 from drynpu.options._table import Kind, LazyTable, option_rows
-from drynpu.options.profiling_options import ACL_JSON, KEYS, ChipFamily, Key, forbidden_characters, resolve_family
+from drynpu.options.profiling_options import ACL_JSON, KEYS, Key, forbidden_characters
 from drynpu.options.profiling_options._checks import Context, check_value
+from drynpu.platforms import DEFAULT_CHIP, Platform, resolve_platform
 
 MAX_CONFIG_BYTES = 256
 """Longest value, in bytes of UTF-8."""
@@ -64,7 +65,7 @@ CONFIG_TYPES: Mapping[int, ConfigType] = LazyTable(_config_types)
 """All types by code; 2 is unused."""
 
 
-def read_config(code: int, text: str, *, chip: str = "5") -> Any:
+def read_config(code: int, text: str, *, chip: str = DEFAULT_CHIP) -> Any:
     """
     Return the neutral value of one setting; its place in the model is ``CONFIG_TYPES[code].path``.
 
@@ -84,16 +85,16 @@ def read_config(code: int, text: str, *, chip: str = "5") -> Any:
     if not isinstance(text, str) or len(text.encode("utf-8", "surrogatepass")) > MAX_CONFIG_BYTES:
         limit = f"a text of at most {MAX_CONFIG_BYTES} bytes"
         raise OptionError([f"{config.name}: {shown(text)} is not allowed; allowed: {limit}."])
-    family = resolve_family(chip)
+    platform = resolve_platform(chip)
     if not config.path:
-        raise OptionError([f"{config.name}: EK0005 {config.name} is not supported on {family.label}"])
+        raise OptionError([f"{config.name}: EK0005 {config.name} is not supported on {platform.label}"])
     if config.key == "output":
         return _path(config, text)
     key = KEYS[config.key]
-    if not key.is_on(family):
-        absent = f"{config.name} is not supported on {family.label}"
+    if not key.is_on(platform):
+        absent = f"{config.name} is not supported on {platform.label}"
         raise OptionError([f"{config.name}: EK0005 {absent}; chips with it: {key.holders}"])
-    return _value(config, key, text, family)
+    return _value(config, key, text, platform)
 
 
 def _path(config: ConfigType, text: str) -> str:
@@ -106,9 +107,9 @@ def _refused(config: ConfigType, text: str, reason: str) -> str:
     return f"{config.name}: EK0003 value {shown(text)} refused: {reason}"
 
 
-def _value(config: ConfigType, key: Key, text: str, family: ChipFamily) -> Any:
+def _value(config: ConfigType, key: Key, text: str, platform: Platform) -> Any:
     value: object = text
-    if key.kind is Kind.INTEGER and re.fullmatch(r"[0-9]+", text) and len(text) <= _digits(key, family):
+    if key.kind is Kind.INTEGER and re.fullmatch(r"[0-9]+", text) and len(text) <= _digits(key, platform):
         value = int(text)
     elif not text and key.kind in (Kind.HOST_SYSTEMS, Kind.HOST_USAGE):
         # In the options JSON an empty list is fine; here it is an item without a name.
@@ -116,7 +117,7 @@ def _value(config: ConfigType, key: Key, text: str, family: ChipFamily) -> Any:
     try:
         if not text and key.kind in (Kind.STORAGE, Kind.OP_TYPES):
             raise Refused(text, "")
-        found, _ = check_value(key, value, Context(family, True, ACL_JSON.storage_limit_fails))
+        found, _ = check_value(key, value, Context(platform, True, ACL_JSON.storage_limit_fails))
     except Refused as refused:
         # The reader of numbers complains of the type, too; here everything is text.
         reason = refused.allowed.partition("an integer. ")[2] or refused.allowed
@@ -124,11 +125,13 @@ def _value(config: ConfigType, key: Key, text: str, family: ChipFamily) -> Any:
     return found
 
 
-def _digits(key: Key, family: ChipFamily) -> int:
-    return len(f"{key.limits_on(family).high:.0f}")
+def _digits(key: Key, platform: Platform) -> int:
+    return len(f"{key.limits_on(platform).high:.0f}")
 
 
-def apply_configs(request: ProfilingRequest, settings: Mapping[int, str], *, chip: str = "5") -> ProfilingRequest:
+def apply_configs(
+    request: ProfilingRequest, settings: Mapping[int, str], *, chip: str = DEFAULT_CHIP
+) -> ProfilingRequest:
     """
     Return *request* with all *settings* (code -> text) in it.
 

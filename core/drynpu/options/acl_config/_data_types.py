@@ -11,7 +11,8 @@ from drynpu.options._problems import shown
 from drynpu.options._request import ProfilingRequest, is_on, value_at, with_values
 from drynpu.options._table import Kind, LazyTable, option_rows
 from drynpu.options._values import Activity, GraphApi, Level, MetricGroup, Metrics
-from drynpu.options.profiling_options import ChipFamily, chip_families, resolve_family
+from drynpu.options.profiling_options import series_among
+from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 
 @frozen(kw_only=True)
@@ -29,7 +30,7 @@ class DataType:
         The neutral option that it turns on; ``""`` where there is none.
     public:
         Whether the calls take it; the others are set inside the collector only, and ``start`` refuses them.
-    families:
+    series:
         The chips that have it; ``None`` for all.
     """
 
@@ -37,12 +38,12 @@ class DataType:
     bit: int
     path: str
     public: bool = True
-    families: frozenset[ChipFamily] | None = None
+    series: frozenset[str] | None = None
 
 
 def _data_types() -> Mapping[str, DataType]:
     found = [
-        DataType(name=name, bit=bit, path=row.path, public=public, families=chip_families(**row.platforms_of(entry)))
+        DataType(name=name, bit=bit, path=row.path, public=public, series=series_among(**row.platforms_of(entry)))
         for row in option_rows().values()
         for public, bits in ((True, row.bits), (False, row.inner_bits))
         for name, value in bits.items()
@@ -110,12 +111,12 @@ def widen_mask(mask: int) -> int:
 
 def unsupported_bits(mask: int, chip: str) -> int:
     """Return the bits of *mask* that ``start`` refuses: without a name, not public, or not on *chip*."""
-    family = resolve_family(chip)
+    platform = resolve_platform(chip)
     return mask & ~_bits(
         *(
             found.name
             for found in DATA_TYPES.values()
-            if found.public and (found.families is None or family in found.families)
+            if found.public and (found.series is None or not found.series.isdisjoint(platform.series))
         )
     )
 
@@ -124,7 +125,7 @@ def request_from_mask(
     mask: int,
     metrics: Metrics = MetricGroup.PIPE_UTILIZATION,
     *,
-    chip: str = "5",
+    chip: str = DEFAULT_CHIP,
     base: ProfilingRequest | None = None,
 ) -> ProfilingRequest:
     """
@@ -148,9 +149,9 @@ def request_from_mask(
         raise OptionError([f"data_type_config: {shown(mask)} asks for nothing; allowed: at least one bit."])
     refused = unsupported_bits(mask, chip)
     if refused:
-        family = resolve_family(chip)
+        platform = resolve_platform(chip)
         names = ", ".join(mask_names(refused))
-        raise OptionError([f"data_type_config: {refused:#x} ({names}) is not supported on {family.label}."])
+        raise OptionError([f"data_type_config: {refused:#x} ({names}) is not supported on {platform.label}."])
     mask = widen_mask(mask)
     base = base or ProfilingRequest()
     level = max(level for level in Level if mask & _level_bits(level) == _level_bits(level))

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from drynpu._errors import OptionError
 from drynpu.options._problems import shown
 from drynpu.options._values import CustomEvents, MetricGroup, Metrics
-from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, resolve_family
+from drynpu.options.profiling_options import METRIC_NAMES, metric_groups
+from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 AICORE_METRICS: Mapping[int, MetricGroup] = MappingProxyType(
     {
@@ -29,7 +30,7 @@ AICORE_METRICS: Mapping[int, MetricGroup] = MappingProxyType(
 _CODES = {group: code for code, group in AICORE_METRICS.items()}
 
 
-def metric_group(code: int, chip: str = "5") -> MetricGroup:
+def metric_group(code: int, chip: str = DEFAULT_CHIP) -> MetricGroup:
     """
     Return the group of *code*.
 
@@ -42,10 +43,10 @@ def metric_group(code: int, chip: str = "5") -> MetricGroup:
     if group is None:
         allowed = ", ".join(f"{known:#x}" if known > 9 else str(known) for known in AICORE_METRICS)
         raise OptionError([f"aicore_metrics: {shown(code)} is no group of counters; allowed: {allowed}."])
-    family = resolve_family(chip)
-    if group is not MetricGroup.NONE and group not in metric_groups(family):
+    platform = resolve_platform(chip)
+    if group is not MetricGroup.NONE and group not in metric_groups(platform):
         name = METRIC_NAMES[group]
-        raise OptionError([f"aicore_metrics: {code} ({name}) does not exist on {family.label}."])
+        raise OptionError([f"aicore_metrics: {code} ({name}) does not exist on {platform.label}."])
     return group
 
 

@@ -16,10 +16,11 @@ from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._problems import shown
 from drynpu.options._request import Parsed, ProfilingRequest, Switches
 from drynpu.options._values import Activity, Level, MetricGroup
-from drynpu.options.profiling_options import ACL_JSON, resolve_family
+from drynpu.options.profiling_options import ACL_JSON
 from drynpu.options.profiling_options._parse import Place, check_document
 from drynpu.options.profiling_options._parse import parse_document as parse_options
 from drynpu.options.profiling_options._reading import Document, read_document
+from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 _SECTION = "profiler"
 _OFF = ProfilingRequest(
@@ -45,7 +46,7 @@ class AclJson(Parsed):
 def parse(
     section: object,
     *,
-    chip: str = "5",
+    chip: str = DEFAULT_CHIP,
     strict: bool = False,
     environ: Mapping[str, str] | None = None,
     cwd: str | None = None,
@@ -72,7 +73,7 @@ def parse(
         are checked all the same, except those that the collector looks at only later (path, size limit, operators).
     """
     document = _read(section, strict=strict)
-    family = resolve_family(chip)
+    platform = resolve_platform(chip)
     switch = document.values.get("switch")
     options = evolve(document, form="json", values={k: v for k, v in document.values.items() if k != "switch"})
     if switch != "on":
@@ -82,7 +83,7 @@ def parse(
         cwd=str(Path.cwd()) if cwd is None else cwd,
         executable_dir=str(Path(sys.executable).parent) if executable_dir is None else executable_dir,
     )
-    parsed = parse_options(options, family, ACL_JSON, strict=strict, place=place)
+    parsed = parse_options(options, platform, ACL_JSON, strict=strict, place=place)
     return _as_acl_json(parsed, enabled=True)
 
 
@@ -99,7 +100,9 @@ _LATER = ("output", "storage_limit", "instr_profiling_freq", "optype")
 
 def _switched_off(document: Document, switch: object, chip: str, *, strict: bool) -> AclJson:
     values = {name: value for name, value in document.values.items() if name not in _LATER}
-    effective, problems = check_document(evolve(document, values=values), resolve_family(chip), ACL_JSON, strict=strict)
+    effective, problems = check_document(
+        evolve(document, values=values), resolve_platform(chip), ACL_JSON, strict=strict
+    )
     if problems:
         raise OptionError(problems)
     given = "there is no switch" if switch is None else f"switch is {shown(switch)}"

@@ -24,7 +24,8 @@ from drynpu.options.experimental_config._constants import (
     LEVELS,
     METRIC_GROUPS,
 )
-from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, metric_groups, metrics_text, resolve_family
+from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, metric_groups, metrics_text
+from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 
 @frozen(kw_only=True)
@@ -58,7 +59,7 @@ def parse(
     given: Mapping[str, Any] | None = None,
     *,
     attribute_names: bool = True,
-    chip: str = "5",
+    chip: str = DEFAULT_CHIP,
     toolkit_exports_db: bool = False,
     activities: Iterable[Activity] = (Activity.HOST, Activity.DEVICE),
     flags: Flags | None = None,
@@ -76,7 +77,7 @@ def parse(
         Whether ``profiler_level`` and ``aic_metrics`` may be attribute names such as ``PipeUtilization``, as in
         ``profiler_config.json``, beside the attribute values that Python code passes.
     chip:
-        ``platform_version``, family or SoC name: counter groups it lacks fall back.
+        ``platform_version``, series or SoC name: counter groups it lacks fall back.
     toolkit_exports_db, activities, flags, schedule, output:
         See `build_parsed`.
 
@@ -118,7 +119,7 @@ def build_parsed(
     *,
     given: Mapping[str, Any] | None = None,
     notices: Iterable[Notice] = (),
-    chip: str = "5",
+    chip: str = DEFAULT_CHIP,
     activities: Iterable[Activity] = (Activity.HOST, Activity.DEVICE),
     flags: Flags | None = None,
     schedule: Schedule | None = None,
@@ -171,8 +172,8 @@ def _metrics(group: MetricGroup, level: Level, chip: str) -> tuple[MetricGroup, 
     """Return the counters that the C layer really turns on."""
     if level < Level.L1:
         return MetricGroup.NONE, []
-    family = resolve_family(chip)
-    if group is MetricGroup.NONE or group in metric_groups(family):
+    platform = resolve_platform(chip)
+    if group is MetricGroup.NONE or group in metric_groups(platform):
         return group, []
     message = f"AiCMetrics is not supported to set to {metrics_text(group)}, reset to default."
     return MetricGroup.PIPE_UTILIZATION, [Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED)]

@@ -10,7 +10,7 @@ from drynpu.options._values import Activity, ExportType, Level, MetricGroup, Met
 from drynpu.options.msprof_cli._flags import FLAGS, sampled_items
 from drynpu.options.msprof_cli._launch import Launch
 from drynpu.options.msprof_cli._rules import Given
-from drynpu.options.profiling_options import ChipFamily, default_metric_group, llc_modes
+from drynpu.options.profiling_options import default_metric_group, llc_modes
 
 _BASE = ProfilingRequest(activities=(Activity.DEVICE,), output=Output(export=(ExportType.TEXT, ExportType.DB)))
 
@@ -22,12 +22,12 @@ def build_request(given: Given, directory: str) -> tuple[ProfilingRequest, list[
     traced = given.mode.runs and not alone
     level = values.get("task-time", values.get("task-trace", Level.L1)) if traced else Level.NONE
     metrics, sampled_hz = _counters(given, values, level, alone=alone)
-    counted = alone and given.family is ChipFamily.ASCEND_A2_A3
+    counted = alone and given.platform.instruction_interval
     cycles = "instr-profiling-freq"
     request = with_values(
         _BASE,
         {
-            "sampling.llc": next(iter(llc_modes(given.family).values())),
+            "sampling.llc": next(iter(llc_modes(given.platform).values())),
             **{FLAGS[name].path: value for name, value in values.items() if FLAGS[name].in_request},
             **dict(_rates(given, values)),
             "level": level,
@@ -50,7 +50,7 @@ def build_request(given: Given, directory: str) -> tuple[ProfilingRequest, list[
 
 def _counters(given: Given, values: dict[str, Any], level: Level, *, alone: bool) -> tuple[Metrics, int | None]:
     """Return the group, and the rate where counters are read by time."""
-    group = values.get("aic-metrics", default_metric_group(given.family))
+    group = values.get("aic-metrics", default_metric_group(given.platform))
     hertz = values.get("aic-freq", _default("aic-freq"))
     if alone:
         return MetricGroup.NONE, None
@@ -68,7 +68,7 @@ def _default(name: str) -> int:
 def _rates(given: Given, values: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
     """Yield path and rate of every item sampled by time; ``None`` where its switch is off."""
     for switch, rate in sampled_items().items():
-        on = values.get(switch.name, switch.is_on(given.family) and switch.default == "on")
+        on = values.get(switch.name, switch.is_on(given.platform) and switch.default == "on")
         yield rate.path, values.get(rate.name, _default(rate.name)) if on else None
 
 

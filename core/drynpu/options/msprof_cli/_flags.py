@@ -9,7 +9,8 @@ from typing import Any
 from attrs import frozen
 
 from drynpu.options._table import Kind, LazyTable, Row, kind_of_word, option_rows
-from drynpu.options.profiling_options import Key, chip_families, range_facts, resolve_family
+from drynpu.options.profiling_options import Key, range_facts, series_among
+from drynpu.platforms import resolve_platform
 
 
 class FlagGroup(enum.Enum):
@@ -82,7 +83,7 @@ def _flags_of_row(row: Row) -> Iterator[Flag]:
         yield Flag(
             name=name,
             group=FlagGroup[row.section.upper()],
-            families=chip_families(**row.platforms_of(entry)),
+            series=series_among(**row.platforms_of(entry)),
             note=entry.get("note", ""),
             with_application=entry.get("only") != "system",
             without_application=entry.get("only") != "application",
@@ -103,5 +104,5 @@ def sampled_items() -> dict[Flag, Flag]:
 
 def available_flags(chip: str) -> tuple[Flag, ...]:
     """Return the flags that the command has on *chip*. Raises `OptionError` for an unknown chip."""
-    family = resolve_family(chip)
-    return tuple(flag for flag in FLAGS.values() if flag.is_on(family))
+    platform = resolve_platform(chip)
+    return tuple(flag for flag in FLAGS.values() if flag.is_on(platform))

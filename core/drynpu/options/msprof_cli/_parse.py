@@ -20,14 +20,15 @@ from drynpu.options.msprof_cli._launch import LaunchMode, MsprofParsed
 from drynpu.options.msprof_cli._read import Refusal, Surroundings, read_flag
 from drynpu.options.msprof_cli._rules import Given, find_mode, problems_between, remarks
 from drynpu.options.msprof_cli._spell import to_flags
-from drynpu.options.profiling_options import resolve_family, resolve_output
+from drynpu.options.profiling_options import resolve_output
+from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 
 def parse(
     flags: Mapping[str, str],
     *,
     application: Sequence[str] = (),
-    chip: str = "5",
+    chip: str = DEFAULT_CHIP,
     environ: Mapping[str, str] | None = None,
     cwd: str | None = None,
     require_target: bool = True,
@@ -42,7 +43,7 @@ def parse(
     application:
         The command after the flags.
     chip:
-        ``platform_version``, family or SoC name; the command lacks some flags on some chips.
+        ``platform_version``, series or SoC name; the command lacks some flags on some chips.
     environ, cwd:
         Where ``ASCEND_WORK_PATH`` and relative paths are looked up; the process's own by default.
     require_target:
@@ -54,15 +55,15 @@ def parse(
     OptionError
         With every problem, each in the words of the command; it prints them with ``[ERROR] `` in front.
     """
-    family = resolve_family(chip)
+    platform = resolve_platform(chip)
     environ = os.environ if environ is None else environ
     cwd = str(Path.cwd()) if cwd is None else cwd
-    values, problems = _read(flags, Surroundings(family, cwd))
+    values, problems = _read(flags, Surroundings(platform, cwd))
     mode = find_mode(values, application)
     if mode is None and require_target and not problems:
         names = "--application --sys-devices --host-sys --host-sys-usage --parse --query --export --analyze"
         problems.append(f"No valid argument found in {names}")
-    given = Given(values=values, mode=mode or LaunchMode.APPLICATION, application=tuple(application), family=family)
+    given = Given(values=values, mode=mode or LaunchMode.APPLICATION, application=tuple(application), platform=platform)
     problems += problems_between(given, require_target=require_target)
     directory, origin = "", Origin.DEFAULT
     try:
@@ -87,8 +88,8 @@ def _read(flags: Mapping[str, str], at: Surroundings) -> tuple[dict[str, Any], l
             word = shown_key(name)
             hint = did_you_mean(name, FLAGS).replace("'", "'--", 1)
             problems.append(f"--{word}: unrecognized option '--{word}'.{hint}")
-        elif not flag.is_on(at.family):
-            absent = f"unrecognized option '{flag.option}' on {at.family.label}"
+        elif not flag.is_on(at.platform):
+            absent = f"unrecognized option '{flag.option}' on {at.platform.label}"
             problems.append(f"{flag.option}: {absent}; chips with it: {flag.holders}")
         elif name in texts:
             problems.append(f"--{name}: given twice, as {name} and as --{name}.")
@@ -132,7 +133,7 @@ def _build(given: Given, directory: str, origin: Origin) -> MsprofParsed:
         notices=[*_notes(given), *remarks(given)],
         origins=origins,
         spellings={flag.path: flag.option for flag in FLAGS.values() if flag.name != "task-trace" and flag.in_request},
-        effective=to_flags(request, launch, chip=given.family.value),
+        effective=to_flags(request, launch, chip=given.platform.version),
     )
     return MsprofParsed(**asdict(parsed, recurse=False), launch=launch)
 

@@ -27,12 +27,12 @@ from drynpu.options.profiling_options import (
     MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
     SWITCH_WORDS,
-    ChipFamily,
     forbidden_characters,
     level_words,
     llc_modes,
     metric_groups,
 )
+from drynpu.platforms import Platform
 
 _MAX_PATH = 1024
 _MAX_DEVICE_ID = 63
@@ -58,7 +58,7 @@ class Refusal(ValueError):
 class Surroundings:
     """Where a flag is read: the chip decides on values, the directory on relative paths."""
 
-    family: ChipFamily
+    platform: Platform
     cwd: str
 
 
@@ -100,7 +100,7 @@ def _switch(flag: Flag, text: str, _: Surroundings) -> bool:
 
 
 def _level(flag: Flag, text: str, at: Surroundings) -> Level:
-    words = level_words(at.family)
+    words = level_words(at.platform)
     if text == "l3" and text not in words:
         raise Refusal(f"Argument {flag.option}: l3 is not supported on this platform.")
     *first, last = map(repr, words)
@@ -130,7 +130,7 @@ def _export(flag: Flag, text: str, _: Surroundings) -> Any:
 
 
 def _metrics(flag: Flag, text: str, at: Surroundings) -> MetricGroup | CustomEvents:
-    groups = {METRIC_NAMES[group]: group for group in _METRIC_ORDER if group in metric_groups(at.family)}
+    groups = {METRIC_NAMES[group]: group for group in _METRIC_ORDER if group in metric_groups(at.platform)}
     allowed = f"Please input in the range of [{'|'.join(groups)}]"
     if not text:
         raise Refusal(f"Argument {flag.option} is empty. {allowed}")
@@ -149,7 +149,7 @@ def _metrics(flag: Flag, text: str, at: Surroundings) -> MetricGroup | CustomEve
 
 
 def _limits(flag: Flag, at: Surroundings) -> tuple[int, int]:
-    limits = flag.limits_on(at.family)
+    limits = flag.limits_on(at.platform)
     assert limits.high is not None
     return int(limits.low), int(limits.high)
 
@@ -180,7 +180,7 @@ def _integer(flag: Flag, text: str, at: Surroundings) -> int:
 
 
 def _llc(flag: Flag, text: str, at: Surroundings) -> LlcMode:
-    words = llc_modes(at.family)
+    words = llc_modes(at.platform)
     advice = f"Please input in the range of '{'|'.join(words)}'"
     if not text:
         raise Refusal(f"Argument {flag.option} is empty.{advice}")

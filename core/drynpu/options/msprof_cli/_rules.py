@@ -11,7 +11,8 @@ from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._values import Level
 from drynpu.options.msprof_cli._flags import FLAGS
 from drynpu.options.msprof_cli._launch import LaunchMode
-from drynpu.options.profiling_options import WIDE_RANGE_MESSAGE, ChipFamily
+from drynpu.options.profiling_options import WIDE_RANGE_MESSAGE
+from drynpu.platforms import Platform
 
 # cann_msprof.md 1.3, instr_profiling_freq, with the flags that only the command has (hicann/oam-tools
 # docs/zh/profiling/msprof_cmd/processorai_accelerator_system_data.md).
@@ -40,7 +41,7 @@ class Given:
     values: Mapping[str, Any]
     mode: LaunchMode
     application: tuple[str, ...]
-    family: ChipFamily
+    platform: Platform
 
     def on(self, name: str) -> bool:
         """Whether a switch was given and is on."""
@@ -139,7 +140,7 @@ def remarks(given: Given) -> list[Notice]:
         found.append(_ignored("--application", "--application counts; the command after the flags is left out."))
     if "task-trace" in given.values and "task-time" in given.values:
         found.append(_ignored("--task-trace", "--task-trace has no effect beside --task-time."))
-    if "instr-profiling-freq" in given.values and given.family is ChipFamily.ASCEND_950:
+    if "instr-profiling-freq" in given.values and not given.platform.instruction_interval:
         message = "The argument: instr-profiling-freq is useless on this platform."
         found.append(_ignored("--instr-profiling-freq", message))
     return [*found, *_needs(given), *_counters(given), *_chip(given)]
@@ -181,8 +182,8 @@ def _chip(given: Given) -> Iterator[Notice]:
     rate = "sys-hardware-mem-freq"
     if FLAGS[rate].is_wide(given.counting.get(rate, 1)):
         yield Notice(Severity.INFO, f"--{rate}", WIDE_RANGE_MESSAGE, NoticeCode.CHIP)
-    if given.on("sys-io-profiling") and given.family is ChipFamily.ASCEND_310B:
-        message = "Ascend310B samples the NIC only, and only in root complex mode."
+    if given.on("sys-io-profiling") and given.platform.samples_nic_alone:
+        message = f"{given.platform.label} samples the NIC only, and only in root complex mode."
         yield Notice(Severity.INFO, "--sys-io-profiling", message, NoticeCode.CHIP)
 
 

@@ -9,12 +9,13 @@ from drynpu.options._request import ProfilingRequest, leaf_values
 from drynpu.options._values import ExportType, MetricGroup
 from drynpu.options.msprof_cli._flags import FLAGS, sampled_items
 from drynpu.options.msprof_cli._launch import Launch, LaunchMode
-from drynpu.options.profiling_options import metrics_text, resolve_family, spell
+from drynpu.options.profiling_options import metrics_text, spell
+from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 _NOT_WITH_INSTRUCTIONS = ("task-time", "ascendcl", "aic-metrics")
 
 
-def to_flags(request: ProfilingRequest, launch: Launch | None = None, *, chip: str = "5") -> dict[str, str]:
+def to_flags(request: ProfilingRequest, launch: Launch | None = None, *, chip: str = DEFAULT_CHIP) -> dict[str, str]:
     """
     Return the flags, by name without hyphens and in the order of the table, that give *request* and *launch* again.
 
@@ -22,7 +23,7 @@ def to_flags(request: ProfilingRequest, launch: Launch | None = None, *, chip: s
     Raises `OptionError` for an unknown chip.
     """
     launch = launch or Launch()
-    family = resolve_family(chip)
+    platform = resolve_platform(chip)
     found = dict(_flags(request, launch))
     if request.window.interactive:
         # The command refuses even "off" beside --dynamic=on.
@@ -31,7 +32,7 @@ def to_flags(request: ProfilingRequest, launch: Launch | None = None, *, chip: s
     return {
         name: found[name]
         for name, flag in FLAGS.items()
-        if name in found and flag.is_on(family) and (flag.with_application if runs else flag.without_application)
+        if name in found and flag.is_on(platform) and (flag.with_application if runs else flag.without_application)
     }
 
 

@@ -7,15 +7,7 @@ and the ACL configuration calls are further surfaces over the same keys.
 
 from __future__ import annotations
 
-from drynpu.options.profiling_options._checks import WIDE_RANGE_MESSAGE, level_words, llc_modes
-from drynpu.options.profiling_options._chips import (
-    ChipClass,
-    ChipFamily,
-    default_metric_group,
-    metric_groups,
-    resolve_class,
-    resolve_family,
-)
+from drynpu.options.profiling_options._checks import WIDE_RANGE_MESSAGE, level_words
 from drynpu.options.profiling_options._environment import ProfilingMode, Start, resolve_start
 from drynpu.options.profiling_options._keys import ACL_JSON, COLLECTOR_KEYS, GE_OPTIONS, KEYS, Key, Surface, range_facts
 from drynpu.options.profiling_options._model import spell
@@ -40,7 +32,7 @@ from drynpu.options.profiling_options._output import (
     resolve_output,
 )
 from drynpu.options.profiling_options._parse import parse
-from drynpu.options.profiling_options._platforms import chip_classes, chip_families
+from drynpu.options.profiling_options._platforms import default_metric_group, llc_modes, metric_groups, series_among
 from drynpu.options.profiling_options._reading import LEGACY_WORDS
 from drynpu.options.profiling_options._sample import pmu_events, sample_parameters
 
@@ -63,14 +55,10 @@ __all__ = [
     "SAMPLE_LEVELS",
     "SWITCH_WORDS",
     "WIDE_RANGE_MESSAGE",
-    "ChipClass",
-    "ChipFamily",
     "Key",
     "ProfilingMode",
     "Start",
     "Surface",
-    "chip_classes",
-    "chip_families",
     "default_metric_group",
     "forbidden_characters",
     "level_words",
@@ -81,10 +69,9 @@ __all__ = [
     "pmu_events",
     "prepare_output",
     "range_facts",
-    "resolve_class",
-    "resolve_family",
     "resolve_output",
     "resolve_start",
     "sample_parameters",
+    "series_among",
     "spell",
 ]

@@ -13,8 +13,7 @@ from drynpu._errors import OptionError
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._problems import Refused
 from drynpu.options._table import Kind
-from drynpu.options._values import CustomEvents, Level, LlcMode, MetricGroup, Metrics
-from drynpu.options.profiling_options._chips import ChipFamily, metric_groups
+from drynpu.options._values import CustomEvents, Level, MetricGroup, Metrics
 from drynpu.options.profiling_options._keys import Key
 from drynpu.options.profiling_options._names import (
     BLOCK_WORDS,
@@ -27,6 +26,8 @@ from drynpu.options.profiling_options._names import (
     METRIC_NAMES,
     SWITCH_WORDS,
 )
+from drynpu.options.profiling_options._platforms import llc_modes, metric_groups
+from drynpu.platforms import Platform
 
 _STORAGE = re.compile(r"([0-9]{1,20})MB")
 _STORAGE_REASON = "The storage_limit should be in range [200,4294967295] and end with MB"
@@ -43,7 +44,7 @@ _OLD_EVENT_LIMIT = 0x6E
 class Context:
     """The circumstances in which a value is read."""
 
-    family: ChipFamily
+    platform: Platform
     strict: bool
     storage_limit_fails: bool
     empty_metrics: MetricGroup = MetricGroup.PIPE_UTILIZATION
@@ -77,13 +78,13 @@ def _switch(_: Key, value: object, __: Context) -> _Checked:
     return _choice(value, SWITCH_WORDS, "Please input 'on' or 'off'"), []
 
 
-def level_words(family: ChipFamily) -> dict[str, Level]:
-    """Return the texts of ``task_time`` on *family*, in the order in which messages list them."""
-    return {text: level for text, level in LEVEL_WORDS.items() if level is not Level.L3 or family.has_l3}
+def level_words(platform: Platform) -> dict[str, Level]:
+    """Return the texts of ``task_time`` on *platform*, in the order in which messages list them."""
+    return {text: level for text, level in LEVEL_WORDS.items() if level is not Level.L3 or platform.level_l3}
 
 
 def _level(_: Key, value: object, context: Context) -> _Checked:
-    words = level_words(context.family)
+    words = level_words(context.platform)
     *first, last = map(repr, words)
     return _choice(value, words, f"Please input {', '.join(first)} or {last}"), []
 
@@ -109,7 +110,7 @@ def _flow(_: Key, value: object, __: Context) -> _Checked:
 
 
 def _frequency(key: Key, value: object, context: Context) -> _Checked:
-    limits = key.limits_on(context.family)
+    limits = key.limits_on(context.platform)
     reason = f"Please input an integer value in range [{limits.low:.0f}, {limits.high or 0:.0f}]"
     notices = []
     if isinstance(value, str) and not context.strict and re.fullmatch(r"[0-9]{1,9}", value.strip()):
@@ -125,15 +126,8 @@ def _frequency(key: Key, value: object, context: Context) -> _Checked:
     return value, notices
 
 
-def llc_modes(family: ChipFamily) -> dict[str, LlcMode]:
-    """Return what *family* can count of the last-level cache, by its text (cann_msprof.md 1.3)."""
-    first = family is ChipFamily.ASCEND_310
-    modes = (LlcMode.CAPACITY, LlcMode.BANDWIDTH) if first else (LlcMode.READ, LlcMode.WRITE)
-    return {mode.value: mode for mode in modes}
-
-
 def _llc(_: Key, value: object, context: Context) -> _Checked:
-    modes = llc_modes(context.family)
+    modes = llc_modes(context.platform)
     return _choice(value, modes, f"Please input {' or '.join(map(repr, modes))}"), []
 
 
@@ -162,7 +156,7 @@ def _storage(key: Key, value: object, context: Context) -> _Checked:
         return None, []
     found = _STORAGE.fullmatch(value) if isinstance(value, str) else None
     size = int(found[1]) if found else None
-    limits = key.limits_on(context.family)
+    limits = key.limits_on(context.platform)
     if size is not None and limits.holds(size):
         return size, []
     if context.storage_limit_fails or not isinstance(value, str):
@@ -191,7 +185,7 @@ def _op_types(key: Key, value: object, _: Context) -> _Checked:
 
 
 def _metrics(key: Key, value: object, context: Context) -> _Checked:
-    groups = {METRIC_NAMES[group]: group for group in metric_groups(context.family)}
+    groups = {METRIC_NAMES[group]: group for group in metric_groups(context.platform)}
     reason = f"Please input in the range of [{', '.join(groups)}] or Custom:<event-list>"
     if not isinstance(value, str):
         raise Refused(value, f"The aic_metrics should be a string. {reason}")
@@ -207,7 +201,7 @@ def _metrics(key: Key, value: object, context: Context) -> _Checked:
     if value in groups:
         return groups[value], []
     if value in METRIC_NAMES.values():
-        raise Refused(value, f"{reason} ({value} does not exist on {context.family.label})")
+        raise Refused(value, f"{reason} ({value} does not exist on {context.platform.label})")
     raise Refused(value, reason, groups)
 
 

@@ -14,8 +14,8 @@ from attrs import frozen
 
 from drynpu.options._table import Kind, LazyTable, Row, option_rows
 from drynpu.options._values import Range
-from drynpu.options.profiling_options._chips import ChipFamily
-from drynpu.options.profiling_options._platforms import chip_families
+from drynpu.options.profiling_options._platforms import series_among
+from drynpu.platforms import Platform, named_platforms
 
 
 @frozen(kw_only=True)
@@ -28,8 +28,8 @@ class Key:
     path:
         Where its value goes in the neutral model.
     limits, wide_limits:
-        Range of a number, and the range on the chips of ``wide_families``.
-    families:
+        Range of a number, and the range on the chips of ``wide_series``.
+    series:
         The chips that have it; ``None`` for all.
     note:
         What the collector prints when it is there.
@@ -42,28 +42,29 @@ class Key:
     path: str
     limits: Range | None = None
     wide_limits: Range | None = None
-    wide_families: frozenset[ChipFamily] | None = None
-    families: frozenset[ChipFamily] | None = None
+    wide_series: frozenset[str] | None = None
+    series: frozenset[str] | None = None
     note: str = ""
     surface: str = ""
 
-    def is_on(self, family: ChipFamily) -> bool:
-        """Whether *family* has it."""
-        return self.families is None or family in self.families
+    def is_on(self, platform: Platform) -> bool:
+        """Whether *platform* has it."""
+        return self.series is None or not self.series.isdisjoint(platform.series)
 
     @property
     def holders(self) -> str:
         """The chips that have it, as a readable list."""
-        return ", ".join(member.label for member in ChipFamily if self.is_on(member))
+        return ", ".join(member.label for member in named_platforms() if self.is_on(member))
 
-    def limits_on(self, family: ChipFamily) -> Range:
-        """Return the range of a number on *family*."""
-        limits = self.wide_limits if family in (self.wide_families or ()) else self.limits
+    def limits_on(self, platform: Platform) -> Range:
+        """Return the range of a number on *platform*."""
+        wide = self.wide_series is not None and not self.wide_series.isdisjoint(platform.series)
+        limits = self.wide_limits if wide else self.limits
         assert limits is not None
         return limits
 
     def is_wide(self, value: int) -> bool:
-        """Whether a number is one of those that only ``wide_families`` take."""
+        """Whether a number is one of those that only ``wide_series`` take."""
         return self.limits is not None and self.wide_limits is not None and not self.limits.holds(value)
 
 
@@ -72,7 +73,7 @@ def range_facts(row: Row) -> dict[str, Any]:
     return {
         "limits": row.range,
         "wide_limits": row.wide_range,
-        "wide_families": chip_families(row.wide_on),
+        "wide_series": series_among(row.wide_on),
     }
 
 
@@ -82,7 +83,7 @@ def _keys() -> Mapping[str, Key]:
             name=name,
             kind=row.kind,
             path=row.path,
-            families=chip_families(**row.platforms_of(entry)),
+            series=series_among(**row.platforms_of(entry)),
             note=entry.get("note", ""),
             surface=entry.get("surface", ""),
             **range_facts(row),

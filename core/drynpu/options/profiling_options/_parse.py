@@ -16,13 +16,14 @@ from drynpu.options._problems import Refused, shown, shown_key
 from drynpu.options._request import Parsed
 from drynpu.options._values import Level, MetricGroup
 from drynpu.options.profiling_options._checks import Context, check_value
-from drynpu.options.profiling_options._chips import ChipFamily, default_metric_group, resolve_family
 from drynpu.options.profiling_options._keys import GE_OPTIONS, Key, Surface
 from drynpu.options.profiling_options._model import build_parsed
 from drynpu.options.profiling_options._output import resolve_output
+from drynpu.options.profiling_options._platforms import default_metric_group
 from drynpu.options.profiling_options._reading import Document, read_document
 from drynpu.options.profiling_options._retired import current_name, elsewhere
 from drynpu.options.profiling_options._rules import Effective, acl_defaults, apply_rules, exclusion_problems
+from drynpu.platforms import DEFAULT_CHIP, Platform, resolve_platform
 
 _EMPTY_RULE: Mapping[str, Any] = {
     "training_trace": True,
@@ -40,7 +41,7 @@ _REPLACING = (NoticeCode.RULE, NoticeCode.RESET, NoticeCode.IGNORED)
 def parse(
     options: object = None,
     *,
-    chip: str = "5",
+    chip: str = DEFAULT_CHIP,
     strict: bool = False,
     environ: Mapping[str, str] | None = None,
     cwd: str | None = None,
@@ -56,7 +57,7 @@ def parse(
     options:
         JSON text, UTF-8 bytes, a mapping, or nothing (``None``, empty text, ``{}``: the enabled-but-empty rule).
     chip:
-        ``platform_version``, family or SoC name; decides which options and counters exist.
+        ``platform_version``, series or SoC name; decides which options and counters exist.
     strict:
         Refuse what the current collector refuses: quoted numbers, the option list of 2020, backslash-newline
         continuations, more than 2048 bytes. Otherwise each of these is accepted with a notice.
@@ -75,15 +76,15 @@ def parse(
     """
     environ = os.environ if environ is None else environ
     cwd = str(Path.cwd()) if cwd is None else cwd
-    family = resolve_family(chip)
+    platform = resolve_platform(chip)
     document = read_document(options, surface, strict=strict)
     if document.form == "empty" and surface.empty_rule:
         if not framework:
             raise OptionError([f"{surface.name}: {surface.value_id} {surface.empty_reason}"])
-        return build_parsed(apply_rules(_empty(document, cwd), family), family, surface)
+        return build_parsed(apply_rules(_empty(document, cwd), platform), platform, surface)
     return parse_document(
         document,
-        family,
+        platform,
         surface,
         strict=strict,
         place=Place(environ=environ, cwd=cwd),
@@ -102,7 +103,7 @@ class Place:
 
 def parse_document(
     document: Document,
-    family: ChipFamily,
+    platform: Platform,
     surface: Surface,
     *,
     strict: bool,
@@ -110,8 +111,8 @@ def parse_document(
     honour_task_trace: bool = False,
 ) -> Parsed:
     """Read a document that holds options. Raises `OptionError` with every problem of it."""
-    effective, problems = check_document(document, family, surface, strict=strict)
-    problems += exclusion_problems(effective.values, family, surface.value_id)
+    effective, problems = check_document(document, platform, surface, strict=strict)
+    problems += exclusion_problems(effective.values, platform, surface.value_id)
     try:
         effective = _place(effective, document, place, surface)
     except OptionError as error:
@@ -119,9 +120,9 @@ def parse_document(
     if problems:
         raise OptionError(problems)
     if surface.acl_defaults:
-        effective = acl_defaults(effective, family)
-    effective = apply_rules(effective, family, honour_task_trace=honour_task_trace)
-    return build_parsed(effective, family, surface)
+        effective = acl_defaults(effective, platform)
+    effective = apply_rules(effective, platform, honour_task_trace=honour_task_trace)
+    return build_parsed(effective, platform, surface)
 
 
 def _empty(document: Document, cwd: str) -> Effective:
@@ -135,14 +136,14 @@ def _empty(document: Document, cwd: str) -> Effective:
 
 
 def check_document(
-    document: Document, family: ChipFamily, surface: Surface, *, strict: bool
+    document: Document, platform: Platform, surface: Surface, *, strict: bool
 ) -> tuple[Effective, list[str]]:
     """Check every key by itself; return the neutral values by key, and the problems."""
     context = Context(
-        family,
+        platform,
         strict,
         surface.storage_limit_fails,
-        default_metric_group(family) if surface.acl_defaults else MetricGroup.PIPE_UTILIZATION,
+        default_metric_group(platform) if surface.acl_defaults else MetricGroup.PIPE_UTILIZATION,
         surface.acl_defaults,
     )
     table = surface.table
@@ -160,7 +161,7 @@ def check_document(
         if key.note:
             notices.append(Notice(Severity.WARNING, name, key.note, NoticeCode.DEPRECATED))
         try:
-            _require_family(key, family)
+            _require_platform(key, platform)
             values[name], remarks = check_value(key, given, context)
             notices += remarks
             origins[name] = Origin.RULE if any(n.code in _REPLACING for n in remarks) else Origin.GIVEN
@@ -196,9 +197,9 @@ def _current(
         yield today, value
 
 
-def _require_family(key: Key, family: ChipFamily) -> None:
-    if not key.is_on(family):
-        absent = f"{key.name} is not supported on {family.label}"
+def _require_platform(key: Key, platform: Platform) -> None:
+    if not key.is_on(platform):
+        absent = f"{key.name} is not supported on {platform.label}"
         raise OptionError([f"{key.name}: EK0005 {absent}; chips with it: {key.holders}"])
 
 

@@ -8,8 +8,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
-from drynpu.options._values import Level, LlcMode, MetricGroup
-from drynpu.options.profiling_options._chips import ChipFamily, default_metric_group
+from drynpu.options._request import Sampling
+from drynpu.options._values import Level, MetricGroup
+from drynpu.options.profiling_options._platforms import default_metric_group, llc_modes
+from drynpu.platforms import Platform
 
 # cann_msprof.md 1.3, row instr_profiling_freq; ascendcl is a key of acl.json only.
 _EXCLUDED_BY_INSTRUCTIONS = (
@@ -57,17 +59,17 @@ class Effective:
         return evolve(self, notices=(*self.notices, Notice(severity, path, message, code)))
 
 
-def _instruction_keys(values: Mapping[str, Any], family: ChipFamily) -> list[str]:
+def _instruction_keys(values: Mapping[str, Any], platform: Platform) -> list[str]:
     """Return the keys that ask for instruction profiling on this chip."""
     asked = ["instr_profiling"] if values.get("instr_profiling") else []
-    if family is ChipFamily.ASCEND_A2_A3 and "instr_profiling_freq" in values:
+    if platform.instruction_interval and "instr_profiling_freq" in values:
         asked.append("instr_profiling_freq")
     return asked
 
 
-def exclusion_problems(values: Mapping[str, Any], family: ChipFamily, value_id: str) -> list[str]:
+def exclusion_problems(values: Mapping[str, Any], platform: Platform, value_id: str) -> list[str]:
     """Return one problem per option that cannot stand beside instruction profiling; a plain off may stand."""
-    asked = _instruction_keys(values, family)
+    asked = _instruction_keys(values, platform)
     if not asked:
         return []
     idle = (False, "", Level.NONE)
@@ -75,25 +77,25 @@ def exclusion_problems(values: Mapping[str, Any], family: ChipFamily, value_id: 
     return [f"{key}: {value_id} {key} and {asked[0]} are mutually exclusive; leave one of them out" for key in clash]
 
 
-def apply_rules(effective: Effective, family: ChipFamily, *, honour_task_trace: bool = False) -> Effective:
+def apply_rules(effective: Effective, platform: Platform, *, honour_task_trace: bool = False) -> Effective:
     """Return the effective values after all rules between options, with a notice for every change."""
     effective = _level(effective, honour_task_trace=honour_task_trace)
-    effective = _instructions(effective, family)
+    effective = _instructions(effective, platform)
     effective = _metrics(effective)
-    return _sampling(effective, family)
+    return _sampling(effective, platform)
 
 
-def acl_defaults(effective: Effective, family: ChipFamily) -> Effective:
+def acl_defaults(effective: Effective, platform: Platform) -> Effective:
     """
     Return *effective* with the defaults of acl.json (cann_msprof.md 1.6), before the rules run.
 
     Instruction profiling stands alone, so beside it the defaults are off. Communication follows the level, and so does
     the iteration trace: acl.json has no key for it, and any task time brings it (1.7).
     """
-    alone = bool(_instruction_keys(effective.values, family))
+    alone = bool(_instruction_keys(effective.values, platform))
     defaults: dict[str, Any] = {"runtime_api": not alone, "ascendcl": not alone}
     if not alone:
-        defaults["aic_metrics"] = default_metric_group(family)
+        defaults["aic_metrics"] = default_metric_group(platform)
     for key, value in defaults.items():
         if key not in effective.values:
             effective = effective.put(key, value, None, Origin.RULE if alone else Origin.DEFAULT)
@@ -117,11 +119,11 @@ def _level(effective: Effective, *, honour_task_trace: bool) -> Effective:
     return effective.say("task_trace", message, NoticeCode.IGNORED)
 
 
-def _instructions(effective: Effective, family: ChipFamily) -> Effective:
-    asked = _instruction_keys(effective.values, family)
+def _instructions(effective: Effective, platform: Platform) -> Effective:
+    asked = _instruction_keys(effective.values, platform)
     if not asked:
-        if family is ChipFamily.ASCEND_950 and "instr_profiling_freq" in effective.values:
-            message = f"the interval has no use on {family.label}; instr_profiling switches the records on there."
+        if "instr_profiling_freq" in effective.values:
+            message = f"the interval has no use on {platform.label}; instr_profiling switches the records on there."
             return effective.put(
                 "instr_profiling_freq",
                 None,
@@ -129,7 +131,7 @@ def _instructions(effective: Effective, family: ChipFamily) -> Effective:
             )
         return effective
     effective = effective.put("instr_profiling", True, None, effective.origins[asked[0]])
-    if "instr_profiling_freq" not in effective.values and family is ChipFamily.ASCEND_A2_A3:
+    if "instr_profiling_freq" not in effective.values and platform.instruction_interval:
         effective = effective.put("instr_profiling_freq", 1000, None, Origin.DEFAULT)
     message = "task_time is off: it is mutually exclusive with instruction profiling."
     notice = Notice(Severity.INFO, "task_time", message, NoticeCode.RULE)
@@ -148,20 +150,21 @@ def _metrics(effective: Effective) -> Effective:
     return effective.put("aic_metrics", MetricGroup.NONE, notice)
 
 
-def _sampling(effective: Effective, family: ChipFamily) -> Effective:
+def _sampling(effective: Effective, platform: Platform) -> Effective:
     values = effective.values
     if "llc_profiling" in values and "sys_hardware_mem_freq" not in values:
         message = "llc_profiling has no effect without sys_hardware_mem_freq."
         effective = effective.say("llc_profiling", message, NoticeCode.IGNORED)
-    if "llc_profiling" not in values and family is ChipFamily.ASCEND_310:
-        effective = effective.put("llc_profiling", LlcMode.CAPACITY, None, Origin.DEFAULT)
+    first, *_ = llc_modes(platform).values()
+    if "llc_profiling" not in values and first is not Sampling().llc:
+        effective = effective.put("llc_profiling", first, None, Origin.DEFAULT)
     if "host_sys_usage_freq" in values and not values.get("host_sys_usage"):
         message = "host_sys_usage_freq has no effect without host_sys_usage."
         effective = effective.say("host_sys_usage_freq", message, NoticeCode.IGNORED)
-    if "sys_io_sampling_freq" in values and family is ChipFamily.ASCEND_310B:
-        message = "Ascend310B samples the NIC only, and only in root complex mode."
+    if "sys_io_sampling_freq" in values and platform.samples_nic_alone:
+        message = f"{platform.label} samples the NIC only, and only in root complex mode."
         effective = effective.say("sys_io_sampling_freq", message, NoticeCode.CHIP, Severity.INFO)
-    if values.get("optype") and family is not ChipFamily.ASCEND_950:
-        message = f"the public collector filters by operator type on newer chips only; {family.label} may refuse it."
+    if values.get("optype") and not platform.filters_op_types:
+        message = f"the public collector filters by operator type on newer chips only; {platform.label} may refuse it."
         effective = effective.say("optype", message, NoticeCode.CHIP, Severity.INFO)
     return effective
