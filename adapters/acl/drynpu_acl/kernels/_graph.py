@@ -13,13 +13,14 @@ What the model compiler makes of a graph whose shapes are known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from attrs import frozen
 
 from drynpu.kernels import Signature, TensorDesc, node_signature
-from drynpu_acl.kernels._layout import Layout, lay_out
-from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, GraphNode, Work, takers_of
+from drynpu.kernels.ops import FormatChanges, Fusion, GraphOperator, Place, fuse
+from drynpu_acl.kernels._layout import OnnxFormats
+from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, GraphNode
 from drynpu_acl.kernels._placement import FREE
 
 __all__ = ["Compiled", "GraphNode", "Operation", "compile_graph"]
@@ -27,8 +28,6 @@ __all__ = ["Compiled", "GraphNode", "Operation", "compile_graph"]
 _PRODUCTS: Final = frozenset({"Gemm", "MatMul"})
 _AFTER_CONVOLUTION: Final = frozenset({"Relu", "LeakyRelu"})
 _AFTER_PRODUCT: Final = frozenset({"Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Selu", "Softplus", "Softsign"})
-_WITH_BIAS: Final = 3
-"""Inputs of a convolution that has a bias."""
 _RANDOM: Final = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike", "Bernoulli"})
 
 
@@ -78,41 +77,54 @@ def compile_graph(
         Whether the chip has cube and vector cores apart; unified chips fuse more.
     """
     known = _known(nodes, constants)
-    works = [
-        Work(node, (number,), node.inputs, node.outputs[0] if node.outputs else "", names=(node.name,))
+    operators = [
+        GraphOperator(
+            tuple((name, 0) for name in node.inputs),
+            tuple((name, 0) for name in node.outputs if name),
+            node_signature(
+                node.op_type,
+                [tensors.get(name) for name in node.inputs],
+                [tensors.get(name) for name in node.outputs if name],
+                node.attrs,
+                node=node.name,
+            ),
+            (number,),
+        )
         for number, node in enumerate(nodes)
         if not (node.outputs and known.issuperset(filter(None, node.outputs)))
     ]
-    works = _fuse(works, tensors, known, frozenset(outputs), split=split)
-    layout = lay_out(works, tensors, known, frozenset(outputs))
-    launching = [work for work in works if work.node.op_type not in FREE]
-    until = _lives(works, launching, frozenset(outputs))
-    return Compiled(
-        tuple(
-            Operation(_signature(work, tensors, known, layout, number, until[number]), work.members, work.names)
-            for number, work in enumerate(launching)
-        )
-    )
+    results = frozenset((name, 0) for name in outputs)
+    operators = fuse(operators, _fusions(known, split=split, times=len(nodes)), results)
+    layout = OnnxFormats(results=results, known=known, tensors=tensors).lay_out(operators)
+    launching = [op for op in operators if op.op_type not in FREE]
+    until = _lives(operators, launching, results)
+    compiled = []
+    for number, op in enumerate(launching):
+        names = tuple(nodes[member].name for member in op.members)
+        signature = _signature(op, names, known, layout.get(id(op)), (number, until[number]))
+        compiled.append(Operation(signature, op.members, names))
+    return Compiled(tuple(compiled))
 
 
-def _lives(works: Sequence[Work], launching: Sequence[Work], results: frozenset[str]) -> list[int]:
+def _lives(
+    operators: Sequence[GraphOperator], launching: Sequence[GraphOperator], results: frozenset[Place]
+) -> list[int]:
     """Return the last of *launching* that reads what each of them makes, -1 for results: they are there to the end."""
-    number = {id(work): index for index, work in enumerate(launching)}
-    maker: dict[str, int] = {}
+    number = {id(op): index for index, op in enumerate(launching)}
+    maker: dict[Place, int] = {}
     until = list(range(len(launching)))
-    for work in works:
-        index = number.get(id(work))
-        made = [maker[name] for name in work.inputs if name in maker]
+    for op in operators:
+        index = number.get(id(op))
+        made = [maker[place] for place in op.inputs if place in maker]
         if index is not None:
             for source in made:
                 until[source] = index
         # A change of shape has the memory of its input.
         owner = index if index is not None else made[0] if made else None
         if owner is not None:
-            maker.update((name, owner) for name in (work.output, *work.node.outputs[1:]) if name)
-    for name in results:
-        if name in maker:
-            until[maker[name]] = -1
+            maker.update((place, owner) for place in op.outputs)
+    for place in results & maker.keys():
+        until[maker[place]] = -1
     return until
 
 
@@ -125,83 +137,58 @@ def _known(nodes: Sequence[GraphNode], constants: frozenset[str]) -> frozenset[s
     return frozenset(known)
 
 
-def _fuse(
-    works: list[Work],
-    tensors: Mapping[str, TensorDesc],
-    known: frozenset[str],
-    results: frozenset[str],
-    *,
-    split: bool,
-) -> list[Work]:
-    """Let operators take in those behind them, again and again; the first of them keeps the place in the order."""
-    takers = takers_of(works)
-    gone: set[int] = set()
-    for work in works:
-        if id(work) in gone:
-            continue
-        while work.output not in results and len(takers.get(work.output, ())) == 1:
-            (second,) = takers[work.output]
-            if not _fits(work, second, tensors, known, split=split):
-                break
-            folded = second.node.op_type == "BatchNormalization"
-            if folded:  # its shift becomes the convolution's bias
-                work.inputs = (*work.inputs, *second.inputs[2:3]) if len(work.inputs) < _WITH_BIAS else work.inputs
-            else:
-                work.inputs = (*work.inputs, *(name for name in second.inputs if name not in {work.output, ""}))
-            work.output = second.output
-            work.members = (*work.members, *second.members)
-            work.names = (*work.names, *second.names)
-            if not folded:
-                work.fused = (*work.fused, second.node.op_type)
-                renamed = second.node.op_type != "Add"
-                work.tail += second.node.name if renamed else ""
-            gone.add(id(second))
-    # An operator with everything it took in runs where the last of its nodes would: all of its inputs are there.
-    return sorted((work for work in works if id(work) not in gone), key=lambda work: max(work.members))
+def _fusions(known: frozenset[str], *, split: bool, times: int) -> list[Fusion]:
+    """Return the ways in which operators take in those behind them, one after the other."""
+
+    def folds(first: GraphOperator, second: GraphOperator) -> bool:
+        if first.op_type not in CONVOLUTIONS or second.op_type != "BatchNormalization" or first.call.fused:
+            return False
+        others = {name for name, _ in second.inputs if (name, 0) != first.outputs[0]}
+        return second.inputs[0] == first.outputs[0] and others <= known
+
+    def takes_bias(first: GraphOperator, second: GraphOperator) -> bool:
+        return first.op_type == "MatMul" and second.op_type == "Add" and _is_bias(first, second, known)
+
+    def activated_convolution(first: GraphOperator, second: GraphOperator) -> bool:
+        return first.op_type in CONVOLUTIONS and second.op_type in _AFTER_CONVOLUTION and not first.call.fused
+
+    def activated_product(first: GraphOperator, second: GraphOperator) -> bool:
+        products = first.op_type in _PRODUCTS and second.op_type in _AFTER_PRODUCT
+        return not split and products and set(first.call.fused) <= {"Add"}
+
+    return [
+        Fusion(folds, folds=True, times=times),
+        Fusion(takes_bias, renames=False),
+        Fusion(activated_convolution),
+        Fusion(activated_product),
+    ]
 
 
-def _fits(first: Work, second: Work, tensors: Mapping[str, TensorDesc], known: frozenset[str], *, split: bool) -> bool:
-    kind, after = first.node.op_type, second.node.op_type
-    others = [name for name in second.inputs if name != first.output]
-    if kind in CONVOLUTIONS:
-        if after == "BatchNormalization":
-            return not first.fused and second.inputs[0] == first.output and known.issuperset(others)
-        return after in _AFTER_CONVOLUTION and not first.fused
-    if kind not in _PRODUCTS:
-        return False
-    if after == "Add":
-        return kind == "MatMul" and not first.fused and _is_bias(first.output, others, tensors, known)
-    return not split and after in _AFTER_PRODUCT and set(first.fused) <= {"Add"}
-
-
-def _is_bias(product: str, others: list[str], tensors: Mapping[str, TensorDesc], known: frozenset[str]) -> bool:
-    """Whether what is added to a product is one constant per column."""
-    made, other = tensors.get(product), tensors.get(others[0]) if len(others) == 1 else None
-    return made is not None and other is not None and others[0] in known and other.shape == made.shape[-1:]
+def _is_bias(first: GraphOperator, second: GraphOperator, known: frozenset[str]) -> bool:
+    """Return whether what is added to a product is one constant per column."""
+    others = [i for i, place in enumerate(second.inputs) if place != first.outputs[0]]
+    made, other = first.call.output(), second.signature.tensor(others[0]) if len(others) == 1 else None
+    return (
+        made is not None
+        and other is not None
+        and second.inputs[others[0]][0] in known
+        and other.shape == made.shape[-1:]
+    )
 
 
 def _signature(
-    work: Work,
-    tensors: Mapping[str, TensorDesc],
+    op: GraphOperator,
+    names: tuple[str, ...],
     known: frozenset[str],
-    layout: Layout,
-    number: int,
-    until: int,
+    changes: FormatChanges | None,
+    lives: tuple[int, int],
 ) -> Signature:
-    attrs: dict[str, Any] = dict(work.node.attrs)
-    notes: dict[str, Any] = {"_fused": work.fused, "_tail": work.tail}
-    if len(work.names) > 1:
-        notes["_members"] = work.names
-        notes["_weights"] = tuple(number for number, name in enumerate(work.inputs) if name and name in known)
-    notes["_before"] = tuple(layout.before.get(id(work), ()))
-    notes["_after"] = tuple(layout.after.get(id(work), ()))
-    if id(work) in layout.workers:
-        notes["_blocked"] = True
-    outputs = (work.output, *work.node.outputs[1:])
-    return node_signature(
-        work.node.op_type,
-        [tensors.get(name) for name in work.inputs],
-        [tensors.get(name) for name in outputs if name],
-        attrs | {key: value for key, value in notes.items() if value} | {"_lives": (number, until)},
-        node=work.node.name or work.node.op_type,
-    )
+    notes: dict[str, object] = {"_lives": lives}
+    if len(names) > 1:
+        notes["_members"] = names
+        notes["_weights"] = tuple(i for i, (name, _) in enumerate(op.inputs) if name and name in known)
+    if changes is not None:
+        notes |= {"_before": changes.before, "_after": changes.after, "_blocked": True}
+    attrs = op.call.attrs | {key: value for key, value in notes.items() if value}
+    inputs = [op.signature.tensor(i) for i in range(len(op.inputs))]
+    return node_signature(op.op_type, inputs, op.call.outputs, attrs, node=op.call.node or op.op_type)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from attrs import define, field
 
 from drynpu.kernels import TensorDesc
+from drynpu.kernels.ops import FormatPass, GraphOperator, Place, is_image
 from drynpu_acl.kernels._elementwise import KERNEL_TYPES
-from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, Work, takers_of
-from drynpu_acl.kernels._work import blocked, is_image
-
-__all__ = ["Layout", "lay_out"]
+from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS
 
 _IMAGE_WORKERS: Final = frozenset(
     {*CONVOLUTIONS, "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization"}
@@ -23,62 +21,51 @@ _FOLLOWERS: Final = frozenset(KERNEL_TYPES) - {
 }
 
 
-@define(eq=False)
-class Layout:
-    """Which tensors are blocked, and the kernels that change formats before and behind each operator."""
+@define
+class OnnxFormats(FormatPass):
+    """Which operators of ONNX work on blocked images: *known* are constants."""
 
-    blocked: set[str] = field(factory=set)
-    before: dict[int, list[tuple[int, TensorDesc, TensorDesc]]] = field(factory=dict)
-    after: dict[int, list[tuple[int, TensorDesc, TensorDesc]]] = field(factory=dict)
-    workers: set[int] = field(factory=set)
+    known: frozenset[str] = frozenset()
+    tensors: Mapping[str, TensorDesc] = field(factory=dict)
 
+    def images(self, operator: GraphOperator) -> tuple[int, ...]:
+        """Return the first input of an operator that works on images; weights are none."""
+        works = operator.op_type in _IMAGE_WORKERS and self._result(operator) is not None
+        return tuple(i for i in self._image_inputs(operator) if works and i == 0)
 
-def lay_out(
-    works: Sequence[Work], tensors: Mapping[str, TensorDesc], known: frozenset[str], results: frozenset[str]
-) -> Layout:
-    """Return the formats of *works*, which run in this order; *known* are constants, *results* those of the graph."""
-    layout, converted, count = Layout(), set[str](), 0
-    for work in works:
-        if _works_blocked(work, tensors, known, layout.blocked):
-            layout.workers.add(id(work))
-            layout.blocked.add(work.output)
-    takers = takers_of(works)
-    for work in works:
-        if id(work) not in layout.workers:
-            continue
-        for name in _images(work, tensors, known):
-            if name not in layout.blocked and name not in converted:
-                converted.add(name)
-                image = _plain(tensors[name])
-                layout.before.setdefault(id(work), []).append((count, image, blocked(image)))
-                count += 1
-        behind = [t for t in takers.get(work.output, ()) if t.node.op_type not in SHAPE_READERS]
-        if work.output in results or any(id(taker) not in layout.workers for taker in behind):
-            image = _plain(tensors[work.output])
-            layout.after.setdefault(id(work), []).append((count, blocked(image), image))
-            count += 1
-    return layout
+    def makes_image(self, operator: GraphOperator) -> bool:
+        """Return whether it returns a blocked image: each of them does."""
+        del operator
+        return True
 
+    def follows(self, operator: GraphOperator) -> tuple[int, ...]:
+        """Return the images that an element-wise operator takes."""
+        out = self._result(operator) if operator.op_type in _FOLLOWERS else None
+        found = [self.tensors.get(name) for name, _ in operator.inputs if name]
+        # Whole images and single numbers go in; anything that has to be stretched is read plain.
+        whole = out is not None and all(
+            t is not None and (t.shape == out.shape or t.elements == 1) and t.dtype == out.dtype for t in found
+        )
+        return self._image_inputs(operator) if whole else ()
 
-def _plain(tensor: TensorDesc) -> TensorDesc:
-    return TensorDesc(tensor.shape, tensor.dtype, "NCHW")
+    def is_constant(self, place: Place) -> bool:
+        """Return whether a tensor is known when the model is compiled."""
+        return place[0] in self.known
 
+    def channels_first(self, operator: GraphOperator) -> bool:
+        """Return whether images are NCHW: all are."""
+        del operator
+        return True
 
-def _works_blocked(work: Work, tensors: Mapping[str, TensorDesc], known: frozenset[str], already: set[str]) -> bool:
-    out = tensors.get(work.output)
-    if out is None or not is_image(out):
-        return False
-    images = _images(work, tensors, known)
-    if work.node.op_type in _IMAGE_WORKERS:
-        return bool(images)
-    if work.node.op_type not in _FOLLOWERS or not already.intersection(images):
-        return False
-    # Whole images and single numbers go in; anything that has to be stretched is read plain.
-    found = [tensors.get(name) for name in work.inputs if name]
-    return all(t is not None and (t.shape == out.shape or t.elements == 1) and t.dtype == out.dtype for t in found)
+    def reads_shape(self, operator: GraphOperator) -> bool:
+        """Return whether an operator only reads the shape of what it takes."""
+        return operator.op_type in SHAPE_READERS
 
+    def _result(self, operator: GraphOperator) -> TensorDesc | None:
+        """Return the image that an operator returns."""
+        found = self.tensors.get(operator.outputs[0][0]) if operator.outputs else None
+        return found if found is not None and is_image(found.shape) else None
 
-def _images(work: Work, tensors: Mapping[str, TensorDesc], known: frozenset[str]) -> list[str]:
-    """Return the inputs that are images; weights are not."""
-    names = work.inputs[:1] if work.node.op_type in _IMAGE_WORKERS else work.inputs
-    return [n for n in dict.fromkeys(names) if n not in known and n in tensors and is_image(tensors[n])]
+    def _image_inputs(self, operator: GraphOperator) -> tuple[int, ...]:
+        described = ((i, name, self.tensors.get(name)) for i, (name, _) in enumerate(operator.inputs))
+        return tuple(i for i, name, t in described if name not in self.known and t is not None and is_image(t.shape))

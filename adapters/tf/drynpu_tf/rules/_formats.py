@@ -1,9 +1,7 @@
 """
 Where blocked formats begin and end in a graph.
 
-Convolutions, pooling and batch norms work on NC1HWC0; element-wise operators take what they are given. A TransData
-kernel stands before the first operator that needs a plain image blocked, and behind one whose blocked result somebody
-takes who cannot read it. Weights stay blocked from variable to variable (``variable_format_optimize``).
+See :class:`drynpu.kernels.ops.FormatPass`; weights stay blocked from variable to variable.
 """
 
 from __future__ import annotations
@@ -11,145 +9,99 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from attrs import define, field
+from attrs import define
 
-from drynpu.kernels import Signature, TensorDesc
+from drynpu.kernels import TensorDesc
+from drynpu.kernels.ops import FormatPass, GraphOperator, Place, blocked_image, is_image
+from drynpu_tf.rules._call import TfCall
 from drynpu_tf.rules._elementwise import KEEPS_TYPE
-from drynpu_tf.rules._layout import blocked, channels_first, is_image, plain
-from drynpu_tf.rules._nodes import Place, Work, consumers_of
 
-__all__ = ["lay_out"]
-
-# Positions of the images among inputs and outputs.
-_IMAGES: Final[Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
-    "Conv2D": ((0,), (0,)),
-    "_FusedConv2D": ((0,), (0,)),
-    "Conv2DBackpropInput": ((2,), (0,)),
-    "Conv2DBackpropFilter": ((0, 2), ()),
-    "DepthwiseConv2dNative": ((0,), (0,)),
-    "DepthwiseConv2dNativeBackpropInput": ((2,), (0,)),
-    "DepthwiseConv2dNativeBackpropFilter": ((0, 2), ()),
-    "FusedBatchNorm": ((0,), (0,)),
-    "FusedBatchNormV2": ((0,), (0,)),
-    "FusedBatchNormV3": ((0,), (0,)),
-    "FusedBatchNormGrad": ((0, 1), (0,)),
-    "FusedBatchNormGradV2": ((0, 1), (0,)),
-    "FusedBatchNormGradV3": ((0, 1), (0,)),
-    "MaxPool": ((0,), (0,)),
-    "MaxPoolGrad": ((0, 1, 2), (0,)),
-    "AvgPool": ((0,), (0,)),
-    "AvgPoolGrad": ((1,), (0,)),
-    "BiasAddGrad": ((0,), ()),
+# Positions of the images among the inputs, and whether the first output is one.
+_IMAGES: Final[Mapping[str, tuple[tuple[int, ...], bool]]] = {
+    "Conv2D": ((0,), True),
+    "_FusedConv2D": ((0,), True),
+    "Conv2DBackpropInput": ((2,), True),
+    "Conv2DBackpropFilter": ((0, 2), False),
+    "DepthwiseConv2dNative": ((0,), True),
+    "DepthwiseConv2dNativeBackpropInput": ((2,), True),
+    "DepthwiseConv2dNativeBackpropFilter": ((0, 2), False),
+    "FusedBatchNorm": ((0,), True),
+    "FusedBatchNormV2": ((0,), True),
+    "FusedBatchNormV3": ((0,), True),
+    "FusedBatchNormGrad": ((0, 1), True),
+    "FusedBatchNormGradV2": ((0, 1), True),
+    "FusedBatchNormGradV3": ((0, 1), True),
+    "MaxPool": ((0,), True),
+    "MaxPoolGrad": ((0, 1, 2), True),
+    "AvgPool": ((0,), True),
+    "AvgPoolGrad": ((1,), True),
+    "BiasAddGrad": ((0,), False),
 }
 # C0 depends on the type, so those that change it stay with plain formats.
 _FOLLOWS: Final = KEEPS_TYPE | {"AddN", "BiasAdd"}
 _READS_SHAPE: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 
 
-@define(eq=False)
-class _Layout:
-    """What is known of the images of a graph while it is gone through."""
+@define
+class TfFormats(FormatPass):
+    """Which operators of TensorFlow work on blocked images; *known* are operators whose results are constants."""
 
-    known: frozenset[str]
-    """Operators whose results are constants."""
-    blocked: dict[Place, bool] = field(factory=dict)
-    """Tensors that are made in the blocked format, and whether they are NCHW otherwise."""
-    converted: set[Place] = field(factory=set)
-    count: int = 0
+    known: frozenset[str] = frozenset()
 
-    def number(self) -> int:
-        """Return the next number of a TransData kernel."""
-        self.count += 1
-        return self.count - 1
-
-
-def lay_out(works: Sequence[Work], known: frozenset[str]) -> list[Work]:
-    """Return the operators with formats and TransData kernels in their signatures; *known* are constants."""
-    layout = _Layout(known)
-    for work in works:
-        if work.op_type in _IMAGES and work.name not in known and _image_inputs(work, layout):
-            for slot in _IMAGES[work.op_type][1]:
-                layout.blocked[work.name, slot] = channels_first(work.call)
-    _spread(works, layout)
-    takers = consumers_of(works)
-    return [_placed(work, layout, takers) for work in works]
-
-
-def _spread(works: Sequence[Work], layout: _Layout) -> None:
-    """Let element-wise operators return what they are given."""
-    takers = consumers_of(works)
-    todo = list(layout.blocked)
-    while todo:
-        place = todo.pop()
-        for taker in takers.get(place, ()):
-            if (taker.name, 0) not in layout.blocked and _follows(taker):
-                layout.blocked[taker.name, 0] = layout.blocked[place]
-                todo.append((taker.name, 0))
-
-
-def _follows(work: Work) -> bool:
-    """Whether an operator can return what it is given: whole images, numbers and biases go in."""
-    out = work.call.output()
-    if work.op_type not in _FOLLOWS or out is None or not is_image(out.shape):
-        return False
-    least = 1 if work.op_type == "BiasAdd" else 0
-    return all(t.shape == out.shape or len(t.shape) <= least for t in work.call.tensors())
-
-
-def _image_inputs(work: Work, layout: _Layout) -> tuple[int, ...]:
-    if work.op_type in _IMAGES:
-        tensors = ((i, work.call.tensor(i)) for i in _IMAGES[work.op_type][0])
+    def images(self, operator: GraphOperator) -> tuple[int, ...]:
+        """Return the images that an operator of the table takes."""
+        if operator.op_type not in _IMAGES or operator.name in self.known:
+            return ()
+        tensors = ((i, operator.call.tensor(i)) for i in _IMAGES[operator.op_type][0])
         return tuple(i for i, tensor in tensors if tensor is not None and is_image(tensor.shape))
-    if (work.name, 0) not in layout.blocked:
-        return ()
-    out = work.call.output()
-    shape = out.shape if out is not None else ()
-    return tuple(i for i in range(len(work.inputs)) if (t := work.call.tensor(i)) is not None and t.shape == shape)
+
+    def makes_image(self, operator: GraphOperator) -> bool:
+        """Return whether the first output is an image."""
+        return _IMAGES[operator.op_type][1]
+
+    def follows(self, operator: GraphOperator) -> tuple[int, ...]:
+        """Return the whole images that an element-wise operator takes, if the rest are numbers and biases."""
+        out = operator.call.output()
+        if operator.op_type not in _FOLLOWS or out is None or not is_image(out.shape) or operator.name in self.known:
+            return ()
+        most = 1 if operator.op_type == "BiasAdd" else 0
+        if any(t.shape != out.shape and len(t.shape) > most for t in operator.call.tensors()):
+            return ()
+        tensors = (operator.call.tensor(i) for i in range(len(operator.inputs)))
+        return tuple(i for i, tensor in enumerate(tensors) if tensor is not None and tensor.shape == out.shape)
+
+    def is_constant(self, place: Place) -> bool:
+        """Return whether an operator with a known result makes the tensor."""
+        return place[0] in self.known
+
+    def channels_first(self, operator: GraphOperator) -> bool:
+        """Return whether the operator says NCHW."""
+        return TfCall(operator.signature).channels_first
+
+    def reads_shape(self, operator: GraphOperator) -> bool:
+        """Return whether an operator returns a shape, or what follows of it."""
+        return operator.op_type in _READS_SHAPE
 
 
-def _placed(work: Work, layout: _Layout, takers: Mapping[Place, list[Work]]) -> Work:
-    images = _image_inputs(work, layout)
-    if work.name in layout.known or (not images and (work.name, 0) not in layout.blocked):
-        return work
-    nchw = layout.blocked.get((work.name, 0), channels_first(work.call))
-    before = [
-        (layout.number(), plain(tensor, nchw=nchw), blocked(tensor, nchw=nchw))
-        for i in images
-        if (tensor := work.call.tensor(i)) is not None and _must_be_blocked(work.inputs[i], tensor, layout)
-    ]
-    after = [
-        (layout.number(), blocked(out, nchw=nchw), plain(out, nchw=nchw))
-        for slot, out in enumerate(work.call.outputs)
-        if (work.name, slot) in layout.blocked
-        and is_image(out.shape)
-        and _is_read_plain((work.name, slot), layout, takers)
-    ]
-    attrs = work.call.attrs | {"_graph": True, "_before": tuple(before), "_after": tuple(after)}
-    inputs, outputs = work.signature.inputs, work.call.outputs
-    if work.op_type not in _IMAGES:
-        inputs = tuple(
-            _as_blocked(t, nchw=nchw) if i in images and isinstance(t, TensorDesc) else t for i, t in enumerate(inputs)
+def lay_out(operators: Sequence[GraphOperator], known: frozenset[str]) -> None:
+    """Write formats and TransData kernels into the signatures of *operators*; *known* are constants."""
+    layout = TfFormats(known=known).lay_out(operators)
+    for op in operators:
+        changes = layout.get(id(op))
+        if changes is None:
+            continue
+        notes = {"_graph": True, "_before": changes.before, "_after": changes.after}
+        if op.op_type in _IMAGES:  # their rules know which of their tensors are images
+            op.signature = op.describe(notes)
+            continue
+        first = changes.channels_first
+        inputs = (
+            _as_blocked(t, first) if i in changes.images and isinstance(t, TensorDesc) else t
+            for i, t in enumerate(op.signature.inputs)
         )
-        outputs = tuple(_as_blocked(t, nchw=nchw) for t in outputs)
-    values = (outputs, work.call.node, tuple(sorted(attrs.items())))
-    signature = Signature(work.op_type, inputs, values, work.signature.placement)
-    return Work(work.name, work.inputs, signature, work.members)
+        outputs = (_as_blocked(t, first) for t in op.call.outputs)
+        op.signature = op.describe(notes, inputs=inputs, outputs=outputs)
 
 
-def _as_blocked(tensor: TensorDesc, *, nchw: bool) -> TensorDesc:
-    return blocked(tensor, nchw=nchw) if is_image(tensor.shape) else tensor
-
-
-def _must_be_blocked(place: Place, tensor: TensorDesc, layout: _Layout) -> bool:
-    """Whether this is the first operator that needs a plain image blocked; constants are stored blocked."""
-    if place in layout.blocked or place in layout.converted or place[0] in layout.known or not is_image(tensor.shape):
-        return False
-    layout.converted.add(place)
-    return True
-
-
-def _is_read_plain(place: Place, layout: _Layout, takers: Mapping[Place, list[Work]]) -> bool:
-    return any(
-        taker.op_type not in _IMAGES and taker.op_type not in _READS_SHAPE and (taker.name, 0) not in layout.blocked
-        for taker in takers.get(place, ())
-    )
+def _as_blocked(tensor: TensorDesc, channels_first: bool) -> TensorDesc:
+    return blocked_image(tensor, channels_first=channels_first) if is_image(tensor.shape) else tensor

@@ -13,11 +13,12 @@ from typing import Final
 from attrs import frozen
 
 from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc
+from drynpu.kernels.ops import GraphOperator, Place
 from drynpu.simulate import FusionOp
 from drynpu_tf.rules._folding import folded
 from drynpu_tf.rules._formats import lay_out
-from drynpu_tf.rules._fusion import fuse
-from drynpu_tf.rules._nodes import GraphNode, Place, Work
+from drynpu_tf.rules._fusion import fuse_graph
+from drynpu_tf.rules._nodes import GraphNode
 
 __all__ = ["CompiledGraph", "compile_graph", "fusions"]
 
@@ -56,20 +57,27 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
     """
     passing = {n.name: n.inputs[0] for n in nodes if n.signature.name in _PASSES and n.inputs}
     originals = [
-        Work(n.name, tuple(_source(place, passing) for place in n.inputs), n.signature, (n.name,))
-        for n in nodes
-        if n.name not in passing
+        GraphOperator(
+            tuple(_source(place, passing) for place in node.inputs),
+            tuple((node.name, slot) for slot in range(max(len(NodeCall(node.signature).outputs), 1))),
+            node.signature,
+            (number,),
+        )
+        for number, node in enumerate(nodes)
+        if node.name not in passing
     ]
     known = folded(originals)
     # What copies to and from the device or stays on the host is none of the engine's business.
     inside = [w for w in originals if w.signature.placement is Placement.DEVICE and w.name not in known]
     outside = [w for w in originals if w.signature.placement is not Placement.DEVICE]
-    joined = fuse([*inside, *outside], split=split)
-    works = lay_out(joined, known)
-    standing = {work.name: work.signature for work in works}
-    signatures = {n.name: _silent(n.signature) for n in nodes if n.name not in standing} | standing
+    joined = fuse_graph([*inside, *outside], split=split)
+    made_of_several = [op for op in joined if len(op.members) > 1]
     constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
-    return CompiledGraph(signatures, tuple(_record(w, constants) for w in joined if len(w.members) > 1))
+    records = tuple(_record(op, nodes, constants) for op in made_of_several)
+    lay_out(joined, known)
+    standing = {op.name: op.signature for op in joined}
+    signatures = {n.name: _silent(n.signature) for n in nodes if n.name not in standing} | standing
+    return CompiledGraph(signatures, records)
 
 
 def fusions(nodes: Sequence[GraphNode], *, split: bool = True) -> tuple[FusionOp, ...]:
@@ -92,18 +100,18 @@ def _silent(signature: Signature) -> Signature:
     return Signature(_SILENT, signature.inputs, signature.attributes)
 
 
-def _record(work: Work, constants: frozenset[str]) -> FusionOp:
+def _record(op: GraphOperator, nodes: Sequence[GraphNode], constants: frozenset[str]) -> FusionOp:
     """Return the line of an operator: constants among its inputs are weights, workspaces are not modelled."""
     inputs = weights = 0
-    for (producer, _), tensor in zip(work.inputs, work.signature.inputs, strict=False):
+    for (producer, _), tensor in zip(op.inputs, op.signature.inputs, strict=False):
         size = _size(tensor)
         weights += size if producer in constants else 0
         inputs += 0 if producer in constants else size
     return FusionOp(
-        name=_fused_name(work.call),
-        original_ops=work.members,
+        name=_fused_name(op.call),
+        original_ops=tuple(nodes[number].name for number in op.members),
         input_bytes=inputs,
-        output_bytes=sum(_size(t) for t in work.call.outputs),
+        output_bytes=sum(_size(t) for t in op.call.outputs),
         weight_bytes=weights,
     )
 

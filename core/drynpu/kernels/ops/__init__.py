@@ -13,12 +13,18 @@ from drynpu.kernels.ops._dtypes import FLOATING, ge_dtype
 from drynpu.kernels.ops._shapes import axes_of, concatenated, padded, reduced, replaced, stacked, tiled
 from drynpu.kernels.ops.conv import Convolution, convolution_of
 from drynpu.kernels.ops.creation import make_on_cpu
+from drynpu.kernels.ops.graphs import FormatChanges, FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
 
 __all__ = [
     "FLOATING",
     "Convolution",
+    "FormatChanges",
+    "FormatPass",
+    "Fusion",
+    "GraphOperator",
+    "Place",
     "Sides",
     "axes_of",
     "blocked_image",
@@ -26,6 +32,7 @@ __all__ = [
     "concatenated",
     "convolution_of",
     "fractal_weight",
+    "fuse",
     "ge_dtype",
     "is_image",
     "kernel_types_of",
@@ -38,5 +45,6 @@ __all__ = [
     "replaced",
     "rules_of",
     "stacked",
+    "takers_of",
     "tiled",
 ]
