@@ -18,13 +18,14 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV=$(CURDIR)/$(CONSUMERS) $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check bench clean distclean
+.PHONY: help venv demo mutants test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
 	@echo "make test     all tests, one process for each framework"
 	@echo "make check    lint, format, types, import direction"
 	@echo "make bench    the scripts in benchmarks/"
+	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
 
@@ -97,6 +98,14 @@ bench: $(STAMP) $(MINDSPORE_STAMP)
 		case $$script in *mindspore*) python=$(MINDSPORE)/bin/python;; *) python=$(BIN)/python;; esac; \
 		echo "== $$script"; $(QUIET) $$python $$script; \
 	done
+
+# FACTS and LOGIC are how many mutants of each kind to try; FACTS=all tries every fact.
+FACTS ?= all
+LOGIC ?= 100
+
+mutants: $(STAMP)
+	$(QUIET) $(BIN)/python tests/mutation/mutants.py facts $(if $(filter-out all,$(FACTS)),--sample $(FACTS))
+	$(QUIET) $(BIN)/python tests/mutation/mutants.py logic --sample $(LOGIC)
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks

@@ -1,0 +1,58 @@
+"""The tool that changes facts and logic: what it changes, and that it tells caught mutants from survivors."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+TOOL = Path(__file__).parents[1] / "mutation" / "mutants.py"
+
+
+def tool():
+    spec = importlib.util.spec_from_file_location("mutants", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["mutants"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_number_of_a_file_of_facts_is_changed_once(tmp_path: Path) -> None:
+    mutants = tool()
+    path = mutants.CORE / "raw" / "_ids.py"
+    found = list(mutants.fact_mutants(path))
+    assert len(found) == len({mutant.source for mutant in found}) > 10
+    assert all(mutant.source != path.read_text() for mutant in found)
+
+
+def test_numbers_and_switches_of_yaml_are_changed_but_no_keys_texts_and_comments(tmp_path: Path) -> None:
+    mutants = tool()
+    path = mutants.CORE / "platforms" / "made_up.yaml"
+    text = '"5":  # 7.4\n  split: true\n  events: [0x1f, 7]\n  label: "910"\n  rate: 0.5\n'
+    changed = [mutant.source for mutant in mutants._yaml_mutants(path, text)]
+    assert changed == [
+        text.replace("true", "false"),
+        text.replace("0x1f", "32"),
+        text.replace("7]", "8]"),
+        text.replace("0.5", "1.0"),
+    ]
+
+
+def test_logic_mutants_turn_operators_comparisons_and_rounding(tmp_path: Path) -> None:
+    mutants = tool()
+    path = mutants.CORE / "simulate" / "made_up.py"
+    path_text = "import numpy as np\n\n\ndef ticks(a, b):\n    return np.ceil(a / b) if a < b else a + b\n"
+    original = Path.read_text
+    try:
+        Path.read_text = lambda self, *args: path_text if self == path else original(self, *args)
+        notes = {mutant.note for mutant in mutants.logic_mutants(path)}
+    finally:
+        Path.read_text = original
+    assert {"a < b -> (a <= b)", "a / b -> (a * b)", "a + b -> (a - b)", "np.ceil(a / b) -> (np.floor(a / b))"} <= notes
+
+
+def test_a_changed_magic_number_is_caught() -> None:
+    command = [sys.executable, str(TOOL), "facts", "--only", "raw/_ids.py", "--sample", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "1 caught (100%)" in done.stdout, done.stdout + done.stderr
