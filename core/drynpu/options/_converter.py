@@ -11,7 +11,7 @@ from cattrs import Converter
 from cattrs.gen import make_dict_structure_fn, override
 
 from drynpu._errors import OptionError
-from drynpu.options._problems import Refused
+from drynpu.options._problems import Refused, reasons
 from drynpu.options._table import range_of
 from drynpu.options._values import CustomEvents, MetricGroup, Metrics, Range
 
@@ -95,8 +95,7 @@ def _structure_metrics(value: Any, _: Any) -> MetricGroup | CustomEvents:
         try:
             return CustomEvents.from_text(value)
         except OptionError as error:
-            reasons = " ".join(line.partition(": ")[2] for line in error.problems)
-            raise Refused(value, f"custom:<event>,<event>... ({reasons})") from error
+            raise Refused(value, f"custom:<event>,<event>... ({reasons(error)})") from error
     if value not in valid:
         raise Refused(value, allowed, valid)
     return MetricGroup(value)

@@ -53,6 +53,11 @@ def shown_key(key: object) -> str:
     return str(key) if plain else shown(key)
 
 
+def reasons(error: OptionError) -> str:
+    """Return the problems of *error* without their paths, in one text."""
+    return " ".join(line.partition(": ")[2] for line in error.problems)
+
+
 def join_path(where: str, name: str) -> str:
     """Append an attribute name to a path that may be empty."""
     return f"{where}.{name}" if where else name

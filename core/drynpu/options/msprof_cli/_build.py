@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from drynpu.options._request import Output, ProfilingRequest, with_values
+from drynpu.options._table import Kind
 from drynpu.options._values import Activity, ExportType, Level, MetricGroup, Metrics
 from drynpu.options.msprof_cli._flags import FLAGS, sampled_items
 from drynpu.options.msprof_cli._launch import Launch
 from drynpu.options.msprof_cli._rules import Given
-from drynpu.options.profiling_options import default_metric_group, llc_modes
+from drynpu.options.profiling_options import default_metric_group, words_on
 
 _BASE = ProfilingRequest(activities=(Activity.DEVICE,), output=Output(export=(ExportType.TEXT, ExportType.DB)))
 
@@ -27,7 +28,7 @@ def build_request(given: Given, directory: str) -> tuple[ProfilingRequest, list[
     request = with_values(
         _BASE,
         {
-            "sampling.llc": next(iter(llc_modes(given.platform).values())),
+            "sampling.llc": next(iter(words_on(given.platform, Kind.LLC).values())),
             **{FLAGS[name].path: value for name, value in values.items() if FLAGS[name].in_request},
             **dict(_rates(given, values)),
             "level": level,

@@ -17,7 +17,7 @@ from drynpu.options._request import Parsed
 from drynpu.options.msprof_cli._build import build_launch, build_request
 from drynpu.options.msprof_cli._flags import FLAGS
 from drynpu.options.msprof_cli._launch import LaunchMode, MsprofParsed
-from drynpu.options.msprof_cli._read import Refusal, Surroundings, read_flag
+from drynpu.options.msprof_cli._read import FlagContext, Refusal, read_flag
 from drynpu.options.msprof_cli._rules import Given, find_mode, problems_between, remarks
 from drynpu.options.msprof_cli._spell import to_flags
 from drynpu.options.profiling_options import resolve_output
@@ -58,7 +58,7 @@ def parse(
     platform = resolve_platform(chip)
     environ = os.environ if environ is None else environ
     cwd = str(Path.cwd()) if cwd is None else cwd
-    values, problems = _read(flags, Surroundings(platform, cwd))
+    values, problems = _read(flags, FlagContext(platform, cwd))
     mode = find_mode(values, application)
     if mode is None and require_target and not problems:
         names = "--application --sys-devices --host-sys --host-sys-usage --parse --query --export --analyze"
@@ -75,7 +75,7 @@ def parse(
     return _build(given, directory, origin)
 
 
-def _read(flags: Mapping[str, str], at: Surroundings) -> tuple[dict[str, Any], list[str]]:
+def _read(flags: Mapping[str, str], context: FlagContext) -> tuple[dict[str, Any], list[str]]:
     """Return the neutral values by flag name in the order of the table, and the problems."""
     if not isinstance(flags, Mapping):
         raise OptionError([f"msprof: {shown(flags)} is not a mapping of flags."])
@@ -88,8 +88,8 @@ def _read(flags: Mapping[str, str], at: Surroundings) -> tuple[dict[str, Any], l
             word = shown_key(name)
             hint = did_you_mean(name, FLAGS).replace("'", "'--", 1)
             problems.append(f"--{word}: unrecognized option '--{word}'.{hint}")
-        elif not flag.is_on(at.platform):
-            absent = f"unrecognized option '{flag.option}' on {at.platform.label}"
+        elif not flag.is_on(context.platform):
+            absent = f"unrecognized option '{flag.option}' on {context.platform.label}"
             problems.append(f"{flag.option}: {absent}; chips with it: {flag.holders}")
         elif name in texts:
             problems.append(f"--{name}: given twice, as {name} and as --{name}.")
@@ -99,7 +99,7 @@ def _read(flags: Mapping[str, str], at: Surroundings) -> tuple[dict[str, Any], l
     for name, flag in FLAGS.items():
         if name in texts:
             try:
-                values[name] = read_flag(flag, texts[name], at)
+                values[name] = read_flag(flag, texts[name], context)
             except Refusal as refusal:
                 problems.append(str(refusal))
     return values, problems

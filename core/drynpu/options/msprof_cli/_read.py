@@ -14,23 +14,18 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.options._problems import shown
+from drynpu.options._problems import reasons, shown
 from drynpu.options._table import Kind
-from drynpu.options._values import CustomEvents, ExportType, Level, LlcMode, MetricGroup, Range
+from drynpu.options._values import CustomEvents, ExportType, MetricGroup, Range
 from drynpu.options.msprof_cli._flags import Flag
 from drynpu.options.profiling_options import (
-    BLOCK_WORDS,
-    GRAPH_API_WORDS,
-    HOST_SYSTEM_WORDS,
-    HOST_USAGE_WORDS,
     MAX_METRICS_LENGTH,
     MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
-    SWITCH_WORDS,
     forbidden_characters,
-    level_words,
-    llc_modes,
+    listed_words,
     metric_groups,
+    words_on,
 )
 from drynpu.platforms import Platform
 
@@ -55,14 +50,14 @@ class Refusal(ValueError):
 
 
 @frozen
-class Surroundings:
+class FlagContext:
     """Where a flag is read: the chip decides on values, the directory on relative paths."""
 
     platform: Platform
     cwd: str
 
 
-def read_flag(flag: Flag, text: object, at: Surroundings) -> Any:
+def read_flag(flag: Flag, text: object, context: FlagContext) -> Any:
     """
     Return the neutral value of *text*.
 
@@ -73,15 +68,7 @@ def read_flag(flag: Flag, text: object, at: Surroundings) -> Any:
     """
     if not isinstance(text, str):
         raise Refusal(f"Argument {flag.option}: expected one argument")
-    return _READERS[flag.kind](flag, text, at)
-
-
-def _choice(flag: Flag, text: str, words: Mapping[str, Any], advice: str) -> Any:
-    if text in words:
-        return words[text]
-    raise Refusal(
-        f"Argument {flag.option}: invalid value: {_plain(text)}. Please input {advice}.{did_you_mean(text, words)}"
-    )
+    return _READERS[flag.kind](flag, text, context)
 
 
 def _plain(text: str) -> str:
@@ -95,42 +82,33 @@ def _given(flag: Flag, text: str) -> str:
     return text
 
 
-def _switch(flag: Flag, text: str, _: Surroundings) -> bool:
-    return bool(_choice(flag, text, SWITCH_WORDS, "'on' or 'off'"))
-
-
-def _level(flag: Flag, text: str, at: Surroundings) -> Level:
-    words = level_words(at.platform)
-    if text == "l3" and text not in words:
+def _word(flag: Flag, text: str, context: FlagContext) -> Any:
+    words = words_on(context.platform, flag.kind)
+    if text == "l3" and flag.kind is Kind.LEVEL and text not in words:
         raise Refusal(f"Argument {flag.option}: l3 is not supported on this platform.")
-    *first, last = map(repr, words)
-    found = _choice(flag, text, words, f"{', '.join(first)} or {last}")
-    assert isinstance(found, Level)
-    return found
+    return _choice(flag, text, words)
 
 
-def _graph_api(flag: Flag, text: str, _: Surroundings) -> Any:
-    return _choice(flag, text, GRAPH_API_WORDS, "'off', 'l0' or 'l1'")
+def _choice(flag: Flag, text: str, words: Mapping[str, Any]) -> Any:
+    if text in words:
+        return words[text]
+    advice = f"Please input {listed_words(words)}.{did_you_mean(text, words)}"
+    raise Refusal(f"Argument {flag.option}: invalid value: {_plain(text)}. {advice}")
 
 
-def _block(flag: Flag, text: str, _: Surroundings) -> Any:
-    return _choice(flag, text, BLOCK_WORDS, "'all', 'on' or 'off'")
-
-
-def _mode(flag: Flag, text: str, _: Surroundings) -> str:
+def _mode(flag: Flag, text: str, _: FlagContext) -> str:
     if text not in ("task-based", "sample-based"):
         message = f"Argument {flag.option}: invalid value: {_plain(text)}.Please input 'task-based' or 'sample-based'."
         raise Refusal(message)
     return text
 
 
-def _export(flag: Flag, text: str, _: Surroundings) -> Any:
-    words = {"text": (ExportType.TEXT, ExportType.DB), "db": (ExportType.DB,)}
-    return _choice(flag, text, words, "'text' or 'db'")
+def _export(flag: Flag, text: str, _: FlagContext) -> Any:
+    return _choice(flag, text, {"text": (ExportType.TEXT, ExportType.DB), "db": (ExportType.DB,)})
 
 
-def _metrics(flag: Flag, text: str, at: Surroundings) -> MetricGroup | CustomEvents:
-    groups = {METRIC_NAMES[group]: group for group in _METRIC_ORDER if group in metric_groups(at.platform)}
+def _metrics(flag: Flag, text: str, context: FlagContext) -> MetricGroup | CustomEvents:
+    groups = {METRIC_NAMES[group]: group for group in _METRIC_ORDER if group in metric_groups(context.platform)}
     allowed = f"Please input in the range of [{'|'.join(groups)}]"
     if not text:
         raise Refusal(f"Argument {flag.option} is empty. {allowed}")
@@ -141,15 +119,14 @@ def _metrics(flag: Flag, text: str, at: Surroundings) -> MetricGroup | CustomEve
         try:
             return CustomEvents.from_text(text)
         except OptionError as error:
-            why = " ".join(line.partition(": ")[2] for line in error.problems)
-            raise Refusal(f"{refused} ({why})") from error
+            raise Refusal(f"{refused} ({reasons(error)})") from error
     if text not in groups:
         raise Refusal(f"{refused}.{did_you_mean(text, groups)}")
     return groups[text]
 
 
-def _limits(flag: Flag, at: Surroundings) -> tuple[int, int]:
-    limits = flag.limits_on(at.platform)
+def _limits(flag: Flag, context: FlagContext) -> tuple[int, int]:
+    limits = flag.limits_on(context.platform)
     assert limits.high is not None
     return int(limits.low), int(limits.high)
 
@@ -159,8 +136,8 @@ def _number(text: str) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
-def _integer(flag: Flag, text: str, at: Surroundings) -> int:
-    low, high = _limits(flag, at)
+def _integer(flag: Flag, text: str, context: FlagContext) -> int:
+    low, high = _limits(flag, context)
     value = _number(text)
     if value is not None and low <= value <= high:
         return value
@@ -179,8 +156,8 @@ def _integer(flag: Flag, text: str, at: Surroundings) -> int:
     raise Refusal(f"Argument {flag.option}: {message}")
 
 
-def _llc(flag: Flag, text: str, at: Surroundings) -> LlcMode:
-    words = llc_modes(at.platform)
+def _llc(flag: Flag, text: str, context: FlagContext) -> Any:
+    words = words_on(context.platform, flag.kind)
     advice = f"Please input in the range of '{'|'.join(words)}'"
     if not text:
         raise Refusal(f"Argument {flag.option} is empty.{advice}")
@@ -189,27 +166,22 @@ def _llc(flag: Flag, text: str, at: Surroundings) -> LlcMode:
     return words[text]
 
 
-def _host_systems(flag: Flag, text: str, _: Surroundings) -> tuple[Any, ...]:
-    advice = "Please input in the range of 'cpu|mem|disk|network|osrt'"
+def _items(flag: Flag, text: str, context: FlagContext) -> tuple[Any, ...]:
+    words, systems = words_on(context.platform, flag.kind), flag.kind is Kind.HOST_SYSTEMS
+    # The command takes numa and does not name it.
+    advice = f"Please input in the range of 'cpu|mem{'|disk|network|osrt' if systems else ''}'"
     if not text:
-        raise Refusal(f"Argument {flag.option} is empty. {advice}")
+        raise Refusal(f"Argument {flag.option} is empty. {advice}{'' if systems else '.'}")
     for item in text.split(","):
-        if item not in HOST_SYSTEM_WORDS:
+        if item not in words and systems:
             raise Refusal(f"Argument {flag.option}: invalid value:{_plain(item)}. {advice}")
-    return tuple(dict.fromkeys(HOST_SYSTEM_WORDS[item] for item in text.split(",")))
+        if item not in words:
+            raise Refusal(f"Argument {flag.option}={_plain(text)} is invalid. {advice}.")
+    return tuple(dict.fromkeys(words[item] for item in text.split(",")))
 
 
-def _host_usage(flag: Flag, text: str, _: Surroundings) -> tuple[Any, ...]:
-    advice = "Please input in the range of 'cpu|mem'."
-    if not text:
-        raise Refusal(f"Argument {flag.option} is empty. {advice}")
-    if any(item not in HOST_USAGE_WORDS for item in text.split(",")):
-        raise Refusal(f"Argument {flag.option}={_plain(text)} is invalid. {advice}")
-    return tuple(dict.fromkeys(HOST_USAGE_WORDS[item] for item in text.split(",")))
-
-
-def _storage(flag: Flag, text: str, at: Surroundings) -> int:
-    low, high = _limits(flag, at)
+def _storage(flag: Flag, text: str, context: FlagContext) -> int:
+    low, high = _limits(flag, context)
     digits = _given(flag, text).removesuffix("MB")
     size = _number(digits) if digits != text else None
     if size is None or not low <= size <= high:
@@ -218,7 +190,7 @@ def _storage(flag: Flag, text: str, at: Surroundings) -> int:
     return size
 
 
-def _op_types(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
+def _op_types(flag: Flag, text: str, _: FlagContext) -> tuple[str, ...]:
     if not text or not all(item.strip() for item in text.split(",")):
         raise Refusal(f"Argument {flag.option}: Failed to check empty opType.")
     if len(text) > MAX_OP_TYPES_LENGTH:
@@ -228,8 +200,8 @@ def _op_types(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text.split(",")))
 
 
-def _output(flag: Flag, text: str, at: Surroundings) -> str:
-    path = os.path.normpath(Path(at.cwd) / _given(flag, text))
+def _output(flag: Flag, text: str, context: FlagContext) -> str:
+    path = os.path.normpath(Path(context.cwd) / _given(flag, text))
     if len(path) > _MAX_PATH:
         raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {_MAX_PATH}")
     if forbidden_characters(path) or "\0" in path:
@@ -237,13 +209,13 @@ def _output(flag: Flag, text: str, at: Surroundings) -> str:
     return path
 
 
-def _path(flag: Flag, text: str, _: Surroundings) -> str:
+def _path(flag: Flag, text: str, _: FlagContext) -> str:
     if len(_given(flag, text)) > _MAX_PATH:
         raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {_MAX_PATH}")
     return text
 
 
-def _devices(flag: Flag, text: str, _: Surroundings) -> tuple[int, ...]:
+def _devices(flag: Flag, text: str, _: FlagContext) -> tuple[int, ...]:
     if not text:
         raise Refusal(f"Argument {flag.option} is empty,Please enter a valid {flag.option} value.")
     if text == "all":
@@ -251,8 +223,8 @@ def _devices(flag: Flag, text: str, _: Surroundings) -> tuple[int, ...]:
     return _numbers(flag, text, Range(0, _MAX_DEVICE_ID), "Please input a valid device id.")
 
 
-def _pids(flag: Flag, text: str, at: Surroundings) -> tuple[int, ...]:
-    low, high = _limits(flag, at)
+def _pids(flag: Flag, text: str, context: FlagContext) -> tuple[int, ...]:
+    low, high = _limits(flag, context)
     if not text:
         raise Refusal(f"Argument {flag.option} is empty, please enter a valid value.")
     return _numbers(flag, text, Range(low, high), f"Please input an integer value in {low}-{high}.")
@@ -268,15 +240,15 @@ def _numbers(flag: Flag, text: str, limits: Range, advice: str) -> tuple[int, ..
     return tuple(dict.fromkeys(found))
 
 
-def _domains(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
+def _domains(flag: Flag, text: str, _: FlagContext) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_given(flag, text).split(",")))
 
 
-def _flow(flag: Flag, text: str, _: Surroundings) -> str:
+def _flow(flag: Flag, text: str, _: FlagContext) -> str:
     return _given(flag, text)
 
 
-def _environment(flag: Flag, text: str, _: Surroundings) -> Mapping[str, str]:
+def _environment(flag: Flag, text: str, _: FlagContext) -> Mapping[str, str]:
     found = {}
     for item in _given(flag, text).split(";"):
         name, equals, value = item.partition("=")
@@ -286,7 +258,7 @@ def _environment(flag: Flag, text: str, _: Surroundings) -> Mapping[str, str]:
     return found
 
 
-def _command(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
+def _command(flag: Flag, text: str, _: FlagContext) -> tuple[str, ...]:
     line = _given(flag, text)
     try:
         words = tuple(shlex.split(line))
@@ -297,18 +269,14 @@ def _command(flag: Flag, text: str, _: Surroundings) -> tuple[str, ...]:
     return words
 
 
-_READERS: Mapping[Kind, Callable[[Flag, str, Surroundings], Any]] = MappingProxyType(
+_READERS: Mapping[Kind, Callable[[Flag, str, FlagContext], Any]] = MappingProxyType(
     {
-        Kind.SWITCH: _switch,
-        Kind.LEVEL: _level,
-        Kind.GRAPH_API: _graph_api,
-        Kind.BLOCK: _block,
+        **dict.fromkeys((Kind.SWITCH, Kind.LEVEL, Kind.GRAPH_API, Kind.BLOCK), _word),
+        **dict.fromkeys((Kind.HOST_SYSTEMS, Kind.HOST_USAGE), _items),
         Kind.MODE: _mode,
         Kind.METRICS: _metrics,
         Kind.INTEGER: _integer,
         Kind.LLC: _llc,
-        Kind.HOST_SYSTEMS: _host_systems,
-        Kind.HOST_USAGE: _host_usage,
         Kind.STORAGE: _storage,
         Kind.OP_TYPES: _op_types,
         Kind.OUTPUT: _output,

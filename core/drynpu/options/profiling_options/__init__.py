@@ -7,21 +7,16 @@ and the ACL configuration calls are further surfaces over the same keys.
 
 from __future__ import annotations
 
-from drynpu.options.profiling_options._checks import WIDE_RANGE_MESSAGE, level_words
+from drynpu.options.profiling_options._checks import WIDE_RANGE_MESSAGE
 from drynpu.options.profiling_options._environment import ProfilingMode, Start, resolve_start
 from drynpu.options.profiling_options._keys import ACL_JSON, COLLECTOR_KEYS, GE_OPTIONS, KEYS, Key, Surface, range_facts
 from drynpu.options.profiling_options._model import spell
 from drynpu.options.profiling_options._names import (
-    BLOCK_WORDS,
-    GRAPH_API_WORDS,
     HOST_SYSTEM_WORDS,
-    HOST_USAGE_WORDS,
-    LEVEL_NAMES,
     MAX_METRICS_LENGTH,
     MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
-    SAMPLE_LEVELS,
-    SWITCH_WORDS,
+    listed_words,
     metrics_text,
 )
 from drynpu.options.profiling_options._output import (
@@ -32,28 +27,22 @@ from drynpu.options.profiling_options._output import (
     resolve_output,
 )
 from drynpu.options.profiling_options._parse import parse
-from drynpu.options.profiling_options._platforms import default_metric_group, llc_modes, metric_groups, series_among
+from drynpu.options.profiling_options._platforms import default_metric_group, metric_groups, series_among, words_on
 from drynpu.options.profiling_options._reading import LEGACY_WORDS
 from drynpu.options.profiling_options._sample import pmu_events, sample_parameters
 
 __all__ = [
     "ACL_JSON",
-    "BLOCK_WORDS",
     "COLLECTOR_KEYS",
     "GE_OPTIONS",
-    "GRAPH_API_WORDS",
     "HOST_SYSTEM_WORDS",
-    "HOST_USAGE_WORDS",
     "INVALID_CHARACTER_REASON",
     "KEYS",
     "LEGACY_WORDS",
-    "LEVEL_NAMES",
     "MAX_METRICS_LENGTH",
     "MAX_OP_TYPES_LENGTH",
     "METRIC_NAMES",
     "NOT_ACCESSIBLE_REASON",
-    "SAMPLE_LEVELS",
-    "SWITCH_WORDS",
     "WIDE_RANGE_MESSAGE",
     "Key",
     "ProfilingMode",
@@ -61,8 +50,7 @@ __all__ = [
     "Surface",
     "default_metric_group",
     "forbidden_characters",
-    "level_words",
-    "llc_modes",
+    "listed_words",
     "metric_groups",
     "metrics_text",
     "parse",
@@ -74,4 +62,5 @@ __all__ = [
     "sample_parameters",
     "series_among",
     "spell",
+    "words_on",
 ]

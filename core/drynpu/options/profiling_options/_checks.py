@@ -10,23 +10,18 @@ from typing import Any
 from attrs import frozen
 
 from drynpu._errors import OptionError
-from drynpu.options._notices import Notice, NoticeCode, Severity
-from drynpu.options._problems import Refused
+from drynpu.options._notices import Notice, NoticeCode, remark, warning
+from drynpu.options._problems import Refused, reasons
 from drynpu.options._table import Kind
-from drynpu.options._values import CustomEvents, Level, MetricGroup, Metrics
+from drynpu.options._values import CustomEvents, MetricGroup, Metrics
 from drynpu.options.profiling_options._keys import Key
 from drynpu.options.profiling_options._names import (
-    BLOCK_WORDS,
-    GRAPH_API_WORDS,
-    HOST_SYSTEM_WORDS,
-    HOST_USAGE_WORDS,
-    LEVEL_WORDS,
     MAX_METRICS_LENGTH,
     MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
-    SWITCH_WORDS,
+    listed_words,
 )
-from drynpu.options.profiling_options._platforms import llc_modes, metric_groups
+from drynpu.options.profiling_options._platforms import metric_groups, words_on
 from drynpu.platforms import Platform
 
 _STORAGE = re.compile(r"([0-9]{1,20})MB")
@@ -68,33 +63,15 @@ def check_value(key: Key, value: object, context: Context) -> _Checked:
     return _READERS[key.kind](key, value, context)
 
 
-def _choice(value: object, words: Mapping[str, Any], reason: str) -> Any:
+# Where the order of the words in the message is not that of the command's.
+_ORDERS = {Kind.GRAPH_API: "'l0', 'l1' or 'off'"}
+
+
+def _word(key: Key, value: object, context: Context) -> _Checked:
+    words = words_on(context.platform, key.kind)
     if isinstance(value, str) and value in words:
-        return words[value]
-    raise Refused(value, reason, words)
-
-
-def _switch(_: Key, value: object, __: Context) -> _Checked:
-    return _choice(value, SWITCH_WORDS, "Please input 'on' or 'off'"), []
-
-
-def level_words(platform: Platform) -> dict[str, Level]:
-    """Return the texts of ``task_time`` on *platform*, in the order in which messages list them."""
-    return {text: level for text, level in LEVEL_WORDS.items() if level is not Level.L3 or platform.level_l3}
-
-
-def _level(_: Key, value: object, context: Context) -> _Checked:
-    words = level_words(context.platform)
-    *first, last = map(repr, words)
-    return _choice(value, words, f"Please input {', '.join(first)} or {last}"), []
-
-
-def _graph_api(_: Key, value: object, __: Context) -> _Checked:
-    return _choice(value, GRAPH_API_WORDS, "Please input 'l0', 'l1' or 'off'"), []
-
-
-def _block(_: Key, value: object, __: Context) -> _Checked:
-    return _choice(value, BLOCK_WORDS, "Please input 'all', 'on' or 'off'"), []
+        return words[value], []
+    raise Refused(value, f"Please input {_ORDERS.get(key.kind) or listed_words(words)}", words)
 
 
 def _text(key: Key, value: object, _: Context) -> _Checked:
@@ -115,40 +92,28 @@ def _frequency(key: Key, value: object, context: Context) -> _Checked:
     notices = []
     if isinstance(value, str) and not context.strict and re.fullmatch(r"[0-9]{1,9}", value.strip()):
         message = f"{value!r} is a quoted number; the current collector wants {value.strip()} without quotes."
-        notices.append(Notice(Severity.WARNING, key.name, message, NoticeCode.LENIENT))
+        notices.append(warning(key.name, message, NoticeCode.LENIENT))
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise Refused(value, f"The {key.name} should be an integer. {reason}")
     if not limits.holds(value):
         raise Refused(value, reason)
     if key.is_wide(value):
-        notices.append(Notice(Severity.INFO, key.name, WIDE_RANGE_MESSAGE, NoticeCode.CHIP))
+        notices.append(remark(key.name, WIDE_RANGE_MESSAGE, NoticeCode.CHIP))
     return value, notices
 
 
-def _llc(_: Key, value: object, context: Context) -> _Checked:
-    modes = llc_modes(context.platform)
-    return _choice(value, modes, f"Please input {' or '.join(map(repr, modes))}"), []
-
-
-def _items(value: object, words: Mapping[str, Any], reason: str) -> tuple[Any, ...]:
+def _items(key: Key, value: object, context: Context) -> _Checked:
+    words = words_on(context.platform, key.kind)
+    several = "one or more of " if len(words) > 2 else ""
+    reason = f"Please input {several}{listed_words(words)}"
     if not isinstance(value, str):
         raise Refused(value, reason)
-    if not value:
-        return ()
-    for item in value.split(","):
+    items = value.split(",") if value else []
+    for item in items:
         if item not in words:
             raise Refused(item, reason, words)
-    return tuple(dict.fromkeys(words[item] for item in value.split(",")))
-
-
-def _host_systems(_: Key, value: object, __: Context) -> _Checked:
-    reason = "Please input one or more of 'cpu', 'mem', 'disk', 'network', 'osrt' or 'numa'"
-    return _items(value, HOST_SYSTEM_WORDS, reason), []
-
-
-def _host_usage(_: Key, value: object, __: Context) -> _Checked:
-    return _items(value, HOST_USAGE_WORDS, "Please input 'cpu' or 'mem'"), []
+    return tuple(dict.fromkeys(words[item] for item in items)), []
 
 
 def _storage(key: Key, value: object, context: Context) -> _Checked:
@@ -163,9 +128,9 @@ def _storage(key: Key, value: object, context: Context) -> _Checked:
         raise Refused(value, _STORAGE_REASON)
     if size is not None and size < limits.low:
         message = f"{_STORAGE_WARNING}: {value!r} is raised to '200MB'. {_STORAGE_REASON}"
-        return int(limits.low), [Notice(Severity.WARNING, key.name, message, NoticeCode.RESET)]
+        return int(limits.low), [warning(key.name, message)]
     message = f"{_STORAGE_WARNING}: {value!r} sets no limit. {_STORAGE_REASON}"
-    return None, [Notice(Severity.WARNING, key.name, message, NoticeCode.IGNORED)]
+    return None, [warning(key.name, message, NoticeCode.IGNORED)]
 
 
 def _op_types(key: Key, value: object, _: Context) -> _Checked:
@@ -181,7 +146,7 @@ def _op_types(key: Key, value: object, _: Context) -> _Checked:
     unique = tuple(dict.fromkeys(items))
     if len(unique) == len(items):
         return unique, []
-    return unique, [Notice(Severity.INFO, key.name, "an operator type named twice counts once", NoticeCode.INFORMATION)]
+    return unique, [remark(key.name, "an operator type named twice counts once")]
 
 
 def _metrics(key: Key, value: object, context: Context) -> _Checked:
@@ -193,7 +158,7 @@ def _metrics(key: Key, value: object, context: Context) -> _Checked:
         name = METRIC_NAMES[context.empty_metrics]
         advice = "" if context.empty_by_default else " Leave the key out for none."
         message = f"aic_metrics is present but empty: {name} is collected.{advice}"
-        return context.empty_metrics, [Notice(Severity.INFO, key.name, message, NoticeCode.RULE)]
+        return context.empty_metrics, [remark(key.name, message, NoticeCode.RULE)]
     if len(value) > MAX_METRICS_LENGTH:
         raise Refused(value, f"{reason}, at most {MAX_METRICS_LENGTH} characters")
     if value.startswith("Custom:"):
@@ -209,29 +174,22 @@ def _custom(key: Key, value: str, reason: str) -> tuple[Metrics, list[Notice]]:
     try:
         events = CustomEvents.from_text(value)
     except OptionError as error:
-        why = " ".join(line.partition(": ")[2] for line in error.problems)
-        raise Refused(value, f"{reason} ({why})") from error
+        raise Refused(value, f"{reason} ({reasons(error)})") from error
     if max(events.events) <= _OLD_EVENT_LIMIT:
         return events, []
     message = "some releases take events up to 0x6E only."
-    return events, [Notice(Severity.INFO, key.name, message, NoticeCode.INFORMATION)]
+    return events, [remark(key.name, message)]
 
 
 _READERS: Mapping[Kind, Callable[[Key, object, Context], _Checked]] = MappingProxyType(
     {
-        Kind.SWITCH: _switch,
-        Kind.LEVEL: _level,
-        Kind.GRAPH_API: _graph_api,
-        Kind.BLOCK: _block,
-        Kind.TEXT: _text,
+        **dict.fromkeys((Kind.SWITCH, Kind.LEVEL, Kind.GRAPH_API, Kind.BLOCK, Kind.LLC), _word),
+        **dict.fromkeys((Kind.HOST_SYSTEMS, Kind.HOST_USAGE), _items),
+        **dict.fromkeys((Kind.TEXT, Kind.OUTPUT), _text),
         Kind.FLOW: _flow,
         Kind.METRICS: _metrics,
         Kind.INTEGER: _frequency,
-        Kind.LLC: _llc,
-        Kind.HOST_SYSTEMS: _host_systems,
-        Kind.HOST_USAGE: _host_usage,
         Kind.STORAGE: _storage,
         Kind.OP_TYPES: _op_types,
-        Kind.OUTPUT: _text,
     }
 )

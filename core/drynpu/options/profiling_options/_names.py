@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from drynpu.options._values import BlockTrace, GraphApi, HostSystem, HostUsage, Level, MetricGroup, Metrics
@@ -24,7 +24,9 @@ LEVEL_WORDS: Mapping[str, Level] = MappingProxyType(
 
 SWITCH_WORDS: Mapping[str, bool] = MappingProxyType({"on": True, "off": False})
 GRAPH_API_WORDS: Mapping[str, GraphApi] = MappingProxyType({word.value: word for word in GraphApi})
-BLOCK_WORDS: Mapping[str, BlockTrace] = MappingProxyType({word.value: word for word in BlockTrace})
+BLOCK_WORDS: Mapping[str, BlockTrace] = MappingProxyType(
+    {word.value: word for word in (BlockTrace.ALL, BlockTrace.ON, BlockTrace.OFF)}
+)
 
 METRIC_NAMES: Mapping[MetricGroup, str] = MappingProxyType(
     {
@@ -69,3 +71,9 @@ def metrics_text(metrics: Metrics) -> str:
     if isinstance(metrics, MetricGroup):
         return METRIC_NAMES.get(metrics, "")
     return "Custom:" + ",".join(f"{event:#x}" for event in metrics.events)
+
+
+def listed_words(words: Iterable[str]) -> str:
+    """Return *words* as messages list them: ``'on', 'off' or 'l0'``."""
+    *first, last = map(repr, words)
+    return f"{', '.join(first)} or {last}"

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from drynpu.options._values import LlcMode, MetricGroup
-from drynpu.options.profiling_options._names import METRIC_NAMES
+from drynpu.options._table import Kind
+from drynpu.options._values import Level, LlcMode, MetricGroup
+from drynpu.options.profiling_options._names import (
+    BLOCK_WORDS,
+    GRAPH_API_WORDS,
+    HOST_SYSTEM_WORDS,
+    HOST_USAGE_WORDS,
+    LEVEL_WORDS,
+    METRIC_NAMES,
+    SWITCH_WORDS,
+)
 from drynpu.platforms import Platform, known_series
 
 
@@ -31,6 +40,19 @@ def metric_groups(platform: Platform) -> tuple[MetricGroup, ...]:
     return tuple(groups[name] for name in platform.counter_groups)
 
 
-def llc_modes(platform: Platform) -> dict[str, LlcMode]:
-    """Return what *platform* can count of the last-level cache, by its text (cann_msprof.md 1.3)."""
-    return {name: LlcMode(name) for name in platform.llc_modes}
+def words_on(platform: Platform, kind: Kind) -> dict[str, Any]:
+    """Return the texts that *platform* takes for an option of a *kind* that has words, in the order of messages."""
+    if kind is Kind.LLC:
+        return {name: LlcMode(name) for name in platform.llc_modes}
+    lacking = None if platform.level_l3 else Level.L3
+    return {text: value for text, value in _WORDS[kind].items() if value is not lacking}
+
+
+_WORDS: Mapping[Kind, Mapping[str, Any]] = {
+    Kind.SWITCH: SWITCH_WORDS,
+    Kind.LEVEL: LEVEL_WORDS,
+    Kind.GRAPH_API: GRAPH_API_WORDS,
+    Kind.BLOCK: BLOCK_WORDS,
+    Kind.HOST_SYSTEMS: HOST_SYSTEM_WORDS,
+    Kind.HOST_USAGE: HOST_USAGE_WORDS,
+}

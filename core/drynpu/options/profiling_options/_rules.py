@@ -9,8 +9,9 @@ from attrs import evolve, frozen
 
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._request import Sampling
+from drynpu.options._table import Kind
 from drynpu.options._values import Level, MetricGroup
-from drynpu.options.profiling_options._platforms import default_metric_group, llc_modes
+from drynpu.options.profiling_options._platforms import default_metric_group, words_on
 from drynpu.platforms import Platform
 
 # cann_msprof.md 1.3, row instr_profiling_freq; ascendcl is a key of acl.json only.
@@ -155,7 +156,7 @@ def _sampling(effective: Effective, platform: Platform) -> Effective:
     if "llc_profiling" in values and "sys_hardware_mem_freq" not in values:
         message = "llc_profiling has no effect without sys_hardware_mem_freq."
         effective = effective.say("llc_profiling", message, NoticeCode.IGNORED)
-    first, *_ = llc_modes(platform).values()
+    first, *_ = words_on(platform, Kind.LLC).values()
     if "llc_profiling" not in values and first is not Sampling().llc:
         effective = effective.put("llc_profiling", first, None, Origin.DEFAULT)
     if "host_sys_usage_freq" in values and not values.get("host_sys_usage"):
