@@ -14,7 +14,7 @@ from drynpu.options._problems import Refused, shown
 from drynpu.options._request import ProfilingRequest, with_values
 from drynpu.options._table import Kind, LazyTable, option_rows
 from drynpu.options.profiling_options import ACL_JSON, KEYS, Key, forbidden_characters
-from drynpu.options.profiling_options._checks import Context, check_value
+from drynpu.options.profiling_options._checks import ValueContext, check_value
 from drynpu.platforms import DEFAULT_CHIP, Platform, resolve_platform
 
 MAX_CONFIG_BYTES = 256
@@ -117,7 +117,7 @@ def _value(config: ConfigType, key: Key, text: str, platform: Platform) -> Any:
     try:
         if not text and key.kind in (Kind.STORAGE, Kind.OP_TYPES):
             raise Refused(text, "")
-        found, _ = check_value(key, value, Context(platform, True, ACL_JSON.storage_limit_fails))
+        found, _ = check_value(key, value, ValueContext(platform, True, ACL_JSON.storage_limit_fails))
     except Refused as refused:
         # The reader of numbers complains of the type, too; here everything is text.
         reason = refused.allowed.partition("an integer. ")[2] or refused.allowed

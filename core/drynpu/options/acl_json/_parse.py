@@ -17,7 +17,7 @@ from drynpu.options._problems import shown
 from drynpu.options._request import Parsed, ProfilingRequest, Switches
 from drynpu.options._values import Activity, Level, MetricGroup
 from drynpu.options.profiling_options import ACL_JSON
-from drynpu.options.profiling_options._parse import Place, check_document
+from drynpu.options.profiling_options._parse import OutputLookup, check_document
 from drynpu.options.profiling_options._parse import parse_document as parse_options
 from drynpu.options.profiling_options._reading import Document, read_document
 from drynpu.platforms import DEFAULT_CHIP, resolve_platform
@@ -78,12 +78,12 @@ def parse(
     options = evolve(document, form="json", values={k: v for k, v in document.values.items() if k != "switch"})
     if switch != "on":
         return _switched_off(options, switch, chip, strict=strict)
-    place = Place(
+    lookup = OutputLookup(
         environ=os.environ if environ is None else environ,
         cwd=str(Path.cwd()) if cwd is None else cwd,
         executable_dir=str(Path(sys.executable).parent) if executable_dir is None else executable_dir,
     )
-    parsed = parse_options(options, platform, ACL_JSON, strict=strict, place=place)
+    parsed = parse_options(options, platform, ACL_JSON, strict=strict, lookup=lookup)
     return _as_acl_json(parsed, enabled=True)
 
 

@@ -11,11 +11,11 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
+from drynpu.options._notices import Notice, NoticeCode, Origin, warning
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, leaf_values
 from drynpu.options._schedule import Schedule
-from drynpu.options._table import fixed_hz, option_rows
+from drynpu.options._table import fixed_hz, option_names
 from drynpu.options._values import Activity, Level, MetricGroup
 from drynpu.options.experimental_config._config import ConfigValues, normalise_config
 from drynpu.options.experimental_config._constants import (
@@ -39,12 +39,6 @@ class Flags:
     with_modules: bool = False
 
 
-def _paths() -> dict[str, str]:
-    """Return keyword -> path of the options of ``_ExperimentalConfig``."""
-    keywords = {field.name for field in attrs.fields(ConfigValues)}
-    return {name: row.path for row in option_rows().values() for name in row.torch if name in keywords}
-
-
 # What the C layer derives from level and profile_memory.
 _DERIVED = (
     "switches.acl_api",
@@ -59,12 +53,8 @@ def parse(
     given: Mapping[str, Any] | None = None,
     *,
     attribute_names: bool = True,
-    chip: str = DEFAULT_CHIP,
     toolkit_exports_db: bool = False,
-    activities: Iterable[Activity] = (Activity.HOST, Activity.DEVICE),
-    flags: Flags | None = None,
-    schedule: Schedule | None = None,
-    output: Output | None = None,
+    **circumstances: Any,
 ) -> Parsed:
     """
     Read the keywords of ``_ExperimentalConfig`` from a mapping, e.g. a JSON document.
@@ -76,10 +66,10 @@ def parse(
     attribute_names:
         Whether ``profiler_level`` and ``aic_metrics`` may be attribute names such as ``PipeUtilization``, as in
         ``profiler_config.json``, beside the attribute values that Python code passes.
-    chip:
-        ``platform_version``, series or SoC name: counter groups it lacks fall back.
-    toolkit_exports_db, activities, flags, schedule, output:
-        See `build_parsed`.
+    toolkit_exports_db:
+        See `normalise_config`.
+    circumstances:
+        ``chip``, ``activities``, ``flags``, ``schedule``, ``output``: see `build_parsed`.
 
     Raises
     ------
@@ -102,16 +92,7 @@ def parse(
     if attribute_names and isinstance(keywords.get("aic_metrics"), str):
         keywords["aic_metrics"] = AIC_METRICS.get(keywords["aic_metrics"], keywords["aic_metrics"])
     values, notices = normalise_config(toolkit_exports_db=toolkit_exports_db, **keywords)
-    return build_parsed(
-        values,
-        given=keywords,
-        notices=notices,
-        chip=chip,
-        activities=activities,
-        flags=flags,
-        schedule=schedule,
-        output=output,
-    )
+    return build_parsed(values, given=keywords, notices=notices, **circumstances)
 
 
 def build_parsed(
@@ -137,7 +118,7 @@ def build_parsed(
     notices:
         Put before those that arise here.
     flags, schedule, activities:
-        The rest of what ``profile`` was told.
+        The other arguments of ``profile``.
     output:
         Directory, worker name, analyse flag and so on; its ``export`` and ``data_simplification`` are overridden by
         *values*.
@@ -176,7 +157,7 @@ def _metrics(group: MetricGroup, level: Level, chip: str) -> tuple[MetricGroup, 
     if group is MetricGroup.NONE or group in metric_groups(platform):
         return group, []
     message = f"AiCMetrics is not supported to set to {metrics_text(group)}, reset to default."
-    return MetricGroup.PIPE_UTILIZATION, [Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.UNSUPPORTED)]
+    return MetricGroup.PIPE_UTILIZATION, [warning("aic_metrics", message, NoticeCode.UNSUPPORTED)]
 
 
 def _switches(values: ConfigValues, level: Level, flags: Flags) -> Switches:
@@ -237,18 +218,17 @@ def _origins(
     origins = dict.fromkeys(_DERIVED, Origin.RULE)
     if flags.profile_memory:
         origins["sampling.hardware_memory_hz"] = Origin.RULE
-    for name, path in _paths().items():
-        asked = given.get(name, getattr(ConfigValues(), name))
-        if _changed(name, asked, getattr(values, name)):
+    paths, defaults = option_names("torch"), ConfigValues()
+    for name, value in attrs.asdict(values, recurse=False).items():
+        path = paths[name]
+        if _changed(name, given.get(name, getattr(defaults, name)), value):
             origins[path] = Origin.RULE
         elif name in given and origins.get(path) is not Origin.RULE:
             origins[path] = Origin.GIVEN
     if request.aic_metrics is not METRIC_GROUPS[values.aic_metrics]:
         origins["aic_metrics"] = Origin.RULE
-    defaults = attrs.asdict(Flags())
-    for name, value in attrs.asdict(flags).items():
-        if value != defaults[name]:
-            origins[f"switches.{name}"] = Origin.GIVEN
+    given_flags = (name for name, value in attrs.asdict(flags).items() if value != getattr(Flags(), name))
+    origins.update({paths[name]: Origin.GIVEN for name in given_flags})
     if schedule is not None:
         origins.update({f"schedule.{field.name}": Origin.GIVEN for field in attrs.fields(Schedule)})
     if output is not None:
@@ -258,18 +238,19 @@ def _origins(
     return origins
 
 
-def _changed(name: str, asked: Any, used: Any) -> bool:
+def _changed(name: str, given: Any, used: Any) -> bool:
     """Whether a rule replaced the value; wrapping it in a list or dropping doubles is no replacement."""
-    if name == "export_type" and isinstance(asked, str):
-        asked = [asked]
+    if name == "export_type" and isinstance(given, str):
+        given = [given]
     if isinstance(used, list):
-        if not asked:
+        if not given:
             return bool(used)
-        return not isinstance(asked, list) or any(item not in used for item in asked)
+        return not isinstance(given, list) or any(item not in used for item in given)
     # NaN differs from itself.
-    return type(asked) is not type(used) or (asked is not used and bool(asked != used))
+    return type(given) is not type(used) or (given is not used and bool(given != used))
 
 
 def _spellings(request: ProfilingRequest) -> dict[str, str]:
+    """Return path -> keyword; of several keywords the last."""
     leaves = leaf_values(request)
-    return {row.path: row.torch[-1] for row in option_rows().values() if row.torch and row.path in leaves}
+    return {path: name for name, path in option_names("torch").items() if path in leaves}

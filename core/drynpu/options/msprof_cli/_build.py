@@ -10,13 +10,13 @@ from drynpu.options._table import Kind
 from drynpu.options._values import Activity, ExportType, Level, MetricGroup, Metrics
 from drynpu.options.msprof_cli._flags import FLAGS, sampled_items
 from drynpu.options.msprof_cli._launch import Launch
-from drynpu.options.msprof_cli._rules import Given
+from drynpu.options.msprof_cli._rules import FlagValues
 from drynpu.options.profiling_options import default_metric_group, words_on
 
 _BASE = ProfilingRequest(activities=(Activity.DEVICE,), output=Output(export=(ExportType.TEXT, ExportType.DB)))
 
 
-def build_request(given: Given, directory: str) -> tuple[ProfilingRequest, list[str]]:
+def build_request(given: FlagValues, directory: str) -> tuple[ProfilingRequest, list[str]]:
     """Return the request, and the paths whose value follows from a rule."""
     values = given.counting
     alone = given.on("instr-profiling")
@@ -49,7 +49,7 @@ def build_request(given: Given, directory: str) -> tuple[ProfilingRequest, list[
     return request, rules
 
 
-def _counters(given: Given, values: dict[str, Any], level: Level, *, alone: bool) -> tuple[Metrics, int | None]:
+def _counters(given: FlagValues, values: dict[str, Any], level: Level, *, alone: bool) -> tuple[Metrics, int | None]:
     """Return the group, and the rate where counters are read by time."""
     group = values.get("aic-metrics", default_metric_group(given.platform))
     hertz = values.get("aic-freq", _default("aic-freq"))
@@ -66,14 +66,14 @@ def _default(name: str) -> int:
     return int(FLAGS[name].default)
 
 
-def _rates(given: Given, values: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
+def _rates(given: FlagValues, values: dict[str, Any]) -> Iterator[tuple[str, int | None]]:
     """Yield path and rate of every item sampled by time; ``None`` where its switch is off."""
     for switch, rate in sampled_items().items():
         on = values.get(switch.name, switch.is_on(given.platform) and switch.default == "on")
         yield rate.path, values.get(rate.name, _default(rate.name)) if on else None
 
 
-def build_launch(given: Given) -> Launch:
+def build_launch(given: FlagValues) -> Launch:
     """Return the run around the request."""
     get = given.counting.get
     return Launch(

@@ -11,14 +11,14 @@ from attrs import asdict
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
+from drynpu.options._notices import Notice, NoticeCode, Origin, warning
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Parsed
 from drynpu.options.msprof_cli._build import build_launch, build_request
 from drynpu.options.msprof_cli._flags import FLAGS
 from drynpu.options.msprof_cli._launch import LaunchMode, MsprofParsed
 from drynpu.options.msprof_cli._read import FlagContext, Refusal, read_flag
-from drynpu.options.msprof_cli._rules import Given, find_mode, problems_between, remarks
+from drynpu.options.msprof_cli._rules import FlagValues, find_mode, problems_between, remarks
 from drynpu.options.msprof_cli._spell import to_flags
 from drynpu.options.profiling_options import resolve_output
 from drynpu.platforms import DEFAULT_CHIP, resolve_platform
@@ -63,7 +63,9 @@ def parse(
     if mode is None and require_target and not problems:
         names = "--application --sys-devices --host-sys --host-sys-usage --parse --query --export --analyze"
         problems.append(f"No valid argument found in {names}")
-    given = Given(values=values, mode=mode or LaunchMode.APPLICATION, application=tuple(application), platform=platform)
+    given = FlagValues(
+        values=values, mode=mode or LaunchMode.APPLICATION, application=tuple(application), platform=platform
+    )
     problems += problems_between(given, require_target=require_target)
     directory, origin = "", Origin.DEFAULT
     try:
@@ -105,7 +107,7 @@ def _read(flags: Mapping[str, str], context: FlagContext) -> tuple[dict[str, Any
     return values, problems
 
 
-def _directory(given: Given, environ: Mapping[str, str], cwd: str) -> tuple[str, Origin]:
+def _directory(given: FlagValues, environ: Mapping[str, str], cwd: str) -> tuple[str, Origin]:
     """Return where the data goes: the flag, ``ASCEND_WORK_PATH``, the application's directory or this one."""
     if "output" in given.values:
         return given.values["output"], Origin.GIVEN
@@ -118,7 +120,7 @@ def _directory(given: Given, environ: Mapping[str, str], cwd: str) -> tuple[str,
     return directory, Origin.DEFAULT if origin is Origin.RULE else origin
 
 
-def _build(given: Given, directory: str, origin: Origin) -> MsprofParsed:
+def _build(given: FlagValues, directory: str, origin: Origin) -> MsprofParsed:
     request, rules = build_request(given, directory)
     launch = build_launch(given)
     counts = given.counting
@@ -138,9 +140,9 @@ def _build(given: Given, directory: str, origin: Origin) -> MsprofParsed:
     return MsprofParsed(**asdict(parsed, recurse=False), launch=launch)
 
 
-def _notes(given: Given) -> list[Notice]:
+def _notes(given: FlagValues) -> list[Notice]:
     return [
-        Notice(Severity.WARNING, FLAGS[name].option, FLAGS[name].note, NoticeCode.DEPRECATED)
+        warning(FLAGS[name].option, FLAGS[name].note, NoticeCode.DEPRECATED)
         for name in given.values
         if FLAGS[name].note
     ]

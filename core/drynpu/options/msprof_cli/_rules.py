@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu.options._notices import Notice, NoticeCode, Severity
+from drynpu.options._notices import Notice, NoticeCode, remark, warning
 from drynpu.options._values import Level
 from drynpu.options.msprof_cli._flags import FLAGS
 from drynpu.options.msprof_cli._launch import LaunchMode
@@ -35,7 +35,7 @@ _DOMAINS = ("mstx-domain-include", "mstx-domain-exclude")
 
 
 @frozen(kw_only=True)
-class Given:
+class FlagValues:
     """The flags given, as neutral values by name, and what they are given for."""
 
     values: Mapping[str, Any]
@@ -75,7 +75,7 @@ def find_mode(values: Mapping[str, Any], application: Sequence[str]) -> LaunchMo
     return None
 
 
-def problems_between(given: Given, *, require_target: bool) -> list[str]:
+def problems_between(given: FlagValues, *, require_target: bool) -> list[str]:
     """Return what the command refuses although each flag by itself is fine, in its words."""
     return [
         *_dynamic(given, require_target=require_target),
@@ -85,7 +85,7 @@ def problems_between(given: Given, *, require_target: bool) -> list[str]:
     ]
 
 
-def _dynamic(given: Given, *, require_target: bool) -> Iterator[str]:
+def _dynamic(given: FlagValues, *, require_target: bool) -> Iterator[str]:
     values = given.values
     if not given.on("dynamic"):
         if "pid" in values:
@@ -101,7 +101,7 @@ def _dynamic(given: Given, *, require_target: bool) -> Iterator[str]:
             yield f"Argument --dynamic and --{name} cannot be configured at the same time."
 
 
-def _marks(given: Given) -> Iterator[str]:
+def _marks(given: FlagValues) -> Iterator[str]:
     named = [name for name in _DOMAINS if name in given.values]
     if named and not given.on("msproftx"):
         yield "Argument --mstx-domain-include/--mstx-domain-exclude must be used with --msproftx=on."
@@ -109,7 +109,7 @@ def _marks(given: Given) -> Iterator[str]:
         yield "Argument --mstx-domain-include and --mstx-domain-exclude cannot be used at the same time."
 
 
-def _instructions(given: Given) -> Iterator[str]:
+def _instructions(given: FlagValues) -> Iterator[str]:
     if not given.on("instr-profiling"):
         return
     for name in _EXCLUDED_BY_INSTRUCTIONS:
@@ -117,7 +117,7 @@ def _instructions(given: Given) -> Iterator[str]:
             yield f"--{name}: {name} and instr-profiling are mutually exclusive; leave one of them out"
 
 
-def _system(given: Given) -> Iterator[str]:
+def _system(given: FlagValues) -> Iterator[str]:
     values, name = given.values, given.mode.value
     missing = [f"--{flag}" for flag in ("output", "sys-period") if flag not in values]
     if missing:
@@ -128,7 +128,7 @@ def _system(given: Given) -> Iterator[str]:
         yield "The argument --host-sys-pid are required when app is empty and --host-sys is on."
 
 
-def remarks(given: Given) -> list[Notice]:
+def remarks(given: FlagValues) -> list[Notice]:
     """Return what is accepted and has no effect, or less than it says."""
     found = []
     useless = given.useless
@@ -146,7 +146,7 @@ def remarks(given: Given) -> list[Notice]:
     return [*found, *_needs(given), *_counters(given), *_chip(given)]
 
 
-def _needs(given: Given) -> Iterator[Notice]:
+def _needs(given: FlagValues) -> Iterator[Notice]:
     for name in given.counting:
         needed = FLAGS[name].needs
         # Counters are on unless they are switched off; what needs them is told below.
@@ -158,7 +158,7 @@ def _needs(given: Given) -> Iterator[Notice]:
             yield _ignored(f"--{name}", f"--{name} has no effect without --{needed}{suffix}.")
 
 
-def _counters(given: Given) -> Iterator[Notice]:
+def _counters(given: FlagValues) -> Iterator[Notice]:
     values = given.counting
     if given.mode.runs:
         level = values.get("task-time", values.get("task-trace", Level.L1))
@@ -170,7 +170,7 @@ def _counters(given: Given) -> Iterator[Notice]:
         on = values.get("ai-core", False)
         if on and values.get("aic-mode") == "task-based":
             message = "without an application there are no tasks: counters are read by time (sample-based)."
-            yield Notice(Severity.WARNING, "--aic-mode", message, NoticeCode.RESET)
+            yield warning("--aic-mode", message, NoticeCode.RESET)
     for name in ("aic-mode", "aic-freq", "aic-metrics"):
         if name in values and not on:
             yield _ignored(f"--{name}", f"--{name} has no effect: AI Core counters are off.")
@@ -178,14 +178,14 @@ def _counters(given: Given) -> Iterator[Notice]:
         yield _ignored("--aic-freq", "--aic-freq has no effect without --aic-mode=sample-based.")
 
 
-def _chip(given: Given) -> Iterator[Notice]:
+def _chip(given: FlagValues) -> Iterator[Notice]:
     rate = "sys-hardware-mem-freq"
     if FLAGS[rate].is_wide(given.counting.get(rate, 1)):
-        yield Notice(Severity.INFO, f"--{rate}", WIDE_RANGE_MESSAGE, NoticeCode.CHIP)
+        yield remark(f"--{rate}", WIDE_RANGE_MESSAGE, NoticeCode.CHIP)
     if given.on("sys-io-profiling") and given.platform.samples_nic_alone:
         message = f"{given.platform.label} samples the NIC only, and only in root complex mode."
-        yield Notice(Severity.INFO, "--sys-io-profiling", message, NoticeCode.CHIP)
+        yield remark("--sys-io-profiling", message, NoticeCode.CHIP)
 
 
 def _ignored(path: str, message: str) -> Notice:
-    return Notice(Severity.WARNING, path, message, NoticeCode.IGNORED)
+    return warning(path, message, NoticeCode.IGNORED)

@@ -36,7 +36,7 @@ _OLD_EVENT_LIMIT = 0x6E
 
 
 @frozen
-class Context:
+class ValueContext:
     """The circumstances in which a value is read."""
 
     platform: Platform
@@ -51,7 +51,7 @@ class Context:
 _Checked = tuple[Any, list[Notice]]
 
 
-def check_value(key: Key, value: object, context: Context) -> _Checked:
+def check_value(key: Key, value: object, context: ValueContext) -> _Checked:
     """
     Return the neutral value of *key* and what there is to say about it.
 
@@ -67,26 +67,26 @@ def check_value(key: Key, value: object, context: Context) -> _Checked:
 _ORDERS = {Kind.GRAPH_API: "'l0', 'l1' or 'off'"}
 
 
-def _word(key: Key, value: object, context: Context) -> _Checked:
+def _word(key: Key, value: object, context: ValueContext) -> _Checked:
     words = words_on(context.platform, key.kind)
     if isinstance(value, str) and value in words:
         return words[value], []
     raise Refused(value, f"Please input {_ORDERS.get(key.kind) or listed_words(words)}", words)
 
 
-def _text(key: Key, value: object, _: Context) -> _Checked:
+def _text(key: Key, value: object, _: ValueContext) -> _Checked:
     if not isinstance(value, str):
         raise Refused(value, f"The {key.name} should be a string")
     return value, []
 
 
-def _flow(_: Key, value: object, __: Context) -> _Checked:
+def _flow(_: Key, value: object, __: ValueContext) -> _Checked:
     if not isinstance(value, str) or not value:
         raise Refused(value, "Please input a non-empty value")
     return value, []
 
 
-def _frequency(key: Key, value: object, context: Context) -> _Checked:
+def _frequency(key: Key, value: object, context: ValueContext) -> _Checked:
     limits = key.limits_on(context.platform)
     reason = f"Please input an integer value in range [{limits.low:.0f}, {limits.high or 0:.0f}]"
     notices = []
@@ -103,7 +103,7 @@ def _frequency(key: Key, value: object, context: Context) -> _Checked:
     return value, notices
 
 
-def _items(key: Key, value: object, context: Context) -> _Checked:
+def _items(key: Key, value: object, context: ValueContext) -> _Checked:
     words = words_on(context.platform, key.kind)
     several = "one or more of " if len(words) > 2 else ""
     reason = f"Please input {several}{listed_words(words)}"
@@ -116,7 +116,7 @@ def _items(key: Key, value: object, context: Context) -> _Checked:
     return tuple(dict.fromkeys(words[item] for item in items)), []
 
 
-def _storage(key: Key, value: object, context: Context) -> _Checked:
+def _storage(key: Key, value: object, context: ValueContext) -> _Checked:
     if value == "":
         return None, []
     found = _STORAGE.fullmatch(value) if isinstance(value, str) else None
@@ -133,7 +133,7 @@ def _storage(key: Key, value: object, context: Context) -> _Checked:
     return None, [warning(key.name, message, NoticeCode.IGNORED)]
 
 
-def _op_types(key: Key, value: object, _: Context) -> _Checked:
+def _op_types(key: Key, value: object, _: ValueContext) -> _Checked:
     if not isinstance(value, str):
         raise Refused(value, "The optype should be a string")
     if not value:
@@ -149,7 +149,7 @@ def _op_types(key: Key, value: object, _: Context) -> _Checked:
     return unique, [remark(key.name, "an operator type named twice counts once")]
 
 
-def _metrics(key: Key, value: object, context: Context) -> _Checked:
+def _metrics(key: Key, value: object, context: ValueContext) -> _Checked:
     groups = {METRIC_NAMES[group]: group for group in metric_groups(context.platform)}
     reason = f"Please input in the range of [{', '.join(groups)}] or Custom:<event-list>"
     if not isinstance(value, str):
@@ -181,7 +181,7 @@ def _custom(key: Key, value: str, reason: str) -> tuple[Metrics, list[Notice]]:
     return events, [remark(key.name, message)]
 
 
-_READERS: Mapping[Kind, Callable[[Key, object, Context], _Checked]] = MappingProxyType(
+_READERS: Mapping[Kind, Callable[[Key, object, ValueContext], _Checked]] = MappingProxyType(
     {
         **dict.fromkeys((Kind.SWITCH, Kind.LEVEL, Kind.GRAPH_API, Kind.BLOCK, Kind.LLC), _word),
         **dict.fromkeys((Kind.HOST_SYSTEMS, Kind.HOST_USAGE), _items),

@@ -11,11 +11,11 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
+from drynpu.options._notices import Notice, NoticeCode, Origin, remark, warning
 from drynpu.options._problems import Refused, shown, shown_key
 from drynpu.options._request import Parsed
 from drynpu.options._values import Level, MetricGroup
-from drynpu.options.profiling_options._checks import Context, check_value
+from drynpu.options.profiling_options._checks import ValueContext, check_value
 from drynpu.options.profiling_options._keys import GE_OPTIONS, Key, Surface
 from drynpu.options.profiling_options._model import build_parsed
 from drynpu.options.profiling_options._output import resolve_output
@@ -87,13 +87,13 @@ def parse(
         platform,
         surface,
         strict=strict,
-        place=Place(environ=environ, cwd=cwd),
+        lookup=OutputLookup(environ=environ, cwd=cwd),
         honour_task_trace=honour_task_trace,
     )
 
 
 @frozen(kw_only=True)
-class Place:
+class OutputLookup:
     """Where the output directory is looked up; ``executable_dir`` counts for acl.json only."""
 
     environ: Mapping[str, str]
@@ -107,14 +107,14 @@ def parse_document(
     surface: Surface,
     *,
     strict: bool,
-    place: Place,
+    lookup: OutputLookup,
     honour_task_trace: bool = False,
 ) -> Parsed:
     """Read a document that holds options. Raises `OptionError` with every problem of it."""
     effective, problems = check_document(document, platform, surface, strict=strict)
     problems += exclusion_problems(effective.values, platform, surface.value_id)
     try:
-        effective = _place(effective, document, place, surface)
+        effective = _find_output(effective, document, lookup, surface)
     except OptionError as error:
         problems += error.problems
     if problems:
@@ -131,7 +131,7 @@ def _empty(document: Document, cwd: str) -> Effective:
         "the data goes to the directory the job runs in."
     )
     values = {**_EMPTY_RULE, "output": cwd}
-    notice = Notice(Severity.INFO, "profiling_options", message, NoticeCode.RULE)
+    notice = remark("profiling_options", message, NoticeCode.RULE)
     return Effective(values=values, origins=dict.fromkeys(values, Origin.RULE), notices=(*document.notices, notice))
 
 
@@ -139,7 +139,7 @@ def check_document(
     document: Document, platform: Platform, surface: Surface, *, strict: bool
 ) -> tuple[Effective, list[str]]:
     """Check every key by itself; return the neutral values by key, and the problems."""
-    context = Context(
+    context = ValueContext(
         platform,
         strict,
         surface.storage_limit_fails,
@@ -159,7 +159,7 @@ def check_document(
             problems.append(f"{shown_key(name)}: {surface.unknown_id} {value}: {surface.unknown_reason}.{hint}")
             continue
         if key.note:
-            notices.append(Notice(Severity.WARNING, name, key.note, NoticeCode.DEPRECATED))
+            notices.append(warning(name, key.note, NoticeCode.DEPRECATED))
         try:
             _require_platform(key, platform)
             values[name], remarks = check_value(key, given, context)
@@ -181,7 +181,7 @@ def _current(
     for name, given in document.values.items():
         if document.form == "legacy" and name == "op_trace":
             message = "op_trace has no counterpart among the current options; it is left out."
-            notices.append(Notice(Severity.WARNING, name, message, NoticeCode.IGNORED))
+            notices.append(warning(name, message, NoticeCode.IGNORED))
             continue
         found = None if strict or not surface.empty_rule else current_name(name, given)
         if found is None:
@@ -190,10 +190,10 @@ def _current(
         today, value = found
         if today in document.values:
             message = f"{name} is an old name of {today}, which is given, too; {name} is left out."
-            notices.append(Notice(Severity.WARNING, name, message, NoticeCode.IGNORED))
+            notices.append(warning(name, message, NoticeCode.IGNORED))
             continue
         message = f"{name} is an old name that the current collector refuses; it is read as {today}."
-        notices.append(Notice(Severity.WARNING, name, message, NoticeCode.LENIENT))
+        notices.append(warning(name, message, NoticeCode.LENIENT))
         yield today, value
 
 
@@ -203,16 +203,16 @@ def _require_platform(key: Key, platform: Platform) -> None:
         raise OptionError([f"{key.name}: EK0005 {absent}; chips with it: {key.holders}"])
 
 
-def _place(effective: Effective, document: Document, place: Place, surface: Surface) -> Effective:
+def _find_output(effective: Effective, document: Document, lookup: OutputLookup, surface: Surface) -> Effective:
     given = effective.get("output", "")
-    if document.form == "legacy" and not place.environ.get("ASCEND_WORK_PATH"):
+    if document.form == "legacy" and not lookup.environ.get("ASCEND_WORK_PATH"):
         # The list of 2020 cannot carry a path.
         message = "no output: the data goes to the directory the job runs in."
-        return effective.put("output", place.cwd, Notice(Severity.INFO, "output", message, NoticeCode.RULE))
+        return effective.put("output", lookup.cwd, remark("output", message, NoticeCode.RULE))
     directory, origin = resolve_output(
-        given, place.environ, place.cwd, value_id=surface.value_id, fallback=place.executable_dir
+        given, lookup.environ, lookup.cwd, value_id=surface.value_id, fallback=lookup.executable_dir
     )
     if origin is not Origin.RULE:
         return effective.put("output", directory, None, origin)
     message = "no usable output: the data goes to the directory of the executable."
-    return effective.put("output", directory, Notice(Severity.INFO, "output", message, NoticeCode.RULE))
+    return effective.put("output", directory, remark("output", message, NoticeCode.RULE))

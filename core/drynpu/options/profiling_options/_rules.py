@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
+from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, remark, warning
 from drynpu.options._request import Sampling
 from drynpu.options._table import Kind
 from drynpu.options._values import Level, MetricGroup
@@ -62,20 +62,20 @@ class Effective:
 
 def _instruction_keys(values: Mapping[str, Any], platform: Platform) -> list[str]:
     """Return the keys that ask for instruction profiling on this chip."""
-    asked = ["instr_profiling"] if values.get("instr_profiling") else []
+    keys = ["instr_profiling"] if values.get("instr_profiling") else []
     if platform.instruction_interval and "instr_profiling_freq" in values:
-        asked.append("instr_profiling_freq")
-    return asked
+        keys.append("instr_profiling_freq")
+    return keys
 
 
 def exclusion_problems(values: Mapping[str, Any], platform: Platform, value_id: str) -> list[str]:
     """Return one problem per option that cannot stand beside instruction profiling; a plain off may stand."""
-    asked = _instruction_keys(values, platform)
-    if not asked:
+    keys = _instruction_keys(values, platform)
+    if not keys:
         return []
     idle = (False, "", Level.NONE)
     clash = [key for key in _EXCLUDED_BY_INSTRUCTIONS if key in values and values[key] not in idle]
-    return [f"{key}: {value_id} {key} and {asked[0]} are mutually exclusive; leave one of them out" for key in clash]
+    return [f"{key}: {value_id} {key} and {keys[0]} are mutually exclusive; leave one of them out" for key in clash]
 
 
 def apply_rules(effective: Effective, platform: Platform, *, honour_task_trace: bool = False) -> Effective:
@@ -121,21 +121,18 @@ def _level(effective: Effective, *, honour_task_trace: bool) -> Effective:
 
 
 def _instructions(effective: Effective, platform: Platform) -> Effective:
-    asked = _instruction_keys(effective.values, platform)
-    if not asked:
+    keys = _instruction_keys(effective.values, platform)
+    if not keys:
         if "instr_profiling_freq" in effective.values:
             message = f"the interval has no use on {platform.label}; instr_profiling switches the records on there."
-            return effective.put(
-                "instr_profiling_freq",
-                None,
-                Notice(Severity.WARNING, "instr_profiling_freq", message, NoticeCode.IGNORED),
-            )
+            notice = warning("instr_profiling_freq", message, NoticeCode.IGNORED)
+            return effective.put("instr_profiling_freq", None, notice)
         return effective
-    effective = effective.put("instr_profiling", True, None, effective.origins[asked[0]])
+    effective = effective.put("instr_profiling", True, None, effective.origins[keys[0]])
     if "instr_profiling_freq" not in effective.values and platform.instruction_interval:
         effective = effective.put("instr_profiling_freq", 1000, None, Origin.DEFAULT)
     message = "task_time is off: it is mutually exclusive with instruction profiling."
-    notice = Notice(Severity.INFO, "task_time", message, NoticeCode.RULE)
+    notice = remark("task_time", message, NoticeCode.RULE)
     return effective.put("task_time", Level.NONE, notice)
 
 
@@ -147,7 +144,7 @@ def _metrics(effective: Effective) -> Effective:
     if effective.origins["aic_metrics"] is Origin.DEFAULT:
         return effective.put("aic_metrics", MetricGroup.NONE, None)
     message = "aic_metrics has no effect: counters need task_time on, l1 or l2."
-    notice = Notice(Severity.WARNING, "aic_metrics", message, NoticeCode.RESET)
+    notice = warning("aic_metrics", message, NoticeCode.RESET)
     return effective.put("aic_metrics", MetricGroup.NONE, notice)
 
 
