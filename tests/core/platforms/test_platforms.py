@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drynpu._errors import OptionError
+from drynpu.options.profiling_options import METRIC_NAMES
 from drynpu.platforms import (
     Platform,
     find_platform,
@@ -263,3 +264,11 @@ def test_a_platform_is_a_value() -> None:
     assert hash(find_platform("5")) == hash(find_platform("5"))
     assert isinstance(find_platform("5"), Platform)
     assert find_platform("15") != find_platform("16")
+
+
+def test_options_spell_the_groups_of_all_platforms() -> None:
+    """cann_msprof.md 1.8, "Names"."""
+    names = "PipeUtilization, ArithmeticUtilization, Memory, MemoryL0, MemoryUB, ResourceConflictRatio, L2Cache"
+    names += ", MemoryAccess, PipelineExecuteUtilization"
+    assert list(METRIC_NAMES.values()) == names.split(", ")
+    assert {name for platform in known_platforms() for name in platform.counter_groups} == set(names.split(", "))

@@ -108,7 +108,8 @@ def _export(flag: Flag, text: str, _: FlagContext) -> Any:
 
 
 def _metrics(flag: Flag, text: str, context: FlagContext) -> MetricGroup | CustomEvents:
-    groups = {METRIC_NAMES[group]: group for group in _METRIC_ORDER if group in metric_groups(context.platform)}
+    here = metric_groups(context.platform)
+    groups = {METRIC_NAMES[group]: group for group in (*_METRIC_ORDER, *here) if group in here}
     allowed = f"Please input in the range of [{'|'.join(groups)}]"
     if not text:
         raise Refusal(f"Argument {flag.option} is empty. {allowed}")

@@ -30,15 +30,10 @@ BLOCK_WORDS: Mapping[str, BlockTrace] = MappingProxyType(
 
 METRIC_NAMES: Mapping[MetricGroup, str] = MappingProxyType(
     {
-        MetricGroup.PIPE_UTILIZATION: "PipeUtilization",
-        MetricGroup.ARITHMETIC_UTILIZATION: "ArithmeticUtilization",
-        MetricGroup.MEMORY: "Memory",
-        MetricGroup.MEMORY_L0: "MemoryL0",
-        MetricGroup.MEMORY_UB: "MemoryUB",
-        MetricGroup.RESOURCE_CONFLICT_RATIO: "ResourceConflictRatio",
-        MetricGroup.L2_CACHE: "L2Cache",
-        MetricGroup.MEMORY_ACCESS: "MemoryAccess",
-        MetricGroup.PIPELINE_EXECUTE_UTILIZATION: "PipelineExecuteUtilization",
+        # Units are written in capitals: L0, L2, UB.
+        group: "".join(part.upper() if len(part) == 2 else part.capitalize() for part in group.value.split("_"))
+        for group in MetricGroup
+        if group is not MetricGroup.NONE
     }
 )
 """Group -> ``aic_metrics`` (cann_msprof.md 1.8); ``NONE`` has no spelling there."""
