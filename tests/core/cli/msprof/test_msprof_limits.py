@@ -46,7 +46,7 @@ def request(flag: str, chip: str) -> ProfilingRequest:
 
 
 def told(flag: str) -> tuple[str, ...]:
-    chip = "15" if FLAGS[flag].families and len(FLAGS[flag].families or ()) == 1 else "5"
+    chip = "15" if FLAGS[flag].series == {"950"} else "5"
     return limits_of(request(flag, chip), {flag})
 
 
