@@ -26,7 +26,16 @@ from drynpu.kernels._nodes import (
     numbered_format_change,
 )
 from drynpu.kernels._operators import Allocations, Call, Operators
-from drynpu.kernels._rules import Rule, RuleBook, broadcast_shape, build_rule_book, copy_plan, join_rules, unmapped_plan
+from drynpu.kernels._rules import (
+    Rule,
+    RuleBook,
+    broadcast_shape,
+    build_rule_book,
+    copy_kernel,
+    copy_plan,
+    join_rules,
+    unmapped_plan,
+)
 from drynpu.kernels._sampled import core_columns, core_metrics
 from drynpu.kernels._specs import (
     ceil_div,
@@ -91,6 +100,7 @@ __all__ = [
     "ceil_div",
     "computed_on_cpu",
     "concatenate",
+    "copy_kernel",
     "copy_plan",
     "core_columns",
     "core_metrics",

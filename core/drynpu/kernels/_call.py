@@ -12,7 +12,7 @@ import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
 
@@ -27,6 +27,7 @@ NO_DATA = "UNDEFINED"
 Key: TypeAlias = "str | int"
 """An argument: its name in the binding, the framework's name of an attribute, or a position."""
 
+_Call = TypeVar("_Call", bound="OperatorCall")
 _SPELLING = re.compile(
     r"(?:(?P<api>\w+):)?(?:(?P<function>\w+)/)?(?P<kernel>\w*)(?:\*(?P<operations>[\d.]+))?\((?P<arguments>[^()]*)\)"
 )
@@ -326,11 +327,11 @@ class OperatorCall:
         """Return the plan of a call that launches *kernels*, but for those without any element."""
         return KernelPlan(api=self.binding.api, kernels=launched(kernels))
 
-    def under(self, api: str, function: str = "") -> OperatorCall:
+    def under(self: _Call, api: str, function: str = "") -> _Call:
         """Return the call with kernels that another ACL API launches, by an L0 function that is not the usual one."""
         return evolve(self, binding=evolve(self.binding, api=api, function=function, kernel=""))
 
-    def launching(self, kernel: str) -> OperatorCall:
+    def launching(self: _Call, kernel: str) -> _Call:
         """Return the call with a main kernel of another type."""
         return evolve(self, binding=evolve(self.binding, kernel=kernel))
 

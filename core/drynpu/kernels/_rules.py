@@ -109,19 +109,24 @@ def copy_plan(signature: Signature) -> KernelPlan:
     tensors = signature.tensors()
     in_place = len(tensors) > 1 and signature.name.endswith("_") and not signature.name.endswith("__")
     source = tensors[1 if in_place else 0] if tensors else None
-    size = source.size_bytes if source else 0
     to_host = signature.placement is Placement.TO_HOST
-    kernel = KernelSpec(
+    kernel = copy_kernel(source, Copy.DEVICE_TO_HOST if to_host else Copy.HOST_TO_DEVICE)
+    return KernelPlan(api="aclrtMemcpyAsync", kernels=(kernel,), synchronizes=to_host)
+
+
+def copy_kernel(source: TensorDesc | None, direction: Copy) -> KernelSpec:
+    """Return the copy of *source*, of which nothing may be known, by the DMA engines."""
+    tensors, size = ((source,), source.size_bytes) if source else ((), 0)
+    return KernelSpec(
         name=TaskType.MEMCPY.value,
         op_type=TaskType.MEMCPY.value,
         task_type=TaskType.MEMCPY,
-        inputs=(source,) if source else (),
-        outputs=(source,) if source else (),
+        inputs=tensors,
+        outputs=tensors,
         bytes_read=size,
         bytes_written=size,
-        copy=Copy.DEVICE_TO_HOST if to_host else Copy.HOST_TO_DEVICE,
+        copy=direction,
     )
-    return KernelPlan(api="aclrtMemcpyAsync", kernels=(kernel,), synchronizes=to_host)
 
 
 def unmapped_plan(signature: Signature) -> KernelPlan:

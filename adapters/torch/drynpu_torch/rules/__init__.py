@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import ops
+from drynpu.kernels import Rule, ops
 from drynpu_torch.rules._call import AtenCall
 from drynpu_torch.rules._composed import composed_rules
 from drynpu_torch.rules._convolution import convolution_rules
@@ -27,7 +27,6 @@ from drynpu_torch.rules._names import MAYBE_NOTHING, NO_KERNEL, is_transparent, 
 from drynpu_torch.rules._optimizer import optimizer_rules
 from drynpu_torch.rules._reduction import reduction_rules
 from drynpu_torch.rules._signature import signature_from_kineto
-from drynpu_torch.rules._work import Rule
 
 __all__ = [
     "FALLBACKS",

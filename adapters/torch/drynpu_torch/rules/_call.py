@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelSpec, Key, OperatorCall, TensorDesc, computed_on_cpu
+from drynpu.kernels import Binding, Copy, KernelSpec, Key, OperatorCall, TensorDesc, computed_on_cpu, copy_kernel
 from drynpu_torch.rules._dtypes import ge_dtype_of_code
 from drynpu_torch.rules._signature import native_format
 
@@ -19,18 +19,50 @@ _FUNCTIONS: Final = MappingProxyType(
         "MatMulV2": "MatMulCommon",
         "MatMulV3": "MatMulV3Common",
         "BatchMatMulV2": "BatchMatMulNd",
+        "DropOutDoMask": "DropoutDoMaskAiCore",
+        "GLU": "SigmoidAiCore",
+        "IndexFillD": "IndexFillDAiCore",
+        "MultinomialWithReplacement": "MultinomialWithReplacementAiCpu",
+        "NonZero": "NonzeroAiCore",
+        "Range": "ArangeAiCore",
+        "ReduceMax": "ReduceMaxAiCore",
+        "ReduceMean": "ReduceMeanAiCore",
+        "ReduceMin": "ReduceMinAiCore",
+        "ReduceProd": "ReduceProdAiCore",
         "ReduceSum": "ReduceSumOpAiCore",
+        "ScatterUpdate": "ScatterUpdateAiCore",
+        "StatelessRandperm": "StatelessRandpermAiCpu",
+        "TopKV2": "TopkV2AiCore",
         "SoftmaxV2": "SoftmaxAiCore",
         "LogSoftmaxV2": "LogSoftmaxAiCore",
         "TransData": "TransDataSpecial",
     }
 )
+_NUMBER_DTYPES: Final = frozenset({"DOUBLE", "INT64", "BOOL", "COMPLEX128"})
 _NAMED_AS_TYPE: Final = """
-    AvgPoolV2 AvgPoolV2Grad BN3DTrainingReduce BN3DTrainingReduceGrad BN3DTrainingUpdate BN3DTrainingUpdateGrad BNInfer
-    BNTrainingReduce BNTrainingReduceGrad BNTrainingUpdate BNTrainingUpdateGrad ConcatD DSAGenBitMask Dot
-    FlashAttentionScore FlashAttentionScoreGrad Gelu GroupNorm GroupNormGrad LayerNormGradV3 LayerNormV3
-    LogSoftmaxGrad Relu SoftmaxGrad
+    ArgMaxWithValue ArgMinWithValue AvgPoolV2 AvgPoolV2Grad BN3DTrainingReduce BN3DTrainingReduceGrad
+    BN3DTrainingUpdate BN3DTrainingUpdateGrad BNInfer BNTrainingReduce BNTrainingReduceGrad BNTrainingUpdate
+    BNTrainingUpdateGrad BinaryCrossEntropy BinaryCrossEntropyGrad ConcatD DSAGenBitMask DSARandomNormal
+    DSARandomUniform Dot EmbeddingDenseGradV2 FlashAttentionScore FlashAttentionScoreGrad GatherElementsV2 Gelu
+    GroupNorm GroupNormGrad IndexPutV2 InplaceIndexAdd LayerNormGradV3 LayerNormV3 Lerp LogSoftmaxGrad LpNormV2
+    MaskedSelectV3 MemSet MseLoss MseLossGrad OneHot ReduceAll ReduceAny ReduceStdV2Update Relu ScatterElements
+    SmoothL1LossV2 SmoothL1LossV2Grad SoftMarginLoss SoftMarginLossGrad SoftmaxGrad Tril Triu
 """
+
+
+def scalar(dtype: str) -> TensorDesc:
+    """Return a scalar operand: samples list it with an empty shape."""
+    return TensorDesc((), dtype)
+
+
+def is_wrapped_number(operand: TensorDesc) -> bool:
+    """
+    Return whether an operand is a Python number that torch wrapped into a tensor.
+
+    Those arrive as 0-dim tensors of the widest type. A genuine 0-dim DOUBLE or INT64 tensor looks the same and is
+    taken for a number, too.
+    """
+    return operand.shape == () and operand.dtype in _NUMBER_DTYPES
 
 
 class AtenCall(OperatorCall):
@@ -44,6 +76,49 @@ class AtenCall(OperatorCall):
 
     cube_on_cpu = False
     keeps_dims = True
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the operator writes into its first tensor: ``add_``, ``__iadd__``."""
+        name = self.signature.name.removeprefix("aten::")
+        return name.startswith("__i") or (name.endswith("_") and not name.endswith("__"))
+
+    @property
+    def form(self) -> AtenCall:
+        """The call under the interface of the form in place, where that is the one meant."""
+        api = self.binding.api.replace("aclnn", "aclnnInplace", 1)
+        return evolve(self, binding=evolve(self.binding, api=api)) if self.in_place else self
+
+    @property
+    def lists(self) -> list[tuple[TensorDesc, ...]]:
+        """The arguments that are lists of tensors."""
+        return [value for value in self.signature.inputs if isinstance(value, tuple)]
+
+    @property
+    def parts(self) -> list[TensorDesc]:
+        """The tensors of the first argument, if that is a list of them."""
+        first = self.signature.inputs[0] if self.signature.inputs else None
+        return list(first) if isinstance(first, tuple) else []
+
+    def spelled(self, spelling: str) -> AtenCall:
+        """Return the call as that of another operator."""
+        return evolve(self, binding=Binding.from_text(spelling))
+
+    def dims(self, key: Key) -> tuple[int, ...] | None:
+        """Return the integer or the integers that are an argument, ``None`` when there are none."""
+        value = self.attribute(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return (value,)
+        return value if isinstance(value, tuple) and all(isinstance(item, int) for item in value) else None
+
+    def main_kernel(self, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any) -> KernelSpec:
+        """Return the vector kernel of the operator's type, with its element operations."""
+        cost = options.pop("cost", self.binding.operations)
+        return self.kernel(self.binding.kernel, inputs, outputs, cost=cost, **options)
+
+    def copy_to_host(self, source: TensorDesc) -> KernelSpec:
+        """Return the copy of a small result to the host."""
+        return copy_kernel(source, Copy.DEVICE_TO_HOST)
 
     def tensor_of(self, shape: Sequence[int], dtype: str) -> TensorDesc:
         """Return a tensor in the format that torch_npu gives to one of that rank."""

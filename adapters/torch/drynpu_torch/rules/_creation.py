@@ -3,217 +3,148 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
-from drynpu_torch.rules._dtypes import ge_dtype_of_code
-from drynpu_torch.rules._shapes import attribute, ceil_div, flag, integers, number
-from drynpu_torch.rules._work import Rule, kernel, like, plan, scalar, tensor
+from drynpu.kernels import KernelPlan, Rule, TaskType, TensorDesc, tensor_like
+from drynpu.kernels.ops import drop_mask, fill_kernel
+from drynpu_torch.rules._call import AtenCall, scalar
+from drynpu_torch.rules._tables import aten_rules
 
-__all__ = ["creation_rules"]
-
+_TABLE: Final = """
+fill (x!) | zero_=InplaceZero:ZerosLike
+fill_with (x! value) | fill_=InplaceFillScalar:Fill
+create (size dtype) | zeros=InplaceZero:ZerosLike ones=InplaceOne:OnesLike
+create (size value dtype) | full=InplaceFillScalar:Fill
+create (x! size dtype) | new_zeros=InplaceZero:ZerosLike new_ones=InplaceOne:OnesLike
+create (x! size value dtype) | new_full=InplaceFillScalar:Fill
+create_like (x! dtype) | zeros_like=InplaceZero:ZerosLike ones_like=InplaceOne:OnesLike
+create_like (x! value dtype) | full_like=InplaceFillScalar:Fill
+wrap (value dtype) | scalar_tensor=InplaceFillScalar:Fill
+arange () | arange=Arange:Range
+random (x!) | normal_=InplaceNormal:DSARandomNormal uniform_=InplaceUniform:DSARandomUniform
+    random_=InplaceRandom:DSARandomUniform bernoulli_=InplaceBernoulli:DSARandomUniform
+    bernoulli=Bernoulli:DSARandomUniform exponential_=InplaceExponential:DSARandomUniform
+permutation (length) | randperm=Randperm:StatelessRandperm*8
+multinomial (x! count) | multinomial=Multinomial:MultinomialWithReplacement*4
+dropout (x! share train) | dropout=DropoutDoMask:DropOutDoMask*2
+native_dropout (x! share train) | native_dropout=DropoutDoMask:DropOutDoMask*2
+dropout_gradient (dy! mask!) | native_dropout_backward=DropoutDoMask:DropOutDoMask*2
+"""
 _DEFAULT_FLOAT = "FLOAT"
 
 
-def _set_all(api: str, op_type: str, out: TensorDesc) -> KernelPlan:
-    """ZerosLike and OnesLike: the tensor is listed as input, nothing of it is read."""
-    return plan(api, kernel(api, None, op_type, [out], [out], cost=0, read=0))
+def fill(call: AtenCall) -> KernelPlan | None:
+    """``x``: write it all."""
+    return _fill(call, *call.tensors("x"))
 
 
-def _fill(api: str, out: TensorDesc) -> KernelPlan:
-    dims = TensorDesc((max(len(out.shape), 1),), "INT64")
-    return plan(api, kernel(api, None, "Fill", [dims, scalar(out.dtype)], [out], cost=0, read=0))
+def fill_with(call: AtenCall) -> KernelPlan | None:
+    """``x value``: a number or a tensor."""
+    form = call if call.tensor("value") is None else call.spelled("aclnnInplaceFillTensor:Fill()")
+    return _fill(form, *call.tensors("x"))
 
 
-def _in_place(api: str, op_type: str) -> Rule:
-    def rule(signature: Signature) -> KernelPlan | None:
-        x = signature.tensor(0)
-        if x is None:
-            return None
-        return _fill(api, x) if op_type == "Fill" else _set_all(api, op_type, x)
-
-    return rule
-
-
-def _fill_in_place(signature: Signature) -> KernelPlan | None:
-    x = signature.tensor(0)
-    if x is None:
+def create(call: AtenCall) -> KernelPlan | None:
+    """``size``, with ``value`` and ``dtype``; the type is that of ``x`` or of the value, else FLOAT."""
+    size, x = call.dims("size"), call.tensor("x")
+    if size is None or min(size, default=0) < 0:
         return None
-    return _fill("aclnnInplaceFillScalar" if signature.tensor(1) is None else "aclnnInplaceFillTensor", x)
+    value = None if x else call.attribute("value")
+    natural = "BOOL" if isinstance(value, bool) else "INT64" if isinstance(value, int) else _DEFAULT_FLOAT
+    return _fill(call, call.tensor_of(size, call.dtype("dtype") or (x.dtype if x else natural)))
 
 
-def _of_size(api: str, op_type: str, dtype_at: int) -> Rule:
-    """``zeros(size, dtype, ...)``, ``ones``, ``full(size, value, dtype, ...)``; default dtype taken as FLOAT."""
-
-    def rule(signature: Signature) -> KernelPlan | None:
-        size = integers(signature, 0)
-        if size is None or min(size, default=0) < 0:
-            return None
-        out = tensor(size, ge_dtype_of_code(attribute(signature, dtype_at)) or _default(signature))
-        return _fill(api, out) if op_type == "Fill" else _set_all(api, op_type, out)
-
-    return rule
+def create_like(call: AtenCall) -> KernelPlan | None:
+    """``x dtype``."""
+    (x,) = call.tensors("x")
+    return _fill(call, tensor_like(x, dtype=call.dtype("dtype")))
 
 
-def _scalar_tensor(signature: Signature) -> KernelPlan | None:
-    """``scalar_tensor(value, dtype, ...)``."""
-    value = attribute(signature, 0)
-    if not isinstance(value, (bool, int, float)):
-        return None
-    return _fill("aclnnInplaceFillScalar", scalar(ge_dtype_of_code(attribute(signature, 1)) or _DEFAULT_FLOAT))
+def wrap(call: AtenCall) -> KernelPlan | None:
+    """``value dtype``: a 0-dim tensor of a number."""
+    known = isinstance(call.attribute("value"), (bool, int, float))
+    return _fill(call, scalar(call.dtype("dtype") or _DEFAULT_FLOAT)) if known else None
 
 
-def _default(signature: Signature) -> str:
-    """Dtype of ``full`` without a dtype: that of the value."""
-    if signature.name != "aten::full":
-        return _DEFAULT_FLOAT
-    value = attribute(signature, 1)
-    return "BOOL" if isinstance(value, bool) else "INT64" if isinstance(value, int) else _DEFAULT_FLOAT
-
-
-def _like_rule(api: str, op_type: str, dtype_at: int) -> Rule:
-    def rule(signature: Signature) -> KernelPlan | None:
-        x = signature.tensor(0)
-        if x is None:
-            return None
-        out = like(x, dtype=ge_dtype_of_code(attribute(signature, dtype_at)))
-        return _fill(api, out) if op_type == "Fill" else _set_all(api, op_type, out)
-
-    return rule
-
-
-def _new_rule(api: str, op_type: str, dtype_at: int) -> Rule:
-    def rule(signature: Signature) -> KernelPlan | None:
-        x, size = signature.tensor(0), integers(signature, 1)
-        if x is None or size is None or min(size, default=0) < 0:
-            return None
-        out = tensor(size, ge_dtype_of_code(attribute(signature, dtype_at)) or x.dtype)
-        return _fill(api, out) if op_type == "Fill" else _set_all(api, op_type, out)
-
-    return rule
-
-
-def _arange(signature: Signature) -> KernelPlan | None:
+def arange(call: AtenCall) -> KernelPlan | None:
     """
-    ``arange(end, ...)``, ``(start, end, ...)``, ``(start, end, step, ...)`` by the number of arguments.
+    ``(end, ...)``, ``(start, end, ...)``, ``(start, end, step, ...)`` by the number of arguments.
 
     The out form, called inside, has the result as its last argument.
     """
-    out = signature.tensor(len(signature.inputs) - 1) if signature.inputs else None
-    count = {2: 1, 4: 3}.get(len(signature.inputs)) if out is not None else len(signature.inputs) - 4
+    given = len(call.signature.inputs)
+    out = call.signature.tensor(given - 1) if given else None
+    count = {2: 1, 4: 3}.get(given) if out is not None else given - 4
     if count not in (1, 2, 3):
         return None
-    numbers = [v for v in (attribute(signature, i) for i in range(count)) if isinstance(v, (int, float))]
-    if len(numbers) != count or not all(map(math.isfinite, numbers)):
+    numbers = [v for v in map(call.attribute, range(count)) if isinstance(v, (int, float)) and math.isfinite(v)]
+    if len(numbers) != count:
         return None
-    start, end = (0, numbers[0]) if count == 1 else (numbers[0], numbers[1])
-    step = numbers[2] if len(numbers) > 2 else 1
+    start, end = (0, numbers[0]) if count == 1 else numbers[:2]
+    step = numbers[2] if count > 2 else 1
     whole = all(isinstance(value, int) for value in (start, end, step))
-    given = None if out is not None else ge_dtype_of_code(attribute(signature, count))
-    dtype = out.dtype if out is not None else given or ("INT64" if whole else _DEFAULT_FLOAT)
+    dtype = out.dtype if out is not None else call.dtype(count) or ("INT64" if whole else _DEFAULT_FLOAT)
     length = max(int(-((start - end) // step)), 0) if step else 0
     # Bounds are handed over as INT64 or DOUBLE scalars (measured).
     bound = scalar("INT64" if dtype.startswith("INT") else "DOUBLE")
-    result = tensor((length,), dtype)
-    spec = kernel("aclnnArange", "ArangeAiCore", "Range", [bound] * 3, [result], cost=2, over=length, read=0)
-    return plan("aclnnArange", spec)
+    result = call.tensor_of((length,), dtype)
+    return call.plan(call.kernel("Range", [bound] * 3, [result], cost=2, over=length, read=0))
 
 
-def _dsa(api: str, op_type: str, out: TensorDesc) -> KernelSpec:
-    return kernel(api, op_type, op_type, [], [out], task=TaskType.DSA, cost=0)
+def random(call: AtenCall) -> KernelPlan | None:
+    """``x``: random numbers of any distribution, by the DSA engine."""
+    return call.plan(call.main_kernel([], call.tensors("x"), task=TaskType.DSA, cost=0))
 
 
-def _random_rule(api: str, op_type: str) -> Rule:
-    def rule(signature: Signature) -> KernelPlan | None:
-        x = signature.tensor(0)
-        return plan(api, _dsa(api, op_type, x)) if x is not None else None
-
-    return rule
-
-
-def _drop(x: TensorDesc) -> KernelPlan:
-    """One bit per element in whole groups of 128, then the masking."""
-    mask = TensorDesc((ceil_div(x.elements, 128) * 16,), "UINT8")
-    one = TensorDesc((1,), x.dtype)
-    return plan(
-        "aclnnDropoutDoMask",
-        _dsa("aclnnDropoutGenMaskV2", "DSAGenBitMask", mask),
-        kernel(
-            "aclnnDropoutDoMask", "DropoutDoMaskAiCore", "DropOutDoMask", [x, mask, one], [x], cost=2, over=x.elements
-        ),
-    )
-
-
-def _dropout(signature: Signature) -> KernelPlan | None:
-    """``dropout(x, p, train)``: in training the CPU draws and multiplies; an NPU draws bits and masks."""
-    x = signature.tensor(0)
-    if x is None:
-        return None
-    active = flag(signature, 2) and 0 < number(signature, 1, 0.0) < 1
-    return _drop(x) if active else KernelPlan(claims=False)
-
-
-def _native_dropout(signature: Signature) -> KernelPlan | None:
-    x = signature.tensor(0)
-    if x is None:
-        return None
-    return _drop(x) if attribute(signature, 2) is not False else KernelPlan(claims=False)
-
-
-def _native_dropout_backward(signature: Signature) -> KernelPlan | None:
-    dy, mask = signature.tensor(0), signature.tensor(1)
-    if dy is None or mask is None:
-        return None
-    api = "aclnnDropoutDoMask"
-    bits = TensorDesc((ceil_div(dy.elements, 128) * 16,), "UINT8")
-    inputs = [dy, bits, TensorDesc((1,), dy.dtype)]
-    return plan(api, kernel(api, "DropoutDoMaskAiCore", "DropOutDoMask", inputs, [dy], cost=2, over=dy.elements))
-
-
-def _randperm(signature: Signature) -> KernelPlan | None:
-    length = attribute(signature, 0)
+def permutation(call: AtenCall) -> KernelPlan | None:
+    """``length``: on the AI CPU."""
+    length = call.attribute("length")
     if not isinstance(length, int) or length < 0:
         return None
-    out = tensor((length,), "INT64")
-    api = "aclnnRandperm"
-    return plan(
-        api, kernel(api, "StatelessRandpermAiCpu", "StatelessRandperm", [], [out], task=TaskType.AI_CPU, cost=8)
-    )
+    return call.plan(call.main_kernel([], [call.tensor_of((length,), "INT64")], task=TaskType.AI_CPU))
 
 
-def _multinomial(signature: Signature) -> KernelPlan | None:
-    x, samples = signature.tensor(0), attribute(signature, 1)
-    if x is None or not isinstance(samples, int) or samples < 0:
+def multinomial(call: AtenCall) -> KernelPlan | None:
+    """``x count``: on the AI CPU."""
+    (x,), count = call.tensors("x"), call.attribute("count")
+    if not isinstance(count, int) or count < 0:
         return None
-    out = tensor((*x.shape[:-1], samples), "INT64")
-    api, op_type = "aclnnMultinomial", "MultinomialWithReplacement"
-    return plan(api, kernel(api, f"{op_type}AiCpu", op_type, [x], [out], task=TaskType.AI_CPU, cost=4))
+    out = call.tensor_of((*x.shape[:-1], count), "INT64")
+    return call.plan(call.main_kernel([x], [out], task=TaskType.AI_CPU))
+
+
+def dropout(call: AtenCall) -> KernelPlan | None:
+    """``x share train``: in training the CPU draws and multiplies; an NPU draws bits and masks."""
+    active = call.attribute("train") is True and 0 < call.number("share", 0.0) < 1
+    return _drop(call) if active else KernelPlan(claims=False)
+
+
+def native_dropout(call: AtenCall) -> KernelPlan | None:
+    """``x share train``: in training unless it says otherwise."""
+    return KernelPlan(claims=False) if call.attribute("train") is False else _drop(call)
+
+
+def dropout_gradient(call: AtenCall) -> KernelPlan | None:
+    """``dy mask``: the bits that were drawn mask the gradient."""
+    (dy,) = call.tensors("dy")
+    inputs = [dy, drop_mask(dy.elements), TensorDesc((1,), dy.dtype)]
+    return call.plan(call.main_kernel(inputs, [dy], over=dy.elements))
+
+
+def _drop(call: AtenCall) -> KernelPlan:
+    (x,) = call.tensors("x")
+    mask = drop_mask(x.elements)
+    draw = call.under("aclnnDropoutGenMaskV2").kernel("DSAGenBitMask", [], [mask], task=TaskType.DSA, cost=0)
+    return call.plan(draw, call.main_kernel([x, mask, TensorDesc((1,), x.dtype)], [x], over=x.elements))
+
+
+def _fill(call: AtenCall, out: TensorDesc) -> KernelPlan:
+    """Return the plan of a fill; ZerosLike and OnesLike list the tensor as input, of which nothing is read."""
+    dims = TensorDesc((max(len(out.shape), 1),), "INT64")
+    inputs = [dims, scalar(out.dtype)] if call.binding.kernel == "Fill" else [out]
+    return call.plan(fill_kernel(call, inputs, out))
 
 
 def creation_rules() -> dict[str, Rule]:
     """Return the rules by operator name."""
-    return {
-        "aten::zero_": _in_place("aclnnInplaceZero", "ZerosLike"),
-        "aten::fill_": _fill_in_place,
-        "aten::zeros": _of_size("aclnnInplaceZero", "ZerosLike", 1),
-        "aten::ones": _of_size("aclnnInplaceOne", "OnesLike", 1),
-        "aten::full": _of_size("aclnnInplaceFillScalar", "Fill", 2),
-        "aten::zeros_like": _like_rule("aclnnInplaceZero", "ZerosLike", 1),
-        "aten::ones_like": _like_rule("aclnnInplaceOne", "OnesLike", 1),
-        "aten::full_like": _like_rule("aclnnInplaceFillScalar", "Fill", 2),
-        "aten::new_zeros": _new_rule("aclnnInplaceZero", "ZerosLike", 2),
-        "aten::new_ones": _new_rule("aclnnInplaceOne", "OnesLike", 2),
-        "aten::new_full": _new_rule("aclnnInplaceFillScalar", "Fill", 3),
-        "aten::scalar_tensor": _scalar_tensor,
-        "aten::arange": _arange,
-        "aten::normal_": _random_rule("aclnnInplaceNormal", "DSARandomNormal"),
-        "aten::uniform_": _random_rule("aclnnInplaceUniform", "DSARandomUniform"),
-        "aten::random_": _random_rule("aclnnInplaceRandom", "DSARandomUniform"),
-        "aten::bernoulli_": _random_rule("aclnnInplaceBernoulli", "DSARandomUniform"),
-        "aten::bernoulli": _random_rule("aclnnBernoulli", "DSARandomUniform"),
-        "aten::exponential_": _random_rule("aclnnInplaceExponential", "DSARandomUniform"),
-        "aten::randperm": _randperm,
-        "aten::multinomial": _multinomial,
-        "aten::dropout": _dropout,
-        "aten::native_dropout": _native_dropout,
-        "aten::native_dropout_backward": _native_dropout_backward,
-    }
+    return aten_rules(_TABLE, globals())

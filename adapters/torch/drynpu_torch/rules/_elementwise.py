@@ -1,319 +1,189 @@
-"""
-Element-wise operators of one or two operands.
-
-A number in the tables is the element operations per element where aclnn has the kernel do more than it does as an
-operator of its own (``element_operations``).
-"""
+"""Element-wise operators of one or two operands. Each has a twin that works in place."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from attrs import frozen
-
-from drynpu.kernels import KernelPlan, KernelSpec, Signature, TensorDesc, element_operations
-from drynpu.kernels.ops import FLOATING
+from drynpu.kernels import KernelPlan, KernelSpec, Rule, TensorDesc, broadcast_shape
+from drynpu.kernels.ops import FLOATING, cast_kernel
+from drynpu_torch.rules._call import AtenCall, is_wrapped_number, scalar
 from drynpu_torch.rules._dtypes import category, promote
-from drynpu_torch.rules._shapes import attribute, broadcast, number
-from drynpu_torch.rules._work import Rule, kernel, plan, scalar, tensor
+from drynpu_torch.rules._tables import aten_rules
 
-__all__ = ["cast", "elementwise_rules", "is_wrapped_number"]
-
-_NUMBER_DTYPES: Final = frozenset({"DOUBLE", "INT64", "BOOL", "COMPLEX128"})
-
-
-@frozen
-class _Op:
-    """One entry of the tables: aclnn name without prefix, kernel type, L0 function (None: by rule), cost."""
-
-    api: str
-    op_type: str
-    function: str | None = None
-    cost: float = 1
-    result: str = ""
-    """``float``: integers become FLOAT; ``bool``: BOOL; empty: dtype of the operands."""
-
-
-def _ops(text: str) -> dict[str, _Op]:
-    """Read lines of ``aten name | api | type | cost | result | function``; trailing fields may be missing."""
-    table = {}
-    for line in text.strip().splitlines():
-        name, api, op_type, *rest = (field.strip() for field in line.split("|"))
-        cost, result, function = (*rest, *[""] * (3 - len(rest)))
-        table[name] = _Op(api, op_type, function or None, float(cost) if cost else element_operations(op_type), result)
-    return table
-
-
+# floating: integers become FLOAT; logical: the result is BOOL.
 _UNARY: Final = """
-abs | Abs | Abs
-neg | Neg | Neg
-exp | Exp | Exp | | float
-exp2 | Exp2 | Pow | | float
-expm1 | Expm1 | Expm1 | | float
-log | Log | Log | | float
-log2 | Log2 | Log | 2 | float
-log10 | Log10 | Log | 2 | float
-log1p | Log1p | Log1p | | float
-sqrt | Sqrt | Sqrt | | float
-rsqrt | Rsqrt | Rsqrt | | float
-reciprocal | Reciprocal | Reciprocal | | float
-sin | Sin | Sin | | float
-cos | Cos | Cos | | float
-tan | Tan | Tan | | float
-asin | Asin | Asin | | float
-acos | Acos | Acos | | float
-atan | Atan | Atan | | float
-sinh | Sinh | Sinh | | float
-cosh | Cosh | Cosh | | float
-asinh | Asinh | Asinh | | float
-acosh | Acosh | Acosh | | float
-atanh | Atanh | Atanh | | float
-tanh | Tanh | Tanh | | float
-sigmoid | Sigmoid | Sigmoid | | float
-erf | Erf | Erf | | float
-erfc | Erfc | Erfc | | float
-erfinv | Erfinv | Erfinv | | float
-floor | Floor | Floor
-ceil | Ceil | Ceil
-round | Round | Round
-trunc | Trunc | Trunc
-frac | Frac | Sub | 2
-sign | Sign | Sign
-sgn | Sign | Sign
-relu | Relu | Relu | | | Relu
-relu6 | Relu6 | Relu6
-silu | Silu | Swish | | | SiluAiCore
-mish | Mish | Mish
-gelu | Gelu | Gelu | | | Gelu
-elu | Elu | Elu
-celu | Celu | CeluV2
-selu | Selu | Selu
-softplus | Softplus | SoftplusV2
-hardswish | Hardswish | HardSwish
-hardsigmoid | Hardsigmoid | HardSigmoid
-leaky_relu | LeakyRelu | LeakyRelu
-log_sigmoid_forward | LogSigmoidForward | LogSigmoid
-hardtanh | Hardtanh | ClipByValueV2 | | | ClipByValueV2AiCore
-logical_not | LogicalNot | LogicalNot | | bool
-isnan | NeTensor | NotEqual | | bool
-isinf | IsInf | IsInf | | bool
-isposinf | IsPosInf | IsPosInf | | bool
-isneginf | IsNegInf | IsNegInf | | bool
-isfinite | IsFinite | IsFinite | | bool
-signbit | Signbit | Less | | bool
-nan_to_num | NanToNum | NanToNum
+unary (x!) | abs(_)=Abs neg(_)=Neg floor(_)=Floor ceil(_)=Ceil round(_)=Round trunc(_)=Trunc frac(_)=Frac:Sub*2
+    sign(_)=Sign sgn(_)=Sign relu(_)=Relu relu6(_)=Relu6 silu(_)=Silu:SiluAiCore/Swish mish(_)=Mish gelu(_)=Gelu
+    elu(_)=Elu celu(_)=Celu:CeluV2 selu(_)=Selu softplus(_)=Softplus:SoftplusV2 hardswish(_)=Hardswish:HardSwish
+    hardsigmoid(_)=Hardsigmoid:HardSigmoid leaky_relu(_)=LeakyRelu log_sigmoid_forward(_)=LogSigmoidForward:LogSigmoid
+    hardtanh(_)=Hardtanh:ClipByValueV2AiCore/ClipByValueV2 nan_to_num(_)=NanToNum
+floating (x!) | exp(_)=Exp exp2(_)=Exp2:Pow expm1(_)=Expm1 log(_)=Log log2(_)=Log2:Log*2 log10(_)=Log10:Log*2
+    log1p(_)=Log1p sqrt(_)=Sqrt rsqrt(_)=Rsqrt reciprocal(_)=Reciprocal sin(_)=Sin cos(_)=Cos tan(_)=Tan asin(_)=Asin
+    acos(_)=Acos atan(_)=Atan sinh(_)=Sinh cosh(_)=Cosh asinh(_)=Asinh acosh(_)=Acosh atanh(_)=Atanh tanh(_)=Tanh
+    sigmoid(_)=Sigmoid erf(_)=Erf erfc(_)=Erfc erfinv(_)=Erfinv
+logical (x!) | logical_not(_)=LogicalNot isnan(_)=NeTensor:NotEqual isinf(_)=IsInf isposinf(_)=IsPosInf
+    isneginf(_)=IsNegInf isfinite(_)=IsFinite signbit(_)=Signbit:Less
+bitwise_not (x!) | bitwise_not(_)=BitwiseNot:
 """
-
-# Fields: api with a tensor | type | cost | result | api with a number.
 _BINARY: Final = """
-add | Add | Add | | | Adds
-sub | Sub | Sub | | | Subs
-mul | Mul | Mul | | | Muls
-div | Div | RealDiv | | float | Divs
-true_divide | Div | RealDiv | | float | Divs
-maximum | Maximum | Maximum
-minimum | Minimum | Minimum
-fmax | Maximum | Maximum
-fmin | Minimum | Minimum
-floor_divide | FloorDivide | FloorDiv | | | FloorDivides
-remainder | RemainderTensorTensor | FloorMod | | | RemainderTensorScalar
-fmod | FmodTensor | Mod | | | FmodScalar
-atan2 | Atan2 | Atan2 | | float
-hypot | Hypot | Sqrt | 4 | float
-logaddexp | LogAddExp | LogAddExp | | float
-xlogy | XLogYTensor | Xlogy | | float | XLogYScalarOther
-copysign | Copysign | Sign | 3 | float
-eq | EqTensor | Equal | | bool | EqScalar
-ne | NeTensor | NotEqual | | bool | NeScalar
-gt | GtTensor | Greater | | bool | GtScalar
-ge | GeTensor | GreaterEqual | | bool | GeScalar
-lt | LtTensor | Less | | bool | LtScalar
-le | LeTensor | LessEqual | | bool | LeScalar
-logical_and | LogicalAnd | LogicalAnd | | bool
-logical_or | LogicalOr | LogicalOr | | bool
-logical_xor | LogicalXor | NotEqual | | bool
-bitwise_and | BitwiseAndTensor | BitwiseAnd | | | BitwiseAndScalar
-bitwise_or | BitwiseOrTensor | BitwiseOr | | | BitwiseOrScalar
-bitwise_xor | BitwiseXorTensor | BitwiseXor | | | BitwiseXorScalar
-bitwise_left_shift | LeftShift | LeftShift
-bitwise_right_shift | RightShift | RightShift
+binary (x y alpha) | add(_)=Add sub(_)=Sub mul(_)=Mul maximum(_)=Maximum minimum(_)=Minimum fmax(_)=Maximum
+    fmin(_)=Minimum floor_divide(_)=FloorDivide:FloorDiv remainder(_)=RemainderTensorTensor:FloorMod
+    fmod(_)=FmodTensor:Mod
+    bitwise_and(_)=BitwiseAndTensor:BitwiseAnd __and__=BitwiseAndTensor:BitwiseAnd __iand__=BitwiseAndTensor:BitwiseAnd
+    bitwise_or(_)=BitwiseOrTensor:BitwiseOr __or__=BitwiseOrTensor:BitwiseOr __ior__=BitwiseOrTensor:BitwiseOr
+    bitwise_xor(_)=BitwiseXorTensor:BitwiseXor __xor__=BitwiseXorTensor:BitwiseXor __ixor__=BitwiseXorTensor:BitwiseXor
+    bitwise_left_shift(_)=LeftShift __lshift__=LeftShift __ilshift__=LeftShift
+    bitwise_right_shift(_)=RightShift __rshift__=RightShift __irshift__=RightShift
+floating_binary (x y) | true_divide(_)=Div:RealDiv atan2(_)=Atan2 hypot(_)=Hypot:Sqrt*4 logaddexp(_)=LogAddExp
+    xlogy(_)=XLogYTensor:Xlogy copysign(_)=Copysign:Sign*3
+comparison (x y) | eq(_)=EqTensor:Equal ne(_)=NeTensor:NotEqual gt(_)=GtTensor:Greater ge(_)=GeTensor:GreaterEqual
+    lt(_)=LtTensor:Less le(_)=LeTensor:LessEqual logical_and(_)=LogicalAnd logical_or(_)=LogicalOr
+    logical_xor(_)=LogicalXor:NotEqual
+division (x y mode) | div(_)=Div:RealDiv
+power (x y) | pow(_)=Pow:
+reversed_subtraction (x! y) | rsub=Rsub:Sub
 """
-
-_DUNDER: Final = {"__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
-                  "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift"}  # fmt: skip
+# What the interface for a tensor and a number is called, where the last word of that for tensors does not tell.
+_WITH_NUMBER: Final = {
+    **{api: f"{api}s" for api in ("aclnnAdd", "aclnnSub", "aclnnMul", "aclnnDiv", "aclnnFloorDivide", "aclnnDivMod")},
+    "aclnnXLogYTensor": "aclnnXLogYScalarOther",
+}
 _ON_BOOL: Final = {"BitwiseAnd": "LogicalAnd", "BitwiseOr": "LogicalOr", "BitwiseXor": "NotEqual"}
-_COMMUTES: Final = frozenset({"Add", "Mul", "Maximum", "Minimum", "Equal", "NotEqual", "LogicalAnd", "LogicalOr"})
-_SCALED: Final = {"Add", "Sub"}
+_SCALED: Final = frozenset({"Add", "Sub"})
 
 
-def is_wrapped_number(operand: TensorDesc) -> bool:
-    """
-    Tell whether an operand is a Python number that torch wrapped into a tensor.
-
-    Those arrive as 0-dim tensors of the widest type. A genuine 0-dim DOUBLE or INT64 tensor looks the same and is
-    taken for a number, too.
-    """
-    return operand.shape == () and operand.dtype in _NUMBER_DTYPES
+def unary(call: AtenCall) -> KernelPlan | None:
+    """``x``: the result has its type."""
+    return _unary(call, _result_dtype(call.tensors("x"), floating=False))
 
 
-def cast(api: str, source: TensorDesc, dtype: str) -> KernelSpec:
-    """Return the kernel that converts *source* to *dtype*."""
-    return kernel(api, None, "Cast", [source], [TensorDesc(source.shape, dtype, source.format)])
+def floating(call: AtenCall) -> KernelPlan | None:
+    """``x``: the result is floating."""
+    return _unary(call, _result_dtype(call.tensors("x"), floating=True))
 
 
-def _result_dtype(operands: list[TensorDesc], result: str) -> str:
-    """Dtype that the operator computes in; numbers and 0-dim tensors only raise the category."""
+def logical(call: AtenCall) -> KernelPlan | None:
+    """``x``: the result is BOOL."""
+    return _unary(call, "BOOL")
+
+
+def bitwise_not(call: AtenCall) -> KernelPlan | None:
+    """``x``: of BOOL it is another operator; the interface is one for both forms."""
+    (x,) = call.tensors("x")
+    return call.plan(call.kernel("LogicalNot" if x.dtype == "BOOL" else "Invert", [x], [x]))
+
+
+def _unary(call: AtenCall, dtype: str) -> KernelPlan:
+    (x,), form = call.tensors("x"), call.form
+    out = x if call.in_place else TensorDesc(x.shape, dtype, x.format)
+    return form.plan(form.kernel(form.binding.kernel, [x], [out], cost=form.binding.operations))
+
+
+def binary(call: AtenCall) -> KernelPlan | None:
+    """``x y alpha``: the result has the type that the operands meet in."""
+    return _binary(call)
+
+
+def floating_binary(call: AtenCall) -> KernelPlan | None:
+    """``x y``: the result is floating."""
+    return _binary(call, floating=True)
+
+
+def comparison(call: AtenCall) -> KernelPlan | None:
+    """``x y``: the result is BOOL."""
+    return _binary(call, "BOOL")
+
+
+def division(call: AtenCall) -> KernelPlan | None:
+    """``x y mode``: with a rounding mode it is another operator."""
+    rounding = {"floor": "aclnnFloorDivide:FloorDiv(x y)", "trunc": "aclnnDivMod:Div*2(x y)"}.get(call.text("mode"))
+    return _binary(call, floating=True) if rounding is None else _binary(call.spelled(rounding))
+
+
+def power(call: AtenCall) -> KernelPlan | None:
+    """``x y``: one of them may be a number."""
+    base, exponent = call.tensor("x"), call.tensor("y")
+    operands = call.tensors("x", "y")
+    shape = broadcast_shape([t.shape for t in operands])
+    if not operands or shape is None:
+        return None
+    by_number = exponent is None or is_wrapped_number(exponent)
+    dtype = _result_dtype(operands, floating=isinstance(call.attribute("y"), float))
+    inputs = [base or scalar(dtype), scalar(dtype) if by_number or exponent is None else exponent]
+    word = "PowTensorScalar" if by_number else "PowScalarTensor" if base is None else "PowTensorTensor"
+    form = call.under(f"aclnn{word}").form
+    return form.plan(form.kernel("Pows" if by_number else "Pow", inputs, [TensorDesc(shape, dtype)], cost=4))
+
+
+def reversed_subtraction(call: AtenCall) -> KernelPlan | None:
+    """``x y``: x from y."""
+    (x,), other = call.tensors("x"), call.tensor("y")
+    operands = [x] if other is None else [other, x]
+    shape, dtype = broadcast_shape([t.shape for t in operands]), _result_dtype(operands, floating=False)
+    if shape is None:
+        return None
+    if other is None or is_wrapped_number(other):
+        call, operands = call.under("aclnnRsubs"), [scalar(dtype), x]
+    return call.plan(call.kernel("Sub", operands, [TensorDesc(shape, dtype)]))
+
+
+def _binary(call: AtenCall, returned: str = "", *, floating: bool = False) -> KernelPlan | None:
+    operands = _operands(call)
+    shape = broadcast_shape([t.shape for t in operands])
+    if not operands or shape is None:
+        return None
+    dtype = _result_dtype(call.tensors("x", "y"), floating=floating)
+    api, op_type = call.binding.api, call.binding.kernel
+    op_type = _ON_BOOL.get(op_type, op_type) if dtype == "BOOL" else op_type
+    if len(operands) == 1:
+        api = _WITH_NUMBER.get(api, f"{api.removesuffix('Tensor')}Scalar" if api.endswith("Tensor") else api)
+    elif op_type in _SCALED and call.number("alpha", 1.0) != 1 and dtype in FLOATING:
+        op_type = "AxpyV2" if dtype == "DT_BF16" else "Axpy"
+    out = operands[0] if call.in_place and returned != "BOOL" else TensorDesc(shape, returned or dtype)
+    form = call.under(api).form
+    casts, inputs = _converted(form, operands if len(operands) > 1 else [*operands, scalar(dtype)], dtype, op_type)
+    cost, over = call.binding.operations, out.elements
+    return form.plan(*casts, form.kernel(op_type, inputs, [out], cost=cost, over=over))
+
+
+def _operands(call: AtenCall) -> list[TensorDesc]:
+    """Return both tensors, or the one beside a number."""
+    x, y = call.tensor("x"), call.tensor("y")
+    if x is None or y is None:
+        return call.tensors("x", "y")
+    if is_wrapped_number(y) and (x.shape or not is_wrapped_number(x)):
+        return [x]
+    if is_wrapped_number(x) and y.shape:
+        return [y]
+    return [x] if is_wrapped_number(y) else [x, y]
+
+
+def _converted(
+    call: AtenCall, operands: list[TensorDesc], dtype: str, op_type: str
+) -> tuple[list[KernelSpec], list[TensorDesc]]:
+    """Insert Cast kernels before operands of another type; mixtures of FLOAT and 16 bit are read as they are."""
+    casts: list[KernelSpec] = []
+    inputs: list[TensorDesc] = []
+    for operand in operands:
+        if operand.dtype == dtype or (operand.dtype in FLOATING and op_type in {"Add", "Sub", "Mul"}):
+            inputs.append(operand)
+        else:
+            casts.append(cast_kernel(call, operand, dtype))
+            inputs.append(casts[-1].outputs[0])
+    return casts, inputs
+
+
+def _result_dtype(operands: list[TensorDesc], *, floating: bool) -> str:
+    """Return the type that an operator computes in; numbers and 0-dim tensors only raise the category."""
     tensors = [t.dtype for t in operands if t.shape] or [t.dtype for t in operands if not is_wrapped_number(t)]
     dtype = promote(tensors or [t.dtype for t in operands])
     others = [t.dtype for t in operands if category(t.dtype) > category(dtype)]
     if others:
         wide = promote(others)
         dtype = "FLOAT" if tensors and wide == "DOUBLE" else wide
-    return "FLOAT" if result == "float" and dtype not in FLOATING and category(dtype) < 2 else dtype
-
-
-def _unary_rule(op: _Op, *, inplace: bool) -> Rule:
-    def rule(signature: Signature) -> KernelPlan | None:
-        x = signature.tensor(0)
-        if x is None:
-            return None
-        dtype = "BOOL" if op.result == "bool" else _result_dtype([x], op.result)
-        api = f"aclnnInplace{op.api}" if inplace else f"aclnn{op.api}"
-        out = x if inplace else TensorDesc(x.shape, dtype, x.format)
-        return plan(api, kernel(api, op.function, op.op_type, [x], [out], cost=op.cost))
-
-    return rule
-
-
-def _bitwise_not(signature: Signature) -> KernelPlan | None:
-    x = signature.tensor(0)
-    if x is None:
-        return None
-    op_type = "LogicalNot" if x.dtype == "BOOL" else "Invert"
-    return plan("aclnnBitwiseNot", kernel("aclnnBitwiseNot", None, op_type, [x], [x]))
-
-
-def _operands(signature: Signature) -> tuple[TensorDesc, TensorDesc | None] | None:
-    """Return (tensor, other tensor or None for a number), in the order of the call; None when there is no tensor."""
-    first, second = signature.tensor(0), signature.tensor(1)
-    if first is None:
-        return (second, None) if second is not None else None
-    if second is None or (is_wrapped_number(second) and (first.shape or not is_wrapped_number(first))):
-        return first, None
-    if is_wrapped_number(first) and second.shape:
-        return second, None
-    if is_wrapped_number(second):
-        return first, None
-    return first, second
-
-
-def _alpha(signature: Signature, op_type: str) -> float:
-    return number(signature, 2, 1.0) if op_type in _SCALED else 1.0
-
-
-def _binary_rule(op: _Op, with_number: str, *, inplace: bool) -> Rule:
-    prefix = "aclnnInplace" if inplace else "aclnn"
-
-    def rule(signature: Signature) -> KernelPlan | None:
-        found = _operands(signature)
-        if found is None:
-            return None
-        x, y = found
-        both = [t for t in (signature.tensor(0), signature.tensor(1)) if t is not None]
-        dtype = _result_dtype(both, op.result)
-        api = prefix + (op.api if y is not None else with_number or op.api)
-        op_type = _ON_BOOL.get(op.op_type, op.op_type) if dtype == "BOOL" else op.op_type
-        if _alpha(signature, op_type) != 1 and y is not None and dtype in FLOATING:
-            op_type = "AxpyV2" if dtype == "DT_BF16" else "Axpy"
-        shape = broadcast([t.shape for t in (x, y) if t is not None])
-        if shape is None:
-            return None
-        out = x if inplace and op.result != "bool" else tensor(shape, "BOOL" if op.result == "bool" else dtype, "ND")
-        casts, inputs = _converted(api, [x] + ([y] if y is not None else [scalar(dtype)]), dtype, op_type)
-        return plan(api, *casts, kernel(api, None, op_type, inputs, [out], cost=op.cost, over=out.elements))
-
-    return rule
-
-
-def _converted(
-    api: str, operands: list[TensorDesc], dtype: str, op_type: str
-) -> tuple[list[KernelSpec], list[TensorDesc]]:
-    """Insert Cast kernels before operands of another type; mixtures of FLOAT and 16 bit are read as they are."""
-    casts: list[KernelSpec] = []
-    inputs: list[TensorDesc] = []
-    for operand in operands:
-        direct = operand.dtype == dtype or (operand.dtype in FLOATING and op_type in {"Add", "Sub", "Mul"})
-        if direct:
-            inputs.append(operand)
-            continue
-        casts.append(cast(api, operand, dtype))
-        inputs.append(casts[-1].outputs[0])
-    return casts, inputs
-
-
-def _rsub(signature: Signature) -> KernelPlan | None:
-    x, other = signature.tensor(0), signature.tensor(1)
-    if x is None:
-        return None
-    tensors = [x] if other is None else [other, x]
-    shape = broadcast([t.shape for t in tensors])
-    if shape is None:
-        return None
-    dtype = _result_dtype(tensors, "")
-    api = "aclnnRsubs" if other is None or is_wrapped_number(other) else "aclnnRsub"
-    inputs = [scalar(dtype), x] if api == "aclnnRsubs" else tensors
-    return plan(api, kernel(api, None, "Sub", inputs, [tensor(shape, dtype, "ND")]))
-
-
-def _pow_rule(*, inplace: bool) -> Rule:
-    prefix = "aclnnInplace" if inplace else "aclnn"
-
-    def rule(signature: Signature) -> KernelPlan | None:
-        base, exponent = signature.tensor(0), signature.tensor(1)
-        if base is None and exponent is None:
-            return None
-        operands = [t for t in (base, exponent) if t is not None]
-        by_number = exponent is None or is_wrapped_number(exponent)
-        name = "PowTensorScalar" if by_number else "PowScalarTensor" if base is None else "PowTensorTensor"
-        dtype = _result_dtype(operands, "float" if isinstance(attribute(signature, 1), float) else "")
-        shape = broadcast([t.shape for t in operands])
-        if shape is None:
-            return None
-        first = base if base is not None else scalar(dtype)
-        second = exponent if exponent is not None and not by_number else scalar(dtype)
-        api, op_type = prefix + name, "Pows" if by_number else "Pow"
-        return plan(api, kernel(api, None, op_type, [first, second], [tensor(shape, dtype, "ND")], cost=4))
-
-    return rule
-
-
-def _div_rule(plain: Rule, *, inplace: bool) -> Rule:
-    """``div`` with a rounding mode is another operator."""
-    floor = _binary_rule(_Op("FloorDivide", "FloorDiv", None, 2), "FloorDivides", inplace=inplace)
-    trunc = _binary_rule(_Op("DivMod", "Div", None, 2), "DivMods", inplace=inplace)
-
-    def rule(signature: Signature) -> KernelPlan | None:
-        mode = attribute(signature, 2)
-        return (
-            {"floor": floor, "trunc": trunc}.get(mode, plain)(signature) if isinstance(mode, str) else plain(signature)
-        )
-
-    return rule
+    return "FLOAT" if floating and dtype not in FLOATING and category(dtype) < 2 else dtype
 
 
 def elementwise_rules() -> dict[str, Rule]:
-    """Return the rules of element-wise operators; each has an in-place twin."""
-    rules: dict[str, Rule] = {"aten::rsub": _rsub}
-    for inplace, mark in ((False, ""), (True, "_")):
-        for name, op in _ops(_UNARY).items():
-            rules[f"aten::{name}{mark}"] = _unary_rule(op, inplace=inplace)
-        for name, op in _ops(_BINARY).items():
-            bare = _Op(op.api, op.op_type, None, op.cost, op.result)
-            rules[f"aten::{name}{mark}"] = _binary_rule(bare, op.function or "", inplace=inplace)
-        rules[f"aten::div{mark}"] = _div_rule(rules[f"aten::div{mark}"], inplace=inplace)
-        rules[f"aten::pow{mark}"] = _pow_rule(inplace=inplace)
-        rules[f"aten::bitwise_not{mark}"] = _bitwise_not
-    for dunder, name in _DUNDER.items():
-        rules[f"aten::{dunder}"] = rules[f"aten::{name}"]
-        rules[f"aten::{dunder.replace('__', '__i', 1)}"] = rules[f"aten::{name}_"]
-    return rules
+    """Return the rules by operator name."""
+    return aten_rules(_UNARY + _BINARY.lstrip(), globals())

@@ -2,106 +2,79 @@
 
 from __future__ import annotations
 
-from drynpu.kernels import KernelPlan, Signature, TaskType, TensorDesc
-from drynpu_torch.rules._elementwise import cast
-from drynpu_torch.rules._shapes import broadcast, number
-from drynpu_torch.rules._work import Rule, kernel, like, plan, scalar, tensor
+from typing import Final
 
-__all__ = ["loss_rules"]
+from drynpu.kernels import KernelPlan, Rule, TaskType, TensorDesc, broadcast_shape, tensor_like
+from drynpu.kernels.ops import cast_kernel
+from drynpu_torch.rules._call import AtenCall, scalar
+from drynpu_torch.rules._tables import aten_rules
+
+_TABLE: Final = """
+nll (x! target! weight reduction) | nll_loss_forward=: nll_loss2d_forward=:
+nll_gradient (dy! x! target! weight) | nll_loss_backward=: nll_loss2d_backward=:
+loss (x! target! reduction) | mse_loss=MseLoss smooth_l1_loss=SmoothL1Loss:SmoothL1LossV2
+    huber_loss=HuberLoss:SmoothL1LossV2 soft_margin_loss=SoftMarginLoss
+loss (x! target! weight reduction) | binary_cross_entropy=BinaryCrossEntropy
+gradient (dy! x! target!) | mse_loss_backward=MseLossBackward:MseLossGrad
+    smooth_l1_loss_backward=SmoothL1LossBackward:SmoothL1LossV2Grad
+    huber_loss_backward=HuberLossBackward:SmoothL1LossV2Grad
+    soft_margin_loss_backward=SoftMarginLossBackward:SoftMarginLossGrad
+    binary_cross_entropy_backward=BinaryCrossEntropyBackward:BinaryCrossEntropyGrad
+"""
+_UNREDUCED = 0
+"""The reduction that keeps every loss."""
+_NLL_OPS = 2
 
 
-def _class_weight(signature: Signature, at: int, x: TensorDesc) -> TensorDesc:
+def nll(call: AtenCall) -> KernelPlan | None:
+    """``x target weight reduction``: of the log-probabilities only those of the target classes are read."""
+    x, target = call.tensors("x", "target")
+    out, weight = _result(call, target.shape, x.dtype), scalar(x.dtype)
+    call = call.under(_nll_api(x))
+    inputs = [x, tensor_like(target, dtype="INT32"), _class_weight(call, x)]
+    read = target.elements * (4 + 2 * out.size_bytes // max(out.elements, 1))
+    outputs, over = [out, weight], target.elements
+    spec = call.kernel("NLLLoss", inputs, outputs, task=TaskType.MIX_AIV, cost=_NLL_OPS, over=over, read=read)
+    return call.plan(call.kernel("MemSet", [], outputs, cost=0), spec)
+
+
+def nll_gradient(call: AtenCall) -> KernelPlan | None:
+    """``dy x target weight``."""
+    dy, x, target = call.tensors("dy", "x", "target")
+    call, weight = call.under(f"{_nll_api(x)}Backward"), _class_weight(call, x)
+    convert = cast_kernel(call, target, "INT32")
+    inputs = [x, dy, convert.outputs[0], weight, scalar(x.dtype)]
+    read = dy.size_bytes + weight.size_bytes + 4 * target.elements
+    return call.plan(convert, call.kernel("NLLLossGrad", inputs, [x], cost=_NLL_OPS, over=target.elements, read=read))
+
+
+def loss(call: AtenCall) -> KernelPlan | None:
+    """``x target reduction``."""
+    x, target = call.tensors("x", "target")
+    shape = broadcast_shape([x.shape, target.shape])
+    return None if shape is None else call.plan(call.main_kernel([x, target], [_result(call, shape, x.dtype)]))
+
+
+def gradient(call: AtenCall) -> KernelPlan | None:
+    """``dy x target``."""
+    dy, x, target = call.tensors("dy", "x", "target")
+    return call.plan(call.main_kernel([x, target, dy], [x]))
+
+
+def _result(call: AtenCall, shape: tuple[int, ...], dtype: str) -> TensorDesc:
+    return call.tensor_of(shape if call.number("reduction", 1) == _UNREDUCED else (), dtype)
+
+
+def _nll_api(x: TensorDesc) -> str:
+    return f"aclnnNLLLoss{'2d' if len(x.shape) == 4 else ''}"
+
+
+def _class_weight(call: AtenCall, x: TensorDesc) -> TensorDesc:
     """Return the class weights; torch_npu passes ones when there are none."""
     classes = x.shape[1] if len(x.shape) > 1 else x.elements
-    return signature.tensor(at) or TensorDesc((classes,), x.dtype)
-
-
-def _nll(signature: Signature) -> KernelPlan | None:
-    """``nll_loss_forward(x, target, weight, reduction, ignore_index)``; reduction 0 keeps every loss."""
-    x, target = signature.tensor(0), signature.tensor(1)
-    if x is None or target is None:
-        return None
-    out = tensor(target.shape if number(signature, 3, 1) == 0 else (), x.dtype)
-    total = scalar(x.dtype)
-    api = f"aclnnNLLLoss{'2d' if len(x.shape) == 4 else ''}"
-    inputs = [x, like(target, dtype="INT32"), _class_weight(signature, 2, x)]
-    # Of the log-probabilities only those of the target classes are read.
-    spec = kernel(
-        api,
-        None,
-        "NLLLoss",
-        inputs,
-        [out, total],
-        task=TaskType.MIX_AIV,
-        cost=2,
-        over=target.elements,
-        read=target.elements * (4 + 2 * out.size_bytes // max(out.elements, 1)),
-    )
-    return plan(api, kernel(api, "MemSet", "MemSet", [], [out, total], cost=0), spec)
-
-
-def _nll_backward(signature: Signature) -> KernelPlan | None:
-    """``nll_loss_backward(dy, x, target, weight, reduction, ignore_index, total_weight)``."""
-    dy, x, target = signature.tensor(0), signature.tensor(1), signature.tensor(2)
-    if dy is None or x is None or target is None:
-        return None
-    api = f"aclnnNLLLoss{'2d' if len(x.shape) == 4 else ''}Backward"
-    convert = cast(api, target, "INT32")
-    weight = _class_weight(signature, 3, x)
-    inputs = [x, dy, convert.outputs[0], weight, scalar(x.dtype)]
-    spec = kernel(
-        api,
-        None,
-        "NLLLossGrad",
-        inputs,
-        [x],
-        cost=2,
-        over=target.elements,
-        read=dy.size_bytes + weight.size_bytes + 4 * target.elements,
-    )
-    return plan(api, convert, spec)
-
-
-def _pointwise_rule(api: str, op_type: str, cost: float) -> Rule:
-    """``loss(input, target, reduction)`` and the weighted forms, reduction after the last tensor."""
-
-    def rule(signature: Signature) -> KernelPlan | None:
-        x, target = signature.tensor(0), signature.tensor(1)
-        shape = broadcast([t.shape for t in (x, target) if t is not None])
-        if x is None or target is None or shape is None:
-            return None
-        at = 3 if op_type == "BinaryCrossEntropy" else 2
-        out = tensor(shape if number(signature, at, 1) == 0 else (), x.dtype)
-        return plan(api, kernel(api, op_type, op_type, [x, target], [out], cost=cost))
-
-    return rule
-
-
-def _pointwise_backward_rule(api: str, op_type: str, cost: float) -> Rule:
-    def rule(signature: Signature) -> KernelPlan | None:
-        dy, x, target = signature.tensor(0), signature.tensor(1), signature.tensor(2)
-        if dy is None or x is None or target is None:
-            return None
-        return plan(api, kernel(api, op_type, op_type, [x, target, dy], [x], cost=cost))
-
-    return rule
+    return call.tensor("weight") or TensorDesc((classes,), x.dtype)
 
 
 def loss_rules() -> dict[str, Rule]:
     """Return the rules by operator name."""
-    rules: dict[str, Rule] = {
-        "aten::nll_loss_forward": _nll,
-        "aten::nll_loss2d_forward": _nll,
-        "aten::nll_loss_backward": _nll_backward,
-        "aten::nll_loss2d_backward": _nll_backward,
-    }
-    for name, api, op_type, cost in (
-        ("mse_loss", "MseLoss", "MseLoss", 3),
-        ("smooth_l1_loss", "SmoothL1Loss", "SmoothL1LossV2", 5),
-        ("huber_loss", "HuberLoss", "SmoothL1LossV2", 5),
-        ("soft_margin_loss", "SoftMarginLoss", "SoftMarginLoss", 6),
-        ("binary_cross_entropy", "BinaryCrossEntropy", "BinaryCrossEntropy", 6),
-    ):
-        rules[f"aten::{name}"] = _pointwise_rule(f"aclnn{api}", op_type, cost)
-        rules[f"aten::{name}_backward"] = _pointwise_backward_rule(f"aclnn{api}Backward", f"{op_type}Grad", cost)
-    return rules
+    return aten_rules(_TABLE, globals())

@@ -6,8 +6,6 @@ from typing import Final
 
 from drynpu.kernels import KernelPlan, Signature
 
-__all__ = ["MAYBE_NOTHING", "NO_KERNEL", "is_transparent", "no_kernel", "transparent", "wrapper_rule"]
-
 _VIEWS: Final = """
 _conj _neg_view _reshape_alias _unsafe_view alias as_strided as_strided_ broadcast_to chunk conj detach detach_
 diagonal expand expand_as imag mH mT matrix_H moveaxis movedim narrow numpy_T permute real resolve_conj resolve_neg

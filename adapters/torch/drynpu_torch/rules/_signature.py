@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from drynpu.kernels import Placement, Signature, TensorDesc
 from drynpu_torch.rules._dtypes import ge_dtype, is_tensor_dtype
 
-__all__ = ["native_format", "signature_from_kineto"]
-
 _FORMAT_BY_RANK = {3: "NCL", 4: "NCHW", 5: "NCDHW"}
 
 

@@ -12,10 +12,13 @@ from drynpu.kernels.ops._binding import kernel_types_of, rules_of
 from drynpu.kernels.ops._dtypes import FLOATING, ge_dtype
 from drynpu.kernels.ops._shapes import axes_of, concatenated, padded, reduced, replaced, stacked, tiled
 from drynpu.kernels.ops.conv import Convolution, convolution_of
-from drynpu.kernels.ops.creation import make_on_cpu
+from drynpu.kernels.ops.creation import fill_kernel, make_on_cpu
+from drynpu.kernels.ops.dropout import drop_mask
+from drynpu.kernels.ops.elementwise import cast_kernel
 from drynpu.kernels.ops.graphs import FormatChanges, FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
+from drynpu.kernels.ops.movement import gather_kernel
 
 __all__ = [
     "FLOATING",
@@ -28,11 +31,15 @@ __all__ = [
     "Sides",
     "axes_of",
     "blocked_image",
+    "cast_kernel",
     "channels_block",
     "concatenated",
     "convolution_of",
+    "drop_mask",
+    "fill_kernel",
     "fractal_weight",
     "fuse",
+    "gather_kernel",
     "ge_dtype",
     "is_image",
     "kernel_types_of",
