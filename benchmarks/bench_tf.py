@@ -156,16 +156,17 @@ def function_steps(model: str) -> Steps:
 @contextlib.contextmanager
 def stopwatch() -> Iterator[dict[str, float]]:
     """Add up the time inside each stage of a recording's end, in seconds."""
+    from drynpu.recorder import _recorder
     from drynpu_tf.capture import _trace
-    from drynpu_tf.recording import _recorder
+    from drynpu_tf.recording import _engine_recording
     from drynpu_tf.sessions import _pending
 
     stages = (
         ("tracer stop and reading", _trace.XplaneTracer, "stop"),
         ("tables of runs", _trace.FunctionRuns, "tables"),
         ("reading of session runs", _pending.PendingRuns, "hand_over"),
-        ("one timeline", _recorder, "join"),
-        ("write PROF", _recorder, "write_recording"),
+        ("one timeline", _engine_recording, "join"),
+        ("write PROF", _recorder, "write_devices"),
         ("load tables", _recorder, "load_profile"),
         ("export", _recorder, "export_msprof"),
     )

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from mindspore_like._recorder import TensorKey
+from mindspore_like._call_capture import TensorKey
 from mindspore_like._runtime import RUNTIME
 
 __all__ = ["Array", "TimedOperator", "matmul", "record_operator", "reduce", "run", "scope", "timed_operator"]

@@ -8,14 +8,11 @@ import sys
 
 from attrs import frozen
 
-from drynpu import DrynpuError
-from drynpu.options import Settings
-from drynpu_mindspore.patching import show_summary
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 from drynpu_mindspore.recording import RecordingBackend
+from mindspore_like._call_capture import CallCapture
 from mindspore_like._context import Context
 from mindspore_like._host import LikeHost, TextLog
-from mindspore_like._recorder import Recorder
 
 __all__ = ["RUNTIME", "Runtime"]
 
@@ -25,14 +22,14 @@ class Runtime:
     """One process that uses the package."""
 
     context: Context
-    recorder: Recorder
+    recorder: CallCapture
     backend: RecordingBackend
     surface: Surface
 
     @classmethod
     def create(cls) -> Runtime:
         """Return a runtime that records nothing yet. Raises `OptionError` for a release without a known profiler."""
-        text_log, recorder = TextLog(), Recorder()
+        text_log, recorder = TextLog(), CallCapture()
         context = Context(text_log, device_id=_device_id())
         backend = RecordingBackend(recorder)
         generation = generation_of(os.environ.get(API_VARIABLE, ""))
@@ -41,11 +38,10 @@ class Runtime:
     def finish(self) -> None:
         """Stop what still records, and show what the last run holds, unless the script is to be quiet."""
         self.surface.finish()
-        if self.backend.finished and not Settings.from_environ(os.environ).quiet:
-            try:
-                show_summary(self.backend.finished)
-            except (DrynpuError, OSError) as error:  # the run itself has succeeded
-                sys.stderr.write(f"[drynpu] no summary: {error}\n")
+        if self.backend.finished:
+            from drynpu.views import show_finished
+
+            show_finished(self.backend.finished, lambda text: sys.stderr.write(f"[drynpu] {text}\n"))
 
 
 def _device_id() -> int:

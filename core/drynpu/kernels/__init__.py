@@ -16,7 +16,7 @@ from drynpu.kernels._counter_groups import counter_group, metric_column_names
 from drynpu.kernels._counters import CounterValues, counter_values, event_codes
 from drynpu.kernels._elements import element_operations, kernel_types
 from drynpu.kernels._jitter import jitter, occurrences
-from drynpu.kernels._joining import concatenate
+from drynpu.kernels._joining import concatenate, merge_equal
 from drynpu.kernels._nodes import (
     NodeCall,
     framed,
@@ -117,6 +117,7 @@ __all__ = [
     "kernel_types",
     "launched",
     "launches_nothing",
+    "merge_equal",
     "metric_column_names",
     "metric_columns",
     "node_kernel",

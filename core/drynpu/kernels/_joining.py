@@ -7,10 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from attrs import evolve
 
 from drynpu.kernels._operators import Operators
-
-__all__ = ["concatenate"]
 
 T = TypeVar("T")
 _NO_TEXT = ("", "")
@@ -44,6 +43,26 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
         texts=_texts(parts, signature_at, len(signatures)),
         stack=codes("stack", stack_at),
         stacks=stacks,
+    )
+
+
+def merge_equal(operators: Operators) -> Operators:
+    """Return the table with names and signatures that are equal stored once, so that their calls count together."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(operators.names))}
+    numbers: dict[object, int] = {}
+    kept: list[int] = []
+    for row, signature in enumerate(operators.signatures):
+        if numbers.setdefault(signature.key, len(kept)) == len(kept):
+            kept.append(row)
+    # The last entry is for rows without a signature.
+    signature_at = np.array([*(numbers[signature.key] for signature in operators.signatures), -1], np.int32)
+    return evolve(
+        operators,
+        names=tuple(names),
+        name=np.array([*(names[name] for name in operators.names), 0], np.int32)[operators.name],
+        signature=signature_at[operators.signature],
+        signatures=tuple(operators.signatures[row] for row in kept),
+        texts=tuple(operators.texts[row] for row in kept) if operators.texts else (),
     )
 
 

@@ -8,10 +8,11 @@ to by index, so that nothing after the capture works per operator in Python.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from drynpu.kernels._types import Signature, TensorDesc
 
@@ -108,6 +109,14 @@ class Operators:
 
     def __len__(self) -> int:
         return len(self.name)
+
+    def select(self, rows: I64, **columns: npt.NDArray[np.generic]) -> Operators:
+        """Return *rows* of the table, with *columns* in place of those of the same name."""
+        names = ("name", "start_ns", "end_ns", "thread", "fwd_thread", "sequence", "scope", "signature", "stack")
+        chosen: dict[str, Any] = {
+            name: columns[name] if name in columns else getattr(self, name)[rows] for name in names
+        }
+        return evolve(self, **chosen)
 
     @classmethod
     def from_calls(cls, calls: Iterable[Call]) -> Operators:

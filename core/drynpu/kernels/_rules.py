@@ -50,8 +50,7 @@ class RuleBook:
         An operator on the host launches nothing; a copy between host and device is a copy, whatever its name;
         otherwise the rule of that name answers, then the fallbacks, then :func:`unmapped_plan`.
         """
-        # Attributes by their spelling: 1, 1.0 and True are equal to Python and not to an operator.
-        key = (signature.name, signature.inputs, repr(signature.attributes), signature.placement)
+        key = signature.key
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plans[key] = self._work_out(signature)

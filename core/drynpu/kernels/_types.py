@@ -117,6 +117,11 @@ class Signature:
     attributes: tuple[object, ...] = field(default=())
     placement: Placement = Placement.DEVICE
 
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells calls apart: attributes by their spelling, as 1, 1.0 and True are equal to Python alone."""
+        return self.name, self.inputs, repr(self.attributes), self.placement
+
     def tensor(self, position: int) -> TensorDesc | None:
         """Return the tensor at *position*, ``None`` when the argument is absent or is not a single tensor."""
         value = self.inputs[position] if position < len(self.inputs) else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from drynpu.products._deliver import deliver
 from drynpu.products._find import find_profiles
 from drynpu.products._load import load_profile
-from drynpu.products._process import deliver_in_process
+from drynpu.products._process import deliver_beside, deliver_in_process, deliver_many
 from drynpu.products._results import export_result, result_forms
 from drynpu.products._single import export_stacks, export_trace
 from drynpu.products.mindspore._export import export_mindspore
@@ -23,7 +23,9 @@ __all__ = [
     "REPORT_KEYS",
     "Reports",
     "deliver",
+    "deliver_beside",
     "deliver_in_process",
+    "deliver_many",
     "export_documents",
     "export_mindspore",
     "export_msprof",

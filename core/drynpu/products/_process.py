@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import drynpu
 from drynpu import OutputError
 from drynpu.options import ExportType
+
+T = TypeVar("T")
 
 
 def deliver_in_process(
@@ -53,3 +58,31 @@ def deliver_in_process(
         if process.wait():
             problems.seek(0)
             raise OutputError(problems.read().strip() or f"parsing {path} ended with status {process.returncode}")
+
+
+def deliver_beside(work: Callable[[], None], otherwise: Callable[[], None]) -> Future[None]:
+    """
+    Call *work*, which waits for a process beside this one, on a thread that this process waits for at its end.
+
+    *otherwise* is called at once where the interpreter is ending and takes no new work any more.
+    """
+    try:
+        return _background().submit(work)
+    except RuntimeError:
+        otherwise()
+        return Future()
+
+
+@functools.cache
+def _background() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max((os.cpu_count() or 1) // 2, 1), thread_name_prefix="drynpu-parsing")
+
+
+def deliver_many(
+    paths: Sequence[Path], processes: int, *, here: Callable[[Path], T], apart: Callable[[Path], T]
+) -> list[T]:
+    """Return what *here* returns for each path, or *apart* in up to *processes* processes where that saves time."""
+    if min(processes, len(paths)) < 2:  # nothing to do at the same time
+        return [here(path) for path in paths]
+    with ThreadPoolExecutor(min(processes, len(paths))) as pool:
+        return list(pool.map(apart, paths))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu.recorder._actions import ScheduleWarning, Transition, TransitionStep, transition
+from drynpu.recorder._collector import Collected, Collector
 from drynpu.recorder._commands import (
     COLLECT_VARIABLE,
     PROFILE_VARIABLE,
@@ -18,6 +19,8 @@ from drynpu.recorder._control import (
     control_socket,
     serve_control,
 )
+from drynpu.recorder._process import at_process_end
+from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip
 from drynpu.recorder._recording import Outcome, write_devices, write_recording, write_system
 from drynpu.recorder._sampler import HostSampler
 from drynpu.recorder._setup import Setup
@@ -25,9 +28,12 @@ from drynpu.simulate import Planner
 
 __all__ = [
     "COLLECT_VARIABLE",
+    "METADATA_FILE",
     "PROFILE_VARIABLE",
+    "Collected",
     "CollectionCommand",
     "CollectionReport",
+    "Collector",
     "ControlClient",
     "ControlCommand",
     "ControlReply",
@@ -36,11 +42,15 @@ __all__ = [
     "Outcome",
     "Planner",
     "ProfileCommand",
+    "Recorder",
     "ScheduleWarning",
     "Setup",
     "Transition",
     "TransitionStep",
+    "at_process_end",
     "control_socket",
+    "framework_plan",
+    "load_chosen_chip",
     "serve_control",
     "transition",
     "write_devices",

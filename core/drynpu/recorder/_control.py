@@ -9,7 +9,6 @@ process is served, whatever the mode of the socket.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import enum
 import logging
@@ -27,6 +26,7 @@ from attrs import define, field
 
 from drynpu._errors import DrynpuError, OutputError
 from drynpu.recorder._commands import CollectionCommand
+from drynpu.recorder._process import at_process_end
 
 _LONGEST = 1 << 20
 _LONGEST_ADDRESS = 103
@@ -96,7 +96,7 @@ def _address(path: Path) -> Iterator[str]:
         os.close(directory)
 
 
-def serve_control(path: Path, controlled: Controllable) -> None:
+def serve_control(path: Path, controllable: Controllable) -> None:
     """
     Listen at *path* in a thread of its own, until the process ends; then the socket is closed and removed.
 
@@ -120,18 +120,16 @@ def serve_control(path: Path, controlled: Controllable) -> None:
         listener.close()
         raise OutputError(f"{path}: no socket for commands can be made: {error.strerror or error}") from error
     os.register_at_fork(after_in_child=listener.close)
-    atexit.register(_remove, path, listener, os.getpid())
-    threading.Thread(target=_serve, args=(listener, controlled), name="drynpu-control", daemon=True).start()
+    at_process_end(lambda: _remove(path, listener))
+    threading.Thread(target=_serve, args=(listener, controllable), name="drynpu-control", daemon=True).start()
 
 
-def _remove(path: Path, listener: socket.socket, owner: int) -> None:
-    """Close and remove the socket of a process that ends, unless this is one that was forked off."""
-    if os.getpid() == owner:
-        with contextlib.suppress(OSError):
-            path.unlink()
-        with contextlib.suppress(OSError):
-            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for a command line
-        listener.close()
+def _remove(path: Path, listener: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink()
+    with contextlib.suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for a command line
+    listener.close()
 
 
 def _is_served(address: str) -> bool:
@@ -153,7 +151,7 @@ def _is_same_user(connection: socket.socket) -> bool:
     return bool(user == os.geteuid())
 
 
-def _serve(listener: socket.socket, controlled: Controllable) -> None:
+def _serve(listener: socket.socket, controllable: Controllable) -> None:
     while True:
         try:
             connection, _ = listener.accept()
@@ -162,18 +160,18 @@ def _serve(listener: socket.socket, controlled: Controllable) -> None:
         try:
             with connection, connection.makefile("rb") as lines:
                 if _is_same_user(connection):
-                    _attend(connection, lines.readline, controlled)
+                    _attend(connection, lines.readline, controllable)
         except Exception as error:  # noqa: BLE001 - the application goes on, whatever is sent to it
             _LOG.warning("a command could not be carried out: %s", error)
         finally:
             # Nobody is left to stop it.
             with contextlib.suppress(DrynpuError):
-                controlled.stop()
+                controllable.stop()
 
 
-def _attend(connection: socket.socket, next_line: Callable[[int], bytes], controlled: Controllable) -> None:
+def _attend(connection: socket.socket, next_line: Callable[[int], bytes], controllable: Controllable) -> None:
     """ControlReply one command line until it quits or goes away."""
-    calls = {ControlCommand.START: controlled.start, ControlCommand.STOP: controlled.stop}
+    calls = {ControlCommand.START: controllable.start, ControlCommand.STOP: controllable.stop}
     ordered = False
     while True:
         line = next_line(_LONGEST)
@@ -181,10 +179,10 @@ def _attend(connection: socket.socket, next_line: Callable[[int], bytes], contro
             return
         document = orjson.loads(line)
         if _ORDER in document:
-            controlled.accept(CollectionCommand.from_text(document[_ORDER]))
+            controllable.accept(CollectionCommand.from_text(document[_ORDER]))
             ordered, reply = True, ControlReply.SUCCESS
         elif (command := ControlCommand(document["command"])) is ControlCommand.QUIT:
-            reply = ControlReply.FAILED if controlled.stop() is ControlReply.FAILED else ControlReply.SUCCESS
+            reply = ControlReply.FAILED if controllable.stop() is ControlReply.FAILED else ControlReply.SUCCESS
         else:
             reply = calls[command]() if ordered else ControlReply.FAILED
         connection.sendall(orjson.dumps({"reply": reply.value}) + b"\n")
@@ -201,7 +199,7 @@ class ControlClient:
 
     def connect(self, order: CollectionCommand, timeout_s: float) -> bool:
         """
-        Connect and hand over the order; False if the process is there and answers somebody else.
+        Connect and hand over the order; return False if the process is there and answers somebody else.
 
         Raises
         ------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import evolve
 
-from drynpu.kernels import Call, Operators, Signature, TensorDesc, concatenate
+from drynpu.kernels import Call, Operators, Signature, TensorDesc, concatenate, merge_equal
 
 ADD = Signature("Add", (TensorDesc((2, 3), "FLOAT"),))
 MUL = Signature("Mul", (TensorDesc((4,), "FLOAT16"),))
@@ -52,3 +52,25 @@ def test_what_parts_share_is_taken_once_and_texts_may_be_missing() -> None:
     bare = concatenate([evolve(part, texts=())])
     assert bare.texts == (("", ""),) * 2
     assert len(concatenate([])) == 0
+
+
+def test_equal_names_and_signatures_become_one() -> None:
+    same = Signature("Add", (TensorDesc((2, 3), "FLOAT"),))
+    other = evolve(ADD, attributes=(1,))
+    true = evolve(ADD, attributes=(True,))  # equal to Python, not to an operator
+    joined = concatenate(
+        [table((MUL, 1, 2), (ADD, 10, 20)), table((same, 30, 40), (other, 50, 60)), table((true, 70, 80))]
+    )
+    merged = merge_equal(joined)
+    assert told(merged) == told(joined)
+    assert merged.names == ("Mul", "Add")
+    assert merged.signatures == (MUL, ADD, other, true)
+    assert merged.signature.tolist() == [0, 1, 1, 2, 3]
+    assert merge_equal(Operators.from_calls(())).names == ()
+
+
+def test_selected_rows_keep_their_columns_but_for_those_given() -> None:
+    chosen = table((ADD, 10, 20), ("step", 25, 60), (MUL, 40, 50)).select(np.array([0, 2]), end_ns=np.array([21, 51]))
+    assert told(chosen) == [("Add", 10, "Add", ("FLOAT", "2,3"), ""), ("Mul", 40, "Mul", ("FLOAT16", "4"), "")]
+    assert chosen.end_ns.tolist() == [21, 51]
+    assert chosen.thread.tolist() == [7, 7]

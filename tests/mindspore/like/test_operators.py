@@ -14,7 +14,7 @@ from drynpu import CaptureError
 from drynpu.kernels import Operators, build_rule_book
 from drynpu_mindspore.rules import RULES
 from mindspore_like import Tensor, ops
-from mindspore_like._recorder import Recorder
+from mindspore_like._call_capture import CallCapture
 
 RANDOM = np.random.default_rng(1)
 A, B = (RANDOM.normal(size=(4, 6)).astype(np.float32) for _ in range(2))
@@ -26,9 +26,9 @@ POSITIVE = np.abs(A) + 0.1
 
 
 @pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]:
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[CallCapture]:
     """What tensors report to, for this test alone."""
-    own = Recorder()
+    own = CallCapture()
     monkeypatch.setattr("mindspore_like._operators._RECORDER", own)
     own.start()
     yield own
@@ -86,7 +86,7 @@ CASES: dict[str, tuple[Callable[[], Tensor], Any, str]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_value_is_numpys_and_the_primitive_has_a_rule(recorder: Recorder, name: str) -> None:
+def test_the_value_is_numpys_and_the_primitive_has_a_rule(recorder: CallCapture, name: str) -> None:
     compute, expected, primitive = CASES[name]
     made = compute().asnumpy()
     np.testing.assert_allclose(made.astype(np.float64), np.asarray(expected, np.float64), rtol=2e-6, atol=1e-6)
@@ -106,7 +106,7 @@ def test_the_value_is_numpys_and_the_primitive_has_a_rule(recorder: Recorder, na
         ({"stride": (2, 1), "pad_mode": "pad", "padding": 1, "dilation": 2}, (2, 6, 3, 6)),
     ],
 )
-def test_a_convolution_is_the_sum_over_its_window(recorder: Recorder, options: dict[str, Any], shape: Any) -> None:
+def test_a_convolution_is_the_sum_over_its_window(recorder: CallCapture, options: dict[str, Any], shape: Any) -> None:
     made = ops.conv2d(IMAGE, KERNEL, **options)
     assert made.shape == shape
     if not options:
@@ -131,7 +131,7 @@ def test_a_mode_of_padding_that_is_none_is_said() -> None:
         ops.conv2d(IMAGE, KERNEL, pad_mode="full")
 
 
-def test_rows_are_columns_with_times_shapes_and_scopes(recorder: Recorder) -> None:
+def test_rows_are_columns_with_times_shapes_and_scopes(recorder: CallCapture) -> None:
     before_ns = time.time_ns()
     with recorder.scope("Gradients/Default/net"), recorder.scope("fc"):
         Tensor(A) @ W
@@ -146,7 +146,7 @@ def test_rows_are_columns_with_times_shapes_and_scopes(recorder: Recorder) -> No
     assert table.texts[table.signature[-1]] == ("FLOAT;FLOAT", "4,6;")
 
 
-def test_what_the_script_computes_is_reported_in_its_words(recorder: Recorder) -> None:
+def test_what_the_script_computes_is_reported_in_its_words(recorder: CallCapture) -> None:
     ms.record_operator(
         "LayerNorm", [A, A[0], A[0]], [A], start_ns=100, end_ns=300, attrs={"begin_norm_axis": 1}, arguments=()
     )
@@ -162,7 +162,7 @@ def test_what_the_script_computes_is_reported_in_its_words(recorder: Recorder) -
 
 
 def test_nothing_is_kept_unless_it_records() -> None:
-    recorder = Recorder()
+    recorder = CallCapture()
     recorder.add(("Add", (), (), (), ()), 1, 2)
     recorder.start()
     with pytest.raises(CaptureError, match="being recorded already"):

@@ -64,7 +64,7 @@ def stretch(found):
                 "thread": run.thread,
                 "step": run.step,
                 "operators": table(run.operators),
-                "takes": [[take.row, take.source, take.end_ns, take.buffered] for take in run.takes],
+                "takes": [[take.row, take.source, take.end_ns, take.buffered] for take in run.reads],
                 "fusions": [{"name": made.name, "nodes": list(made.original_ops)} for made in run.fusions],
             }
             for run in found.functions

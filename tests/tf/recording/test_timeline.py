@@ -8,9 +8,9 @@ import pytest
 from drynpu.device import Mark
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType
 from drynpu.simulate import FusionOp
-from drynpu_tf.capture import Take
+from drynpu_tf.capture import DatasetRead
 from drynpu_tf.recording._plans import node_plans
-from drynpu_tf.recording._timeline import Part, Step, join
+from drynpu_tf.recording._timeline import GraphExecution, Part, join
 
 _KERNEL = KernelSpec(name="k", op_type="K", task_type=TaskType.AI_VECTOR_CORE)
 
@@ -42,8 +42,8 @@ def table(signatures: tuple[Signature, ...], *rows: tuple[int, int, int]) -> Ope
 NODES = (Signature("A", ()), Signature("Identity", ()), Signature("B", ()))
 
 
-def step(start_ns: int, end_ns: int, graph: str = "g", **more: object) -> Step:
-    return Step(graph=graph, start_ns=start_ns, end_ns=end_ns, thread=1, **more)  # type: ignore[arg-type]
+def step(start_ns: int, end_ns: int, graph: str = "g", **more: object) -> GraphExecution:
+    return GraphExecution(graph=graph, start_ns=start_ns, end_ns=end_ns, thread=1, **more)  # type: ignore[arg-type]
 
 
 def test_only_what_launches_is_left_and_lasts_until_the_next() -> None:
@@ -117,8 +117,8 @@ def test_kernels_of_nodes_are_launched_by_the_graph_engine(node: str, in_graph: 
 
 def test_what_follows_waits_for_the_data() -> None:
     nodes = (Signature("GetNext", ()), Signature("A", ()))
-    takes = (Take(row=0, source="IteratorV2", end_ns=40),)
-    timeline = join([Part(table(nodes, (0, 10, 12), (1, 15, 16), (1, 60, 61)), step(5, 70, takes=takes))], plan)
+    reads = (DatasetRead(row=0, source="IteratorV2", end_ns=40),)
+    timeline = join([Part(table(nodes, (0, 10, 12), (1, 15, 16), (1, 60, 61)), step(5, 70, reads=reads))], plan)
     assert timeline.operators.start_ns.tolist() == [10, 40, 60]
     assert timeline.operators.end_ns.tolist() == [11, 60, 61]
     (event,) = timeline.dataset
@@ -127,8 +127,8 @@ def test_what_follows_waits_for_the_data() -> None:
 
 def test_data_that_nobody_saw_arrive_has_no_length() -> None:
     nodes = (Signature("GetNext", ()), Signature("A", ()))
-    takes = (Take(row=0, source="iterator", end_ns=None),)
-    timeline = join([Part(table(nodes, (0, 10, 12), (1, 15, 16)), step(5, 30, takes=takes))], plan)
+    reads = (DatasetRead(row=0, source="iterator", end_ns=None),)
+    timeline = join([Part(table(nodes, (0, 10, 12), (1, 15, 16)), step(5, 30, reads=reads))], plan)
     assert timeline.operators.start_ns.tolist() == [10, 15]
     assert [(event.time_ns, event.duration_ns) for event in timeline.dataset] == [(10, 0)]
 
@@ -138,7 +138,7 @@ def test_turns_of_a_loop_follow_each_other_and_return_once() -> None:
     turns = [
         Part(
             table(nodes, (0, at + 10, at + 11), (1, at + 20, at + 22)),
-            step(at, at + 50, takes=(Take(row=0, source="i", end_ns=at + 15),), turn=turn, turns=2),
+            step(at, at + 50, reads=(DatasetRead(row=0, source="i", end_ns=at + 15),), turn=turn, turns=2),
         )
         for turn, at in ((1, 100), (2, 200))
     ]

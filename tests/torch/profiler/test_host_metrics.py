@@ -33,8 +33,7 @@ for name, systems in (("asked", measured), ("plain", []), ("traced", [HostSystem
 EXPORT = """
 import sys
 from pathlib import Path
-from drynpu.products import export_msprof
-from drynpu.tables import load_profile
+from drynpu.products import export_msprof, load_profile
 
 export_msprof(load_profile(Path(sys.argv[1])))
 """

@@ -87,9 +87,7 @@ class OpTimes:
         lowest: dict[int, int] = {}
         for index, launch in zip(first.tolist(), position.tolist(), strict=True):
             signature = int(dispatch_plan[launch_dispatch[launch]])
-            of = operators.signatures[signature]
-            place = index - lowest.setdefault(signature, index)
-            key = (of.name, of.inputs, repr(of.attributes), of.placement, place)
+            key = (*operators.signatures[signature].key, index - lowest.setdefault(signature, index))
             base[index] = self._seen.get(key, 0)
             self._seen[key] = int(base[index]) + int(amount[index])
         return np.asarray(base[kernel])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import atexit
-import os
 from collections.abc import Mapping
 
+from drynpu.recorder import at_process_end
 from drynpu_acl.prof._profiling import Profiling
 from drynpu_acl.prof._settings import AclSettings
-
-__all__ = ["open_profiling"]
 
 
 def open_profiling(environ: Mapping[str, str]) -> Profiling:
@@ -22,13 +19,10 @@ def open_profiling(environ: Mapping[str, str]) -> Profiling:
         For settings that cannot be.
     """
     profiling = Profiling(settings=AclSettings.from_environ(environ))
-    owner = os.getpid()
 
     def end() -> None:
-        # What a parent process records is the parent's.
-        if os.getpid() == owner:
-            profiling.shut_down()
-            profiling.sessions.show()
+        profiling.shut_down()
+        profiling.sessions.show()
 
-    atexit.register(end)
+    at_process_end(end)  # what a parent process records is the parent's
     return profiling

@@ -17,7 +17,7 @@ from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.messages import say
 from drynpu_acl.prof._acl_json import read_acl_json
-from drynpu_acl.prof._collector import Collector
+from drynpu_acl.prof._collector import LibraryCollector
 from drynpu_acl.prof._mode import Mode, Ownership
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._runtime import NoRuntime, Runtime
@@ -28,7 +28,7 @@ from drynpu_acl.prof._stamps import Stamps
 from drynpu_acl.prof._steps import Steps
 from drynpu_acl.prof._subscription_calls import SubscriptionCalls
 from drynpu_acl.prof._subscriptions import Subscriptions
-from drynpu_acl.recording import ApiCall, Copy, Marks, Place, Run, graph_plans
+from drynpu_acl.recording import ApiCall, CopyCall, DeviceStream, MarkRows, ModelExecution, graph_plans
 
 _OTHER_COLLECTOR = "PROFILER_SAMPLECONFIG"
 _HANDLES: Mapping[str, tuple[int | None, int | None]] = {
@@ -63,7 +63,7 @@ class Profiling:
     calls: SessionCalls = field(init=False)
     subscriptions: Subscriptions = field(init=False)
     subscribing: SubscriptionCalls = field(init=False)
-    _collector: Collector = field(init=False)
+    _collector: LibraryCollector = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         shared = self.settings.shared
@@ -77,18 +77,18 @@ class Profiling:
             is_loaded=self._is_loaded,
             device_id=lambda: self.runtime.device_id(),
         )
-        self._collector = Collector(owner=self.owner, sessions=self.sessions, devices=shared.devices)
+        self._collector = LibraryCollector(owner=self.owner, sessions=self.sessions, devices=shared.devices)
 
     def _plan(self, signature: Signature) -> KernelPlan:
         return self.runtime.plan(signature)
 
-    def _marks(self) -> Marks | None:
+    def _marks(self) -> MarkRows | None:
         return self.sessions.marks
 
     def _is_loaded(self, model_id: int) -> bool:
         return self.runtime.model_name(model_id) is not None
 
-    def _place(self, stream: int) -> Place | None:
+    def _device_stream(self, stream: int) -> DeviceStream | None:
         number = self.runtime.stream_id(stream)
         return None if number is None else (self.runtime.device_id(), number)
 
@@ -102,18 +102,18 @@ class Profiling:
     def mark_ex(self, message: str, stream: int) -> int:
         """Mark the host now and the device behind the work of a stream."""
         self.sessions.tell_missing_bit()
-        return self.stamps.mark_stream(message, self._place(stream) if stream else None)
+        return self.stamps.mark_stream(message, self._device_stream(stream) if stream else None)
 
     def get_step_timestamp(self, handle: int, tag: int, stream: int) -> int:
         """Tell the start or the end of a step."""
-        return self.steps.stamp(handle, tag, self._place(stream), self.sessions.captured)
+        return self.steps.stamp(handle, tag, self._device_stream(stream), self.sessions.captured)
 
     # -- the life of the library
 
     def initialize(self, config_path: str | None) -> int:
         """Begin what ``acl.init``'s file, or the collector that started this process, asks for; return the code."""
         with self.owner.lock:
-            if self.owner.mode is not Mode.OFF or self._collector.begin(os.environ):
+            if self.owner.mode is not Mode.OFF or self._collector.open(os.environ):
                 return ReturnCode.SUCCESS
             if os.environ.get(_OTHER_COLLECTOR):
                 self.owner.mode = Mode.COMMAND
@@ -121,9 +121,9 @@ class Profiling:
                 return ReturnCode.SUCCESS
             if not config_path:
                 return ReturnCode.SUCCESS
-            code, asked = read_acl_json(config_path, self.settings.chip, strict=self.settings.shared.strict)
-            if asked is not None:
-                request, directory = asked
+            code, profiler = read_acl_json(config_path, self.settings.chip, strict=self.settings.shared.strict)
+            if profiler is not None:
+                request, directory = profiler
                 every = tuple(range(max(self.settings.shared.devices, 1)))
                 self.sessions.begin(request, directory, devices=every, marks=request.switches.tx)
                 self.owner.mode = Mode.COMMAND
@@ -132,7 +132,7 @@ class Profiling:
     def finalize(self) -> None:
         """End what ``initialize`` began: the library ends. What the calls began lasts until they end it."""
         with self.owner.lock:
-            self._collector.end()
+            self._collector.close()
             if self.owner.mode is Mode.COMMAND:
                 self.sessions.end()
                 self.owner.mode = Mode.OFF
@@ -156,7 +156,7 @@ class Profiling:
         device_id = self.runtime.device_id()
         if captured is not None:
             name = self.runtime.model_name(model_id) or str(model_id)
-            captured.runs.append(Run(model_id, name, stream, operators, start_ns, end_ns, device_id))
+            captured.executions.append(ModelExecution(model_id, name, stream, operators, start_ns, end_ns, device_id))
         self.subscriptions.executed(model_id, operators, start_ns, end_ns, device_id)
 
     def memcpy(self, kind: int, size: int, start_ns: int, end_ns: int) -> None:
@@ -164,7 +164,7 @@ class Profiling:
         captured = self.sessions.captured
         if captured is not None:
             thread, device_id = threading.get_native_id(), self.runtime.device_id()
-            captured.copies.append(Copy(kind, size, start_ns, end_ns, thread, device_id))
+            captured.copies.append(CopyCall(kind, size, start_ns, end_ns, thread, device_id))
 
     def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
         """Take over a call of the library."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 
 from attrs import define, field
 
 from drynpu import DrynpuError
-from drynpu.kernels import KernelPlan, Signature
 from drynpu.options import GraphApi, ProfilingRequest
+from drynpu.recorder import Planner, Recorder
 from drynpu_acl.messages import say
 from drynpu_acl.prof._settings import AclSettings
-from drynpu_acl.recording import Captured, Marks, Recorder
-
-__all__ = ["Sessions"]
+from drynpu_acl.recording import FRAMEWORK, CapturedCalls, DevicesRecording, MarkRows
 
 
 @define
@@ -39,31 +35,27 @@ class Sessions:
     """
 
     settings: AclSettings
-    plan: Callable[[Signature], KernelPlan]
+    plan: Planner
     on_end: Callable[[], None]
-    captured: Captured | None = None
-    marks: Marks | None = None
+    captured: CapturedCalls | None = None
+    marks: MarkRows | None = None
     finished: list[Path] = field(factory=list)
     notes: tuple[str, ...] = ()
-    _recorder: Recorder | None = None
+    _recording: DevicesRecording | None = None
     _missing_bit: bool = False
     """Whether marks were not asked for and nobody was told yet."""
-    _numbers: count[int] = field(factory=count)
 
     def begin(self, request: ProfilingRequest, directory: Path, *, devices: tuple[int, ...], marks: bool) -> None:
         """Begin a recording of *devices*; *marks* tells whether it takes user marks."""
         if request.switches.graph_api is not GraphApi.OFF:
             say("acl.prof: GE_API: the host's scheduling of dynamic shapes is not simulated: nothing is written for it")
         recorder = Recorder(
-            request=request,
-            directory=directory,
-            devices=devices,
-            settings=self.settings.shared,
-            chip=self.settings.chip,
-            plan=self.plan,
+            framework=FRAMEWORK, request=request, settings=self.settings.shared, chip=self.settings.chip
         )
-        self._recorder, self.captured = recorder, recorder.captured
-        self.marks = recorder.captured.marks if marks else None
+        recorder.start()
+        self._recording = DevicesRecording(recorder=recorder, directory=directory, devices=devices, plan=self.plan)
+        self.captured = self._recording.captured
+        self.marks = self.captured.marks if marks else None
         self._missing_bit = not request.switches.tx
 
     def tell_missing_bit(self) -> None:
@@ -79,8 +71,8 @@ class Sessions:
 
     def extend(self, devices: tuple[int, ...]) -> None:
         """Record further devices."""
-        if self._recorder is not None:
-            self._recorder.devices = tuple(sorted({*self._recorder.devices, *devices}))
+        if self._recording is not None:
+            self._recording.devices = tuple(sorted({*self._recording.devices, *devices}))
 
     def end(self) -> bool:
         """
@@ -88,15 +80,15 @@ class Sessions:
 
         What goes wrong is told in one line: a profiler does not end a program.
         """
-        recorder, self._recorder = self._recorder, None
+        recording, self._recording = self._recording, None
         self.captured = self.marks = None
-        if recorder is None:
+        if recording is None:
             return True
         self.on_end()
         try:
-            outcome = recorder.close(next(self._numbers))
+            outcome = recording.close()
         except (DrynpuError, OSError) as error:
-            recorder.abandon()
+            recording.recorder.stop()
             self.notes = (f"no profile was written: {error}",)
             say(f"acl.prof: {self.notes[0]}")
             return False
@@ -109,12 +101,7 @@ class Sessions:
 
     def show(self) -> None:
         """Print the summary of the last recording, as other frameworks do at the end of a process."""
-        if not self.finished or self.settings.shared.quiet or os.environ.get("RANK_ID", "0") != "0":
-            return
-        from drynpu.products import load_profile
-        from drynpu.views import print_summary
+        if self.finished and not self.settings.shared.quiet:
+            from drynpu.views import show_finished
 
-        try:
-            print_summary(load_profile(self.finished[-1]), others=self.finished[:-1])
-        except (DrynpuError, OSError) as error:
-            say(f"no summary: {error}")
+            show_finished(self.finished, say)

@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from drynpu import OptionError
 from drynpu.options import Settings
-from drynpu.platforms import Chip, load_chip
-from drynpu.plugins import build_manager
+from drynpu.platforms import Chip
+from drynpu.recorder import load_chosen_chip
 
 _VERSION, _COMPAT = "DRYNPU_ACL_VERSION", "DRYNPU_ACL_COMPAT"
 _DEFERRED = (9, 1)
@@ -65,7 +65,7 @@ class AclSettings:
             raise OptionError(problems)
         return cls(
             shared=shared,
-            chip=load_chip(shared.chip, extra_files=build_manager().chip_files()),
+            chip=load_chosen_chip(shared),
             version=(int(found[1]), int(found[2])),
             source_rules=compat == "source",
         )

@@ -11,7 +11,7 @@ from attrs import define, field
 from drynpu.simulate import TxKind
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles, handle_numbers
-from drynpu_acl.recording import Marks, Place
+from drynpu_acl.recording import DeviceStream, MarkRows
 
 _SLOTS = 100
 _MESSAGE_BYTES = 128
@@ -36,7 +36,7 @@ class Stamps:
     Nothing on the way of a mark takes a lock: what is shared is changed by single operations of the interpreter.
     """
 
-    marks: Callable[[], Marks | None]
+    marks: Callable[[], MarkRows | None]
     _pool: Handles[_Stamp] = field(factory=lambda: Handles(handle_numbers(0x2_0000_0000)))
     _free: list[int] = field(factory=lambda: list(range(_SLOTS - 1, -1, -1)))
     _started: dict[int, _Stamp] = field(factory=dict)
@@ -77,13 +77,13 @@ class Stamps:
         marks.append((TxKind.MARKER, stamp.message, now_ns, now_ns, threading.get_native_id(), None))
         return _OK
 
-    def mark_stream(self, message: str, place: Place | None) -> int:
-        """Record an instant of the host and, behind the work of a stream, of its device; no place is no stream."""
+    def mark_stream(self, message: str, stream: DeviceStream | None) -> int:
+        """Record an instant of the host and, behind the work of a stream, of its device; None is no stream."""
         marks = self.marks()
-        if marks is None or place is None or not 0 < len(message.encode()) < _MESSAGE_BYTES:
+        if marks is None or stream is None or not 0 < len(message.encode()) < _MESSAGE_BYTES:
             return _FAILED
         now_ns = time.time_ns()
-        marks.append((TxKind.MARKER_EX, message, now_ns, now_ns, threading.get_native_id(), place))
+        marks.append((TxKind.MARKER_EX, message, now_ns, now_ns, threading.get_native_id(), stream))
         return _OK
 
     def push(self, handle: int) -> int:
@@ -130,6 +130,6 @@ class Stamps:
         self._started.clear()
 
     @staticmethod
-    def _report(marks: Marks, kind: TxKind, stamp: _Stamp) -> None:
+    def _report(marks: MarkRows, kind: TxKind, stamp: _Stamp) -> None:
         # The thread is that of the call that reports.
         marks.append((kind, stamp.message, stamp.start_ns, time.time_ns(), threading.get_native_id(), None))

@@ -10,7 +10,7 @@ from attrs import define, field
 
 from drynpu_acl.constants import ReturnCode, StepTag
 from drynpu_acl.handles import Handles, handle_numbers
-from drynpu_acl.recording import Captured, Place
+from drynpu_acl.recording import CapturedCalls, DeviceStream
 
 
 @define
@@ -34,21 +34,21 @@ class Steps:
         """Forget a handle."""
         self._steps.remove(handle)
 
-    def stamp(self, handle: int, tag: int, place: Place | None, captured: Captured | None) -> int:
+    def stamp(self, handle: int, tag: int, stream: DeviceStream | None, captured: CapturedCalls | None) -> int:
         """
         Note the start (tag 0) or end (tag 1) of a step on a stream, each once, and return the code.
 
-        *place* is ``None`` for a handle that is no stream; *captured* takes the steps that are complete, if anything
+        *stream* is ``None`` for a handle that is none; *captured* takes the steps that are complete, if anything
         is being recorded.
         """
         step = self._steps.get(handle)
         if step is None or tag not in tuple(StepTag) or tag in step.times_ns:
             return ReturnCode.INVALID_PARAM
-        if place is None:
+        if stream is None:
             return ReturnCode.GE_FAILURE
         step.times_ns[tag] = time.time_ns()
         if captured is not None and len(step.times_ns) == len(StepTag):
             start_ns, end_ns = step.times_ns[StepTag.START], step.times_ns[StepTag.END]
             if start_ns < end_ns:
-                captured.steps.append((step.number, start_ns, end_ns, threading.get_native_id(), place[0]))
+                captured.steps.append((step.number, start_ns, end_ns, threading.get_native_id(), stream[0]))
         return ReturnCode.SUCCESS

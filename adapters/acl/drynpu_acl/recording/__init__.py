@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from drynpu_acl.recording._captured import ApiCall, Captured, Copy, Marks, Place, Run
-from drynpu_acl.recording._recorder import Recorder
-from drynpu_acl.recording._timeline import graph_plans, joined, launched_runs, launches, stream_number
+from drynpu_acl.recording._captured import ApiCall, CapturedCalls, CopyCall, DeviceStream, MarkRows, ModelExecution
+from drynpu_acl.recording._devices_recording import FRAMEWORK, DevicesRecording
+from drynpu_acl.recording._timeline import graph_plans, launched_executions, launches, stream_number
 
 __all__ = [
+    "FRAMEWORK",
     "ApiCall",
-    "Captured",
-    "Copy",
-    "Marks",
-    "Place",
-    "Recorder",
-    "Run",
+    "CapturedCalls",
+    "CopyCall",
+    "DeviceStream",
+    "DevicesRecording",
+    "MarkRows",
+    "ModelExecution",
     "graph_plans",
-    "joined",
-    "launched_runs",
+    "launched_executions",
     "launches",
     "stream_number",
 ]

@@ -10,17 +10,15 @@ from attrs import define, field, frozen
 from drynpu.kernels import Operators
 from drynpu.simulate import TxKind
 
-__all__ = ["ApiCall", "Captured", "Copy", "Marks", "Place", "Run"]
-
-Place: TypeAlias = "tuple[int, int]"
+DeviceStream: TypeAlias = "tuple[int, int]"
 """A stream of a device: ``(device_id, stream)``."""
-Marks: TypeAlias = "list[tuple[TxKind, str, int, int, int, Place | None]]"
-"""User marks ``(kind, message, start_ns, end_ns, thread, place)``; place None: of the host alone."""
+MarkRows: TypeAlias = "list[tuple[TxKind, str, int, int, int, DeviceStream | None]]"
+"""Marks of the script ``(kind, message, start_ns, end_ns, thread, stream)``; stream None: of the host alone."""
 
 
 @frozen(eq=False)
-class Run:
-    """One run of a model, as `drynpu_acl.runtime.Listener` is told of it; times are Unix ns."""
+class ModelExecution:
+    """One execution of a model, as `drynpu_acl.runtime.Listener` hears of it; times are Unix ns."""
 
     model_id: int
     model_name: str
@@ -32,7 +30,7 @@ class Run:
 
 
 @frozen
-class Copy:
+class CopyCall:
     """A copy between host and device; ``kind`` is the vendor's (1 to the device, 2 back, 3 within it)."""
 
     kind: int
@@ -60,29 +58,29 @@ class ApiCall(NamedTuple):
 
 
 @define(eq=False)
-class Captured:
+class CapturedCalls:
     """
     What came in so far.
 
-    ``steps`` are iterations told by the script, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending to a
-    list is one operation of the interpreter, so that many threads lose nothing.
+    ``steps`` are iterations that the script reports, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending
+    to a list is one operation of the interpreter, so that many threads lose nothing.
     """
 
-    runs: list[Run] = field(factory=list)
-    copies: list[Copy] = field(factory=list)
+    executions: list[ModelExecution] = field(factory=list)
+    copies: list[CopyCall] = field(factory=list)
     calls: list[ApiCall] = field(factory=list)
-    marks: Marks = field(factory=list)
+    marks: MarkRows = field(factory=list)
     steps: list[tuple[int, int, int, int, int]] = field(factory=list)
 
-    def by_device(self, devices: Sequence[int]) -> dict[int, Captured]:
+    def by_device(self, devices: Sequence[int]) -> dict[int, CapturedCalls]:
         """
         Return what belongs to each of *devices*, of which there is at least one.
 
         Calls and marks of the host for other devices, or for none, are with the first; marks lose their stream there.
         """
         parts = {
-            device_id: Captured(
-                runs=[run for run in self.runs if run.device_id == device_id],
+            device_id: CapturedCalls(
+                executions=[each for each in self.executions if each.device_id == device_id],
                 copies=[copy for copy in self.copies if copy.device_id == device_id],
                 steps=[step for step in self.steps if step[-1] == device_id],
             )
@@ -91,13 +89,13 @@ class Captured:
         first = parts[devices[0]]
         for call in self.calls:
             parts.get(call.device_id, first).calls.append(call)
-        for kind, message, start_ns, end_ns, thread, place in self.marks:
-            part = None if place is None else parts.get(place[0])
-            kept = None if part is None else place
+        for kind, message, start_ns, end_ns, thread, stream in self.marks:
+            part = None if stream is None else parts.get(stream[0])
+            kept = None if part is None else stream
             (part or first).marks.append((kind, message, start_ns, end_ns, thread, kept))
         return parts
 
     @property
     def devices(self) -> set[int]:
         """The devices on which something ran."""
-        return {run.device_id for run in self.runs} | {copy.device_id for copy in self.copies}
+        return {execution.device_id for execution in self.executions} | {copy.device_id for copy in self.copies}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,22 +22,10 @@ from drynpu.kernels import (
     TensorDesc,
     copy_plan,
 )
+from drynpu.recorder import Planner
 from drynpu.simulate import DEFAULT_STREAM, GraphRun, HostMark, Iteration
 from drynpu_acl.kernels import fusions, planned_memory
-from drynpu_acl.recording._captured import ApiCall, Captured, Run
-from drynpu_acl.recording._captured import Copy as CopyCall
-
-__all__ = [
-    "copies_and_steps",
-    "graph_plans",
-    "graph_runs",
-    "joined",
-    "launched_runs",
-    "launches",
-    "stream_number",
-    "stream_switches",
-    "waits",
-]
+from drynpu_acl.recording._captured import ApiCall, CapturedCalls, CopyCall, ModelExecution
 
 I64 = npt.NDArray[np.int64]
 _COPY = "acl::memcpy"
@@ -62,7 +49,7 @@ def stream_number(stream: int) -> int:
     return DEFAULT_STREAM + stream
 
 
-def graph_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
+def graph_plans(plan: Planner) -> Planner:
     """
     Return *plan* for operators of a compiled model, and for copies.
 
@@ -70,12 +57,12 @@ def graph_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature]
     calls that a script makes are recorded as such.
     """
 
-    def of(signature: Signature) -> KernelPlan:
+    def planned(signature: Signature) -> KernelPlan:
         if signature.name == _COPY:
             return evolve(_copy(signature), in_graph=True)
         return evolve(plan(signature), claims=True, synchronizes=False, in_graph=True)
 
-    return of
+    return planned
 
 
 def _copy(signature: Signature) -> KernelPlan:
@@ -87,14 +74,14 @@ def _copy(signature: Signature) -> KernelPlan:
 
 def launches(
     operators: Operators,
-    plan: Callable[[Signature], KernelPlan],
+    plan: Planner,
     *,
     start_ns: int,
     end_ns: int,
     until_ns: int | None = None,
 ) -> Operators:
     """
-    Return what one run of a model, from *start_ns* to *end_ns*, hands to the device.
+    Return what one execution of a model, from *start_ns* to *end_ns*, hands to the device.
 
     A model is launched as a whole. So only operators that launch something are left, each lasting until the next one:
     what this CPU did between them did not happen beside an NPU. All begin before *until_ns*, if there is room.
@@ -109,40 +96,29 @@ def launches(
         start = np.minimum(start, until_ns - len(rows) + turn)
     start[0] = start_ns
     start = np.maximum.accumulate(start - turn) + turn
-    return evolve(
-        operators,
-        name=operators.name[rows],
-        start_ns=start,
-        end_ns=np.append(start[1:], max(end_ns, int(start[-1]) + 1)),
-        thread=operators.thread[rows],
-        fwd_thread=operators.fwd_thread[rows],
-        sequence=operators.sequence[rows],
-        scope=operators.scope[rows],
-        signature=operators.signature[rows],
-        stack=operators.stack[rows],
-    )
+    return operators.select(rows, start_ns=start, end_ns=np.append(start[1:], max(end_ns, int(start[-1]) + 1)))
 
 
-def launched_runs(runs: Sequence[Run], plan: Callable[[Signature], KernelPlan]) -> list[tuple[Run, Operators]]:
+def launched_executions(executions: Sequence[ModelExecution], plan: Planner) -> list[tuple[ModelExecution, Operators]]:
     """
-    Return the runs in order of time, each with what it launches.
+    Return the executions in order of time, each with what it launches.
 
-    Runs of several threads may overlap, because this CPU computes them at once; a host beside an NPU has launched one
-    of them before another begins. So none begins among the operators of another.
+    Executions of several threads may overlap, because this CPU computes them at once; a host beside an NPU has launched
+    one of them before another begins. So none begins among the operators of another.
     """
     found = []
-    ordered = sorted(runs, key=attrgetter("start_ns"))
+    ordered = sorted(executions, key=attrgetter("start_ns"))
     free_ns = 0
-    for run, following in zip_longest(ordered, ordered[1:]):
+    for execution, following in zip_longest(ordered, ordered[1:]):
         until_ns = None if following is None else following.start_ns
-        start_ns = max(run.start_ns, free_ns)
-        table = launches(run.operators, plan, start_ns=start_ns, end_ns=run.end_ns, until_ns=until_ns)
+        start_ns = max(execution.start_ns, free_ns)
+        table = launches(execution.operators, plan, start_ns=start_ns, end_ns=execution.end_ns, until_ns=until_ns)
         free_ns = int(table.start_ns.max(initial=start_ns)) + 1
-        found.append((run, table))
+        found.append((execution, table))
     return found
 
 
-def copies_and_steps(captured: Captured) -> Operators:
+def copies_and_steps(captured: CapturedCalls) -> Operators:
     """Return rows for the copies that pass the device's copy engines, and annotations for the steps."""
     calls = [Call(_signature(of), of.start_ns, of.end_ns, of.thread) for of in captured.copies if of.kind in _PLACES]
     calls += [Call(f"ProfilerStep#{number}", start, end, thread) for number, start, end, thread, _ in captured.steps]
@@ -153,15 +129,15 @@ def _signature(copy: CopyCall) -> Signature:
     return Signature(_COPY, (TensorDesc((copy.size_bytes,), "INT8"),), placement=_PLACES[copy.kind])
 
 
-def graph_runs(launched: Sequence[tuple[Run, Operators]]) -> tuple[GraphRun, ...]:
+def graph_runs(launched: Sequence[tuple[ModelExecution, Operators]]) -> tuple[GraphRun, ...]:
     """
-    Return every model with its runs as iterations, from the first to the last operator that each launches.
+    Return every model with its executions as iterations, from the first to the last operator that each launches.
 
-    What operators a model is made of is that of its first run.
+    What operators a model is made of is that of its first execution.
     """
-    of_model: dict[int, list[tuple[Run, Operators]]] = {}
-    for run, table in launched:
-        of_model.setdefault(run.model_id, []).append((run, table))
+    of_model: dict[int, list[tuple[ModelExecution, Operators]]] = {}
+    for execution, table in launched:
+        of_model.setdefault(execution.model_id, []).append((execution, table))
     return tuple(
         GraphRun(
             model_id=model_id,
@@ -179,14 +155,16 @@ def graph_runs(launched: Sequence[tuple[Run, Operators]]) -> tuple[GraphRun, ...
     )
 
 
-def stream_switches(captured: Captured, runs: Sequence[Run]) -> tuple[tuple[int, int, int], ...]:
-    """Return ``(time_ns, thread, stream)`` of every run and copy, in time order."""
+def stream_switches(captured: CapturedCalls, executions: Sequence[ModelExecution]) -> tuple[tuple[int, int, int], ...]:
+    """Return ``(time_ns, thread, stream)`` of every execution and copy, in time order."""
     begun: dict[int, list[ApiCall]] = {}
     for call in sorted(of for of in captured.calls if of.name == _ASYNC_COPY and of.stream is not None):
         begun.setdefault(call.thread, []).append(call)
     copies = [(of.start_ns, of.thread, _stream_of(of, begun.get(of.thread, []))) for of in captured.copies]
     own = [
-        (run.start_ns, int(run.operators.thread[0]), stream_number(run.stream)) for run in runs if len(run.operators)
+        (execution.start_ns, int(execution.operators.thread[0]), stream_number(execution.stream))
+        for execution in executions
+        if len(execution.operators)
     ]
     return tuple(sorted([*copies, *own]))
 
@@ -212,56 +190,3 @@ def waits(calls: Sequence[ApiCall]) -> tuple[HostMark, ...]:
         for call in calls
         if call.name in _ORDERING
     )
-
-
-def joined(parts: Sequence[Operators]) -> Operators:
-    """Join tables and sort by time; equal names and signatures become one, so that their runs are counted together."""
-    names: dict[str, int] = {}
-    numbers: dict[object, int] = {}
-    signatures: list[Signature] = []
-    texts: list[tuple[str, str]] = []
-    known: dict[int, I64] = {}
-    for part in parts:
-        if id(part.signatures) in known:
-            continue
-        given = part.texts or (("", ""),) * len(part.signatures)
-        for signature, text in zip(part.signatures, given, strict=True):
-            if numbers.setdefault(_key(signature), len(signatures)) == len(signatures):
-                signatures.append(signature)
-                texts.append(text)
-        # The last entry is for rows without a signature.
-        known[id(part.signatures)] = np.array([*(numbers[_key(each)] for each in part.signatures), -1], np.int64)
-    for part in parts:
-        for name in part.names:
-            names.setdefault(name, len(names))
-    columns = [_columns(part, names, known[id(part.signatures)]) for part in parts]
-    empty = _columns(Operators.from_calls(()), {}, np.array([-1]))
-    merged: dict[str, npt.NDArray[Any]] = {
-        name: np.concatenate([empty[name], *(of[name] for of in columns)]) for name in empty
-    }
-    order = np.lexsort((-merged["end_ns"], merged["start_ns"]))
-    return Operators(
-        names=tuple(names),
-        signatures=tuple(signatures),
-        texts=tuple(texts),
-        **{name: values[order] for name, values in merged.items()},
-    )
-
-
-def _key(signature: Signature) -> object:
-    """Tell signatures apart as a rule book does: attributes by their spelling."""
-    return signature.name, signature.inputs, repr(signature.attributes), signature.placement
-
-
-def _columns(part: Operators, names: Mapping[str, int], signature: I64) -> dict[str, npt.NDArray[Any]]:
-    name = np.array([*(names[each] for each in part.names), 0], np.int32)
-    return {
-        "name": name[part.name],
-        "start_ns": part.start_ns,
-        "end_ns": part.end_ns,
-        "thread": part.thread,
-        "fwd_thread": part.fwd_thread,
-        "sequence": part.sequence,
-        "scope": part.scope,
-        "signature": signature[part.signature].astype(np.int32),
-    }

@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 from drynpu_mindspore.patching._import import serve_mindspore
-from drynpu_mindspore.patching._summary import show_summary
 
-__all__ = ["serve_mindspore", "show_summary"]
+__all__ = ["serve_mindspore"]

@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from drynpu import DrynpuError
 from drynpu.options import Settings
 from drynpu_mindspore import profiler as room
 from drynpu_mindspore.patching._device import SimulatedDevice
 from drynpu_mindspore.patching._host import MindSporeHost
 from drynpu_mindspore.patching._runtime import answers
-from drynpu_mindspore.patching._summary import show_summary
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 
 _RELEASE = "2.7"
@@ -56,7 +54,7 @@ def install(package: ModuleType) -> Surface:
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")
     os.register_at_fork(after_in_child=backend.forked)
-    atexit.register(_at_exit, surface, backend.finished, quiet=settings.quiet)
+    atexit.register(_at_exit, surface, backend.finished)
     surface.EnvProfiler.init_profiler()
     return surface
 
@@ -142,13 +140,12 @@ def _replace_profiler(surface: Surface) -> None:
                 setattr(sys.modules[module], name, value)
 
 
-def _at_exit(surface: Surface, finished: list[Any], *, quiet: bool) -> None:
+def _at_exit(surface: Surface, finished: list[Any]) -> None:
     surface.finish()
-    if finished and not quiet:
-        try:
-            show_summary(finished)
-        except (DrynpuError, OSError) as error:  # the run itself has succeeded
-            _say(f"no summary: {error}")
+    if finished:
+        from drynpu.views import show_finished
+
+        show_finished(finished, _say)
 
 
 def _say(text: str) -> None:

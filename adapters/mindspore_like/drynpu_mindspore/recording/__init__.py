@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from drynpu_mindspore.recording._backend import RecordingBackend
-from drynpu_mindspore.recording._capture import CapturedLike, CaptureLike
+from drynpu_mindspore.recording._capture import Capturing
 
-__all__ = ["CaptureLike", "CapturedLike", "RecordingBackend"]
+__all__ = ["Capturing", "RecordingBackend"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -32,29 +31,29 @@ def analyse(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> None:
     # Here, not above: importing mindspore.profiler must not wait for the table engine.
     from drynpu.products import deliver
 
-    with _told(path, "sync") as advance:
+    with _print_progress(path, "sync") as advance:
         deliver(path, simplify=simplify, steps=steps, on_part=lambda _: advance())
 
 
 def analyse_beside(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> Future[None]:
     """Do the same in a process beside this one, which ends after it; at the end of this process, do it at once."""
-    try:
-        return _background().submit(_logged, path, simplify=simplify, steps=steps)
-    except RuntimeError:  # the interpreter takes no new work any more
-        analyse(path, simplify=simplify, steps=steps)
-        return Future()
+    from drynpu.products import deliver_beside
+
+    beside = functools.partial(_logged, path, simplify=simplify, steps=steps)
+    return deliver_beside(beside, functools.partial(analyse, path, simplify=simplify, steps=steps))
 
 
 def analyse_offline(
     runs: Sequence[Path], *, simplify: bool, processes: int, steps: Sequence[int] = ()
 ) -> dict[Path, str]:
     """Parse run directories in at most *processes* processes; return the failed ones with the reason."""
-    parse = functools.partial(_in_process, simplify=simplify, steps=steps, mode="sync")
-    if min(processes, len(runs)) < 2:  # nothing to do at the same time
-        found = [_reason(functools.partial(analyse, simplify=simplify, steps=steps), run) for run in runs]
-    else:
-        with ThreadPoolExecutor(min(processes, len(runs))) as pool:
-            found = list(pool.map(functools.partial(_reason, parse), runs))
+    from drynpu.products import deliver_many
+
+    apart = functools.partial(_in_process, simplify=simplify, steps=steps, mode="sync")
+    here = functools.partial(analyse, simplify=simplify, steps=steps)
+    found = deliver_many(
+        runs, processes, here=functools.partial(_reason, here), apart=functools.partial(_reason, apart)
+    )
     return {run: reason for run, reason in zip(runs, found, strict=True) if reason is not None}
 
 
@@ -70,7 +69,7 @@ def _reason(parse: Callable[[Path], None], path: Path) -> str | None:
 def _in_process(path: Path, *, simplify: bool, steps: Sequence[int], mode: str) -> None:
     from drynpu.products import deliver_in_process
 
-    with _told(path, mode) as advance:
+    with _print_progress(path, mode) as advance:
         deliver_in_process(path, simplify=simplify, steps=steps, on_part=lambda _: advance())
 
 
@@ -81,18 +80,18 @@ def _logged(path: Path, *, simplify: bool, steps: Sequence[int]) -> None:
 
 
 @contextmanager
-def _told(path: Path, mode: str) -> Iterator[Callable[[], None]]:
+def _print_progress(path: Path, mode: str) -> Iterator[Callable[[], None]]:
     """Print the vendor's lines around parsing; gives what is to be called when the toolkit's part is done."""
-    told = _parameters(path)
-    activities = told.get("activities", ["CPU"])
+    parameters = _parameters(path)
+    activities = parameters.get("activities", ["CPU"])
     device = "NPU" in activities and any(path.glob("PROF_*"))
     # On Ascend, whatever is recorded of it: only there are parameters written.
-    begin(path, device=bool(told), mode=mode)
+    begin(path, device=bool(parameters), mode=mode)
     names = parsers(
         host="CPU" in activities,
         device=device,
-        shapes=bool(told.get("record_shapes")),
-        text="text" in told.get("export_type", ["text"]),
+        shapes=bool(parameters.get("record_shapes")),
+        text="text" in parameters.get("export_type", ["text"]),
     )
     bar = Bar(names)
     bar.show()
@@ -113,11 +112,5 @@ def _parameters(path: Path) -> Mapping[str, Any]:
         document = json.loads(_info(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, OutputError):
         return {}
-    told = document.get("profiler_parameters") if isinstance(document, dict) else None
-    return told if isinstance(told, dict) else {}
-
-
-@functools.cache
-def _background() -> ThreadPoolExecutor:
-    """Return what waits for processes beside this one; the interpreter waits for it at its end."""
-    return ThreadPoolExecutor(max((os.cpu_count() or 1) // 2, 1), thread_name_prefix="drynpu-parsing")
+    parameters = document.get("profiler_parameters") if isinstance(document, dict) else None
+    return parameters if isinstance(parameters, dict) else {}

@@ -10,9 +10,9 @@ from attrs import define, field
 
 from drynpu_mindspore.profiler import Analysis, RunRequest
 from drynpu_mindspore.recording._analyse import analyse, analyse_beside, analyse_offline
-from drynpu_mindspore.recording._capture import CaptureLike
+from drynpu_mindspore.recording._capture import Capturing
 from drynpu_mindspore.recording._log import run_log
-from drynpu_mindspore.recording._run import Run
+from drynpu_mindspore.recording._mindspore_recording import MindSporeRecording
 
 __all__ = ["RecordingBackend"]
 
@@ -27,13 +27,13 @@ class RecordingBackend:
     capture:
         The capture of this process.
     finished:
-        Run directories that were written, in order.
+        MindSporeRecording directories that were written, in order.
     """
 
-    capture: CaptureLike
+    capture: Capturing
     finished: list[Path] = field(factory=list)
-    _run: Run | None = None
-    _inherited: Run | None = None
+    _run: MindSporeRecording | None = None
+    _inherited: MindSporeRecording | None = None
 
     def forked(self) -> None:
         """Leave what was being recorded to the process from which this one has just been forked."""
@@ -49,7 +49,7 @@ class RecordingBackend:
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""
-        run = Run.open(request, self.capture)
+        run = MindSporeRecording.open(request, self.capture)
         with run_log(run.path) as log:
             log.info("recording on %s, parameters %s", run.chip_name, request.parameters)
         self._run = run
@@ -143,6 +143,6 @@ class RecordingBackend:
         if self._run is not None:
             self._run.marks.range_end(range_id, domain)
 
-    def _opened(self) -> Run:
+    def _opened(self) -> MindSporeRecording:
         assert self._run is not None, "the surface calls init first"
         return self._run

@@ -12,8 +12,6 @@ from attrs import define, field, frozen
 from drynpu.kernels import Call
 from drynpu.simulate import DEFAULT_STREAM, TxKind, TxMark
 
-__all__ = ["Marks"]
-
 _STEP = "ProfilerStep#{}"
 _MARK, _RANGE = "Mstx.mark", "Mstx.range_start"
 """Names of the calls that set marks, by which a reader ties a mark to its call."""
@@ -29,7 +27,7 @@ class _Open:
 
 
 @define
-class Marks:
+class ScriptMarks:
     """
     What a script says of its own course; times are Unix ns.
 

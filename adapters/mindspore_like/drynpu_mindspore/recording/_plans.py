@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from attrs import evolve
 
 from drynpu.kernels import KernelPlan, Signature
+from drynpu.recorder import Planner
 from drynpu_mindspore.rules import api_of
 
 __all__ = ["launching_plans"]
 
 
-def launching_plans(plan: Callable[[Signature], KernelPlan], *, whole_graph: bool) -> Callable[[Signature], KernelPlan]:
+def launching_plans(plan: Planner, *, whole_graph: bool) -> Planner:
     """
     Return *plan* as MindSpore launches it.
 
@@ -21,7 +20,7 @@ def launching_plans(plan: Callable[[Signature], KernelPlan], *, whole_graph: boo
     for the single-op path of ACL, which compiles at every call, is none that MindSpore goes.
     """
 
-    def of(signature: Signature) -> KernelPlan:
+    def planned(signature: Signature) -> KernelPlan:
         found = plan(signature)
         if not found.kernels:
             return found
@@ -29,4 +28,4 @@ def launching_plans(plan: Callable[[Signature], KernelPlan], *, whole_graph: boo
             return evolve(found, in_graph=True, synchronizes=False)
         return found if found.api else evolve(found, api=api_of(signature.name))
 
-    return of
+    return planned

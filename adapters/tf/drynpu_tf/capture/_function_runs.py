@@ -13,12 +13,12 @@ from drynpu.device import innermost, nest
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc, node_signature
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
+from drynpu_tf.capture._dataset_reads import GET_NEXT, ITERATOR_GET_NEXT, DatasetRead
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import Runs
-from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, Take
 from drynpu_tf.rules import GraphNode, compile_graph, tensor_desc
 
 I64 = npt.NDArray[np.int64]
@@ -36,7 +36,7 @@ class FunctionRun:
     """
     One run of a function that the script called.
 
-    ``step`` is the number of the Keras or Trace step around it, -1 without one; times are Unix ns. ``takes`` are the
+    ``step`` is the number of the Keras or Trace step around it, -1 without one; times are Unix ns. ``reads`` are the
     times it took data from the device's queue.
     """
 
@@ -47,7 +47,7 @@ class FunctionRun:
     step: int
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
-    takes: tuple[Take, ...] = ()
+    reads: tuple[DatasetRead, ...] = ()
 
 
 @frozen(eq=False)
@@ -125,7 +125,7 @@ class FunctionRuns:
                     step=int(steps[number]),
                     operators=operators,
                     fusions=variant.fusions,
-                    takes=_takes(operators, variant.sources, planes.end_ns[data], buffered[data]),
+                    reads=_dataset_reads(operators, variant.sources, planes.end_ns[data], buffered[data]),
                 )
             )
         return found
@@ -199,7 +199,9 @@ def _operators(planes: Planes, rows: I64, position: npt.NDArray[np.int32], varia
     )
 
 
-def _takes(operators: Operators, sources: Mapping[int, str], ends_ns: I64, buffered: I64) -> tuple[Take, ...]:
+def _dataset_reads(
+    operators: Operators, sources: Mapping[int, str], ends_ns: I64, buffered: I64
+) -> tuple[DatasetRead, ...]:
     """
     Return when data was taken.
 
@@ -211,7 +213,7 @@ def _takes(operators: Operators, sources: Mapping[int, str], ends_ns: I64, buffe
     # Of data that was still under way when the trace was cut nothing is known.
     seen += [(None, None)] * (len(rows) - len(seen))
     names = [sources[int(operators.name[row])] for row in rows]
-    return tuple(Take(row, name, *known) for row, name, known in zip(rows, names, seen, strict=True))
+    return tuple(DatasetRead(row, name, *known) for row, name, known in zip(rows, names, seen, strict=True))
 
 
 def _steps(planes: Planes, calls: I64) -> I64:

@@ -12,9 +12,9 @@ from attrs import define, evolve, field, frozen
 
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
 from drynpu.simulate import FusionOp
+from drynpu_tf.capture._dataset_reads import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator
-from drynpu_tf.capture._takes import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._turns import stats_of_turns
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, tensor_desc
 

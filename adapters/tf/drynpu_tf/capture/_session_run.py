@@ -21,8 +21,8 @@ from attrs import define, field, frozen
 from drynpu import CaptureError
 from drynpu.kernels import Operators
 from drynpu.simulate import FusionOp
+from drynpu_tf.capture._dataset_reads import DatasetRead
 from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
-from drynpu_tf.capture._takes import Take
 from drynpu_tf.capture._turns import occurrence
 
 RunKey: TypeAlias = tuple[object, ...]
@@ -48,12 +48,12 @@ class CapturedRun:
     """
     The nodes that a run executed, by start, and which of them the graph engine would have made one operator.
 
-    ``takes`` are the times it took data from the device's queue.
+    ``reads`` are the times it took data from the device's queue.
     """
 
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
-    takes: tuple[Take, ...] = ()
+    reads: tuple[DatasetRead, ...] = ()
 
 
 @define(eq=False)
@@ -142,7 +142,7 @@ class SessionCapture:
         node = np.fromiter(map(graph.index.get, names, repeat(-1)), np.int32, len(nodes))
         times = np.fromiter(chain.from_iterable(map(_node_times, nodes)), np.int64, 3 * len(nodes))
         operators = _operators(graph, variants, node, times.reshape(-1, 3), thread)
-        return CapturedRun(operators, variants[-1].fusions, _takes(graph, operators))
+        return CapturedRun(operators, variants[-1].fusions, _dataset_reads(graph, operators))
 
 
 def _operators(
@@ -179,6 +179,6 @@ def _operators(
     )
 
 
-def _takes(graph: SessionGraph, operators: Operators) -> tuple[Take, ...]:
+def _dataset_reads(graph: SessionGraph, operators: Operators) -> tuple[DatasetRead, ...]:
     rows = np.flatnonzero(np.isin(operators.name, list(graph.sources))).tolist() if graph.sources else []
-    return tuple(Take(row, graph.sources[int(operators.name[row])], int(operators.end_ns[row])) for row in rows)
+    return tuple(DatasetRead(row, graph.sources[int(operators.name[row])], int(operators.end_ns[row])) for row in rows)

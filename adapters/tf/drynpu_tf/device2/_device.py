@@ -14,15 +14,13 @@ from attrs import define, field
 from drynpu import ChipError, OptionError, OutputError
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import TraceCapture
+from drynpu_tf.device2._device_capture import DeviceCapture
 from drynpu_tf.device2._environment import check_cluster, device_of, worker_of, workers_of
 from drynpu_tf.device2._hooks import install
 from drynpu_tf.device2._options import NpuConfig
-from drynpu_tf.device2._recorder import DeviceRecorder
 from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS
-
-__all__ = ["DEVICES", "Devices", "NpuDeviceHandle"]
 
 _NAME = "/job:localhost/replica:0/task:0/device:NPU"
 
@@ -33,7 +31,7 @@ class NpuDeviceHandle:
     def __init__(self, device_id: int, workers_num: int, worker_id: int, devices: Devices) -> None:
         self._device_id, self._devices = device_id, devices
         self.workers_num, self.worker_id = workers_num, worker_id
-        self.recorder: DeviceRecorder | None = None
+        self.recorder: DeviceCapture | None = None
 
     def name(self) -> str:
         """Return the device's name; no device of that name is there for ``tf.device``."""
@@ -128,7 +126,7 @@ class Devices:
                 PROCESS.leave(id(handle))
                 handle.recorder = None
 
-    def _recorder(self, handle: NpuDeviceHandle, given: dict[str, str]) -> DeviceRecorder | None:
+    def _recorder(self, handle: NpuDeviceHandle, given: dict[str, str]) -> DeviceCapture | None:
         device_id = handle._device_id
         try:
             start = resolve_profiling(self._npu_options(given))
@@ -144,7 +142,7 @@ class Devices:
         recorder = PROCESS.join(id(handle), start.parsed.request, device_id)
         # After the recording's own, so before it: what is left has to be handed over while it is open.
         atexit.register(self.close)
-        return DeviceRecorder(user=id(handle), capture=TraceCapture(split=recorder.split_cores))
+        return DeviceCapture(user=id(handle), capture=TraceCapture(split=recorder.split_cores))
 
     def _npu_options(self, given: dict[str, str]) -> NpuOptions:
         """Return the options as sessions have theirs; a switch that nobody touched leaves it to the environment."""

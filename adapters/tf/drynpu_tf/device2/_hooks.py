@@ -6,9 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from drynpu_tf.device2._recorder import DeviceRecorder, lending_session
-
-__all__ = ["install", "npu_compat_function"]
+from drynpu_tf.device2._device_capture import DeviceCapture, lending_session
 
 _ORIGINAL = "_drynpu_original"
 _COMPILED = ("jit_compile", "experimental_compile")
@@ -25,7 +23,7 @@ def npu_compat_function(func: Callable[..., Any] | None = None, *args: Any, **kw
     return make(func, *args, **kwargs) if func is not None else make(*args, **kwargs)
 
 
-def install(recorder: DeviceRecorder | None) -> None:
+def install(recorder: DeviceCapture | None) -> None:
     """
     Put the hooks in place; those that are there are told of *recorder*.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu_tf.recording._process import PROCESS, ProcessRecording
-from drynpu_tf.recording._recorder import Recorder
-from drynpu_tf.recording._timeline import Step
+from drynpu_tf.recording._engine_recording import EngineRecording
+from drynpu_tf.recording._graph_engine import PROCESS, GraphEngine
+from drynpu_tf.recording._timeline import GraphExecution
 
-__all__ = ["PROCESS", "ProcessRecording", "Recorder", "Step"]
+__all__ = ["PROCESS", "EngineRecording", "GraphEngine", "GraphExecution"]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from attrs import evolve
 
 from drynpu.kernels import KernelPlan, Signature
-
-__all__ = ["node_plans"]
+from drynpu.recorder import Planner
 
 _NODE = 1
 """Where ``drynpu_tf.rules.signature`` puts the name of the node."""
@@ -16,7 +13,7 @@ _UNMAPPED = "_Unmapped"
 """What ends the name of a kernel that stands for an operator without a rule (``drynpu.kernels.unmapped_plan``)."""
 
 
-def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
+def node_plans(plan: Planner) -> Planner:
     """
     Return *plan* for nodes of graphs as well.
 
@@ -24,7 +21,7 @@ def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature],
     of an operator without a rule is called as the node, as others are by their rules, and keeps its suffix.
     """
 
-    def of(signature: Signature) -> KernelPlan:
+    def planned(signature: Signature) -> KernelPlan:
         found = plan(signature)
         node = signature.attributes[_NODE] if len(signature.attributes) > _NODE else ""
         if not isinstance(node, str) or not node:
@@ -36,4 +33,4 @@ def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature],
             found = evolve(found, kernels=kernels)
         return evolve(found, claims=True, synchronizes=False, in_graph=True)
 
-    return of
+    return planned

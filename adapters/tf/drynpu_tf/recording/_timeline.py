@@ -8,18 +8,17 @@ Graphs that ran at the same time run one after another, as on a device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
 from drynpu.device import Mark
-from drynpu.kernels import KernelPlan, Operators, Signature, concatenate
+from drynpu.kernels import Operators, concatenate
+from drynpu.recorder import Planner
 from drynpu.simulate import DatasetEvent, FusionOp, GraphRun, HostMark, Iteration
-from drynpu_tf.capture import Take
-
-__all__ = ["Part", "Step", "Timeline", "join"]
+from drynpu_tf.capture import DatasetRead
 
 I64 = npt.NDArray[np.int64]
 
@@ -28,13 +27,13 @@ _ACTION = "Last queue dequeue"
 
 
 @frozen(kw_only=True)
-class Step:
+class GraphExecution:
     """
     One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns).
 
-    ``fusions`` are the operators that the graph engine makes of several; the first run of a graph tells them. ``takes``
-    are the times it took data from the device's queue. A run of a training loop is a step for each of its ``turns``,
-    of which this is number ``turn``.
+    ``fusions`` are the operators that the graph engine makes of several; only the first execution of a graph has them.
+    ``reads`` are the elements it took from the device's queue. A run of a training loop is an execution for each of its
+    ``turns``, of which this is number ``turn``.
     """
 
     graph: str
@@ -42,17 +41,17 @@ class Step:
     end_ns: int
     thread: int
     fusions: tuple[FusionOp, ...] = ()
-    takes: tuple[Take, ...] = ()
+    reads: tuple[DatasetRead, ...] = ()
     turn: int = 1
     turns: int = 1
 
 
 @frozen(eq=False)
 class Part:
-    """Operators as they were captured together; without a step they were launched one by one."""
+    """Operators as they were captured together; without an execution they were launched one by one."""
 
     operators: Operators
-    step: Step | None
+    execution: GraphExecution | None
 
 
 @frozen(eq=False)
@@ -65,33 +64,34 @@ class Timeline:
     dataset: tuple[DatasetEvent, ...] = ()
 
 
-def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Timeline:
+def join(parts: Sequence[Part], plan: Planner) -> Timeline:
     """Put parts on one timeline; *plan* says what launches."""
     launches = _Launches(plan)
-    placed: list[Operators] = [part.operators for part in parts if part.step is None]
+    placed: list[Operators] = [part.operators for part in parts if part.execution is None]
     iterations: dict[str, list[Iteration]] = {}
     fusions: dict[str, tuple[FusionOp, ...]] = {}
     marks: list[HostMark] = []
     dataset: list[DatasetEvent] = []
     free_ns = 0
-    graphs = [(part.operators, part.step) for part in parts if part.step is not None]
-    for operators, step in sorted(graphs, key=lambda pair: pair[1].start_ns):
+    graphs = [(part.operators, part.execution) for part in parts if part.execution is not None]
+    for operators, execution in sorted(graphs, key=lambda pair: pair[1].start_ns):
         rows = np.flatnonzero(launches.of(operators))
         if not len(rows):
             continue
-        if step.turn > 1:
-            operators, step = _closed_up(operators, step, int(operators.start_ns[rows[0]]) - free_ns)
-        own, taken = _placed(operators, rows, step, free_ns)
-        dataset += taken
-        returns = step.turn == step.turns
-        begin_ns, free_ns = max(step.start_ns, free_ns), max(step.end_ns if returns else 0, int(own.end_ns[-1]))
+        if execution.turn > 1:
+            operators, execution = _closed_up(operators, execution, int(operators.start_ns[rows[0]]) - free_ns)
+        own, events = _placed(operators, rows, execution, free_ns)
+        dataset += events
+        returns = execution.turn == execution.turns
+        begin_ns = max(execution.start_ns, free_ns)
+        free_ns = max(execution.end_ns if returns else 0, int(own.end_ns[-1]))
         placed.append(own)
-        fusions.setdefault(step.graph, step.fusions)
-        of_graph = iterations.setdefault(step.graph, [])
+        fusions.setdefault(execution.graph, execution.fusions)
+        of_graph = iterations.setdefault(execution.graph, [])
         of_graph.append(Iteration(index=len(of_graph) + 1, start_ns=begin_ns, end_ns=free_ns))
         if returns:
             # A run returns when the device has finished the graph.
-            marks.append(HostMark(free_ns, step.thread, Mark.WAIT_STREAM))
+            marks.append(HostMark(free_ns, execution.thread, Mark.WAIT_STREAM))
     return Timeline(
         operators=concatenate(placed),
         graphs=tuple(
@@ -109,18 +109,20 @@ def join(parts: Sequence[Part], plan: Callable[[Signature], KernelPlan]) -> Time
     )
 
 
-def _closed_up(operators: Operators, step: Step, gap_ns: int) -> tuple[Operators, Step]:
+def _closed_up(operators: Operators, execution: GraphExecution, gap_ns: int) -> tuple[Operators, GraphExecution]:
     """Return a further turn of a loop *gap_ns* earlier: a device makes it without a call from the host."""
     gap_ns = max(gap_ns, 0)
     moved = evolve(operators, start_ns=operators.start_ns - gap_ns, end_ns=operators.end_ns - gap_ns)
-    takes = tuple(take if take.end_ns is None else evolve(take, end_ns=take.end_ns - gap_ns) for take in step.takes)
-    return moved, evolve(step, start_ns=step.start_ns - gap_ns, end_ns=step.end_ns - gap_ns, takes=takes)
+    reads = tuple(
+        read if read.end_ns is None else evolve(read, end_ns=read.end_ns - gap_ns) for read in execution.reads
+    )
+    return moved, evolve(execution, start_ns=execution.start_ns - gap_ns, end_ns=execution.end_ns - gap_ns, reads=reads)
 
 
 class _Launches:
     """Which rows launch something; every tuple of signatures is asked once."""
 
-    def __init__(self, plan: Callable[[Signature], KernelPlan]) -> None:
+    def __init__(self, plan: Planner) -> None:
         self._plan = plan
         self._known: dict[int, npt.NDArray[np.bool_]] = {}
 
@@ -134,7 +136,9 @@ class _Launches:
         return np.asarray(known[operators.signature], bool)
 
 
-def _placed(operators: Operators, rows: I64, step: Step, free_ns: int) -> tuple[Operators, list[DatasetEvent]]:
+def _placed(
+    operators: Operators, rows: I64, execution: GraphExecution, free_ns: int
+) -> tuple[Operators, list[DatasetEvent]]:
     """
     Return *rows* one after another, from *free_ns* on at the earliest, and the data that they took.
 
@@ -142,50 +146,35 @@ def _placed(operators: Operators, rows: I64, step: Step, free_ns: int) -> tuple[
     needs to launch them, what lies between them as long as it was measured.
     """
     turn = np.arange(len(rows))
-    ready = _ready(rows, step.takes)
+    ready = _ready(rows, execution.reads)
     waits = ready > 0
     start = np.maximum(operators.start_ns[rows], free_ns)
     start[1:] = np.maximum(start[1:], np.maximum.accumulate(ready)[:-1])
     start = np.maximum.accumulate(start - turn) + turn
     end = np.append(start[1:], max(int(operators.end_ns[rows[-1]]), int(start[-1]) + 1))
     end[waits] = start[waits] + 1
-    placed = _moved(operators, rows, step, start, end)
-    return placed, _events(step.takes, rows, start)
+    placed = operators.select(rows, start_ns=start, end_ns=end, thread=np.full(len(rows), execution.thread, np.int64))
+    return placed, _events(execution.reads, rows, start)
 
 
-def _ready(rows: I64, takes: Sequence[Take]) -> I64:
+def _ready(rows: I64, reads: Sequence[DatasetRead]) -> I64:
     """Return when the data was there for each of *rows* that took some, 0 for others."""
     ready = np.zeros(len(rows), np.int64)
-    for take in takes:
-        ready[rows == take.row] = take.end_ns or 0
+    for read in reads:
+        ready[rows == read.row] = read.end_ns or 0
     return ready
 
 
-def _events(takes: Sequence[Take], rows: I64, start: I64) -> list[DatasetEvent]:
+def _events(reads: Sequence[DatasetRead], rows: I64, start: I64) -> list[DatasetEvent]:
     place = {row: number for number, row in enumerate(rows.tolist())}
     return [
         DatasetEvent(
-            time_ns=int(start[place[take.row]]),
+            time_ns=int(start[place[read.row]]),
             action=_ACTION,
-            source=take.source,
-            buffered=take.buffered,
-            duration_ns=0 if take.end_ns is None else max(take.end_ns - int(start[place[take.row]]), 1),
+            source=read.source,
+            buffered=read.buffered,
+            duration_ns=0 if read.end_ns is None else max(read.end_ns - int(start[place[read.row]]), 1),
         )
-        for take in takes
-        if take.row in place
+        for read in reads
+        if read.row in place
     ]
-
-
-def _moved(operators: Operators, rows: I64, step: Step, start: I64, end: I64) -> Operators:
-    return evolve(
-        operators,
-        name=operators.name[rows],
-        start_ns=start,
-        end_ns=end,
-        thread=np.full(len(rows), step.thread, np.int64),
-        fwd_thread=operators.fwd_thread[rows],
-        sequence=operators.sequence[rows],
-        scope=operators.scope[rows],
-        signature=operators.signature[rows],
-        stack=operators.stack[rows],
-    )

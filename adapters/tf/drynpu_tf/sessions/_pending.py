@@ -9,9 +9,7 @@ from attrs import define, evolve, field, frozen
 from drynpu import CaptureError
 from drynpu_tf.capture import RunKey, SessionCapture
 from drynpu_tf.messages import say
-from drynpu_tf.recording import Recorder, Step
-
-__all__ = ["PendingRun", "PendingRuns"]
+from drynpu_tf.recording import EngineRecording, GraphExecution
 
 _MOST_BYTES = 32_000_000
 """Some 200 bytes a node: what is read together when a recording is long."""
@@ -19,11 +17,11 @@ _MOST_BYTES = 32_000_000
 
 @frozen(eq=False)
 class PendingRun:
-    """One run: what the runtime told of it, and the step that it was."""
+    """One run: what the runtime told of it, and the execution that it was."""
 
     key: RunKey
     content: bytes
-    step: Step
+    execution: GraphExecution
 
 
 @define(eq=False)
@@ -35,14 +33,14 @@ class PendingRuns:
     told in one line, a profiler does not end a training.
     """
 
-    recorder: Recorder
+    recorder: EngineRecording
     _capture: SessionCapture
     _lock: threading.RLock = field(factory=threading.RLock)
     _runs: list[PendingRun] = field(factory=list)
     _bytes: int = 0
 
     @classmethod
-    def of(cls, recorder: Recorder, capture: SessionCapture) -> PendingRuns:
+    def of(cls, recorder: EngineRecording, capture: SessionCapture) -> PendingRuns:
         """Begin with none; the recording takes over what is there when it ends."""
         made = cls(recorder, capture)
         recorder.before_close(made.hand_over)
@@ -62,8 +60,10 @@ class PendingRuns:
             runs, self._runs, self._bytes = self._runs, [], 0
             for run in runs:
                 try:
-                    captured = self._capture.read(run.key, run.content, run.step.thread)
+                    captured = self._capture.read(run.key, run.content, run.execution.thread)
                 except CaptureError as error:
                     say(f"a part of the recording is lost: {error}")
                     return
-                self.recorder.add(captured.operators, evolve(run.step, fusions=captured.fusions, takes=captured.takes))
+                self.recorder.add(
+                    captured.operators, evolve(run.execution, fusions=captured.fusions, reads=captured.reads)
+                )

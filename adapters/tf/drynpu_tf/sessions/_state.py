@@ -15,12 +15,10 @@ from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import RunContent, RunKey, SessionCapture
 from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
-from drynpu_tf.recording import PROCESS, Recorder, Step
+from drynpu_tf.recording import PROCESS, EngineRecording, GraphExecution
 from drynpu_tf.sessions._keys import fetched_names
 from drynpu_tf.sessions._loops import loops_on_device
 from drynpu_tf.sessions._pending import PendingRun, PendingRuns
-
-__all__ = ["DeviceSession", "device_session"]
 
 T = TypeVar("T")
 
@@ -54,7 +52,7 @@ class DeviceSession:
         return SessionCapture(sinks_data=self.options.enable_data_pre_proc)
 
     def run(
-        self, recorder: Recorder | None, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]
+        self, recorder: EngineRecording | None, key: RunKey, options: Any, metadata: Any, call: Callable[[Any, Any], T]
     ) -> T:
         """
         Make one run and record it; a training loop is run once for every turn, and returns what its last turn does.
@@ -85,7 +83,7 @@ class DeviceSession:
 
     def _run(
         self,
-        recorder: Recorder | None,
+        recorder: EngineRecording | None,
         key: RunKey,
         options: Any,
         metadata: Any,
@@ -106,7 +104,7 @@ class DeviceSession:
             if self._pending is None or self._pending.recorder is not recorder:
                 self._pending = PendingRuns.of(recorder, self.capture)
             pending = self._pending
-        step = Step(
+        step = GraphExecution(
             graph=name,
             start_ns=begin_ns,
             end_ns=end_ns,
@@ -119,7 +117,7 @@ class DeviceSession:
             _hand_over(own_metadata.content, metadata, options)
         return result
 
-    def recorder(self) -> Recorder | None:
+    def recorder(self) -> EngineRecording | None:
         """
         Return what records the session now, ``None`` if nothing does.
 

@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import time
 from collections.abc import Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -62,10 +61,9 @@ def analyse_beside(path: Path, *, simplify: bool, forms: Collection[ExportType] 
         _in_process(path, simplify=simplify, mode="async", forms=forms)
         _summary.announce(path)
 
-    try:
-        _background().submit(analyse)
-    except RuntimeError:  # the interpreter takes no new work any more
-        analyse_result(path, simplify=simplify, forms=forms)
+    from drynpu.products import deliver_beside
+
+    deliver_beside(analyse, lambda: analyse_result(path, simplify=simplify, forms=forms))
 
 
 @never_raises
@@ -76,7 +74,7 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     Several directories are parsed in up to ``max_process_number`` processes, by default half as many as there are
     CPUs. One that cannot be parsed is reported, and the others are parsed all the same.
     """
-    from drynpu.products import find_profiles
+    from drynpu.products import deliver_many, find_profiles
 
     if _in_daemon():
         return
@@ -86,13 +84,12 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     processes = _processes(max_process_number)
     forms = _forms(export_type)
     paths = find_profiles(root)
-    if min(processes, len(paths)) < 2:
-        for path in paths:
-            _reported(functools.partial(analyse_result, announce=False, forms=forms), path)
-        return
-    with ThreadPoolExecutor(min(processes, len(paths))) as pool:
-        parse = functools.partial(_in_process, mode="sync", forms=forms)
-        list(pool.map(functools.partial(_reported, parse), paths))
+    deliver_many(
+        paths,
+        processes,
+        here=functools.partial(_reported, functools.partial(analyse_result, announce=False, forms=forms)),
+        apart=functools.partial(_reported, functools.partial(_in_process, mode="sync", forms=forms)),
+    )
 
 
 def _forms(export_type: object) -> list[ExportType] | None:
@@ -167,9 +164,3 @@ def _in_daemon() -> bool:
         return False
     print_error(_IN_DAEMON)
     return True
-
-
-@functools.cache
-def _background() -> ThreadPoolExecutor:
-    """Return what waits for processes beside this one; the interpreter waits for it at its end."""
-    return ThreadPoolExecutor(max((os.cpu_count() or 1) // 2, 1), thread_name_prefix="drynpu-parsing")

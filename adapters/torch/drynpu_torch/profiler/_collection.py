@@ -2,93 +2,46 @@
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import logging
-import os
-import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from attrs import define, field
+from attrs import define
 
-from drynpu import DrynpuError, OutputError
-from drynpu.recorder import CollectionCommand, CollectionReport, ControlReply, control_socket, serve_control
+from drynpu.recorder import CollectionCommand, CollectionReport, Collector, at_process_end
 from drynpu_torch.profiler._main_thread import on_main_thread
 from drynpu_torch.profiler._result import Result
 
-__all__ = ["listen", "start_collection"]
-
 _LOG = logging.getLogger("drynpu")
-_PATIENCE_S = 50.0
-"""How long a command waits for the main thread; the command line waits longer."""
 
 
 @define
-class _Collector:
-    """
-    The recordings of this process, one after the other.
+class _Process:
+    """The process, as a `drynpu.recorder.Collector` sees it: all is done on the main thread."""
 
-    All is done on the main thread; a process that was forked off does nothing, it shares the recording of its parent.
-    """
-
-    order: CollectionCommand | None = None
-    owner: int = field(factory=os.getpid)
     _result: Result | None = None
-    _ended: bool = False
 
-    def accept(self, order: CollectionCommand) -> None:
-        self.order = order
-
-    def start(self) -> ControlReply:
-        return self._soon(self.begin)
-
-    def stop(self) -> ControlReply:
-        return self._soon(self.end)
-
-    def begin(self) -> ControlReply:
-        """Start a recording; what goes wrong is reported to whoever gave the order."""
-        if self.order is None or self._ended:
-            return ControlReply.FAILED
-        if self._result is not None:
-            return ControlReply.ALREADY_STARTED
-        result = Result(request=self.order.request)
-        try:
-            result.init(self.order.directory)
-            result.start()
-        except DrynpuError as error:
-            self.order.report(CollectionReport(notes=(str(error),)))
-            return ControlReply.FAILED
+    def begin(self, command: CollectionCommand) -> bool:
+        """Start a recording."""
+        result = Result(request=command.request)
+        result.init(command.directory)
+        result.start()
         self._result = result
-        return ControlReply.SUCCESS
+        return True
 
-    def end(self) -> ControlReply:
+    def end(self) -> CollectionReport | None:
         """Stop the recording and write it; one without operators leaves nothing."""
         result, self._result = self._result, None
-        if result is None or self.order is None:
-            return ControlReply.NOT_STARTED
-        try:
-            result.stop()
-            outcome = result.write() if result.operators else None
-            if outcome is not None:
-                self.order.report(CollectionReport(path=outcome.prof_path, notes=outcome.notes))
-        except DrynpuError as error:
-            self.order.report(CollectionReport(notes=(str(error),)))
-            return ControlReply.FAILED
-        return ControlReply.SUCCESS
+        if result is None:
+            return None
+        result.stop()
+        outcome = result.write() if result.operators else None
+        return None if outcome is None else CollectionReport(path=outcome.prof_path, notes=outcome.notes)
 
-    def finish(self) -> None:
-        """The process ends."""
-        if os.getpid() == self.owner:
-            self.end()
-            self._ended = True
-
-    def _soon(self, work: Callable[[], ControlReply]) -> ControlReply:
-        try:
-            return on_main_thread(work, _PATIENCE_S)
-        except (TimeoutError, InterruptedError):
-            return ControlReply.FAILED
+    def call(self, work: Callable[[], Any], timeout_s: float | None = None) -> Any:
+        """Call *work* on the main thread, which PyTorch's tracer follows."""
+        return on_main_thread(work, timeout_s)
 
 
 def start_collection(text: str) -> None:
@@ -107,24 +60,10 @@ def start_collection(text: str) -> None:
     OptionError
         The order cannot be read. Any other failure is reported to whoever gave it; the application goes on.
     """
-    order = CollectionCommand.from_text(text)
-    if order.control is not None:
-        if not order.control.exists():  # else the first process of the application has it
-            listen(order.control)
-        return
-    collector = _Collector(order)
-    atexit.register(collector.finish)
-    delay_s, duration_s = order.request.window.delay_s, order.request.window.duration_s
-    if delay_s is None:
-        collector.begin()
-    if delay_s is not None or duration_s is not None:
-        wait_s = max((delay_s or 0) - (time.time_ns() - order.launched_ns) / 1e9, 0.0)
-        threading.Thread(
-            target=_keep_window,
-            args=(collector, delay_s is not None, wait_s, duration_s),
-            name="drynpu-window",
-            daemon=True,
-        ).start()
+    command = CollectionCommand.from_text(text)
+    collector = Collector(_Process(), _LOG.warning)
+    at_process_end(collector.finish)
+    collector.follow(command)
 
 
 def listen(path: Path | None = None) -> None:
@@ -133,21 +72,6 @@ def listen(path: Path | None = None) -> None:
 
     A socket that cannot be made is a warning: the application goes on, and nothing can attach to it.
     """
-    collector = _Collector()
-    try:
-        serve_control(control_socket(os.getpid()) if path is None else path, collector)
-    except OutputError as error:
-        _LOG.warning("%s", error)
-        return
-    atexit.register(collector.finish)
-
-
-def _keep_window(collector: _Collector, delayed: bool, wait_s: float, duration_s: int | None) -> None:
-    """Start late, and stop after a time that counts from when the recording really started."""
-    with contextlib.suppress(InterruptedError):  # the application ends, and the recording with it
-        if delayed:
-            time.sleep(wait_s)
-            on_main_thread(collector.begin)
-        if duration_s is not None:
-            time.sleep(duration_s)
-            on_main_thread(collector.end)
+    collector = Collector(_Process(), _LOG.warning)
+    if collector.listen(path):
+        at_process_end(collector.finish)

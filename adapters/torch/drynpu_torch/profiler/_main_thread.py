@@ -19,13 +19,11 @@ from typing import TypeVar
 
 from attrs import define, field
 
-__all__ = ["on_main_thread"]
-
 T = TypeVar("T")
 
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _RETRY_S = 0.001
-_OWN = ("drynpu", "drynpu_torch", "torch_npu")
+_PACKAGES = ("drynpu", "drynpu_torch", "torch_npu")
 _AROUND = "drynpu.cli"
 """``drynpu run`` is below every frame of the script that it runs."""
 
@@ -118,4 +116,4 @@ def _is_inside(own: FrameType) -> bool:
     """Whether the main thread, in a pending call, is inside our own code; *own* is the frame that asks."""
     below = (frame for frame in _frames(own) if frame.f_code.co_filename != __file__)
     modules = (str(frame.f_globals.get("__name__", "")) for frame in below)
-    return any(module.partition(".")[0] in _OWN and not module.startswith(_AROUND) for module in modules)
+    return any(module.partition(".")[0] in _PACKAGES and not module.startswith(_AROUND) for module in modules)

@@ -10,15 +10,12 @@ import threading
 import time
 import warnings
 from datetime import datetime
-from itertools import count
 from pathlib import Path
 
 from attrs import define, field
 
 from drynpu import OutputError
 from drynpu_torch.capture import FlopFormula
-
-__all__ = ["PROCESS", "ProcessState", "check_path"]
 
 _PATH_CHARACTERS = re.compile(r"[A-Za-z0-9_./~\-\s\u4E00-\u9FA5]+")
 _MAX_PATH, _MAX_COMPONENT = 4096, 255
@@ -37,8 +34,6 @@ class ProcessState:
     ----------
     directory, worker_name:
         Parent of result directories and begin of their names; ``None`` for the default.
-    prof_numbers:
-        Numbers of PROF directories.
     export_only:
         Whether results go where those without a handler go, although there is one.
     current:
@@ -51,7 +46,6 @@ class ProcessState:
 
     directory: str | None = None
     worker_name: str | None = None
-    prof_numbers: count[int] = field(factory=count)
     export_only: bool = False
     current: Path | None = None
     child_threads: list[tuple[int, int, bool]] = field(factory=list)

@@ -13,13 +13,10 @@ import torch
 from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__
-from drynpu.kernels import build_rule_book
 from drynpu.options import Activity, ProfilingRequest, Settings
-from drynpu.platforms import Chip, load_chip
-from drynpu.plugins import build_manager
-from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
-from drynpu.simulate import HostSamples, Recording, Target
+from drynpu.raw import write_document
+from drynpu.recorder import Outcome, Recorder, framework_plan
+from drynpu.simulate import Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads, without_collections
 from drynpu_torch.distributed import Exchange
@@ -27,9 +24,7 @@ from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.rules import FALLBACKS
 
-__all__ = ["Result", "rank_id"]
-
-_PREFIX = "torch"
+_FRAMEWORK = "torch"
 
 
 def rank_id() -> str | int | None:
@@ -47,7 +42,7 @@ class Result:
     """
     A recording and the directory it goes to.
 
-    The duties come in the order of the session's action table: :meth:`init`, :meth:`start`, :meth:`step` at every
+    The steps come in the order of the session's action table: :meth:`init`, :meth:`start`, :meth:`step` at every
     step boundary, :meth:`stop`, :meth:`finalize`; :meth:`delete` removes a directory without data.
     """
 
@@ -55,18 +50,14 @@ class Result:
     raw_only: bool = False
     settings: Settings = field(factory=lambda: Settings.from_environ(os.environ))
     path: Path | None = None
-    outcome: Outcome | None = None
     results: tuple[object, ...] = ()
     """What Kineto returned, where shapes, memory and frames were recorded; for the memory timeline."""
-    _made: bool = False
-    _chip: Chip | None = None
+    _is_new: bool = False
+    _recorder: Recorder | None = None
     _capture: Capture | None = None
     _captured: Captured | None = None
-    _anchors: ClockAnchors | None = None
     _live_bytes: int = 0
-    _sampler: HostSampler | None = None
-    _host_samples: HostSamples | None = None
-    _user_marks: device.UserMarks | None = None
+    _script_marks: device.UserMarks | None = None
 
     def init(self, path: Path | None = None) -> None:
         """
@@ -79,7 +70,7 @@ class Result:
         ChipError
             If the chip of the settings does not exist.
         """
-        self._chip = load_chip(self.settings.chip, extra_files=build_manager().chip_files())
+        self._recorder = Recorder.open(_FRAMEWORK, self.request, self.settings)
         exist_ok = path is not None
         path = PROCESS.result_directory(raw_only=self.raw_only) if path is None else path
         try:
@@ -89,7 +80,7 @@ class Result:
                 f"cannot create the result directory {path}: {error.strerror}. Choose a writable directory with "
                 "tensorboard_trace_handler(dir_name) or ASCEND_WORK_PATH."
             ) from error
-        self.path, self.outcome, self._made = path, None, not exist_ok
+        self.path, self._is_new = path, not exist_ok
 
     def start(self) -> None:
         """
@@ -100,13 +91,37 @@ class Result:
         CaptureError
             If another profiler is active; a result directory of our own is removed again.
         """
-        switches = self.request.switches
-        if self._chip is None or self.path is None:
+        if self._recorder is None or self.path is None:
             return
         self._must_be_alone()
-        self._anchors = ClockAnchors.now(round(self._chip.hwts_mhz * 1_000_000))
-        self._live_bytes = _live_device_bytes() if switches.profile_memory else 0
-        marks_wanted = switches.tx and Activity.DEVICE in self.request.activities
+        switches = self.request.switches
+        records_marks = switches.tx and Activity.DEVICE in self.request.activities
+        capture = self._new_capture(records_marks=records_marks)
+        try:
+            self._recorder.start(lambda: self._begin(capture))
+        except CaptureError:
+            self.delete()
+            raise
+        self._capture = capture
+        state = device.state()
+        state.recorder = capture.marks
+        stream = state.stream_of(state.current_device)
+        if stream is not None:  # selected before, when nobody recorded it
+            capture.marks.on_stream(stream.stream_id)
+        if records_marks:
+            filters = self.request.filters
+            state.user_marks = device.UserMarks(
+                state.range_ids,
+                include=frozenset(filters.tx_domains_include),
+                exclude=frozenset(filters.tx_domains_exclude),
+            )
+
+    def _begin(self, capture: Capture) -> None:
+        self._live_bytes = _live_device_bytes() if self.request.switches.profile_memory else 0
+        capture.start()
+
+    def _new_capture(self, *, records_marks: bool) -> Capture:
+        switches = self.request.switches
         frames = switches.with_stack or switches.with_modules
         tracer = KinetoTracer(
             memory=switches.profile_memory,
@@ -115,32 +130,17 @@ class Result:
             keep_results=switches.record_shapes and switches.profile_memory and frames,
             threads=RecordedThreads(PROCESS.child_threads),
         )
-        capture = Capture(
+        return Capture(
             tracer=tracer,
-            automatic_marks=marks_wanted,
-            flop_formulas=flop_formulas() if marks_wanted and switches.with_flops else None,
+            automatic_marks=records_marks,
+            flop_formulas=flop_formulas() if records_marks and switches.with_flops else None,
             gc_threshold_ms=switches.gc_threshold_ms,
         )
-        try:
-            capture.start()
-        except CaptureError:
-            self.delete()
-            raise
-        self._capture = capture
-        self._sampler = HostSampler(self.request.sampling)
-        self._sampler.start()
-        state = device.state()
-        state.recorder = capture.marks
-        stream = state.stream_of(state.current_device)
-        if stream is not None:  # selected before, when nobody recorded it
-            capture.marks.on_stream(stream.stream_id)
-        if marks_wanted:
-            filters = self.request.filters
-            state.user_marks = device.UserMarks(
-                state.range_ids,
-                include=frozenset(filters.tx_domains_include),
-                exclude=frozenset(filters.tx_domains_exclude),
-            )
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What was written here."""
+        return None if self._recorder is None else self._recorder.outcome
 
     @property
     def recording(self) -> bool:
@@ -187,8 +187,9 @@ class Result:
         if self._capture is None:
             return
         state = device.state()
-        self._user_marks, state.user_marks, state.recorder = state.user_marks, None, None
-        self._host_samples = None if self._sampler is None else self._sampler.stop()
+        self._script_marks, state.user_marks, state.recorder = state.user_marks, None, None
+        if self._recorder is not None:
+            self._recorder.stop()
         self._captured, self._capture = self._capture.stop(), None
 
     def finalize(self, info: Mapping[str, object], metadata: Mapping[str, object]) -> None:
@@ -197,20 +198,19 @@ class Result:
             return
         rank = rank_id()
         document = dict(info)
-        if self.write() is not None:
-            assert self.outcome is not None
-            assert self._anchors is not None
+        outcome, anchors = self.write(), None if self._recorder is None else self._recorder.anchors
+        if outcome is not None and anchors is not None:
             document["start_info"] = {
                 "syscnt_enable": False,
                 "freq": 100,
                 "start_cnt": 0,
-                "start_monotonic": self._anchors.monotonic_raw_ns,
+                "start_monotonic": anchors.monotonic_raw_ns,
             }
             document["end_info"] = {
-                "collectionTimeEnd": self.outcome.end_ns,
-                "MonotonicTimeEnd": self.outcome.end_ns - self._anchors.offset_ns,
+                "collectionTimeEnd": outcome.end_ns,
+                "MonotonicTimeEnd": outcome.end_ns - anchors.offset_ns,
             }
-            metadata = {**metadata, "drynpu": self.outcome.describe()}
+            metadata = {**metadata, "drynpu": outcome.describe()}
         document["torch_npu_version"] = f"{torch.__version__.split('+')[0]}+drynpu{__version__}"
         document["cann_version"] = "not known"
         suffix = "" if rank is None else f"_{rank}"
@@ -222,16 +222,19 @@ class Result:
     @without_collections()
     def write(self) -> Outcome | None:
         """Simulate, and write the raw data alone; ``None`` if nothing was recorded since the last time."""
-        if self._captured is None or self._anchors is None or self._chip is None:
+        recorder, captured = self._recorder, self._captured
+        if captured is None or recorder is None or self.path is None:
             return None
-        self.outcome = self._write(self._captured, self._anchors, self._chip, rank_id())
-        self.results, self._captured = self._captured.results, None
-        return self.outcome
+        with Exchange(captured.communication) as exchange:
+            outcome = self._write(recorder, captured, exchange, self.path)
+        recorder.outcome = evolve(outcome, notes=(*outcome.notes, *exchange.notes))
+        self.results, self._captured = captured.results, None
+        return recorder.outcome
 
     def delete(self) -> None:
         """Remove the result directory, unless it was given: then it may hold what others left there."""
         if self.path is not None:
-            if self._made:
+            if self._is_new:
                 shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
 
@@ -244,52 +247,30 @@ class Result:
                 "drynpu msprof); only one can run at a time. Stop that one first."
             )
 
-    def _write(self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None) -> Outcome:
-        with Exchange(captured.communication) as exchange:
-            outcome = self._write_alone(captured, anchors, chip, rank, exchange)
-        return evolve(outcome, notes=(*outcome.notes, *exchange.notes))
-
-    def _write_alone(
-        self, captured: Captured, anchors: ClockAnchors, chip: Chip, rank: str | int | None, exchange: Exchange
-    ) -> Outcome:
-        assert self.path is not None  # narrowed by finalize
+    def _write(self, recorder: Recorder, captured: Captured, exchange: Exchange, path: Path) -> Outcome:
+        marks, rank = self._script_marks, rank_id()
         recording = Recording(
             operators=captured.operators,
             allocations=captured.allocations,
             marks=tuple(captured.marks.marks),
             streams=tuple(captured.marks.streams),
-            begin_ns=max(captured.begin_ns, anchors.collection_begin_us * 1000),
-            end_ns=max(captured.end_ns, anchors.collection_begin_us * 1000 + 1),
+            begin_ns=max(captured.begin_ns, recorder.begin_ns),
+            end_ns=max(captured.end_ns, recorder.begin_ns + 1),
             live_before_bytes=self._live_bytes,
-            host_samples=self._host_samples,
-            collectives=captured.communication.collectives(marked=self._user_marks is not None),
+            host_samples=recorder.host_samples,
+            collectives=captured.communication.collectives(marked=marks is not None),
             meeting=exchange,
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
-            tx_marks=() if self._user_marks is None else tuple(self._user_marks.marks),
+            tx_marks=() if marks is None else tuple(marks.marks),
         )
-        target = Target(
-            directory=self.path,
-            framework=_PREFIX,
-            pid=os.getpid(),
-            device_id=device.state().current_device,
+        return recorder.write(
+            {device.state().current_device: recording},
+            framework_plan(_FRAMEWORK, FALLBACKS),
+            path,
             rank_id=int(rank) if rank is not None else -1,
-            prof_number=next(PROCESS.prof_numbers),
             host_data=Activity.HOST in self.request.activities,
             device_data=Activity.DEVICE in self.request.activities,
-        )
-        rules = build_rule_book(build_manager().kernel_rules("torch"), fallbacks=FALLBACKS)
-        return write_recording(
-            recording,
-            target,
-            Setup(
-                request=self.request,
-                chip=chip,
-                clock=self.settings.clock,
-                seed=self.settings.seed,
-                anchors=anchors,
-                plan=rules.plan,
-            ),
         )
 
 

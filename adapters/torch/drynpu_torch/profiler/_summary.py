@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import atexit
 import functools
-import os
 from pathlib import Path
 
-from drynpu import DrynpuError
-from drynpu.options import Settings
 from drynpu_torch.profiler._messages import print_error
 
 _FINISHED: list[Path] = []
@@ -27,14 +24,7 @@ def summarise_at_exit() -> None:
 
 
 def _show() -> None:
-    if not _FINISHED or os.environ.get("RANK", "0") != "0":
-        return
-    try:
-        if Settings.from_environ(os.environ).quiet:
-            return
-        from drynpu.products import load_profile
-        from drynpu.views import print_summary
+    if _FINISHED:
+        from drynpu.views import show_finished
 
-        print_summary(load_profile(_FINISHED[-1]), others=_FINISHED[:-1])
-    except (DrynpuError, OSError) as error:  # the run itself has succeeded
-        print_error(f"no summary: {error}")
+        show_finished(_FINISHED, print_error, rank_variable="RANK")

@@ -7,10 +7,8 @@ marked as the vendor's schedule marks them, with ``ProfilerStep#N``, N counted f
 
 from __future__ import annotations
 
-import atexit
 import functools
 import multiprocessing
-import os
 import sys
 import weakref
 from collections.abc import Callable
@@ -19,15 +17,13 @@ from typing import Any
 import torch
 
 from drynpu import DrynpuError
-from drynpu.recorder import ProfileCommand
+from drynpu.recorder import ProfileCommand, at_process_end
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import print_error, print_warning
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._summary import summarise_at_exit
 from drynpu_torch.profiler._values import ProfilerLevel, supported_activities
-
-__all__ = ["start_unattended"]
 
 _LAUNCHER = "torch.distributed.launcher"
 """What torchrun imports, and its processes do not."""
@@ -44,7 +40,7 @@ def start_unattended(text: str) -> None:
     """
     profile = _Unattended(ProfileCommand.from_text(text))
     summarise_at_exit()
-    atexit.register(profile.at_exit)
+    at_process_end(profile.at_exit)
     if profile.order.record_steps is not None:
         _after_every_step(profile.after_step)
     if profile.order.skip_steps == 0:
@@ -56,7 +52,6 @@ class _Unattended:
 
     def __init__(self, order: ProfileCommand) -> None:
         self.order = order
-        self._owner = os.getpid()
         self._steps_done = 0
         self._clock: weakref.ref[torch.optim.Optimizer] | None = None
         self._interface: ProfInterface | None = None
@@ -105,7 +100,7 @@ class _Unattended:
 
     def at_exit(self) -> None:
         """End a recording that is still going on; say why there is none."""
-        if os.getpid() != self._owner or self._over:
+        if self._over:
             return
         if self._interface is None:
             if multiprocessing.parent_process() is not None:

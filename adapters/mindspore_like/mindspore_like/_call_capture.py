@@ -19,7 +19,7 @@ from drynpu.kernels.ops import ge_dtype
 from drynpu_mindspore.capture import Captured, CaptureOptions, is_backward
 from drynpu_mindspore.rules import signature
 
-__all__ = ["Recorder", "Reported", "TensorKey"]
+__all__ = ["CallCapture", "Reported", "TensorKey"]
 
 TensorKey = tuple[tuple[int, ...], "np.dtype[Any]"]
 """Shape and data type."""
@@ -41,9 +41,9 @@ class _NoGraphs:
 
 
 @define(eq=False)
-class Recorder:
+class CallCapture:
     """
-    Collects operators while it runs; see ``recording.CaptureLike``.
+    Collects operators while it runs; see ``recording.Capturing``.
 
     Reporting one costs a look-up of what was called and four numbers appended; the table is made when it stops.
     """

@@ -15,15 +15,13 @@ from attrs import define, field
 from drynpu import CaptureError
 from drynpu_tf.capture import Stretch, TraceCapture
 from drynpu_tf.messages import say, say_once
-from drynpu_tf.recording import PROCESS, Step
-
-__all__ = ["DeviceRecorder", "lending_session"]
+from drynpu_tf.recording import PROCESS, GraphExecution
 
 _RETRY_NS = 500_000_000
 
 
 @define(eq=False)
-class DeviceRecorder:
+class DeviceCapture:
     """
     Hands what runs on a device to the recording that *user* has joined.
 
@@ -119,20 +117,20 @@ class DeviceRecorder:
         if found is None or recorder is None:
             return
         for run in found.functions:
-            step = Step(
+            step = GraphExecution(
                 graph=run.function,
                 start_ns=run.start_ns,
                 end_ns=run.end_ns,
                 thread=run.thread,
                 fusions=run.fusions,
-                takes=run.takes,
+                reads=run.reads,
             )
             recorder.add(run.operators, step)
         if found.eager is not None and len(found.eager):
             recorder.add(found.eager)
 
 
-def lending_session(original: Any, recorder: DeviceRecorder) -> Callable[[], Any]:
+def lending_session(original: Any, recorder: DeviceCapture) -> Callable[[], Any]:
     """Return what stands for TensorFlow's ``ProfilerSession``: while one of them lives, *recorder* lets go."""
 
     class Session:

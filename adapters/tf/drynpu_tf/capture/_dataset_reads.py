@@ -19,7 +19,7 @@ ITERATORS = frozenset({"Iterator", "IteratorV2"})
 
 
 @frozen
-class Take:
+class DatasetRead:
     """
     One time that a run took data.
 

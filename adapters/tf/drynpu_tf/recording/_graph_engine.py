@@ -1,30 +1,27 @@
 """
-The recording of a process.
+The graph engine of a process, and the one recording that the process has at a time.
 
-A process has one graph engine. It starts with the first session on the device, with that session's options, and ends
+The engine starts with the first session on the device, with that session's options, and ends
 with the last one (tf_adapter geop_npu.cc, GeOp::Finalize), or with the process; so does the recording.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
-from itertools import count
 from pathlib import Path
 
 from attrs import define, field
 
 from drynpu import DrynpuError
-from drynpu.options import ProfilingRequest, Settings
+from drynpu.options import ProfilingRequest
+from drynpu.recorder import at_process_end
 from drynpu_tf.messages import say
-from drynpu_tf.recording._recorder import Recorder
-
-__all__ = ["PROCESS", "ProcessRecording"]
+from drynpu_tf.recording._engine_recording import EngineRecording
 
 
 @define
-class ProcessRecording:
+class GraphEngine:
     """
     Who is recorded, and into what.
 
@@ -35,14 +32,13 @@ class ProcessRecording:
     """
 
     finished: list[Path] = field(factory=list)
-    _recorder: Recorder | None = None
+    _recorder: EngineRecording | None = None
     _armed: ProfilingRequest | None = None
     _users: set[int] = field(factory=set)
-    _numbers: count[int] = field(factory=count)
     _lock: threading.RLock = field(factory=threading.RLock)
     _owner: int = 0
 
-    def join(self, user: int, request: ProfilingRequest, device_id: int = 0) -> Recorder:
+    def join(self, user: int, request: ProfilingRequest, device_id: int = 0) -> EngineRecording:
         """
         Record for *user* (the id of a session or a device handle) as well, and return where that goes.
 
@@ -52,13 +48,13 @@ class ProcessRecording:
             self._begin_process()
             if self._recorder is None:
                 directory = Path(request.output.directory or ".")
-                self._recorder = Recorder.open(request, directory, device_id=device_id)
+                self._recorder = EngineRecording.open(request, directory, device_id=device_id)
             elif self._recorder.request != request:
                 say("profiling_options: the graph engine is running; the options it was started with stay.")
             self._users.add(user)
             return self._recorder
 
-    def recorder(self, user: int) -> Recorder | None:
+    def recorder(self, user: int) -> EngineRecording | None:
         """Return the recording that *user* has joined and not left; ``None`` in a process that was forked off."""
         return self._recorder if user in self._users and self._owner == os.getpid() else None
 
@@ -71,7 +67,7 @@ class ProcessRecording:
         """Whether local profiling is wanted, begun or not."""
         return self._armed is not None
 
-    def local_recorder(self) -> Recorder | None:
+    def local_recorder(self) -> EngineRecording | None:
         """Return the recording of local profiling, begun now if it has not; ``None`` if it is not wanted."""
         return None if self._armed is None else self.join(id(self), self._armed)
 
@@ -104,13 +100,13 @@ class ProcessRecording:
             if recorder is None or self._owner != os.getpid():
                 return None
             try:
-                path = recorder.close(next(self._numbers))
+                path = recorder.close()
             except (DrynpuError, OSError) as error:
                 say(f"no profile was written: {error}")
                 return None
             if path is not None:
                 self.finished.append(path)
-                for note in recorder.outcome.notes if recorder.outcome else ():
+                for note in recorder.notes:
                     say(note)
             return path
 
@@ -118,29 +114,17 @@ class ProcessRecording:
         """See to the end of this process; what a parent process records is the parent's."""
         if self._owner == os.getpid():
             return
-        if self._owner == 0:
-            atexit.register(self._end_process)
+        at_process_end(self._end_process)
         self._owner, self._recorder = os.getpid(), None
         self._users.clear()
 
     def _end_process(self) -> None:
         self.finish()
-        if self.finished and self._owner == os.getpid():
-            self._show()
+        if self.finished:
+            from drynpu.views import show_finished
 
-    def _show(self) -> None:
-        if os.environ.get("RANK_ID", "0") != "0":
-            return
-        try:
-            if Settings.from_environ(os.environ).quiet:
-                return
-            from drynpu.products import load_profile
-            from drynpu.views import print_summary
-
-            print_summary(load_profile(self.finished[-1]), others=self.finished[:-1])
-        except (DrynpuError, OSError) as error:  # the run itself has succeeded
-            say(f"no summary: {error}")
+            show_finished(self.finished, say)
 
 
-PROCESS = ProcessRecording()
+PROCESS = GraphEngine()
 """The one process-wide state of this adapter: the graph engine is process-wide itself."""

@@ -1,0 +1,109 @@
+"""One recording of some devices, from ``start`` to ``stop``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import define, evolve, field
+
+from drynpu.kernels import concatenate, merge_equal
+from drynpu.recorder import Outcome, Planner, Recorder
+from drynpu.simulate import AclCalls, HostSamples, Recording, TxMark
+from drynpu_acl.recording._captured import CapturedCalls
+from drynpu_acl.recording._timeline import (
+    copies_and_steps,
+    graph_plans,
+    graph_runs,
+    launched_executions,
+    stream_number,
+    stream_switches,
+    waits,
+)
+
+FRAMEWORK = "acl"
+
+
+@define(kw_only=True)
+class DevicesRecording:
+    """
+    What was captured so far, and where it will go. Nothing is on disk before :meth:`close`.
+
+    ``recorder`` has been started; ``plan`` tells what an operator of a model launches; ``devices`` are those that are
+    recorded, the first one also where nothing ran.
+    """
+
+    recorder: Recorder
+    directory: Path
+    devices: tuple[int, ...]
+    plan: Planner
+    captured: CapturedCalls = field(factory=CapturedCalls)
+
+    def close(self) -> Outcome:
+        """
+        Write the PROF directory with its results.
+
+        It has the devices that worked. What belongs to none is with the first of them.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        """
+        recorder = self.recorder
+        recorder.stop()
+        end_ns = recorder.end_ns()
+        worked = sorted(self.captured.devices.intersection(self.devices)) or list(self.devices[:1])
+        plan = graph_plans(self.plan)
+        samples = dict.fromkeys(worked[:1], recorder.host_samples)
+        recordings = {
+            device_id: self._recording(part, device_id, plan, end_ns, samples.get(device_id))
+            for device_id, part in self.captured.by_device(worked).items()
+        }
+        switches = recorder.request.switches
+        if not switches.tx and any(recording.tx_marks for recording in recordings.values()):
+            recorder.request = evolve(recorder.request, switches=evolve(switches, tx=True))
+        outcome = recorder.write(recordings, plan, self.directory, host_data=False)
+        recorder.outcome = outcome = evolve(outcome, notes=(*outcome.notes, *self._unnamed()))
+        recorder.deliver()
+        return outcome
+
+    def _unnamed(self) -> list[str]:
+        """Return a line for each device that worked without being recorded."""
+        named = ", ".join(map(str, self.devices))
+        missed = sorted(self.captured.devices.difference(self.devices))
+        return [f"device {each} worked and is not recorded: the configuration names {named}" for each in missed]
+
+    def _recording(
+        self, captured: CapturedCalls, device_id: int, plan: Planner, end_ns: int, samples: HostSamples | None
+    ) -> Recording:
+        """Return what one device did."""
+        begin_ns = self.recorder.begin_ns
+        executions = [execution for execution in captured.executions if execution.start_ns >= begin_ns]
+        launched = launched_executions(executions, plan)
+        operators = merge_equal(concatenate([*(table for _, table in launched), copies_and_steps(captured)]))
+        calls = [call for call in captured.calls if call.start_ns >= begin_ns]
+        return Recording(
+            operators=operators,
+            begin_ns=begin_ns,
+            end_ns=max(end_ns, int(operators.end_ns.max(initial=0))),
+            marks=waits([call for call in calls if call.device_id == device_id]),
+            streams=stream_switches(captured, executions),
+            graphs=graph_runs(launched),
+            tx_marks=_tx_marks(captured),
+            host_samples=samples,
+            calls=AclCalls.from_rows([(call.name, call.start_ns, call.end_ns, call.thread) for call in calls]),
+        )
+
+
+def _tx_marks(captured: CapturedCalls) -> tuple[TxMark, ...]:
+    return tuple(
+        TxMark(
+            kind=kind,
+            message=message,
+            start_ns=start_ns,
+            end_ns=end_ns,
+            thread=thread,
+            stream=None if stream is None else stream_number(stream[1]),
+        )
+        for kind, message, start_ns, end_ns, thread, stream in captured.marks
+    )

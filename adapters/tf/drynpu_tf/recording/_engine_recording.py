@@ -1,0 +1,108 @@
+"""One recording of the device, from the graph engine's start to its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from attrs import define, field
+
+from drynpu.kernels import Operators
+from drynpu.options import ProfilingRequest
+from drynpu.recorder import Recorder, framework_plan
+from drynpu.simulate import Recording
+from drynpu_tf.recording._plans import node_plans
+from drynpu_tf.recording._timeline import GraphExecution, Part, join
+from drynpu_tf.rules import FALLBACKS
+
+_FRAMEWORK = "tensorflow"
+
+
+@define
+class EngineRecording:
+    """
+    What was captured so far, and where it will go.
+
+    Make one with :meth:`open`; :meth:`close` writes. Nothing is on disk before that, except the directory.
+    """
+
+    directory: Path
+    device_id: int
+    _recorder: Recorder
+    _parts: list[Part] = field(factory=list)
+    _sources: list[Callable[[], None]] = field(factory=list)
+
+    @classmethod
+    def open(cls, request: ProfilingRequest, output_dir: Path, *, device_id: int = 0) -> EngineRecording:
+        """
+        Begin a recording that will leave a ``PROF_*`` directory in *output_dir*.
+
+        Raises
+        ------
+        ChipError
+            The chip of the settings does not exist.
+        """
+        recorder = Recorder.open(_FRAMEWORK, request)
+        recorder.start()
+        return cls(output_dir, device_id, recorder)
+
+    @property
+    def request(self) -> ProfilingRequest:
+        """What is recorded."""
+        return self._recorder.request
+
+    @property
+    def split_cores(self) -> bool:
+        """Whether the chip has cube and vector cores apart."""
+        return self._recorder.chip.split
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was asked and is not written, one readable line each; empty before :meth:`close`."""
+        return () if self._recorder.outcome is None else self._recorder.outcome.notes
+
+    def add(self, operators: Operators, execution: GraphExecution | None = None) -> None:
+        """Take over captured operators: those of one *execution* of a graph, or without one launched one by one."""
+        self._parts.append(Part(operators, execution))
+
+    def before_close(self, source: Callable[[], None]) -> None:
+        """Have *source* called when the recording ends: it adds what it still holds."""
+        self._sources.append(source)
+
+    def close(self) -> Path | None:
+        """
+        Write the PROF directory with its results and return it; ``None``, and nothing is left, if nothing was added.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        """
+        recorder = self._recorder
+        recorder.stop()
+        for source in self._sources:
+            source()
+        self._sources.clear()
+        if not self._parts:
+            return None
+        end_ns = recorder.end_ns()
+        plan = node_plans(framework_plan(_FRAMEWORK, FALLBACKS))
+        timeline = join(self._parts, plan)
+        recording = Recording(
+            operators=timeline.operators,
+            begin_ns=recorder.begin_ns,
+            end_ns=max(end_ns, *(graph.iterations[-1].end_ns for graph in timeline.graphs), 0),
+            marks=timeline.marks,
+            graphs=timeline.graphs,
+            dataset=timeline.dataset,
+            host_samples=recorder.host_samples,
+        )
+        recorder.write({self.device_id: recording}, plan, self.directory, rank_id=_rank_id(), host_data=False)
+        self._parts.clear()
+        return recorder.deliver()
+
+
+def _rank_id() -> int:
+    text = os.environ.get("RANK_ID", "")
+    return int(text) if text.isdecimal() else -1

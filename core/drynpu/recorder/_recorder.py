@@ -1,0 +1,168 @@
+"""One recording of a framework, from the settings it is opened with to its directory."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import define, evolve, field
+
+from drynpu.kernels import Rule, build_rule_book
+from drynpu.options import ProfilingRequest, Settings
+from drynpu.platforms import Chip, load_chip
+from drynpu.plugins import build_manager
+from drynpu.products import export_msprof, load_profile
+from drynpu.raw import ClockAnchors, write_document
+from drynpu.recorder._recording import Outcome, write_devices
+from drynpu.recorder._sampler import HostSampler
+from drynpu.recorder._setup import Planner, Setup
+from drynpu.simulate import HostSamples, Recording, Target
+
+METADATA_FILE = "profiler_metadata.json"
+"""Says what of a recording is modelled, beside what the script adds to it."""
+
+_PROF_NUMBERS: Iterator[int] = itertools.count()
+"""Numbers of the PROF directories of this process."""
+
+
+def load_chosen_chip(settings: Settings) -> Chip:
+    """Return the chip that the settings name, of the catalogue or of a plugin. Raises `ChipError`."""
+    return load_chip(settings.chip, extra_files=build_manager().chip_files())
+
+
+def framework_plan(framework: str, fallbacks: Iterable[Rule] = ()) -> Planner:
+    """Return what maps the operators of a framework to kernels: the rules of all plugins, else *fallbacks*."""
+    return build_rule_book(build_manager().kernel_rules(framework), fallbacks=fallbacks).plan
+
+
+@define(kw_only=True)
+class Recorder:
+    """
+    One recording of a framework.
+
+    An adapter opens it, starts it, keeps what it captures until it stops it, and hands that over to be written. It may
+    start and stop several times in one recording. Nothing is on disk before :meth:`write`.
+
+    Attributes
+    ----------
+    framework:
+        Prefix of the files in ``FRAMEWORK/``.
+    anchors:
+        The clocks, read at the first start.
+    host_samples:
+        What was measured of the host between starts and stops; None if nothing was asked for.
+    outcome:
+        What :meth:`write` wrote last.
+    """
+
+    framework: str
+    request: ProfilingRequest
+    settings: Settings
+    chip: Chip
+    anchors: ClockAnchors | None = None
+    host_samples: HostSamples | None = None
+    outcome: Outcome | None = None
+    _sampler: HostSampler | None = field(default=None, init=False)
+
+    @classmethod
+    def open(cls, framework: str, request: ProfilingRequest, settings: Settings | None = None) -> Recorder:
+        """
+        Return a recorder for what *request* asks for; without *settings* they are those of the environment.
+
+        Raises
+        ------
+        ChipError
+            The chip of the settings does not exist.
+        OptionError
+            A setting cannot be.
+        """
+        settings = Settings.from_environ(os.environ) if settings is None else settings
+        return cls(framework=framework, request=request, settings=settings, chip=load_chosen_chip(settings))
+
+    @property
+    def begin_ns(self) -> int:
+        """When the recording was started first, Unix ns."""
+        assert self.anchors is not None, "start comes first"
+        return self.anchors.collection_begin_us * 1000
+
+    def start(self, capture: Callable[[], Any] | None = None, *, host_hz: int = 0) -> None:
+        """
+        Read the clocks, start the capture, then sample the host.
+
+        *host_hz* is the rate of the host's counter where records hold its counts, 0 where they hold nanoseconds. What
+        *capture* raises comes back, and nothing is sampled then.
+        """
+        if self.anchors is None:
+            anchors = ClockAnchors.now(self.chip.hwts_hz)
+            self.anchors = evolve(anchors, host_hz=host_hz) if host_hz else anchors
+        if capture is not None:
+            capture()
+        if self._sampler is None:
+            self._sampler = HostSampler(self.request.sampling)
+            self._sampler.start()
+
+    def stop(self) -> None:
+        """Sample the host no longer; the capture is the adapter's to stop."""
+        sampler, self._sampler = self._sampler, None
+        samples = None if sampler is None else sampler.stop()
+        if samples is not None:
+            known = [] if self.host_samples is None else [self.host_samples]
+            self.host_samples = HostSamples.join([*known, samples])
+
+    def end_ns(self, last_ns: int = 0) -> int:
+        """Return when the recording ends, Unix ns: now, and not before its start nor before *last_ns*."""
+        return max(time.time_ns(), self.begin_ns + 1, last_ns)
+
+    def write(self, recordings: Mapping[int, Recording], plan: Planner, directory: Path, **target: Any) -> Outcome:
+        """
+        Simulate *recordings*, which are by device id, and write them below *directory*.
+
+        *plan* maps operators to kernels; *target* are further fields of `Target`.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        """
+        assert self.anchors is not None, "start comes first"
+        place = Target(
+            directory=directory,
+            framework=self.framework,
+            pid=os.getpid(),
+            device_id=next(iter(recordings)),
+            prof_number=next(_PROF_NUMBERS),
+            **target,
+        )
+        setup = Setup(
+            request=self.request,
+            chip=self.chip,
+            clock=self.settings.clock,
+            seed=self.settings.seed,
+            anchors=self.anchors,
+            plan=plan,
+        )
+        self.outcome = write_devices(recordings, place, setup)
+        return self.outcome
+
+    def deliver(self) -> Path | None:
+        """
+        Write the metadata beside the records, and the deliverables if they are asked for; return the PROF directory.
+
+        For frameworks whose result is a PROF directory.
+
+        Raises
+        ------
+        OutputError
+            A file cannot be written.
+        """
+        path = None if self.outcome is None else self.outcome.prof_path
+        if self.outcome is not None and path is not None:
+            write_document(path / METADATA_FILE, json.dumps({"drynpu": self.outcome.describe()}))
+            if self.request.output.analyse:
+                export_msprof(load_profile(path))
+        return path

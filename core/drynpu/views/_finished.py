@@ -1,0 +1,28 @@
+"""What a run says at its end: where the step time went, and what was written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from drynpu._errors import DrynpuError
+from drynpu.options import Settings
+from drynpu.products import load_profile
+from drynpu.views._summary import print_summary
+
+
+def show_finished(finished: Sequence[Path], report: Callable[[str], object], *, rank_variable: str = "RANK_ID") -> None:
+    """
+    Print the summary of the last of *finished*, the result directories of this process, and name the others.
+
+    Nothing is printed on other ranks than 0 or where ``DRYNPU_QUIET`` is set. What cannot be read is reported in one
+    line, since the run itself has succeeded.
+    """
+    if not finished or os.environ.get(rank_variable, "0") != "0":
+        return
+    try:
+        if not Settings.from_environ(os.environ).quiet:
+            print_summary(load_profile(finished[-1]), others=list(finished[:-1]))
+    except (DrynpuError, OSError) as error:
+        report(f"no summary: {error}")
