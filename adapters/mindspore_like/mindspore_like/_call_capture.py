@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 from drynpu import CaptureError
 from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
 from drynpu.kernels.ops import ge_dtype
-from drynpu_mindspore.capture import Captured, CaptureOptions, is_backward
+from drynpu_mindspore.capture import CapturedMindSpore, CaptureOptions, is_backward
 from drynpu_mindspore.rules import signature
 
 __all__ = ["CallCapture", "Reported", "TensorKey"]
@@ -91,7 +91,7 @@ class CallCapture:
         finally:
             self._scope.reset(token)
 
-    def stop(self) -> Captured:
+    def stop(self) -> CapturedMindSpore:
         """Keep no more, and return what was reported since the start. Raises `CaptureError` without a start."""
         rows, self._rows = self._rows, None
         if rows is None:
@@ -99,7 +99,7 @@ class CallCapture:
         table = np.frombuffer(rows, np.int64).reshape(-1, _COLUMNS) if rows else np.empty((0, _COLUMNS), np.int64)
         with self._lock:
             calls = list(self._calls)
-        return Captured(operators=_operators(table, calls))
+        return CapturedMindSpore(operators=_operators(table, calls))
 
 
 def _operators(rows: npt.NDArray[np.int64], calls: list[tuple[str, Reported]]) -> Operators:

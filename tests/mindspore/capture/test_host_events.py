@@ -15,7 +15,7 @@ from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT, MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu_mindspore.capture import _host_events
 from drynpu_mindspore.capture._capture import Capture
-from drynpu_mindspore.capture._host_events import HostRecorder, hide_own_calls
+from drynpu_mindspore.capture._host_events import HostEventCapture, hide_own_calls
 from drynpu_mindspore.capture._launches import Launches, on_threads
 from drynpu_mindspore.capture._library import load_library
 from drynpu_mindspore.capture._options import CaptureOptions
@@ -117,7 +117,7 @@ def test_without_the_library_there_are_no_events_and_a_note(tmp_path):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "libmindspore_profiler.so").write_text("no library")
     assert load_library(tmp_path) is None
-    recorder = HostRecorder(library=None)
+    recorder = HostEventCapture(library=None)
     recorder.start(with_stack=True)
     found, launches = recorder.stop()
     assert len(found) == len(launches) == 0
@@ -133,7 +133,7 @@ def test_another_release_is_not_trusted_to_have_the_same_functions(monkeypatch, 
         sys.modules, "mindspore", SimpleNamespace(__version__=version, __file__="mindspore/__init__.py")
     )
     monkeypatch.setattr(_host_events, "load_library", lambda package: f"library of {package}")
-    assert HostRecorder().available is available
+    assert HostEventCapture().available is available
 
 
 def launches(spans):

@@ -20,7 +20,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.recorder import Outcome, Setup, write_recording
 from drynpu.simulate import Recording, Target
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, Captured, KinetoTracer
+from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer
 from drynpu_torch.rules import FALLBACKS, RULES
 
 
@@ -32,10 +32,10 @@ def npu() -> Iterator[None]:
 
 
 @pytest.fixture
-def record() -> Callable[..., Captured]:
+def record() -> Callable[..., CapturedTorch]:
     """Return a function that captures work, given as one function per step."""
 
-    def run(*steps: Callable[[], object], memory: bool = True, stack: bool = False, **options: Any) -> Captured:
+    def run(*steps: Callable[[], object], memory: bool = True, stack: bool = False, **options: Any) -> CapturedTorch:
         capture = Capture(tracer=KinetoTracer(memory=memory, stack=stack), **options)
         capture.start()
         device.state().recorder = capture.marks
@@ -56,7 +56,9 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
     """Return a function that makes a result directory of what was captured."""
     anchors = ClockAnchors.now(50_000_000)
 
-    def run(captured: Captured, name: str, *, chip: str = "Ascend910B2", clock: Clock = Clock.PROJECTED, seed: int = 0):
+    def run(
+        captured: CapturedTorch, name: str, *, chip: str = "Ascend910B2", clock: Clock = Clock.PROJECTED, seed: int = 0
+    ):
         directory = tmp_path / name
         directory.mkdir()
         recording = Recording(

@@ -25,9 +25,9 @@ from drynpu.kernels import Placement
 from drynpu.options import Clock
 from drynpu.products import load_profile
 from drynpu.raw import read_tlv
-from drynpu_torch.capture import Capture, Captured, KinetoTracer
+from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer
 
-Record = Callable[..., Captured]
+Record = Callable[..., CapturedTorch]
 
 
 def step() -> None:
@@ -38,11 +38,11 @@ def step() -> None:
     weight.grad.sum().item()
 
 
-def names(captured: Captured) -> list[str]:
+def names(captured: CapturedTorch) -> list[str]:
     return [captured.operators.names[i] for i in captured.operators.name.tolist()]
 
 
-def placed(captured: Captured, name: str) -> list[Placement]:
+def placed(captured: CapturedTorch, name: str) -> list[Placement]:
     operators = captured.operators
     rows = [i for i, found in enumerate(names(captured)) if found == name]
     return [operators.signatures[operators.signature[row]].placement for row in rows]
@@ -121,7 +121,7 @@ def test_several_one_after_another(record: Record) -> None:
 
 
 def test_recording_from_a_child_thread(record: Record) -> None:
-    found: list[tuple[int, Captured]] = []
+    found: list[tuple[int, CapturedTorch]] = []
     thread = threading.Thread(target=lambda: found.append((threading.get_native_id(), record(step, step))))
     thread.start()
     thread.join()

@@ -10,18 +10,18 @@ import pytest
 import torch
 
 from drynpu.simulate import DEFAULT_STREAM, TxKind
-from drynpu_torch.device import DeviceState, UserMarks
+from drynpu_torch.device import DeviceState, ScriptMarks
 from drynpu_torch.device.npu import mstx
 
 
 @pytest.fixture
-def marks(npu: DeviceState) -> Iterator[UserMarks]:
-    npu.user_marks = UserMarks(npu.range_ids)
-    yield npu.user_marks
-    npu.user_marks = None
+def marks(npu: DeviceState) -> Iterator[ScriptMarks]:
+    npu.script_marks = ScriptMarks(npu.range_ids)
+    yield npu.script_marks
+    npu.script_marks = None
 
 
-def messages(marks: UserMarks) -> list[str]:
+def messages(marks: ScriptMarks) -> list[str]:
     return [mark.message for mark in marks.marks]
 
 
@@ -33,7 +33,7 @@ def elsewhere(work: Callable[[], object]) -> object:
     return found[0]
 
 
-def test_both_spellings_mark_an_instant(marks: UserMarks) -> None:
+def test_both_spellings_mark_an_instant(marks: ScriptMarks) -> None:
     assert mstx.mark("class") is None
     assert torch.npu.mstx().mark("object", domain="own") is None
     first, second = marks.marks
@@ -45,22 +45,22 @@ def test_both_spellings_mark_an_instant(marks: UserMarks) -> None:
     assert first.thread == threading.get_native_id()
 
 
-def test_a_stream_is_counted_from_the_devices_default(marks: UserMarks) -> None:
+def test_a_stream_is_counted_from_the_devices_default(marks: ScriptMarks) -> None:
     side = torch.npu.Stream()
     mstx.mark("default", torch.npu.current_stream())
     mstx.range_end(mstx.range_start("side", side))
     assert [mark.stream for mark in marks.marks] == [DEFAULT_STREAM, DEFAULT_STREAM + side.stream_id]
 
 
-def test_ids_of_ranges_go_on_over_recordings(npu: DeviceState, marks: UserMarks) -> None:
+def test_ids_of_ranges_go_on_over_recordings(npu: DeviceState, marks: ScriptMarks) -> None:
     first = mstx.range_start("left open")
-    npu.user_marks = UserMarks(npu.range_ids)
+    npu.script_marks = ScriptMarks(npu.range_ids)
     assert mstx.range_start("next recording") == first + 1
     mstx.range_end(first)
-    assert marks.marks == npu.user_marks.marks == []
+    assert marks.marks == npu.script_marks.marks == []
 
 
-def test_ranges_end_in_any_order_and_on_any_thread(marks: UserMarks) -> None:
+def test_ranges_end_in_any_order_and_on_any_thread(marks: ScriptMarks) -> None:
     outer, crossing = mstx.range_start("outer"), mstx.range_start("crossing")
     mstx.range_end(outer)
     ended_by = elsewhere(lambda: (mstx.range_end(crossing), threading.get_native_id())[1])
@@ -75,7 +75,7 @@ def test_ranges_end_in_any_order_and_on_any_thread(marks: UserMarks) -> None:
     assert {first.kind, second.kind} == {TxKind.START_END}
 
 
-def test_stacks_are_those_of_a_thread_and_a_domain(marks: UserMarks) -> None:
+def test_stacks_are_those_of_a_thread_and_a_domain(marks: ScriptMarks) -> None:
     assert [mstx.range_push("a"), mstx.range_push("b"), mstx.range_push("c", domain="own")] == [0, 1, 0]
     assert elsewhere(lambda: (mstx.range_pop(), mstx.range_push("there"), mstx.range_pop())) == (-1, 0, 0)
     assert [mstx.range_pop(), mstx.range_pop("own"), mstx.range_pop(), mstx.range_pop()] == [1, 0, 0, -1]
@@ -86,7 +86,7 @@ def test_stacks_are_those_of_a_thread_and_a_domain(marks: UserMarks) -> None:
     ("limits", "kept"), [({"include": {"data"}}, ["data"]), ({"exclude": {"data"}}, ["default", "own"])]
 )
 def test_domains_limit_what_is_kept(npu: DeviceState, limits: dict[str, Any], kept: list[str]) -> None:
-    npu.user_marks = marks = UserMarks(npu.range_ids, **limits)
+    npu.script_marks = marks = ScriptMarks(npu.range_ids, **limits)
     try:
         for domain in ("default", "data", "own"):
             mstx.mark("mark", domain=domain)
@@ -95,11 +95,11 @@ def test_domains_limit_what_is_kept(npu: DeviceState, limits: dict[str, Any], ke
             mstx.range_end(number, domain)
             assert mstx.range_push("push", domain=domain) == mstx.range_pop(domain) == (0 if domain in kept else -1)
     finally:
-        npu.user_marks = None
+        npu.script_marks = None
     assert [mark.domain for mark in marks.marks] == [domain for domain in kept for _ in range(3)]
 
 
-def test_a_decorated_function_keeps_its_name_result_and_errors(marks: UserMarks) -> None:
+def test_a_decorated_function_keeps_its_name_result_and_errors(marks: ScriptMarks) -> None:
     @mstx.mstx_range("whole", domain="own")
     def halve(value: int) -> int:
         """Halve."""
@@ -113,7 +113,7 @@ def test_a_decorated_function_keeps_its_name_result_and_errors(marks: UserMarks)
     assert [(mark.message, mark.domain) for mark in marks.marks] == [("whole", "own")] * 2
 
 
-def test_annotate_is_a_block_and_a_decorator(marks: UserMarks) -> None:
+def test_annotate_is_a_block_and_a_decorator(marks: ScriptMarks) -> None:
     @mstx.annotate()
     def nameless(depth: int) -> None:
         if depth:
@@ -157,7 +157,7 @@ def test_nothing_is_kept_while_nobody_records() -> None:
     ],
 )
 def test_a_bad_argument_is_warned_about_at_the_caller(
-    marks: UserMarks, call: str, given: tuple[Any, ...], returned: object, about: str
+    marks: ScriptMarks, call: str, given: tuple[Any, ...], returned: object, about: str
 ) -> None:
     with pytest.warns(UserWarning, match=rf"for mstx\.{call} function\. Please provide a valid {about}\.$") as seen:
         assert getattr(mstx, call)(*given) == returned

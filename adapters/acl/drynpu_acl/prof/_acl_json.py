@@ -15,13 +15,13 @@ from drynpu.platforms import Chip
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.messages import say
 
-Asked = tuple[ProfilingRequest, Path]
+ProfilerSection = tuple[ProfilingRequest, Path]
 _MOST_DEPTH = 10
 """Levels of braces and of brackets that the file may have."""
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"')
 
 
-def read_acl_json(path: str, chip: Chip, *, strict: bool) -> tuple[int, Asked | None]:
+def read_acl_json(path: str, chip: Chip, *, strict: bool) -> tuple[int, ProfilerSection | None]:
     """
     Return the code of ``acl.init`` and, where profiling is on, the request and the directory of the results.
 

@@ -10,7 +10,7 @@ from attrs import define, evolve, field
 from drynpu import DrynpuError, OutputError
 from drynpu.recorder import COLLECT_VARIABLE, CollectionCommand, CollectionReport, Collector
 from drynpu_acl.messages import say
-from drynpu_acl.prof._mode import DYNAMIC, Mode, Ownership
+from drynpu_acl.prof._active_api import DYNAMIC, ActiveApi, ActiveApiLock
 from drynpu_acl.prof._session import Sessions
 
 
@@ -20,10 +20,10 @@ class LibraryCollector:
     What the library does for a collector between ``acl.init`` and ``acl.finalize``.
 
     While it records, and from beginning to end where it records without further commands, the process is its own:
-    `Mode.COMMAND`. It implements `drynpu.recorder.Collected`; commands come on a thread of their own.
+    `ActiveApi.COMMAND`. It implements `drynpu.recorder.Collected`; commands come on a thread of their own.
     """
 
-    owner: Ownership
+    owner: ActiveApiLock
     sessions: Sessions
     devices: int
     _collector: Collector = field(init=False)
@@ -46,7 +46,7 @@ class LibraryCollector:
             return False
         self._keeps_process = command.control is None
         if self._keeps_process:
-            self.owner.mode = Mode.COMMAND
+            self.owner.mode = ActiveApi.COMMAND
         self._collector.follow(command)
         self.owner.dynamic = self._collector.listening and not self._keeps_process
         return self._keeps_process
@@ -61,9 +61,9 @@ class LibraryCollector:
     def begin(self, command: CollectionCommand) -> bool:
         """Begin a recording, unless somebody else has the process."""
         if not self._keeps_process:
-            if not self.owner.dynamic or self.owner.mode is not Mode.OFF:
+            if not self.owner.dynamic or self.owner.mode is not ActiveApi.OFF:
                 return False
-            self.owner.mode = Mode.COMMAND
+            self.owner.mode = ActiveApi.COMMAND
         request = command.request
         # The collector makes the files of results itself.
         request = evolve(request, output=evolve(request.output, analyse=False))
@@ -74,7 +74,7 @@ class LibraryCollector:
     def end(self) -> CollectionReport | None:
         """End it and write what it recorded. Raises `OutputError`."""
         if not self._keeps_process:
-            self.owner.mode = Mode.OFF
+            self.owner.mode = ActiveApi.OFF
         before = len(self.sessions.finished)
         if not self.sessions.end():
             raise OutputError("; ".join(self.sessions.notes))

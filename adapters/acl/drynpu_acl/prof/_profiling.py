@@ -1,7 +1,7 @@
 """
 Profiling of a process: what its calls share, and what the runtime tells it.
 
-Which call may follow which is in `drynpu_acl.prof._mode`, the calls are in the modules beside it.
+Which call may follow which is in `drynpu_acl.prof._active_api`, the calls are in the modules beside it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.messages import say
 from drynpu_acl.prof._acl_json import read_acl_json
+from drynpu_acl.prof._active_api import ActiveApi, ActiveApiLock
 from drynpu_acl.prof._collector import LibraryCollector
-from drynpu_acl.prof._mode import Mode, Ownership
+from drynpu_acl.prof._mark_handles import MarkHandles
 from drynpu_acl.prof._readers import OpReaders
 from drynpu_acl.prof._runtime import NoRuntime, Runtime
 from drynpu_acl.prof._session import Sessions
 from drynpu_acl.prof._session_calls import SessionCalls
 from drynpu_acl.prof._settings import AclSettings
-from drynpu_acl.prof._stamps import Stamps
 from drynpu_acl.prof._steps import Steps
 from drynpu_acl.prof._subscription_calls import SubscriptionCalls
 from drynpu_acl.prof._subscriptions import Subscriptions
@@ -55,11 +55,11 @@ class Profiling:
 
     settings: AclSettings
     runtime: Runtime = field(factory=NoRuntime)
-    owner: Ownership = field(factory=Ownership)
+    owner: ActiveApiLock = field(factory=ActiveApiLock)
     steps: Steps = field(factory=Steps)
     readers: OpReaders = field(factory=OpReaders)
     sessions: Sessions = field(init=False)
-    stamps: Stamps = field(init=False)
+    stamps: MarkHandles = field(init=False)
     calls: SessionCalls = field(init=False)
     subscriptions: Subscriptions = field(init=False)
     subscribing: SubscriptionCalls = field(init=False)
@@ -67,7 +67,7 @@ class Profiling:
 
     def __attrs_post_init__(self) -> None:
         shared = self.settings.shared
-        self.stamps = Stamps(self._marks)
+        self.stamps = MarkHandles(self._marks)
         self.sessions = Sessions(self.settings, self._plan, self.stamps.forget)
         self.calls = SessionCalls(settings=self.settings, owner=self.owner, sessions=self.sessions)
         self.subscriptions = Subscriptions(self.readers, self.settings.chip, shared.seed, graph_plans(self._plan))
@@ -113,10 +113,10 @@ class Profiling:
     def initialize(self, config_path: str | None) -> int:
         """Begin what ``acl.init``'s file, or the collector that started this process, asks for; return the code."""
         with self.owner.lock:
-            if self.owner.mode is not Mode.OFF or self._collector.open(os.environ):
+            if self.owner.mode is not ActiveApi.OFF or self._collector.open(os.environ):
                 return ReturnCode.SUCCESS
             if os.environ.get(_OTHER_COLLECTOR):
-                self.owner.mode = Mode.COMMAND
+                self.owner.mode = ActiveApi.COMMAND
                 say(f"acl.init: {_OTHER_COLLECTOR} says that another msprof records; drynpu does not, nor by acl.json")
                 return ReturnCode.SUCCESS
             if not config_path:
@@ -126,23 +126,23 @@ class Profiling:
                 request, directory = profiler
                 every = tuple(range(max(self.settings.shared.devices, 1)))
                 self.sessions.begin(request, directory, devices=every, marks=request.switches.tx)
-                self.owner.mode = Mode.COMMAND
+                self.owner.mode = ActiveApi.COMMAND
             return int(code)
 
     def finalize(self) -> None:
         """End what ``initialize`` began: the library ends. What the calls began lasts until they end it."""
         with self.owner.lock:
             self._collector.close()
-            if self.owner.mode is Mode.COMMAND:
+            if self.owner.mode is ActiveApi.COMMAND:
                 self.sessions.end()
-                self.owner.mode = Mode.OFF
+                self.owner.mode = ActiveApi.OFF
 
     def shut_down(self) -> None:
         """End whatever runs: the process ends."""
         self.finalize()
         self.subscriptions.close()
         with self.owner.lock:
-            self.owner.mode = Mode.OFF
+            self.owner.mode = ActiveApi.OFF
             self.calls.end()
 
     def unload(self, model_id: int) -> None:

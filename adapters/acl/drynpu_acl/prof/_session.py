@@ -29,7 +29,7 @@ class Sessions:
     captured:
         Takes what happens; ``None`` while nothing is recorded.
     marks:
-        Takes user marks; ``None`` while nothing does.
+        Takes marks of the script; ``None`` while nothing does.
     finished:
         The PROF directories of this process in order.
     """
@@ -46,7 +46,7 @@ class Sessions:
     """Whether marks were not asked for and nobody was told yet."""
 
     def begin(self, request: ProfilingRequest, directory: Path, *, devices: tuple[int, ...], marks: bool) -> None:
-        """Begin a recording of *devices*; *marks* tells whether it takes user marks."""
+        """Begin a recording of *devices*; *marks* tells whether it takes marks of the script."""
         if request.switches.graph_api is not GraphApi.OFF:
             say("acl.prof: GE_API: the host's scheduling of dynamic shapes is not simulated: nothing is written for it")
         recorder = Recorder(

@@ -13,8 +13,8 @@ from drynpu.options.profiling_options import forbidden_characters, prepare_outpu
 from drynpu_acl.constants import ConfigType, DataType, ReturnCode
 from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.messages import say
+from drynpu_acl.prof._active_api import DYNAMIC, ActiveApi, ActiveApiLock
 from drynpu_acl.prof._config import MAX_DEVICES, Config, check_config, config_code, config_request, read_devices
-from drynpu_acl.prof._mode import DYNAMIC, Mode, Ownership
 from drynpu_acl.prof._session import Sessions
 from drynpu_acl.prof._settings import AclSettings
 
@@ -35,7 +35,7 @@ class SessionCalls:
     """
 
     settings: AclSettings
-    owner: Ownership
+    owner: ActiveApiLock
     sessions: Sessions
     running: Config | None = None
     _configs: Handles[Config] = field(factory=lambda: Handles(handle_numbers(0x1_0000_0000)))
@@ -77,7 +77,7 @@ class SessionCalls:
     def init(self, path: str) -> int:
         """Take over control and the directory of the results."""
         with self.owner.lock:
-            if self.owner.mode is Mode.CALLS:
+            if self.owner.mode is ActiveApi.CALLS:
                 return ReturnCode.REPEAT_INITIALIZE
             if code := self.owner.refuses_calls:
                 return code
@@ -90,7 +90,7 @@ class SessionCalls:
             directory = Path.cwd() / path
             if not self.settings.deferred and not _usable(directory):
                 return ReturnCode.INVALID_FILE
-            self.owner.mode, self._path = Mode.CALLS, directory
+            self.owner.mode, self._path = ActiveApi.CALLS, directory
             return ReturnCode.SUCCESS
 
     def start(self, handle: int) -> int:
@@ -102,7 +102,7 @@ class SessionCalls:
             code = check_config(config, self._chip) or self.owner.refuses_calls
             if code:
                 return code
-            if self.owner.mode is Mode.OFF and not self.settings.deferred:
+            if self.owner.mode is ActiveApi.OFF and not self.settings.deferred:
                 return ReturnCode.PROF_NOT_RUN
             if self.running is not None:
                 return self._start_more(handle, config, self.running)
@@ -136,7 +136,7 @@ class SessionCalls:
             return ReturnCode.INVALID_PROFILING_CONFIG
         marks = bool(config.mask & DataType.MSPROFTX) or not self.settings.shared.strict
         self.sessions.begin(request, directory, devices=tuple(sorted(config.devices)) or (0,), marks=marks)
-        self.owner.mode, self.running, self._started = Mode.CALLS, config, {handle}
+        self.owner.mode, self.running, self._started = ActiveApi.CALLS, config, {handle}
         return ReturnCode.SUCCESS
 
     def stop(self, handle: int) -> int:
@@ -147,7 +147,7 @@ class SessionCalls:
                 return ReturnCode.INVALID_PARAM
             if code := self.owner.refuses_calls:
                 return code
-            if self.owner.mode is Mode.OFF or self.running is None:
+            if self.owner.mode is ActiveApi.OFF or self.running is None:
                 return self._nothing_runs()
             if config.mask != self.running.mask:
                 return ReturnCode.INVALID_PROFILING_CONFIG
@@ -169,9 +169,9 @@ class SessionCalls:
         with self.owner.lock:
             if code := self.owner.refuses_calls:
                 return code
-            if self.owner.mode is Mode.OFF:
+            if self.owner.mode is ActiveApi.OFF:
                 return self._nothing_runs()
-            self.owner.mode, self._path = Mode.OFF, None
+            self.owner.mode, self._path = ActiveApi.OFF, None
             return self.end()
 
 

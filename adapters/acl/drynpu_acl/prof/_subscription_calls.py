@@ -8,7 +8,7 @@ from attrs import define, field
 
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles, handle_numbers
-from drynpu_acl.prof._mode import Mode, Ownership
+from drynpu_acl.prof._active_api import ActiveApi, ActiveApiLock
 from drynpu_acl.prof._subscriptions import SubscribeConfig, Subscriptions
 
 
@@ -20,7 +20,7 @@ class SubscriptionCalls:
     ``is_loaded`` tells whether a model is; ``device_id`` the calling thread's device, which stands for the model's.
     """
 
-    owner: Ownership
+    owner: ActiveApiLock
     subscriptions: Subscriptions
     is_loaded: Callable[[int], bool]
     device_id: Callable[[], int]
@@ -46,7 +46,7 @@ class SubscriptionCalls:
                 return ReturnCode.INVALID_MODEL_ID
             code = self.subscriptions.subscribe(model_id, config, self.device_id())
             if self.subscriptions:
-                self.owner.mode = Mode.SUBSCRIBED
+                self.owner.mode = ActiveApi.SUBSCRIBED
             return code
 
     def unsubscribe(self, model_id: int) -> int:
@@ -57,6 +57,6 @@ class SubscriptionCalls:
         # Without the lock: the reader and the models go on while it flushes.
         code = self.subscriptions.unsubscribe(model_id)
         with self.owner.lock:
-            if self.owner.mode is Mode.SUBSCRIBED and not self.subscriptions:
-                self.owner.mode = Mode.OFF
+            if self.owner.mode is ActiveApi.SUBSCRIBED and not self.subscriptions:
+                self.owner.mode = ActiveApi.OFF
         return code

@@ -22,7 +22,7 @@ from drynpu_acl.runtime._codes import (
 )
 from drynpu_acl.runtime._data import DataBuffer, Dataset, DataSets
 from drynpu_acl.runtime._memory import Memory
-from drynpu_acl.runtime._onnx import ModelFile, Run, Tensor
+from drynpu_acl.runtime._onnx import ModelFile, NodeTimes, Tensor
 
 Array = npt.NDArray[Any]
 I32 = npt.NDArray[np.int32]
@@ -113,7 +113,7 @@ class Runner:
                 raise Refused(PARAM_INVALID, f"output {tensor.name}: no {buffer.size} bytes at {buffer.pointer:#x}")
         return list(zip(tensors, buffers, strict=True))
 
-    def _operators(self, run: Run) -> Operators:
+    def _operators(self, run: NodeTimes) -> Operators:
         table = self.compiled.get(run.made)
         if table is None:
             if len(self.compiled) >= _MOST_COMPILED:  # shapes that follow from values may differ in every run

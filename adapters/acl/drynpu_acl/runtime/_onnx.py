@@ -66,7 +66,7 @@ class Tensor:
 
 
 @frozen(eq=False)
-class Run:
+class NodeTimes:
     """
     What one run gave: outputs by name, start and end (Unix ns) of every node.
 
@@ -99,7 +99,7 @@ class ModelFile:
     _constants: frozenset[str] = field(repr=False)
     _weights: Mapping[str, TensorDesc] = field(repr=False)
 
-    def run(self, feeds: Mapping[str, Array]) -> Run:
+    def run(self, feeds: Mapping[str, Array]) -> NodeTimes:
         """Run every node in order. What a node raises is raised."""
         results: dict[str, Any] = {"": None, **self._evaluator.rt_inits_, **feeds}
         steps = self._evaluator.rt_nodes_
@@ -111,7 +111,7 @@ class ModelFile:
             made = step.run(*given, context=results) if step.need_context() else step.run(*given)
             end_ns[number] = clock()
             results.update(zip(step.output, made, strict=False))
-        return Run(
+        return NodeTimes(
             {tensor.name: np.asarray(results[tensor.name]) for tensor in self.outputs},
             start_ns,
             end_ns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_mindspore.capture._capture import Capture, Captured
+from drynpu_mindspore.capture._capture import Capture, CapturedMindSpore
 from drynpu_mindspore.capture._describe import is_backward, primitive_of
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._memory import GraphMemory, MemoryModel
@@ -12,7 +12,7 @@ from drynpu_mindspore.capture._pipeline import DatasetPipeline, parse_pipeline, 
 __all__ = [
     "Capture",
     "CaptureOptions",
-    "Captured",
+    "CapturedMindSpore",
     "DatasetPipeline",
     "GraphMemory",
     "GraphStore",

@@ -17,7 +17,7 @@ from drynpu.kernels import Operators
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._graphs import GraphStore
-from drynpu_mindspore.capture._host_events import HostRecorder
+from drynpu_mindspore.capture._host_events import HostEventCapture
 from drynpu_mindspore.capture._launches import on_threads, read_launches
 from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._options import CaptureOptions
@@ -28,7 +28,7 @@ _CPU = "CPU"
 
 
 @frozen(eq=False, kw_only=True)
-class Captured:
+class CapturedMindSpore:
     """
     What MindSpore did between start and stop.
 
@@ -64,7 +64,7 @@ class Capture:
     _options: CaptureOptions = field(factory=CaptureOptions)
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _dataset: Any = field(default=None)
-    _recorder: HostRecorder = field(factory=HostRecorder)
+    _recorder: HostEventCapture = field(factory=HostEventCapture)
     _thread: int = 0
     _begin_ns: int = 0
 
@@ -106,7 +106,7 @@ class Capture:
             self._recorder.start(with_stack=self._options.with_stack)
         self._folder = folder
 
-    def stop(self) -> Captured:
+    def stop(self) -> CapturedMindSpore:
         """
         End the recording and return it; all computing that was asked for has then been done.
 
@@ -133,7 +133,7 @@ class Capture:
             pipeline = read_pipeline(path) if dataset is not None else None
             pool = read_pool(path, self._begin_ns) if self._options.profile_memory else NO_TOTALS
             memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
-        return Captured(
+        return CapturedMindSpore(
             operators=operators,
             dataset=pipeline,
             host_events=events,

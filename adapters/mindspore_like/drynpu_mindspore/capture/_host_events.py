@@ -50,7 +50,7 @@ def _own_library() -> ProfilerLibrary | None:
 
 
 @define
-class HostRecorder:
+class HostEventCapture:
     """Records, as often as wanted; without what it takes in MindSpore's library there are no events."""
 
     _library: ProfilerLibrary | None = field(factory=_own_library)

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import evolve
 
 from drynpu_mindspore.profiler._backend import Analysis
-from drynpu_mindspore.profiler._place import checked_folder
+from drynpu_mindspore.profiler._directory_name import checked_folder
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._values import AnalysisMode
 from drynpu_mindspore.profiler._voice import Voice

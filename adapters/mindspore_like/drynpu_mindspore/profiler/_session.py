@@ -12,13 +12,13 @@ from attrs import define, evolve, field
 
 from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
 from drynpu_mindspore.profiler._config import _ExperimentalConfig
+from drynpu_mindspore.profiler._directory_name import RunDirectoryName, checked_folder
 from drynpu_mindspore.profiler._generation import Generation
 from drynpu_mindspore.profiler._guarded import caught
 from drynpu_mindspore.profiler._host import Host
 from drynpu_mindspore.profiler._legacy import normalise_v22, with_current_names
 from drynpu_mindspore.profiler._metadata import Metadata
 from drynpu_mindspore.profiler._parameters import Parameters, normalise
-from drynpu_mindspore.profiler._place import Place, checked_folder
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._values import DeviceTarget
 from drynpu_mindspore.profiler._voice import Voice
@@ -70,7 +70,7 @@ class Session:
     generation: Generation
     schedule_class: Callable[..., Schedule]
     voice: Voice
-    place: Place
+    place: RunDirectoryName
     parameters: Parameters | None = None
     is_set_schedule: bool = False
     folder: Path = field(factory=Path)

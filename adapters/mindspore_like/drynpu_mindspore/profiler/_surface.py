@@ -9,13 +9,13 @@ from attrs import frozen
 
 from drynpu_mindspore.profiler._analysing import DEFAULT_PROCESSES, analyse_folder
 from drynpu_mindspore.profiler._backend import Backend
+from drynpu_mindspore.profiler._directory_name import RunDirectoryName
 from drynpu_mindspore.profiler._environment import EnvProfiler
 from drynpu_mindspore.profiler._generation import Generation
 from drynpu_mindspore.profiler._guarded import caught
 from drynpu_mindspore.profiler._handlers import HANDLER_MARK, make_handler
 from drynpu_mindspore.profiler._host import Host
 from drynpu_mindspore.profiler._mstx import Mstx
-from drynpu_mindspore.profiler._place import Place
 from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._profiler import Profiler
 from drynpu_mindspore.profiler._profiler_v22 import ProfilerV22
@@ -65,7 +65,7 @@ def build_surface(host: Host, backend: Backend, generation: Generation = Generat
         generation=generation,
         schedule_class=schedule,
         voice=voice,
-        place=Place(voice),
+        place=RunDirectoryName(voice),
     )
     profile: type[Profile] = _bound("Profile", "profiler", (Profile,), _session=session)
     base = ProfilerV22 if generation is Generation.V22 else Profiler

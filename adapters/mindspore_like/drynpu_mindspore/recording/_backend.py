@@ -27,21 +27,17 @@ class RecordingBackend:
     capture:
         The capture of this process.
     finished:
-        MindSporeRecording directories that were written, in order.
+        Run directories that were written, in order.
     """
 
     capture: Capturing
     finished: list[Path] = field(factory=list)
-    _run: MindSporeRecording | None = None
-    _inherited: MindSporeRecording | None = None
+    _recording: MindSporeRecording | None = None
 
     def forked(self) -> None:
-        """Leave what was being recorded to the process from which this one has just been forked."""
-        self._inherited = self._run
+        """Leave what is being recorded to the process from which this one has just been forked."""
+        self._recording = None
         self.finished.clear()
-
-    def _is_anothers(self) -> bool:
-        return self._run is not None and self._run is self._inherited
 
     def prepare(self) -> None:
         """Have graphs collected from now on: the profiler that was constructed may start after they are compiled."""
@@ -49,76 +45,72 @@ class RecordingBackend:
 
     def init(self, request: RunRequest) -> Path:
         """Make the run directory with its FRAMEWORK folder, and return its absolute path."""
-        run = MindSporeRecording.open(request, self.capture)
-        with run_log(run.path) as log:
-            log.info("recording on %s, parameters %s", run.chip_name, request.parameters)
-        self._run = run
-        return run.path
+        recording = MindSporeRecording.open(request, self.capture)
+        with run_log(recording.path) as log:
+            log.info("recording on %s, parameters %s", recording.chip_name, request.parameters)
+        self._recording = recording
+        return recording.path
 
     def start(self) -> None:
         """Record from now on; a second start in the same run directory adds to it."""
-        if self._is_anothers():
-            return
-        run = self._opened()
-        with run_log(run.path) as log:
-            run.start()
-            log.info("started")
+        if self._recording is not None:
+            with run_log(self._recording.path) as log:
+                self._recording.start()
+                log.info("started")
 
     def stop(self) -> None:
         """Record no longer, and write the raw data."""
-        if self._is_anothers():
+        recording = self._recording
+        if recording is None:
             return
-        run = self._opened()
-        with run_log(run.path) as log:
-            run.stop()
-            log.info("stopped: %s kernels", 0 if run.outcome is None else run.outcome.kernels)
-            for note in () if run.outcome is None else run.outcome.notes:
+        with run_log(recording.path) as log:
+            recording.stop()
+            log.info("stopped: %s kernels", 0 if recording.outcome is None else recording.outcome.kernels)
+            for note in () if recording.outcome is None else recording.outcome.notes:
                 log.info(note)
-        if run.path not in self.finished:
-            self.finished.append(run.path)
+        if recording.path not in self.finished:
+            self.finished.append(recording.path)
 
     def finalize(self) -> None:
         """Write what describes the recording."""
-        if self._is_anothers():
-            return
-        self._opened().finalize()
+        if self._recording is not None:
+            self._recording.finalize()
 
     def write_metadata(self, metadata: Mapping[str, Any], indent: int | None) -> None:
         """Write ``profiler_metadata.json``."""
-        if self._is_anothers():
-            return
-        self._opened().write_metadata(dict(metadata), indent)
+        if self._recording is not None:
+            self._recording.write_metadata(dict(metadata), indent)
 
     def trace_ready(self) -> None:
         """Take note that the recording is complete; everything was written by then."""
 
     def clear(self) -> None:
         """Let go of the run directory."""
-        self._run = None
+        self._recording = None
 
     def delete_dir(self) -> None:
         """Take note that the run directory holds nothing; like the vendor's profiler, leave it."""
 
     def open_step(self, number: int) -> None:
         """Begin the range of a step; without a run directory there is nothing that it could go to."""
-        if self._run is not None:
-            self._run.marks.open_step(number)
+        if self._recording is not None:
+            self._recording.marks.open_step(number)
 
     def close_step(self) -> None:
         """End the range of the step."""
-        if self._run is not None:
-            self._run.marks.close_step()
+        if self._recording is not None:
+            self._recording.marks.close_step()
 
     def analyse(self, how: Analysis) -> None:
         """Analyse the current run directory."""
-        if self._is_anothers():
+        recording = self._recording
+        if recording is None:
             return
-        run = self._opened()
         simplify = how.data_simplification
-        simplify = run.run.parameters.data_simplification if simplify is None else simplify
-        with run_log(run.path) as log:
+        simplify = recording.run.parameters.data_simplification if simplify is None else simplify
+        with run_log(recording.path) as log:
             parse = analyse_beside if how.asynchronous else analyse
-            parse(run.path, simplify=simplify, steps=how.step_list or ())
+            parse(recording.path, simplify=simplify, steps=how.step_list or ())
             log.info("analysis %s", "begun beside the script" if how.asynchronous else "done")
 
     def analyse_offline(self, runs: Sequence[Path], how: Analysis, processes: int) -> Mapping[Path, str]:
@@ -128,21 +120,17 @@ class RecordingBackend:
         )
 
     def mark(self, message: str, domain: str, stream: object | None) -> None:
-        """Note a point of the user's, while something is recorded."""
-        if self._run is not None and self._run.recording:
-            self._run.marks.mark(message, domain, stream)
+        """Record a point, while something is recorded."""
+        if self._recording is not None and self._recording.recording:
+            self._recording.marks.mark(message, domain, stream)
 
     def range_start(self, message: str, domain: str, stream: object | None) -> int:
-        """Begin a range of the user's and return its id; 0 while nothing is recorded."""
-        if self._run is None or not self._run.recording:
+        """Begin a range and return its id; 0 while nothing is recorded."""
+        if self._recording is None or not self._recording.recording:
             return 0
-        return self._run.marks.range_start(message, domain, stream)
+        return self._recording.marks.range_start(message, domain, stream)
 
     def range_end(self, range_id: int, domain: str) -> None:
         """End the range with that id."""
-        if self._run is not None:
-            self._run.marks.range_end(range_id, domain)
-
-    def _opened(self) -> MindSporeRecording:
-        assert self._run is not None, "the surface calls init first"
-        return self._run
+        if self._recording is not None:
+            self._recording.marks.range_end(range_id, domain)

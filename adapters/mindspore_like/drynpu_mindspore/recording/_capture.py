@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from drynpu_mindspore.capture import Captured, CaptureOptions
+from drynpu_mindspore.capture import CapturedMindSpore, CaptureOptions
 
 
 class GraphCollection(Protocol):
@@ -24,5 +24,5 @@ class Capturing(Protocol):
     def start(self, options: CaptureOptions | None = None) -> None:
         """Capture from now on; by default operators alone."""
 
-    def stop(self) -> Captured:
+    def stop(self) -> CapturedMindSpore:
         """Capture no longer, and return what was captured."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from drynpu_torch.capture._capture import Capture, Captured
+from drynpu_torch.capture._capture import Capture, CapturedTorch
 from drynpu_torch.capture._flops import DEFAULT_FORMULAS, FlopFormula
 from drynpu_torch.capture._garbage import without_collections
+from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
-from drynpu_torch.capture._marks import MarkRecorder
 from drynpu_torch.capture._threads import RecordedThreads
 
 __all__ = [
     "DEFAULT_FORMULAS",
     "Capture",
-    "Captured",
+    "CapturedTorch",
     "Chunk",
     "FlopFormula",
+    "HostCallRecorder",
     "KinetoTracer",
-    "MarkRecorder",
     "RecordedThreads",
     "without_collections",
 ]

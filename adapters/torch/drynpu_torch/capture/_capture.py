@@ -17,12 +17,12 @@ from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections, without_collections
+from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._kineto import Chunk, KinetoTracer
 from drynpu_torch.capture._loaders import LOADER, MAKING, loaders_on_host
-from drynpu_torch.capture._marks import MarkRecorder
 from drynpu_torch.capture._stacks import python_frames, shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
-from drynpu_torch.distributed import Communication, CommunicationRecorder
+from drynpu_torch.distributed import CollectiveCapture, Communication
 from drynpu_torch.rules import signature_from_kineto
 
 _FACTORIES = ("aten::empty_strided", "aten::empty")
@@ -34,12 +34,12 @@ _PLACEMENTS = tuple(Placement)
 
 
 @frozen(eq=False, kw_only=True)
-class Captured:
+class CapturedTorch:
     """What a recording holds, on the measured host timeline (Unix ns)."""
 
     operators: Operators
     allocations: Allocations
-    marks: MarkRecorder
+    marks: HostCallRecorder
     begin_ns: int
     end_ns: int
     frames: PythonFrames
@@ -66,7 +66,7 @@ class Capture:
     """
 
     tracer: KinetoTracer
-    marks: MarkRecorder = field(factory=MarkRecorder)
+    marks: HostCallRecorder = field(factory=HostCallRecorder)
     chunk_events: int = _CHUNK_EVENTS
     automatic_marks: bool = False
     flop_formulas: Mapping[str, FlopFormula] | None = None
@@ -79,7 +79,7 @@ class Capture:
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
-        communication = CommunicationRecorder(self.marks)
+        communication = CollectiveCapture(self.marks)
         communication.start()  # before the tracer: what it calls in PyTorch is not the script's
         try:
             self._begin()
@@ -112,7 +112,7 @@ class Capture:
         self._begin()
         self.marks.pause(begin_ns, time.time_ns())
 
-    def stop(self) -> Captured:
+    def stop(self) -> CapturedTorch:
         """Stop recording and join the chunks."""
         self._patches.close()
         self._chunks.append(self.tracer.stop())
@@ -134,7 +134,7 @@ class Capture:
         self.tracer.start()
 
 
-def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Captured:
+def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: HostCallRecorder) -> CapturedTorch:
     def column(name: str) -> npt.NDArray[np.int64]:
         return np.concatenate([getattr(chunk, name) for chunk in chunks])
 
@@ -166,7 +166,7 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: MarkRecorder) -> Cap
         stacks=shown_stacks(tracer.stacks.values) if tracer.stack else (),
     )
     begin_ns = min(chunks[0].begin_ns, int(start[0]) if len(start) else chunks[0].begin_ns)
-    return Captured(
+    return CapturedTorch(
         operators=operators,
         allocations=Allocations(
             time_ns=column("memory_time_ns"),

@@ -15,21 +15,21 @@ from drynpu_torch.device._formats import get_npu_format, npu_format_cast, npu_fo
 from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._memory import Usage
 from drynpu_torch.device._memory import usage as memory_usage
+from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
-from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, Recorder, state
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, state
 from drynpu_torch.device._streams import Event, Stream
 from drynpu_torch.device._tensor import COPY_TO_HOST
-from drynpu_torch.device._user_marks import UserMarks
 
 __all__ = [
     "COPY_TO_HOST",
     "DEVICE_TYPE",
+    "DeviceListener",
     "DeviceState",
     "Event",
-    "Recorder",
+    "ScriptMarks",
     "Stream",
     "Usage",
-    "UserMarks",
     "alias_modules",
     "get_npu_format",
     "install",

@@ -15,7 +15,7 @@ from attrs import define, field
 from drynpu import OptionError
 from drynpu.platforms import DEFAULT_CHIP, Chip, load_chip
 from drynpu.plugins import build_manager
-from drynpu_torch.device._user_marks import UserMarks
+from drynpu_torch.device._script_marks import ScriptMarks
 
 DEVICE_TYPE = "npu"
 _DEFAULT_DEVICES = 8
@@ -23,7 +23,7 @@ _DEFAULT_DEVICES = 8
 DeviceLike = torch.device | str | int | None
 
 
-class Recorder(Protocol):
+class DeviceListener(Protocol):
     """What a recording is told by the device. Called on the thread that made the call, before it returns."""
 
     def on_stream(self, stream_id: int) -> None:
@@ -55,7 +55,7 @@ class DeviceState:
         Number of devices, ids ``0 .. device_count - 1``.
     recorder:
         Who is told about streams, events and synchronisation; ``None`` while nothing records.
-    user_marks:
+    script_marks:
         Who keeps the marks of ``torch.npu.mstx``; ``None`` while no recording asks for them.
     last_device:
         The device that any thread selected last; measured memory is counted as its memory.
@@ -65,8 +65,8 @@ class DeviceState:
 
     device_count: int
     chip_name: str
-    recorder: Recorder | None = None
-    user_marks: UserMarks | None = None
+    recorder: DeviceListener | None = None
+    script_marks: ScriptMarks | None = None
     last_device: int = 0
     options: dict[str, str] = field(factory=dict)
     stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))

@@ -9,15 +9,15 @@ written, the ranks tell each other when their devices reached each of them (docs
 from __future__ import annotations
 
 from drynpu_torch.distributed._backend import install_hccl
+from drynpu_torch.distributed._collective_capture import CollectiveCapture, batch_of_device
 from drynpu_torch.distributed._exchange import Exchange
 from drynpu_torch.distributed._groups import parallel_group_info
 from drynpu_torch.distributed._issued import Communication, Issued
 from drynpu_torch.distributed._process_group import ProcessGroupHCCL
-from drynpu_torch.distributed._recorder import CommunicationRecorder, batch_of_device
 
 __all__ = [
+    "CollectiveCapture",
     "Communication",
-    "CommunicationRecorder",
     "Exchange",
     "Issued",
     "ProcessGroupHCCL",

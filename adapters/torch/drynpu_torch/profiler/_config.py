@@ -66,7 +66,7 @@ class _ExperimentalConfig:
 
     @property
     def tx_enabled(self) -> bool:
-        """Whether user marks are recorded."""
+        """Whether marks of the script are recorded."""
         return self.values.tx_enabled
 
 

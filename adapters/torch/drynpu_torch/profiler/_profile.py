@@ -303,7 +303,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             name = f"ProfilerStep#{self.step_num + (self._step_offset or 0)}"
             self._marker = torch.autograd.profiler.record_function(name)
             self._marker.__enter__()
-            if self._step_offset is None and device.state().user_marks is not None:
+            if self._step_offset is None and device.state().script_marks is not None:
                 self._marker_range = device.npu.mstx.range_start(name, device.npu.current_stream())
 
     def _close_step(self) -> None:

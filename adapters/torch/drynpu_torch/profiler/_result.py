@@ -18,7 +18,7 @@ from drynpu.raw import write_document
 from drynpu.recorder import Outcome, Recorder, framework_plan
 from drynpu.simulate import Recording
 from drynpu_torch import device
-from drynpu_torch.capture import Capture, Captured, KinetoTracer, RecordedThreads, without_collections
+from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer, RecordedThreads, without_collections
 from drynpu_torch.distributed import Exchange
 from drynpu_torch.profiler._flops import flop_formulas
 from drynpu_torch.profiler._process import PROCESS
@@ -55,9 +55,9 @@ class Result:
     _is_new: bool = False
     _recorder: Recorder | None = None
     _capture: Capture | None = None
-    _captured: Captured | None = None
+    _captured: CapturedTorch | None = None
     _live_bytes: int = 0
-    _script_marks: device.UserMarks | None = None
+    _script_marks: device.ScriptMarks | None = None
 
     def init(self, path: Path | None = None) -> None:
         """
@@ -110,7 +110,7 @@ class Result:
             capture.marks.on_stream(stream.stream_id)
         if records_marks:
             filters = self.request.filters
-            state.user_marks = device.UserMarks(
+            state.script_marks = device.ScriptMarks(
                 state.range_ids,
                 include=frozenset(filters.tx_domains_include),
                 exclude=frozenset(filters.tx_domains_exclude),
@@ -187,7 +187,7 @@ class Result:
         if self._capture is None:
             return
         state = device.state()
-        self._script_marks, state.user_marks, state.recorder = state.user_marks, None, None
+        self._script_marks, state.script_marks, state.recorder = state.script_marks, None, None
         if self._recorder is not None:
             self._recorder.stop()
         self._captured, self._capture = self._capture.stop(), None
@@ -247,7 +247,7 @@ class Result:
                 "drynpu msprof); only one can run at a time. Stop that one first."
             )
 
-    def _write(self, recorder: Recorder, captured: Captured, exchange: Exchange, path: Path) -> Outcome:
+    def _write(self, recorder: Recorder, captured: CapturedTorch, exchange: Exchange, path: Path) -> Outcome:
         marks, rank = self._script_marks, rank_id()
         recording = Recording(
             operators=captured.operators,

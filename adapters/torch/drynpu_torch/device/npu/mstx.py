@@ -69,7 +69,7 @@ class mstx:  # noqa: N801 - the vendor's name
     def mark(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> None:
         """Mark an instant."""
         if _usable("mark", message, domain, stream):
-            marks = state().user_marks
+            marks = state().script_marks
             if marks is not None:
                 marks.mark(message, stream or None, domain)
 
@@ -78,14 +78,14 @@ class mstx:  # noqa: N801 - the vendor's name
         """Begin a range that any thread may end; return its id, 0 where it is not recorded."""
         if not _usable("range_start", message, domain, stream):
             return 0
-        marks = state().user_marks
+        marks = state().script_marks
         return 0 if marks is None else marks.start(message, stream or None, domain)
 
     @staticmethod
     def range_end(range_id: int, domain: str = _DEFAULT_DOMAIN) -> None:
         """End the range of that id; 0 and ids that are not open are ignored."""
         if _usable_id("range_end", range_id) and _usable_domain("range_end", domain):
-            marks = state().user_marks
+            marks = state().script_marks
             if marks is not None:
                 marks.end(range_id, domain)
 
@@ -94,7 +94,7 @@ class mstx:  # noqa: N801 - the vendor's name
         """Begin a range inside those of this thread and domain; return their number before, -1 if not recorded."""
         if not _usable("range_push", message, domain, stream):
             return -1
-        marks = state().user_marks
+        marks = state().script_marks
         return -1 if marks is None else marks.push(message, stream or None, domain)
 
     @staticmethod
@@ -102,7 +102,7 @@ class mstx:  # noqa: N801 - the vendor's name
         """End the innermost range of this thread and domain; return how many are left, -1 if there is none."""
         if not _usable_domain("range_pop", domain):
             return -1
-        marks = state().user_marks
+        marks = state().script_marks
         return -1 if marks is None else marks.pop(domain)
 
     @staticmethod

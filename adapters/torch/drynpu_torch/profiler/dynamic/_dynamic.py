@@ -209,7 +209,7 @@ class DynamicProfile:
     def _begin_range(self) -> None:
         """Mark the step on the current stream; without marks asked for this does nothing."""
         self._step_range = 0
-        if device.state().user_marks is not None:
+        if device.state().script_marks is not None:
             self._step_range = device.npu.mstx.range_start(f"step {self.step_number}", device.npu.current_stream())
 
     def _tell_warning(self, message: str) -> None:

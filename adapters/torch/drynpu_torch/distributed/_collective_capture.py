@@ -66,7 +66,7 @@ class WaitMarks(Protocol):
 
 
 @define(eq=False)
-class CommunicationRecorder:
+class CollectiveCapture:
     """Notes the collectives of groups with the backend ``hccl`` between :meth:`start` and :meth:`stop`."""
 
     marks: WaitMarks

@@ -20,7 +20,7 @@ _OK, _FAILED = int(ReturnCode.SUCCESS), int(ReturnCode.FAILED)
 
 
 @define
-class _Stamp:
+class _MarkHandle:
     """One of the pool; ``start_ns`` 0: no range was started with it."""
 
     slot: int
@@ -29,7 +29,7 @@ class _Stamp:
 
 
 @define
-class Stamps:
+class MarkHandles:
     """
     The pool of a process. ``marks`` tells where marks go now, ``None`` while nothing takes them.
 
@@ -37,18 +37,18 @@ class Stamps:
     """
 
     marks: Callable[[], MarkRows | None]
-    _pool: Handles[_Stamp] = field(factory=lambda: Handles(handle_numbers(0x2_0000_0000)))
+    _pool: Handles[_MarkHandle] = field(factory=lambda: Handles(handle_numbers(0x2_0000_0000)))
     _free: list[int] = field(factory=lambda: list(range(_SLOTS - 1, -1, -1)))
-    _started: dict[int, _Stamp] = field(factory=dict)
+    _started: dict[int, _MarkHandle] = field(factory=dict)
     """By slot, which is the number of its range."""
-    _stack: list[_Stamp] = field(factory=list)
+    _stack: list[_MarkHandle] = field(factory=list)
 
     def create(self) -> int:
         """Return the handle of a stamp; 0 if marks are not recorded or all 100 are taken."""
         if self.marks() is None:
             return 0
         try:
-            return self._pool.add(_Stamp(self._free.pop()))
+            return self._pool.add(_MarkHandle(self._free.pop()))
         except IndexError:
             return 0
 
@@ -92,7 +92,7 @@ class Stamps:
         if stamp is None or self.marks() is None:
             return _FAILED
         # What is on the stack keeps its own start and message, whatever becomes of the stamp.
-        self._stack.append(_Stamp(stamp.slot, stamp.message, time.time_ns()))
+        self._stack.append(_MarkHandle(stamp.slot, stamp.message, time.time_ns()))
         return _OK
 
     def pop(self) -> int:
@@ -130,6 +130,6 @@ class Stamps:
         self._started.clear()
 
     @staticmethod
-    def _report(marks: MarkRows, kind: TxKind, stamp: _Stamp) -> None:
+    def _report(marks: MarkRows, kind: TxKind, stamp: _MarkHandle) -> None:
         # The thread is that of the call that reports.
         marks.append((kind, stamp.message, stamp.start_ns, time.time_ns(), threading.get_native_id(), None))

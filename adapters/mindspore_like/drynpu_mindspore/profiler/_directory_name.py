@@ -21,7 +21,7 @@ _ALLOWED = re.compile(r"[./_\-\s~0-9a-zA-Z\u4e00-\u9fa5]+")
 
 
 @define
-class Place:
+class RunDirectoryName:
     """
     Folder and begin of the names of run directories.
 

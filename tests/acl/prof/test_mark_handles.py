@@ -1,4 +1,4 @@
-"""Stamps, marks and ranges, with and without the bit that records them."""
+"""MarkHandles, marks and ranges, with and without the bit that records them."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from drynpu.device import Mark
 from drynpu.simulate import DEFAULT_STREAM, HostMark
 
 if TYPE_CHECKING:
-    from drynpu_torch.distributed import CommunicationRecorder
+    from drynpu_torch.distributed import CollectiveCapture
 
 _EVENT_MARKS = {"record": Mark.RECORD_EVENT, "wait": Mark.WAIT_EVENT, "synchronize": Mark.SYNCHRONIZE_EVENT}
 
@@ -22,7 +22,7 @@ def _stream_number(stream_id: int | None) -> int:
 
 
 @define
-class MarkRecorder:
+class HostCallRecorder:
     """
     Recorder that the npu device calls; stream 0 of the framework is the device's default stream.
 
@@ -31,7 +31,7 @@ class MarkRecorder:
 
     marks: list[HostMark] = field(factory=list)
     streams: list[tuple[int, int, int]] = field(factory=list)
-    communication: CommunicationRecorder | None = None
+    communication: CollectiveCapture | None = None
 
     def on_stream(self, stream_id: int) -> None:
         """Later work of this thread goes to the stream."""

@@ -13,7 +13,7 @@ DYNAMIC = "dynamic"
 """Value of ``PROFILING_MODE`` with which recordings begin and end by commands from outside."""
 
 
-class Mode(enum.Enum):
+class ActiveApi(enum.Enum):
     """Only one at a time: nobody, the calls (``init`` to ``finalize``), subscriptions, a file or a collector."""
 
     OFF = "off"
@@ -23,27 +23,27 @@ class Mode(enum.Enum):
 
 
 @define
-class Ownership:
+class ActiveApiLock:
     """
     The mode. ``lock`` guards it, and whatever changes with it.
 
     ``dynamic`` tells whether a collector outside may begin a recording at any time.
     """
 
-    mode: Mode = Mode.OFF
+    mode: ActiveApi = ActiveApi.OFF
     dynamic: bool = False
     lock: threading.RLock = field(factory=threading.RLock)
 
     @property
     def refuses_calls(self) -> int:
         """The code of ``init``, ``start``, ``stop`` and ``finalize`` while somebody else is in control, else 0."""
-        if self.mode is Mode.COMMAND:
+        if self.mode is ActiveApi.COMMAND:
             return ReturnCode.PROF_ALREADY_RUN
-        return ReturnCode.PROF_API_CONFLICT if self.mode is Mode.SUBSCRIBED else 0
+        return ReturnCode.PROF_API_CONFLICT if self.mode is ActiveApi.SUBSCRIBED else 0
 
     @property
     def refuses_subscriptions(self) -> int:
         """The code of ``model_subscribe`` and ``model_unsubscribe`` while somebody else is in control, else 0."""
-        if self.mode is Mode.COMMAND:
+        if self.mode is ActiveApi.COMMAND:
             return ReturnCode.PROF_ALREADY_RUN
-        return ReturnCode.PROF_API_CONFLICT if self.mode is Mode.CALLS else 0
+        return ReturnCode.PROF_API_CONFLICT if self.mode is ActiveApi.CALLS else 0

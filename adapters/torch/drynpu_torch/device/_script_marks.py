@@ -24,7 +24,7 @@ class _Stacks(threading.local):
 
 
 @define(eq=False)
-class UserMarks:
+class ScriptMarks:
     """
     The marks of one recording, in the order in which they ended (torch_npu_profiler.md 1.10).
 
