@@ -7,16 +7,14 @@ Cheap to import: nothing of the adapter is imported before a hook needs it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import drynpu
-from drynpu.plugins import Facade, KernelRule, hookimpl
+from drynpu.plugins import Facade, KernelRule, facade_folder, hookimpl
 
 
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:
     """Return the vendor's module ``acl``."""
-    return (Facade(module="acl", framework="onnx", extra="onnx", folder=_vendor_folder()),)
+    return (Facade(module="acl", framework="onnx", extra="onnx", folder=facade_folder(__file__)),)
 
 
 @hookimpl
@@ -27,9 +25,3 @@ def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
     from drynpu_acl.kernels import RULES
 
     return RULES
-
-
-def _vendor_folder() -> Path:
-    """Return the folder of the facade: inside the core in a wheel, beside the adapter in a checkout."""
-    installed = Path(drynpu.__file__).with_name("_vendor")
-    return installed if installed.is_dir() else Path(__file__).parents[1] / "vendor"

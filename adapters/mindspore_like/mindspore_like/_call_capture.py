@@ -14,9 +14,9 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu import CaptureError
-from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
+from drynpu.kernels import Operators, Signature, TensorDesc
 from drynpu.kernels.ops import ge_dtype
-from drynpu_mindspore.capture import CapturedMindSpore, CaptureOptions, is_backward
+from drynpu_mindspore.capture import CapturedMindSpore, CaptureOptions, input_texts, is_backward
 from drynpu_mindspore.rules import signature
 
 __all__ = ["CallCapture", "Reported", "TensorKey"]
@@ -126,7 +126,7 @@ def _operators(rows: npt.NDArray[np.int64], calls: list[tuple[str, Reported]]) -
         scope=np.where(backward[row] if len(known) else row, _BACKWARD_FUNCTION, _FUNCTION).astype(np.uint8),
         signature=row,
         signatures=signatures,
-        texts=tuple(_texts(each) for each in signatures),
+        texts=tuple(input_texts(each) for each in signatures),
     )
 
 
@@ -140,12 +140,3 @@ def _signature(call: Reported) -> Signature:
 def _tensor(key: TensorKey) -> TensorDesc:
     shape, dtype = key
     return TensorDesc(shape, ge_dtype(dtype.name))
-
-
-def _texts(call: Signature) -> tuple[str, str]:
-    """Return types and shapes of the inputs; nothing for one that is no tensor."""
-    tensors = [value if isinstance(value, TensorDesc) else None for value in call.inputs]
-    return (
-        ";".join("" if tensor is None or tensor.dtype == NO_DATA else tensor.dtype for tensor in tensors),
-        ";".join("" if tensor is None else ",".join(map(str, tensor.shape)) for tensor in tensors),
-    )

@@ -8,6 +8,7 @@ import sys
 
 from attrs import frozen
 
+from drynpu_mindspore.patching import chosen_device_id
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 from drynpu_mindspore.recording import RecordingBackend
 from mindspore_like._call_capture import CallCapture
@@ -30,7 +31,7 @@ class Runtime:
     def create(cls) -> Runtime:
         """Return a runtime that records nothing yet. Raises `OptionError` for a release without a known profiler."""
         text_log, recorder = TextLog(), CallCapture()
-        context = Context(text_log, device_id=_device_id())
+        context = Context(text_log, device_id=chosen_device_id())
         backend = RecordingBackend(recorder)
         generation = generation_of(os.environ.get(API_VARIABLE, ""))
         return cls(context, recorder, backend, build_surface(LikeHost(context, text_log), backend, generation))
@@ -42,11 +43,6 @@ class Runtime:
             from drynpu.views import show_finished
 
             show_finished(self.backend.finished, lambda text: sys.stderr.write(f"[drynpu] {text}\n"))
-
-
-def _device_id() -> int:
-    text = os.environ.get("DEVICE_ID", "0")
-    return int(text) if text.isdigit() else 0
 
 
 RUNTIME = Runtime.create()

@@ -7,17 +7,15 @@ Cheap to import: neither TensorFlow nor anything of the adapter is imported befo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import drynpu
-from drynpu.plugins import Activation, Facade, KernelRule, hookimpl
+from drynpu.plugins import Activation, Facade, KernelRule, facade_folder, hookimpl
 
 
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:
     """Return the vendor's modules: ``npu_bridge`` (TensorFlow 1), ``npu_device`` (2), ``hccl`` (ranks, for both)."""
     return tuple(
-        Facade(module=module, framework="tensorflow", extra="tf", folder=_vendor_folder())
+        Facade(module=module, framework="tensorflow", extra="tf", folder=facade_folder(__file__))
         for module in ("npu_bridge", "npu_device", "hccl")
     )
 
@@ -38,9 +36,3 @@ def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
     from drynpu_tf.rules import RULES
 
     return RULES
-
-
-def _vendor_folder() -> Path:
-    """Return the folder of the facades: inside the core in a wheel, beside the adapter in a checkout."""
-    installed = Path(drynpu.__file__).with_name("_vendor")
-    return installed if installed.is_dir() else Path(__file__).parents[1] / "vendor"

@@ -31,6 +31,16 @@ class Facade:
     """The folder that has to be on ``sys.path`` for *module* to be found."""
 
 
+def facade_folder(plugin_file: str) -> Path:
+    """
+    Return where the facades of a bundled adapter are: inside the core in a wheel, beside the adapter in a checkout.
+
+    *plugin_file* is the ``__file__`` of the adapter's plugin.
+    """
+    installed = Path(__file__).parents[1] / "_vendor"
+    return installed if installed.is_dir() else Path(plugin_file).parents[1] / "vendor"
+
+
 @frozen(kw_only=True)
 class StandIn:
     """A package that ``drynpu run`` serves under the name of a framework that is not installed."""

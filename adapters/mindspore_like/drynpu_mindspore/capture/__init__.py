@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu_mindspore.capture._capture import Capture, CapturedMindSpore
-from drynpu_mindspore.capture._describe import is_backward, primitive_of
+from drynpu_mindspore.capture._describe import input_texts, is_backward, primitive_of
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._memory import GraphMemory, MemoryModel
 from drynpu_mindspore.capture._options import CaptureOptions
@@ -17,6 +17,7 @@ __all__ = [
     "GraphMemory",
     "GraphStore",
     "MemoryModel",
+    "input_texts",
     "is_backward",
     "parse_pipeline",
     "primitive_of",

@@ -78,7 +78,7 @@ def describe(
         scope=np.where(backward, _BACKWARD_FUNCTION, _FUNCTION).astype(np.uint8),
         signature=call,
         signatures=known,
-        texts=tuple(_texts(call) for call in known),
+        texts=tuple(input_texts(call) for call in known),
     )
 
 
@@ -166,7 +166,7 @@ def _shapes(description: str) -> tuple[tuple[int, ...] | None, ...]:
     )
 
 
-def _texts(call: Signature) -> tuple[str, str]:
+def input_texts(call: Signature) -> tuple[str, str]:
     """Return types and shapes of the inputs in MindSpore's own order; nothing for one that is no tensor."""
     tensors = [value if isinstance(value, TensorDesc) else None for value in call.inputs]
     return (

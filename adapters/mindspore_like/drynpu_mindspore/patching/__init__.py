@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from drynpu_mindspore.patching._device import chosen_device_id
 from drynpu_mindspore.patching._import import serve_mindspore
 
-__all__ = ["serve_mindspore"]
+__all__ = ["chosen_device_id", "serve_mindspore"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -28,6 +29,12 @@ _ONLY_ON_ASCEND = frozenset(
 _GRAPH_MODE = 0
 _WHOLE_GRAPH = "O2"
 _KERNEL_BY_KERNEL = "O0"
+
+
+def chosen_device_id() -> int:
+    """Return what ``DEVICE_ID`` in the environment says, 0 without a number."""
+    text = os.environ.get("DEVICE_ID", "0")
+    return int(text) if text.isdigit() else 0
 
 
 @define

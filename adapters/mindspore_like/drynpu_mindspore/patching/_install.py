@@ -12,7 +12,7 @@ from typing import Any
 
 from drynpu.options import Settings
 from drynpu_mindspore import profiler as room
-from drynpu_mindspore.patching._device import SimulatedDevice
+from drynpu_mindspore.patching._device import SimulatedDevice, chosen_device_id
 from drynpu_mindspore.patching._host import MindSporeHost
 from drynpu_mindspore.patching._runtime import answers
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
@@ -42,7 +42,7 @@ def install(package: ModuleType) -> Surface:
         _say(f"written for MindSpore {_RELEASE}, this is {package.__version__}; parts of it may be missing")
     settings = Settings.from_environ(os.environ)
     generation = generation_of(os.environ.get(API_VARIABLE, ""))
-    device = SimulatedDevice(device_id=_device_id())
+    device = SimulatedDevice(device_id=chosen_device_id())
     host = MindSporeHost(package, device)
     backend = RecordingBackend(Capture())
     device.before_graphs = backend.prepare
@@ -57,11 +57,6 @@ def install(package: ModuleType) -> Surface:
     atexit.register(_at_exit, surface, backend.finished)
     surface.EnvProfiler.init_profiler()
     return surface
-
-
-def _device_id() -> int:
-    text = os.environ.get("DEVICE_ID", "0")
-    return int(text) if text.isdigit() else 0
 
 
 def _replace_context(package: ModuleType, device: SimulatedDevice) -> None:

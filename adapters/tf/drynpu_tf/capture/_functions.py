@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc
+from drynpu_tf.capture._nodes import producer
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
@@ -93,13 +94,7 @@ def _node(definition: Any) -> FunctionNode:
     data = [text for text in definition.input if not text.startswith("^")]
     op_type, further = written_operator(definition.op)
     attributes = attributes_of(definition) | dict(further)
-    return FunctionNode(op_type=op_type, inputs=tuple(map(_producer, data)), attributes=attributes)
-
-
-def _producer(text: str) -> tuple[str, int]:
-    """Return node and slot of an input as GraphDef spells it: ``name`` is slot 0 of it, else ``name:slot``."""
-    name, colon, slot = text.rpartition(":")
-    return (name, int(slot)) if colon else (text, 0)
+    return FunctionNode(op_type=op_type, inputs=tuple(map(producer, data)), attributes=attributes)
 
 
 def _traced(function: str) -> NodeGraph | None:

@@ -13,7 +13,7 @@ from attrs import define, evolve, field, frozen
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture._dataset_reads import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS
-from drynpu_tf.capture._nodes import is_backward
+from drynpu_tf.capture._nodes import is_backward, producer
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._turns import stats_of_turns
 from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, tensor_desc
@@ -151,15 +151,9 @@ def _node(definition: Any) -> _Node:
     return _Node(
         name=definition.name,
         op_type=op_type,
-        inputs=tuple(map(_producer, data)),
+        inputs=tuple(map(producer, data)),
         attributes=attributes_of(definition) | dict(further),
     )
-
-
-def _producer(text: str) -> tuple[str, int]:
-    """Return node and slot of an input as GraphDef spells it: ``name`` is slot 0 of it, else ``name:slot``."""
-    name, colon, slot = text.rpartition(":")
-    return (name, int(slot)) if colon else (text, 0)
 
 
 def _shape_is_known(name: str, static: Any) -> bool:
