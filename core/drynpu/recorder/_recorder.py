@@ -20,8 +20,8 @@ from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder._recording import Outcome, write_devices
 from drynpu.recorder._sampler import HostSampler
-from drynpu.recorder._setup import Planner, Setup
-from drynpu.simulate import HostSamples, Recording, Target
+from drynpu.recorder._setup import Setup
+from drynpu.simulate import HostSamples, Planner, Recording, Target
 
 METADATA_FILE = "profiler_metadata.json"
 """Says what of a recording is modelled, beside what the script adds to it."""

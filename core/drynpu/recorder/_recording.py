@@ -134,6 +134,8 @@ def _simulate(recordings: Mapping[int, Recording], target: Target, setup: Setup)
     launching = max(recording.highest_thread(target.pid) for recording in recordings.values()) + 1
     contexts = []
     for number, (device_id, recording) in enumerate(recordings.items()):
+        if number and recording.host_samples is None:  # the host is sampled once, with the first device
+            request = evolve(request, sampling=evolve(request.sampling, host_systems=(), host_usage=()))
         simulation = simulate(
             recording,
             plan=setup.plan,
@@ -168,6 +170,4 @@ def _simulate(recordings: Mapping[int, Recording], target: Target, setup: Setup)
             seed=setup.seed,
         )
         contexts.append(context)
-        # The host is sampled once.
-        request = evolve(request, sampling=evolve(request.sampling, host_systems=(), host_usage=()))
     return contexts
