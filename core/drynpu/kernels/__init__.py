@@ -20,8 +20,6 @@ from drynpu.kernels._joining import concatenate, merge_equal
 from drynpu.kernels._nodes import (
     NodeCall,
     framed,
-    node_kernel,
-    node_rule,
     node_signature,
     numbered_format_change,
 )
@@ -120,8 +118,6 @@ __all__ = [
     "merge_equal",
     "metric_column_names",
     "metric_columns",
-    "node_kernel",
-    "node_rule",
     "node_signature",
     "numbered_format_change",
     "occurrences",

@@ -112,20 +112,32 @@ class OperatorCall:
     kernel_types: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """Kernel types of the element-wise operators that may be fused into others, by the framework's names."""
 
+    outputs_at: ClassVar[int | None] = None
+    """Which part of the signature's ``attributes`` has the outputs; ``None`` where nothing is known of them."""
+    attrs_at: ClassVar[int | None] = None
+    """Likewise attributes by name."""
+    arguments_at: ClassVar[int | None] = None
+    """Likewise values by position; without any of the three all parts are values by position."""
+
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
         """What the call returns, in order; empty when that is not known."""
-        return ()
+        found = self._part(self.outputs_at)
+        return found if isinstance(found, tuple) else ()
 
     @property
     def attrs(self) -> dict[str, Any]:
         """Attributes by the framework's name, lists as tuples."""
-        return {}
+        found = self._part(self.attrs_at)
+        return dict(found) if isinstance(found, tuple) else {}
 
     @property
     def arguments(self) -> tuple[object, ...]:
         """Values of the arguments that are no tensors, by position."""
-        return self.signature.attributes
+        if self.outputs_at is None:
+            return self.signature.attributes
+        found = self._part(self.arguments_at)
+        return found if isinstance(found, tuple) else ()
 
     weight_format: ClassVar[str] = "NCHW"
     """Order of the dims of a convolution's weight: NCHW for [out, in, rows, columns], or HWCN."""
@@ -334,6 +346,10 @@ class OperatorCall:
     def launching(self: _Call, kernel: str) -> _Call:
         """Return the call with a main kernel of another type."""
         return evolve(self, binding=evolve(self.binding, kernel=kernel))
+
+    def _part(self, position: int | None) -> object:
+        parts = self.signature.attributes
+        return parts[position] if position is not None and position < len(parts) else None
 
     def answer(self, operator: Operator) -> KernelPlan | None:
         """Return what *operator* makes of this call; ``None`` where it has no answer."""

@@ -8,7 +8,7 @@ underscore are notes of whoever compiled the graph: ``_tail``, the names of node
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve, frozen
@@ -65,29 +65,13 @@ class NodeCall(OperatorCall):
     """A call whose signature :func:`node_signature` made; of others (of plugins, of tests) only inputs are known."""
 
     simplified = True
-
-    @property
-    def outputs(self) -> tuple[TensorDesc, ...]:
-        """What the node returns, in order; empty when that is not known."""
-        found = self._part(0)
-        return found if isinstance(found, tuple) else ()
+    outputs_at, attrs_at = 0, 2
 
     @property
     def node(self) -> str:
         """Name in the graph, or the empty string."""
         found = self._part(1)
         return found if isinstance(found, str) else ""
-
-    @property
-    def attrs(self) -> dict[str, Any]:
-        """Attributes by name, lists as tuples."""
-        found = self._part(2)
-        return dict(found) if isinstance(found, tuple) else {}
-
-    @property
-    def arguments(self) -> tuple[object, ...]:
-        """Nothing: what is no tensor is an attribute with a name."""
-        return ()
 
     @property
     def fused(self) -> tuple[str, ...]:
@@ -128,26 +112,6 @@ class NodeCall(OperatorCall):
     def format_change(self, number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
         """Return the kernel that changes the format; the graph engine numbers them through a graph."""
         return numbered_format_change(number, source, target)
-
-    def _part(self, position: int) -> object:
-        parts = self.signature.attributes
-        return parts[position] if position < len(parts) else None
-
-
-def node_rule(read: Callable[[NodeCall], KernelPlan | None]) -> Rule:
-    """Return the rule that reads its signature as a :class:`NodeCall`."""
-
-    def rule(signature: Signature) -> KernelPlan | None:
-        return read(NodeCall(signature))
-
-    return rule
-
-
-def node_kernel(
-    call: NodeCall, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any
-) -> KernelSpec:
-    """Return a vector kernel of a node: :meth:`NodeCall.kernel`."""
-    return call.kernel(op_type, inputs, outputs, **options)
 
 
 def framed(rule: Rule) -> Rule:

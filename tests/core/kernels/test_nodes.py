@@ -8,17 +8,16 @@ from drynpu.kernels import (
     NO_DATA,
     KernelPlan,
     NodeCall,
+    OperatorCall,
     Rule,
     Signature,
     TaskType,
     TensorDesc,
+    bind,
     framed,
     join_rules,
     launches_nothing,
-    node_kernel,
-    node_rule,
     node_signature,
-    plan_of,
 )
 
 X = TensorDesc((4, 8), "FLOAT")
@@ -49,11 +48,11 @@ def test_of_another_signature_only_inputs_are_known() -> None:
 
 def test_kernels_bear_the_name_of_their_node_and_of_what_was_fused() -> None:
     fused = call(_tail="net/relu")
-    assert node_kernel(fused, "Add", [X, TEXT], [X]).name == "net/fcnet/relu"
-    assert node_kernel(fused, "Add", [X], [X], suffix="_1", tail=False).name == "net/fc_1"
-    assert node_kernel(fused, "Add", [X, TEXT], [X]).inputs == (X,)
+    assert fused.kernel("Add", [X, TEXT], [X]).name == "net/fcnet/relu"
+    assert fused.kernel("Add", [X], [X], suffix="_1", tail=False).name == "net/fc_1"
+    assert fused.kernel("Add", [X, TEXT], [X]).inputs == (X,)
     unnamed = NodeCall(node_signature("Add", [X], [X], {}))
-    assert node_kernel(unnamed, "AddV2", [X], [X]).name == "AddV2"
+    assert unnamed.kernel("AddV2", [X], [X]).name == "AddV2"
 
 
 @pytest.mark.parametrize(("dtype", "task"), [("FLOAT", TaskType.AI_CORE), ("DOUBLE", TaskType.AI_CPU)])
@@ -63,10 +62,10 @@ def test_double_goes_to_the_ai_cpu(dtype: str, task: TaskType) -> None:
 
 
 def test_changes_of_the_format_stand_around_a_node_s_kernels() -> None:
-    def read(of: NodeCall) -> KernelPlan:
-        return plan_of(node_kernel(of, "Add", [X], [X]))
+    def add(of: OperatorCall) -> KernelPlan:
+        return of.plan(of.kernel("Add", [X], [X]))
 
-    rule = framed(node_rule(read))
+    rule = framed(bind(add, "Add(x)", NodeCall))
     made = rule(node_signature("Add", [X], [X], {"_before": ((3, X, X),), "_after": ((4, X, X),)}, node="n"))
     assert made is not None
     assert [kernel.name for kernel in made.kernels] == ["trans_TransData_3", "n", "trans_TransData_4"]

@@ -19,8 +19,6 @@ from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
 from drynpu_acl.kernels._nodes import GraphNode
 from drynpu_acl.kernels._placement import FREE
 from drynpu_acl.kernels._plans import node_plans
-from drynpu_acl.kernels._pooling import pooling_rules
-from drynpu_acl.kernels._reduction import reduction_rules
 from drynpu_acl.kernels._reported import fusions, planned_memory
 
 __all__ = [
@@ -37,13 +35,11 @@ __all__ = [
     "planned_memory",
 ]
 
-_FAMILIES: Final = (pooling_rules, reduction_rules)
-
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as ONNX spells it."""
     free: dict[str, Rule] = dict.fromkeys(FREE, lambda _: plan_of(in_graph=True))
-    rules = join_rules([ops.rules_of("onnx", OnnxCall), free, *(family() for family in _FAMILIES)])
+    rules = join_rules([ops.rules_of("onnx", OnnxCall), free])
     return {name: framed(rule) for name, rule in rules.items()}
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from drynpu.kernels import KernelPlan, KernelSpec, NodeCall, Operator, TensorDesc, plan_of
-from drynpu.kernels.ops import blocked_image, is_image
-from drynpu_acl.kernels._elementwise import KERNEL_TYPES
+from drynpu.kernels.ops import blocked_image, is_image, kernel_types_of
+
+KERNEL_TYPES: Final = kernel_types_of("onnx", "elementwise", "accumulation")
+"""GE's types of the element-wise operators, by ONNX's."""
 
 
 class OnnxCall(NodeCall):

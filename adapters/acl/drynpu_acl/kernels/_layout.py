@@ -9,7 +9,7 @@ from attrs import define, field
 
 from drynpu.kernels import TensorDesc
 from drynpu.kernels.ops import FormatPass, GraphOperator, Place, is_image
-from drynpu_acl.kernels._elementwise import KERNEL_TYPES
+from drynpu_acl.kernels._call import KERNEL_TYPES
 from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS
 
 _IMAGE_WORKERS: Final = frozenset(

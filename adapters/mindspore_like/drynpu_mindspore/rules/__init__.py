@@ -15,16 +15,14 @@ from drynpu.kernels import Rule, join_rules, ops
 from drynpu_mindspore.rules._apis import api_of
 from drynpu_mindspore.rules._call import LaunchCall
 from drynpu_mindspore.rules._placement import NOTHING, placement_rules
-from drynpu_mindspore.rules._signature import Call, signature
+from drynpu_mindspore.rules._signature import signature
 
-__all__ = ["NOTHING", "RULES", "Call", "Rule", "api_of", "build_rules", "signature"]
-
-_FAMILIES: Final = (placement_rules,)
+__all__ = ["NOTHING", "RULES", "Rule", "api_of", "build_rules", "signature"]
 
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by primitive, as MindSpore names it."""
-    return join_rules([ops.rules_of("mindspore", LaunchCall), *(family() for family in _FAMILIES)])
+    return join_rules([ops.rules_of("mindspore", LaunchCall), placement_rules()])
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

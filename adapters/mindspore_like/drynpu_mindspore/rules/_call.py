@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from drynpu.kernels import NO_DATA, KernelPlan, Operator, OperatorCall, TensorDesc
-from drynpu_mindspore.rules._work import unknown_shapes
+from drynpu.kernels import NO_DATA, KernelPlan, KernelSpec, Operator, OperatorCall, TaskType
 
 
 class LaunchCall(OperatorCall):
@@ -17,24 +14,7 @@ class LaunchCall(OperatorCall):
     """
 
     guesses = False
-
-    @property
-    def outputs(self) -> tuple[TensorDesc, ...]:
-        """What the launch returns, in order; empty when that is not known."""
-        found = self._part(0)
-        return found if isinstance(found, tuple) else ()
-
-    @property
-    def attrs(self) -> dict[str, Any]:
-        """Attributes by name."""
-        found = self._part(1)
-        return dict(found) if isinstance(found, tuple) else {}
-
-    @property
-    def arguments(self) -> tuple[object, ...]:
-        """Values of the arguments that are no tensors, by position."""
-        found = self._part(2)
-        return found if isinstance(found, tuple) else ()
+    outputs_at, attrs_at, arguments_at = 0, 1, 2
 
     def answer(self, operator: Operator) -> KernelPlan | None:
         """
@@ -45,8 +25,10 @@ class LaunchCall(OperatorCall):
         """
         known = all(t.dtype != NO_DATA for t in (*self.signature.tensors(), *self.outputs))
         found = operator(self) if known else None
-        return unknown_shapes(self.binding.kernel) if found is None else found
+        return self._unknown if found is None else found
 
-    def _part(self, position: int) -> object:
-        parts = self.signature.attributes
-        return parts[position] if position < len(parts) else None
+    @property
+    def _unknown(self) -> KernelPlan:
+        op_type = self.binding.kernel
+        spec = KernelSpec(name=op_type, op_type=op_type, task_type=TaskType.AI_VECTOR_CORE, mapped=False)
+        return KernelPlan(kernels=(spec,), mapped=False)

@@ -1,5 +1,5 @@
 """
-One launch of a MindSpore primitive as a signature, and what rules read off it.
+One launch of a MindSpore primitive as a signature.
 
 A signature carries besides its inputs what the launch returns and the attributes of the primitive by name; values that
 MindSpore passes as arguments (``transpose_b`` of a MatMul) are attributes under their position.
@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
-
-from drynpu.kernels import NO_DATA, Placement, Signature, TensorDesc
-
-__all__ = ["Call", "signature"]
+from drynpu.kernels import Placement, Signature, TensorDesc
 
 
 def signature(
@@ -45,72 +41,3 @@ def signature(
     named = tuple(sorted((attrs or {}).items()))
     known = None if outputs is None else tuple(outputs)
     return Signature(primitive, tuple(inputs), (known, named, tuple(arguments)), placement)
-
-
-@frozen
-class Call:
-    """What a rule reads off a signature made by :func:`signature`; of others (of tests, of plugins) only inputs."""
-
-    signature: Signature
-
-    @property
-    def outputs(self) -> tuple[TensorDesc, ...]:
-        """What the launch returns, in order; empty when that is not known."""
-        found = self._part(0)
-        return found if isinstance(found, tuple) else ()
-
-    @property
-    def attrs(self) -> dict[str, object]:
-        """Attributes by name."""
-        found = self._part(1)
-        return dict(found) if isinstance(found, tuple) else {}
-
-    @property
-    def arguments(self) -> tuple[object, ...]:
-        """Values of the arguments that are no tensors, by position."""
-        found = self._part(2)
-        return found if isinstance(found, tuple) else ()
-
-    @property
-    def known(self) -> bool:
-        """Whether every tensor has a type, so that bytes can be counted."""
-        return all(t.dtype != NO_DATA for t in (*self.signature.tensors(), *self.outputs))
-
-    def tensor(self, position: int) -> TensorDesc | None:
-        """Return the input at *position*."""
-        return self.signature.tensor(position)
-
-    def tensors(self) -> list[TensorDesc]:
-        """Return all inputs that are tensors."""
-        return list(self.signature.tensors())
-
-    def output(self, position: int = 0) -> TensorDesc | None:
-        """Return the output at *position*; ``None`` when it is not known."""
-        return self.outputs[position] if position < len(self.outputs) else None
-
-    def argument(self, position: int) -> object:
-        """Return the value passed at *position*, ``None`` for a tensor and for what is not known."""
-        return self.arguments[position] if position < len(self.arguments) else None
-
-    def flag(self, name: str, position: int) -> bool | None:
-        """Return a boolean by its name or, where MindSpore passes it as an argument, by its position."""
-        for found in (self.attrs.get(name), self.argument(position)):
-            if isinstance(found, bool):
-                return found
-        return None
-
-    def integers(self, name: str, position: int | None = None) -> tuple[int, ...]:
-        """Return a list of integers by its name or its position; empty when there is none."""
-        for found in (self.attrs.get(name), None if position is None else self.argument(position)):
-            if isinstance(found, tuple):
-                return tuple(value for value in found if isinstance(value, int))
-        return ()
-
-    def text(self, name: str) -> str:
-        """Return a text, empty when there is none."""
-        found = self.attrs.get(name)
-        return found if isinstance(found, str) else ""
-
-    def _part(self, position: int) -> object:
-        parts = self.signature.attributes
-        return parts[position] if position < len(parts) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, OperatorCall, element_operations, ops
+from drynpu.kernels import KernelPlan, OperatorCall, ops
 
 KERNEL_TYPES: Final = ops.kernel_types_of("tf", "elementwise", "comparison", "fill")
 _COMPARISONS: Final = ops.kernel_types_of("tf", "comparison").keys()
@@ -13,11 +13,6 @@ ELEMENTWISE: Final = frozenset(KERNEL_TYPES) - {"ClipByValue", "Select", "Select
 """Operators of one or two tensors that the graph engine fuses with one another."""
 KEEPS_TYPE: Final = ELEMENTWISE - _COMPARISONS
 """Those of them that return the type that they are given."""
-
-
-def operations_of(name: str) -> float:
-    """Return the operations per element of a fused element-wise operator, 1 for others (a bias)."""
-    return element_operations(KERNEL_TYPES.get(name, ""))
 
 
 def unary_chain(call: OperatorCall) -> KernelPlan | None:

@@ -70,6 +70,7 @@ mindspore | average_pool_gradient (x y dy window=kernel_size) | AvgPoolGrad
 mindspore | plain_adaptive_gradient (dy) | AdaptiveAvgPool2DGrad=AdaptiveAvgPool2dGrad
 
 onnx | pool (x window=kernel_shape) | MaxPool AveragePool=AvgPoolV2 LpPool
+onnx | resize (x) | Resize= Upsample=
 onnx | global_pool (x) | GlobalAveragePool=ReduceMeanD GlobalMaxPool=ReduceMaxD
 """
 
@@ -104,6 +105,8 @@ mindspore | group_norm (x! groups scale! offset!) | GroupNorm
 mindspore | affine_gradient (dy x mean deviation scale) | GroupNormGrad
 
 onnx | batch_norm (x scale offset mean variance) | BatchNormalization=BNInfer
+onnx | normalisation (x) | LayerNormalization=LayerNorm*8 RMSNormalization=RmsNorm*5 InstanceNormalization=INInferV2*6
+    GroupNormalization=GroupNorm*6 LRN=LRN*8
 """
 
 LOSS = """

@@ -72,7 +72,8 @@ mindspore | one_pass (x) | ReduceSum SumExt=ReduceSum ReduceMean MeanExt=ReduceM
 
 onnx | reduction (x) | ReduceSum=ReduceSumD ReduceMean=ReduceMeanD ReduceMax=ReduceMaxD ReduceMin=ReduceMinD
     ReduceProd=ReduceProdD ReduceL1=LpNorm ReduceL2=LpNorm ReduceSumSquare=SquareSumV1 ReduceLogSum ReduceLogSumExp
-onnx | one_pass (x) | ArgMax=ArgMaxD ArgMin=ArgMinD TopK=TopKD CumSum=CumsumD
+onnx | one_pass (x) | ArgMax=ArgMaxD ArgMin=ArgMinD TopK=TopKD CumSum=CumsumD Softmax=SoftmaxV2*5
+    LogSoftmax=LogSoftmaxV2*6 Hardmax=HardMax*2 LpNormalization=LpNormV2*3 MeanVarianceNormalization=MVNV2*6
 """
 
 MOVEMENT = """

@@ -144,6 +144,15 @@ def rms_norm(call: OperatorCall) -> KernelPlan | None:
     return call.plan(call.under("").kernel("RmsNorm", inputs, made, cost=_RMS_NORM_OPS))
 
 
+def normalisation(call: OperatorCall) -> KernelPlan | None:
+    """``x`` and its scales: one kernel, with the element operations of the binding."""
+    x = call.tensor("x")
+    if x is None:
+        return None
+    cost = call.binding.operations
+    return call.plan(call.kernel(call.binding.kernel, call.tensors(), call.outputs, cost=cost, over=x.elements))
+
+
 def _batch_norm(call: OperatorCall, *, training: bool) -> KernelPlan | None:
     x = call.tensor("x")
     if x is None or len(x.shape) < 2:

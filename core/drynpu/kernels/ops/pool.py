@@ -1,5 +1,5 @@
 """
-Pooling and its gradients.
+Pooling and its gradients, resizing.
 
 Max pooling with a mask works on NC1HWC0 with C0 = 16 whatever the type; the mask has kh*kw rows of
 (ceil(Ho*Wo/16) + 1) * 16 numbers per 16 channels. Both are as measured (device_and_cost_model.md 4.1).
@@ -128,6 +128,16 @@ def plain_adaptive_gradient(call: OperatorCall) -> KernelPlan | None:
     """``dy``: by the kernel for two dimensions."""
     dy, out = call.tensor("dy"), call.output()
     return None if dy is None or out is None else call.plan(call.kernel(call.binding.kernel, [dy], [out]))
+
+
+def resize(call: OperatorCall) -> KernelPlan | None:
+    """``x mode``: interpolated between neighbours, or the nearest one."""
+    x, out = call.tensor("x"), call.output()
+    if x is None or out is None:
+        return None
+    linear = call.text("mode") in {"linear", "cubic"}
+    op_type, cost = ("ResizeBilinearV2", 8) if linear else ("ResizeNearestNeighborV2", 1)
+    return call.plan(call.kernel(op_type, [x], [out], cost=cost, over=out.elements))
 
 
 def _window(call: OperatorCall) -> tuple[int, ...] | None:
