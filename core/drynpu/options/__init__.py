@@ -23,8 +23,19 @@ from drynpu.options._deliverables import (
 from drynpu.options._detect import detect_dialect, parse_document, parse_mapping
 from drynpu.options._explain import Explanation, explain
 from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
+from drynpu.options._framework import framework_counters, framework_rates, framework_switches
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
-from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, Window, leaf_values
+from drynpu.options._request import (
+    Filters,
+    Output,
+    Parsed,
+    ProfilingRequest,
+    Sampling,
+    Switches,
+    Window,
+    leaf_values,
+    with_values,
+)
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import Clock, Settings
 from drynpu.options._table import Kind, fixed_hz, option_names
@@ -88,6 +99,9 @@ __all__ = [
     "explain",
     "files_of_option",
     "fixed_hz",
+    "framework_counters",
+    "framework_rates",
+    "framework_switches",
     "from_json",
     "from_keywords",
     "from_mapping",
@@ -102,4 +116,5 @@ __all__ = [
     "parse_request",
     "profiling_options",
     "to_mapping",
+    "with_values",
 ]

@@ -11,11 +11,12 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
+from drynpu.options._framework import framework_counters, framework_rates, framework_switches
 from drynpu.options._notices import Notice, NoticeCode, Origin, warning
 from drynpu.options._problems import shown, shown_key
-from drynpu.options._request import Filters, Output, Parsed, ProfilingRequest, Sampling, Switches, leaf_values
+from drynpu.options._request import Output, Parsed, ProfilingRequest, leaf_values, with_values
 from drynpu.options._schedule import Schedule
-from drynpu.options._table import fixed_hz, option_names
+from drynpu.options._table import option_names
 from drynpu.options._values import Activity, Level, MetricGroup
 from drynpu.options.experimental_config._config import ConfigValues, normalise_config
 from drynpu.options.experimental_config._constants import (
@@ -24,7 +25,7 @@ from drynpu.options.experimental_config._constants import (
     LEVELS,
     METRIC_GROUPS,
 )
-from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, metric_groups, metrics_text
+from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, metrics_text
 from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 
@@ -37,16 +38,6 @@ class Flags:
     with_stack: bool = False
     with_flops: bool = False
     with_modules: bool = False
-
-
-# What the C layer derives from level and profile_memory.
-_DERIVED = (
-    "switches.acl_api",
-    "switches.communication",
-    "switches.runtime_api",
-    "switches.aicpu",
-    "switches.task_memory",
-)
 
 
 def parse(
@@ -125,20 +116,20 @@ def build_parsed(
     """
     flags = flags or Flags()
     level = LEVELS[values.profiler_level]
-    metrics, said = _metrics(METRIC_GROUPS[values.aic_metrics], level, chip)
-    exports = tuple(EXPORTS[item] for item in values.export_type)
-    request = ProfilingRequest(
+    group = METRIC_GROUPS[values.aic_metrics]
+    metrics = framework_counters(group, level, resolve_platform(chip)) if level >= Level.L1 else MetricGroup.NONE
+    said = []
+    if metrics not in (group, MetricGroup.NONE):
+        message = f"AiCMetrics is not supported to set to {metrics_text(group)}, reset to default."
+        said.append(warning("aic_metrics", message, NoticeCode.UNSUPPORTED))
+    base = ProfilingRequest(
         level=level,
         activities=tuple(activities),
         aic_metrics=metrics,
-        switches=_switches(values, level, flags),
-        filters=Filters(
-            tx_domains_include=tuple(values.mstx_domain_include), tx_domains_exclude=tuple(values.mstx_domain_exclude)
-        ),
-        sampling=_sampling(values, flags),
         schedule=schedule,
-        output=attrs.evolve(output or Output(), export=exports, data_simplification=bool(values.data_simplification)),
+        output=output or Output(),
     )
+    request = with_values(base, _values(values, level, flags))
     return Parsed.build(
         request,
         dialect="experimental_config",
@@ -149,38 +140,28 @@ def build_parsed(
     )
 
 
-def _metrics(group: MetricGroup, level: Level, chip: str) -> tuple[MetricGroup, list[Notice]]:
-    """Return the counters that the C layer really turns on."""
-    if level < Level.L1:
-        return MetricGroup.NONE, []
-    platform = resolve_platform(chip)
-    if group is MetricGroup.NONE or group in metric_groups(platform):
-        return group, []
-    message = f"AiCMetrics is not supported to set to {metrics_text(group)}, reset to default."
-    return MetricGroup.PIPE_UTILIZATION, [warning("aic_metrics", message, NoticeCode.UNSUPPORTED)]
-
-
-def _switches(values: ConfigValues, level: Level, flags: Flags) -> Switches:
+def _values(values: ConfigValues, level: Level, flags: Flags) -> dict[str, Any]:
+    """Return the values of the request by their paths."""
     threshold = values.gc_detect_threshold
     # NaN and infinity are kept by the vendor and never reached by a collection.
     usable = threshold is not None and math.isfinite(_number(threshold))
-    return Switches(
-        record_shapes=flags.record_shapes,
-        profile_memory=flags.profile_memory,
-        with_stack=flags.with_stack,
-        with_modules=flags.with_modules,
-        with_flops=flags.with_flops,
-        l2_cache=values.l2_cache,
-        tx=values.tx_enabled,
-        aicpu=level >= Level.L2,
-        communication=level >= Level.L1,
-        runtime_api=level >= Level.L2,
-        acl_api=level >= Level.L0,
-        task_memory=flags.profile_memory,
-        op_attributes=values.op_attr,
-        record_op_args=values.record_op_args,
-        gc_threshold_ms=_number(threshold) if usable else None,
-    )
+    return {
+        **{f"switches.{name}": value for name, value in attrs.asdict(flags).items()},
+        **framework_switches(level, profile_memory=flags.profile_memory),
+        **framework_rates(
+            memory=flags.profile_memory, io=bool(values.sys_io), interconnection=bool(values.sys_interconnection)
+        ),
+        "switches.l2_cache": values.l2_cache,
+        "switches.tx": values.tx_enabled,
+        "switches.op_attributes": values.op_attr,
+        "switches.record_op_args": values.record_op_args,
+        "switches.gc_threshold_ms": _number(threshold) if usable else None,
+        "filters.tx_domains_include": tuple(values.mstx_domain_include),
+        "filters.tx_domains_exclude": tuple(values.mstx_domain_exclude),
+        "sampling.host_systems": tuple(HOST_SYSTEM_WORDS[item] for item in values.host_sys),
+        "output.export": tuple(EXPORTS[item] for item in values.export_type),
+        "output.data_simplification": bool(values.data_simplification),
+    }
 
 
 def _number(value: float) -> float:
@@ -188,23 +169,6 @@ def _number(value: float) -> float:
         return float(value)
     except OverflowError:  # an integer beyond the floats
         return math.inf
-
-
-def _sampling(values: ConfigValues, flags: Flags) -> Sampling:
-    memory, io, interconnection = (
-        fixed_hz(f"sampling.{name}") if on else None
-        for name, on in (
-            ("hardware_memory_hz", flags.profile_memory),
-            ("io_hz", values.sys_io),
-            ("interconnection_hz", values.sys_interconnection),
-        )
-    )
-    return Sampling(
-        hardware_memory_hz=memory,
-        io_hz=io,
-        interconnection_hz=interconnection,
-        host_systems=tuple(HOST_SYSTEM_WORDS[item] for item in values.host_sys),
-    )
 
 
 def _origins(
@@ -215,7 +179,7 @@ def _origins(
     schedule: Schedule | None,
     output: Output | None,
 ) -> dict[str, Origin]:
-    origins = dict.fromkeys(_DERIVED, Origin.RULE)
+    origins = dict.fromkeys(framework_switches(request.level, profile_memory=flags.profile_memory), Origin.RULE)
     if flags.profile_memory:
         origins["sampling.hardware_memory_hz"] = Origin.RULE
     paths, defaults = option_names("torch"), ConfigValues()
