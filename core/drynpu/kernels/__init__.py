@@ -14,14 +14,13 @@ from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counter_groups import counter_group, metric_column_names
 from drynpu.kernels._counters import CounterValues, counter_values, event_codes
-from drynpu.kernels._elements import element_operations, kernel_types
+from drynpu.kernels._elements import element_operations
 from drynpu.kernels._jitter import jitter, occurrences
 from drynpu.kernels._joining import concatenate, merge_equal
 from drynpu.kernels._nodes import (
     NodeCall,
     framed,
     node_signature,
-    numbered_format_change,
 )
 from drynpu.kernels._operators import Allocations, Call, Operators
 from drynpu.kernels._rules import (
@@ -36,16 +35,11 @@ from drynpu.kernels._rules import (
 )
 from drynpu.kernels._sampled import core_columns, core_metrics
 from drynpu.kernels._specs import (
-    ceil_div,
     computed_on_cpu,
-    cube_spec,
-    format_change,
-    launched,
     launches_nothing,
     output_tiles,
     plan_of,
     tensor_like,
-    vector_spec,
 )
 from drynpu.kernels._table import CostTable
 from drynpu.kernels._tuning import Fixed, Tuning
@@ -95,7 +89,6 @@ __all__ = [
     "bind",
     "broadcast_shape",
     "build_rule_book",
-    "ceil_div",
     "computed_on_cpu",
     "concatenate",
     "copy_kernel",
@@ -105,21 +98,16 @@ __all__ = [
     "cost",
     "counter_group",
     "counter_values",
-    "cube_spec",
     "element_operations",
     "event_codes",
-    "format_change",
     "framed",
     "jitter",
     "join_rules",
-    "kernel_types",
-    "launched",
     "launches_nothing",
     "merge_equal",
     "metric_column_names",
     "metric_columns",
     "node_signature",
-    "numbered_format_change",
     "occurrences",
     "output_tiles",
     "pipe_utilization_columns",
@@ -127,5 +115,4 @@ __all__ = [
     "task_type_on",
     "tensor_like",
     "unmapped_plan",
-    "vector_spec",
 ]

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-__all__ = ["element_operations", "kernel_types"]
-
 _BY_OPERATIONS: Final = {
     0: "OnesLike ZerosLike",
     2: """
@@ -60,13 +58,3 @@ _OPERATIONS: Final[Mapping[str, float]] = MappingProxyType(
 def element_operations(op_type: str) -> float:
     """Return the element operations per element of a kernel of GE's type *op_type*, 1 for one that is not listed."""
     return _OPERATIONS.get(op_type, 1.0)
-
-
-def kernel_types(names: str) -> dict[str, str]:
-    """
-    Return GE's types by operator: *names* are a framework's, apart by blanks, with ``=<GE type>`` where that differs.
-
-    ``"Add AddV2=Add"`` is ``{"Add": "Add", "AddV2": "Add"}``.
-    """
-    parts = (entry.partition("=") for entry in names.split())
-    return {name: op_type or name for name, _, op_type in parts}

@@ -1,10 +1,10 @@
-"""Element operations of element-wise kernels, and the tables that name them."""
+"""Element operations of element-wise kernels."""
 
 from __future__ import annotations
 
 import pytest
 
-from drynpu.kernels import element_operations, kernel_types
+from drynpu.kernels import element_operations
 from drynpu.kernels._elements import _BY_OPERATIONS
 
 
@@ -19,7 +19,3 @@ def test_a_kernel_has_its_operations(op_type: str, operations: float) -> None:
 def test_no_kernel_is_counted_twice() -> None:
     names = [name for listed in _BY_OPERATIONS.values() for name in listed.split()]
     assert len(names) == len(set(names))
-
-
-def test_a_table_names_ge_s_type_where_it_differs() -> None:
-    assert kernel_types("Add AddV2=Add\n  Sub") == {"Add": "Add", "AddV2": "Add", "Sub": "Sub"}
