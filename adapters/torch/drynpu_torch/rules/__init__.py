@@ -12,21 +12,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import Rule, ops
+from drynpu.kernels import Rule, join_rules, ops
+from drynpu_torch.rules import (
+    _composed,
+    _convolution,
+    _copies,
+    _creation,
+    _elementwise,
+    _indexing,
+    _loss,
+    _matmul,
+    _optimizer,
+    _reduction,
+)
 from drynpu_torch.rules._call import AtenCall
-from drynpu_torch.rules._composed import composed_rules
-from drynpu_torch.rules._convolution import convolution_rules
-from drynpu_torch.rules._copies import copy_rules
-from drynpu_torch.rules._creation import creation_rules
 from drynpu_torch.rules._dtypes import ge_dtype
-from drynpu_torch.rules._elementwise import elementwise_rules
-from drynpu_torch.rules._indexing import indexing_rules
-from drynpu_torch.rules._loss import loss_rules
-from drynpu_torch.rules._matmul import matmul_rules
 from drynpu_torch.rules._names import MAYBE_NOTHING, NO_KERNEL, is_transparent, no_kernel, transparent, wrapper_rule
-from drynpu_torch.rules._optimizer import optimizer_rules
-from drynpu_torch.rules._reduction import reduction_rules
 from drynpu_torch.rules._signature import signature_from_kineto
+from drynpu_torch.rules._tables import aten_rules
 
 __all__ = [
     "FALLBACKS",
@@ -40,29 +43,24 @@ __all__ = [
 ]
 
 _FAMILIES: Final = (
-    elementwise_rules,
-    composed_rules,
-    reduction_rules,
-    loss_rules,
-    indexing_rules,
-    creation_rules,
-    copy_rules,
-    optimizer_rules,
-    matmul_rules,
-    convolution_rules,
+    _elementwise,
+    _composed,
+    _reduction,
+    _loss,
+    _indexing,
+    _creation,
+    _copies,
+    _optimizer,
+    _matmul,
+    _convolution,
 )
 
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator name, as Kineto spells it."""
-    rules: dict[str, Rule] = dict.fromkeys(NO_KERNEL, no_kernel)
-    rules |= dict.fromkeys(MAYBE_NOTHING, transparent)
-    for found in (ops.rules_of("torch", AtenCall), *(family() for family in _FAMILIES)):
-        twice = rules.keys() & found.keys()
-        if twice:
-            raise ValueError(f"more than one rule for {', '.join(sorted(twice))}")
-        rules |= found
-    return rules
+    nothing: dict[str, Rule] = dict.fromkeys(NO_KERNEL, no_kernel)
+    maybe: dict[str, Rule] = dict.fromkeys(MAYBE_NOTHING, transparent)
+    return join_rules([nothing, maybe, ops.rules_of("torch", AtenCall), *map(aten_rules, _FAMILIES)])
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())

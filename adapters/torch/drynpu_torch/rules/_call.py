@@ -39,7 +39,7 @@ _FUNCTIONS: Final = MappingProxyType(
     }
 )
 _NUMBER_DTYPES: Final = frozenset({"DOUBLE", "INT64", "BOOL", "COMPLEX128"})
-_NAMED_AS_TYPE: Final = """
+_TYPES: Final = """
     ArgMaxWithValue ArgMinWithValue AvgPoolV2 AvgPoolV2Grad BN3DTrainingReduce BN3DTrainingReduceGrad
     BN3DTrainingUpdate BN3DTrainingUpdateGrad BNInfer BNTrainingReduce BNTrainingReduceGrad BNTrainingUpdate
     BNTrainingUpdateGrad BinaryCrossEntropy BinaryCrossEntropyGrad ConcatD DSAGenBitMask DSARandomNormal
@@ -48,6 +48,7 @@ _NAMED_AS_TYPE: Final = """
     MaskedSelectV3 MemSet MseLoss MseLossGrad OneHot ReduceAll ReduceAny ReduceStdV2Update Relu ScatterElements
     SmoothL1LossV2 SmoothL1LossV2Grad SoftMarginLoss SoftMarginLossGrad SoftmaxGrad Tril Triu
 """
+_NAMED_AS_TYPE: Final = frozenset(_TYPES.split())
 
 
 def scalar(dtype: str) -> TensorDesc:
@@ -142,7 +143,7 @@ class AtenCall(OperatorCall):
     def _function(self, op_type: str, *, on_cpu: bool) -> str:
         if self.binding.function and op_type == (self.binding.kernel or op_type):
             return self.binding.function
-        usual = op_type if op_type in _NAMED_AS_TYPE.split() else f"{op_type}AiCpu" if on_cpu else f"{op_type}AiCore"
+        usual = op_type if op_type in _NAMED_AS_TYPE else f"{op_type}AiCpu" if on_cpu else f"{op_type}AiCore"
         return _FUNCTIONS.get(op_type, usual)
 
     def cube_kernel(self, op_type: str, *args: Any, **options: Any) -> KernelSpec:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Key, Rule, TensorDesc, broadcast_shape
+from drynpu.kernels import KernelPlan, Key, TensorDesc, broadcast_shape
 from drynpu_torch.rules._call import AtenCall, is_wrapped_number, scalar
 from drynpu_torch.rules._dtypes import promote
-from drynpu_torch.rules._tables import aten_rules
 
-_TABLE: Final = """
+TABLE: Final = """
 ternary (x y z) | addcmul(_)=Addcmul addcdiv(_)=Addcdiv lerp(_)=Lerp
 where (condition! x y) | where=SWhere:SelectV2
 masked_fill (x! mask! value) | masked_fill(_)=InplaceMaskedFillScalar:MaskedFill
@@ -110,8 +109,3 @@ def _common(operands: Sequence[TensorDesc], dtype: str) -> TensorDesc | None:
 
 def _numbers_as_scalars(operands: Sequence[TensorDesc], dtype: str) -> list[TensorDesc]:
     return [scalar(dtype) if is_wrapped_number(t) else t for t in operands]
-
-
-def composed_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return aten_rules(_TABLE, globals())

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, OperatorCall, Rule, TaskType, TensorDesc, bind
+from drynpu.kernels import KernelPlan, KernelSpec, OperatorCall, TaskType, TensorDesc
 from drynpu.kernels.ops import Convolution, convolution_of
-from drynpu_torch.rules._call import AtenCall
 
-_SPELLING = "(dy x weight bias_sizes stride padding dilation transposed output_padding groups output_mask)"
+TABLE: Final = """
+backward (dy x weight bias_sizes stride padding dilation transposed output_padding groups output_mask) |
+    convolution_backward=
+"""
 
 
-def _backward(call: OperatorCall) -> KernelPlan | None:
+def backward(call: OperatorCall) -> KernelPlan | None:
+    """``dy x weight ... output_mask``: the gradients that the mask names, of one format change each."""
     conv = convolution_of(call, call.tensor("x"), call.tensor("weight"), call.tensor("dy"))
     mask = call.attribute("output_mask")
     if conv is None or not isinstance(mask, tuple) or len(mask) != 3:
@@ -49,8 +53,3 @@ def _bias_gradient(conv: Convolution) -> list[KernelSpec]:
     flat = TensorDesc((n, c, math.prod(space)), conv.y.dtype)
     inputs, out = [flat, TensorDesc((2,), "INT64")], TensorDesc((c,), conv.y.dtype)
     return [conv.call.under("aclnnReduceSum").kernel("ReduceSum", inputs, [out], task=TaskType.MIX_AIV)]
-
-
-def convolution_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return {"aten::convolution_backward": bind(_backward, _SPELLING, AtenCall)}

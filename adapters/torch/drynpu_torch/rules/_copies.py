@@ -12,12 +12,11 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, Rule, TensorDesc
+from drynpu.kernels import KernelPlan, TensorDesc
 from drynpu.kernels.ops import cast_kernel
 from drynpu_torch.rules._call import AtenCall
-from drynpu_torch.rules._tables import aten_rules
 
-_TABLE: Final = """
+TABLE: Final = """
 copy (x! source!) | copy_=InplaceCopy:
 convert (x! dtype) | _to_copy=InplaceCopy:
 clone (x! memory_format) | clone=InplaceCopy:
@@ -62,8 +61,3 @@ def item(call: AtenCall) -> KernelPlan | None:
 
 def _move(call: AtenCall, x: TensorDesc) -> KernelPlan:
     return call.plan(call.kernel("TensorMove", [x], [x], cost=0, over=0))
-
-
-def copy_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return aten_rules(_TABLE, globals())

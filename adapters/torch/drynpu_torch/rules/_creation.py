@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Rule, TaskType, TensorDesc, tensor_like
+from drynpu.kernels import KernelPlan, TaskType, TensorDesc, tensor_like
 from drynpu.kernels.ops import drop_mask, fill_kernel
 from drynpu_torch.rules._call import AtenCall, scalar
-from drynpu_torch.rules._tables import aten_rules
 
-_TABLE: Final = """
+TABLE: Final = """
 fill (x!) | zero_=InplaceZero:ZerosLike
 fill_with (x! value) | fill_=InplaceFillScalar:Fill
 create (size dtype) | zeros=InplaceZero:ZerosLike ones=InplaceOne:OnesLike
@@ -143,8 +142,3 @@ def _fill(call: AtenCall, out: TensorDesc) -> KernelPlan:
     dims = TensorDesc((max(len(out.shape), 1),), "INT64")
     inputs = [dims, scalar(out.dtype)] if call.binding.kernel == "Fill" else [out]
     return call.plan(fill_kernel(call, inputs, out))
-
-
-def creation_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return aten_rules(_TABLE, globals())

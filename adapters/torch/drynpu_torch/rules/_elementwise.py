@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, Rule, TensorDesc, broadcast_shape
+from drynpu.kernels import KernelPlan, KernelSpec, TensorDesc, broadcast_shape
 from drynpu.kernels.ops import FLOATING, cast_kernel
 from drynpu_torch.rules._call import AtenCall, is_wrapped_number, scalar
 from drynpu_torch.rules._dtypes import category, promote
-from drynpu_torch.rules._tables import aten_rules
 
 # floating: integers become FLOAT; logical: the result is BOOL.
-_UNARY: Final = """
+TABLE: Final = """
 unary (x!) | abs(_)=Abs neg(_)=Neg floor(_)=Floor ceil(_)=Ceil round(_)=Round trunc(_)=Trunc frac(_)=Frac:Sub*2
     sign(_)=Sign sgn(_)=Sign relu(_)=Relu relu6(_)=Relu6 silu(_)=Silu:SiluAiCore/Swish mish(_)=Mish gelu(_)=Gelu
     elu(_)=Elu celu(_)=Celu:CeluV2 selu(_)=Selu softplus(_)=Softplus:SoftplusV2 hardswish(_)=Hardswish:HardSwish
@@ -24,8 +23,6 @@ floating (x!) | exp(_)=Exp exp2(_)=Exp2:Pow expm1(_)=Expm1 log(_)=Log log2(_)=Lo
 logical (x!) | logical_not(_)=LogicalNot isnan(_)=NeTensor:NotEqual isinf(_)=IsInf isposinf(_)=IsPosInf
     isneginf(_)=IsNegInf isfinite(_)=IsFinite signbit(_)=Signbit:Less
 bitwise_not (x!) | bitwise_not(_)=BitwiseNot:
-"""
-_BINARY: Final = """
 binary (x y alpha) | add(_)=Add sub(_)=Sub mul(_)=Mul maximum(_)=Maximum minimum(_)=Minimum fmax(_)=Maximum
     fmin(_)=Minimum floor_divide(_)=FloorDivide:FloorDiv remainder(_)=RemainderTensorTensor:FloorMod
     fmod(_)=FmodTensor:Mod
@@ -182,8 +179,3 @@ def _result_dtype(operands: list[TensorDesc], *, floating: bool) -> str:
         wide = promote(others)
         dtype = "FLOAT" if tensors and wide == "DOUBLE" else wide
     return "FLOAT" if floating and dtype not in FLOATING and category(dtype) < 2 else dtype
-
-
-def elementwise_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return aten_rules(_UNARY + _BINARY.lstrip(), globals())

@@ -10,12 +10,11 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, Rule, TaskType, TensorDesc, tensor_like
+from drynpu.kernels import KernelPlan, TaskType, TensorDesc, tensor_like
 from drynpu.kernels.ops import cast_kernel, concatenated, gather_kernel, padded, replaced, stacked, tiled
 from drynpu_torch.rules._call import AtenCall, scalar
-from drynpu_torch.rules._tables import aten_rules
 
-_TABLE: Final = """
+TABLE: Final = """
 embedding (x! index!) | embedding=Embedding:GatherV2
 embedding_gradient (dy! index! rows) | embedding_dense_backward=EmbeddingDenseBackward:EmbeddingDenseGradV2
 select (x! axis index!) | index_select=IndexSelect:GatherV3
@@ -181,8 +180,3 @@ def pad(call: AtenCall) -> KernelPlan | None:
 
 def _sizes(x: TensorDesc) -> TensorDesc:
     return TensorDesc((max(len(x.shape), 1),), _INDEX)
-
-
-def indexing_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return aten_rules(_TABLE, globals())

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Rule, TaskType, TensorDesc, broadcast_shape, tensor_like
+from drynpu.kernels import KernelPlan, TaskType, TensorDesc, broadcast_shape, tensor_like
 from drynpu.kernels.ops import cast_kernel
 from drynpu_torch.rules._call import AtenCall, scalar
-from drynpu_torch.rules._tables import aten_rules
 
-_TABLE: Final = """
+TABLE: Final = """
 nll (x! target! weight reduction) | nll_loss_forward=: nll_loss2d_forward=:
 nll_gradient (dy! x! target! weight) | nll_loss_backward=: nll_loss2d_backward=:
 loss (x! target! reduction) | mse_loss=MseLoss smooth_l1_loss=SmoothL1Loss:SmoothL1LossV2
@@ -73,8 +72,3 @@ def _class_weight(call: AtenCall, x: TensorDesc) -> TensorDesc:
     """Return the class weights; torch_npu passes ones when there are none."""
     classes = x.shape[1] if len(x.shape) > 1 else x.elements
     return call.tensor("weight") or TensorDesc((classes,), x.dtype)
-
-
-def loss_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return aten_rules(_TABLE, globals())

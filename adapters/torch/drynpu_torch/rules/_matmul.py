@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
-from drynpu.kernels import KernelPlan, OperatorCall, Rule, TensorDesc, bind, broadcast_shape
+from drynpu.kernels import KernelPlan, OperatorCall, TensorDesc, broadcast_shape
 from drynpu.kernels.ops import Sides, matrix_sides, product_kernel
-from drynpu_torch.rules._call import AtenCall
+
+TABLE: Final = """
+addbmm (onto a b) | addbmm=Addbmm:
+addmm_activation (bias a b beta alpha gelu) | _addmm_activation=Addmm:
+matrix_vector (a x) | mv=Mv:
+matrix_vector (onto a x) | addmv=Addmv:
+dot (a b) | dot=Dot: vdot=Dot:
+linear (x weight bias) | mkldnn_linear=Addmm:
+bias_rescale_qkv (qkv bias heads) | _transform_bias_rescale_qkv=Add:
+"""
 
 
-def _linear(call: OperatorCall) -> KernelPlan | None:
+def linear(call: OperatorCall) -> KernelPlan | None:
     """``x weight bias``: leading dimensions are folded into rows."""
     x, weight, bias = call.tensor("x"), call.tensor("weight"), call.tensor("bias")
     if x is None or weight is None or len(weight.shape) != 2 or x.shape[-1:] != weight.shape[1:]:
@@ -21,7 +31,7 @@ def _linear(call: OperatorCall) -> KernelPlan | None:
     return call.plan(product_kernel(call, sides, [rows, turned, *call.tensors("bias")]))
 
 
-def _addmm_activation(call: OperatorCall) -> KernelPlan | None:
+def addmm_activation(call: OperatorCall) -> KernelPlan | None:
     """``bias a b beta alpha gelu``: a feed-forward layer; an NPU runs the product, then the activation."""
     sides = matrix_sides(call)
     if sides is None:
@@ -32,7 +42,7 @@ def _addmm_activation(call: OperatorCall) -> KernelPlan | None:
     return call.plan(first, call.under(f"aclnn{kind}").kernel(kind, [out], [out], cost=cost))
 
 
-def _matrix_vector(call: OperatorCall) -> KernelPlan | None:
+def matrix_vector(call: OperatorCall) -> KernelPlan | None:
     """``a x onto``: the vector is a matrix of one column."""
     a, x = call.tensor("a"), call.tensor("x")
     if a is None or x is None or len(a.shape) != 2 or a.shape[1:] != x.shape:
@@ -41,14 +51,15 @@ def _matrix_vector(call: OperatorCall) -> KernelPlan | None:
     return call.plan(product_kernel(call, Sides(*a.shape, 1), [a, column, *call.tensors("onto")]))
 
 
-def _dot(call: OperatorCall) -> KernelPlan | None:
+def dot(call: OperatorCall) -> KernelPlan | None:
+    """``a b``: two vectors."""
     inputs = call.tensors("a", "b")
     if len(inputs) < 2:
         return None
     return call.plan(call.kernel("Dot", inputs, [TensorDesc((), inputs[0].dtype)], cost=2))
 
 
-def _addbmm(call: OperatorCall) -> KernelPlan | None:
+def addbmm(call: OperatorCall) -> KernelPlan | None:
     """``onto a b``: the products of a stack, then their sum."""
     sides, onto = matrix_sides(call), call.tensor("onto")
     if sides is None or onto is None:
@@ -59,7 +70,7 @@ def _addbmm(call: OperatorCall) -> KernelPlan | None:
     return call.plan(first, call.kernel("ReduceSum", [stack, onto], [out]))
 
 
-def _bias_rescale_qkv(call: OperatorCall) -> KernelPlan | None:
+def bias_rescale_qkv(call: OperatorCall) -> KernelPlan | None:
     """``qkv bias heads``: inference of ``nn.TransformerEncoder``; bias, scale of q, heads apart."""
     qkv, bias, heads = call.tensor("qkv"), call.tensor("bias"), call.whole("heads", 0)
     if qkv is None or bias is None or len(qkv.shape) != 3 or heads < 1:
@@ -72,18 +83,3 @@ def _bias_rescale_qkv(call: OperatorCall) -> KernelPlan | None:
         call.under("aclnnMuls", "MulAiCore").kernel("Mul", [q, TensorDesc((), q.dtype)], [q]),
         call.under("aclnnInplaceCopy").kernel("Transpose", [qkv], [out], cost=0),
     )
-
-
-def matmul_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    spellings = {
-        "aten::addbmm": (_addbmm, "aclnnAddbmm:(onto a b)"),
-        "aten::_addmm_activation": (_addmm_activation, "aclnnAddmm:(bias a b beta alpha gelu)"),
-        "aten::mv": (_matrix_vector, "aclnnMv:(a x)"),
-        "aten::addmv": (_matrix_vector, "aclnnAddmv:(onto a x)"),
-        "aten::dot": (_dot, "aclnnDot:(a b)"),
-        "aten::vdot": (_dot, "aclnnDot:(a b)"),
-        "aten::mkldnn_linear": (_linear, "aclnnAddmm:(x weight bias)"),
-        "aten::_transform_bias_rescale_qkv": (_bias_rescale_qkv, "aclnnAdd:(qkv bias heads)"),
-    }
-    return {name: bind(operator, spelling, AtenCall) for name, (operator, spelling) in spellings.items()}

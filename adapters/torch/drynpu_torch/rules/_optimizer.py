@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from drynpu.kernels import KernelPlan, KernelSpec, Rule, TensorDesc
+from drynpu.kernels import KernelPlan, KernelSpec, TensorDesc
 from drynpu_torch.rules._call import AtenCall, scalar
-from drynpu_torch.rules._tables import aten_rules
 
-_TABLE: Final = """
+TABLE: Final = """
 foreach () | _foreach_add(_)=:Add _foreach_sub(_)=:Sub _foreach_mul(_)=:Mul _foreach_div(_)=:Div _foreach_lerp(_)=:Lerp
     _foreach_addcmul(_)=:Addcmul _foreach_addcdiv(_)=:Addcdiv _foreach_pow(_)=:Pow _foreach_maximum(_)=:Maximum
     _foreach_minimum(_)=:Minimum _foreach_clamp_max(_)=:Minimum _foreach_clamp_min(_)=:Maximum
@@ -146,8 +145,3 @@ def _step(call: AtenCall, inputs: list[TensorDesc], param: TensorDesc, state: Se
 
 def _elements(tensors: Sequence[TensorDesc]) -> int:
     return sum(t.elements for t in tensors)
-
-
-def optimizer_rules() -> dict[str, Rule]:
-    """Return the rules by operator name; the multi-tensor operators have in-place twins."""
-    return aten_rules(_TABLE, globals())

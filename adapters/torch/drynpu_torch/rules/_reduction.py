@@ -6,13 +6,12 @@ from typing import Final
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, KernelSpec, Rule, TaskType, TensorDesc, tensor_like
+from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc, tensor_like
 from drynpu.kernels.ops import FLOATING, axes_of, cast_kernel, reduced, replaced
 from drynpu_torch.rules._call import AtenCall
-from drynpu_torch.rules._tables import aten_rules
 
 # sum(x, dtype) has two arguments and reduces all; a longer call has axes, keep and dtype.
-_TABLE: Final = """
+TABLE: Final = """
 total (x! axes keep dtype) | sum=ReduceSum nansum=ReduceNansum:ReduceSum prod=Prod:ReduceProd
 mean (x! axes keep dtype) | mean=Mean:ReduceMean
 extreme (x! axes keep) | amax=Amax:ReduceMax amin=Amin:ReduceMin
@@ -151,8 +150,3 @@ def _reduce(call: AtenCall, x: TensorDesc, axes: tuple[int, ...], out: TensorDes
 def _cast_to(call: AtenCall, x: TensorDesc, dtype: str) -> tuple[list[KernelSpec], TensorDesc]:
     casts = [cast_kernel(call, x, dtype)] if dtype != x.dtype else []
     return casts, casts[0].outputs[0] if casts else x
-
-
-def reduction_rules() -> dict[str, Rule]:
-    """Return the rules by operator name."""
-    return aten_rules(_TABLE, globals())
