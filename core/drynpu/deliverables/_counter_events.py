@@ -10,8 +10,6 @@ from drynpu.writers._json import Events, JsonStyle, Value, constant
 from drynpu.writers._layers import Layer, layer_pids, metadata_events
 from drynpu.writers._numbers import us_text
 
-__all__ = ["Block", "counters", "layer_head"]
-
 Block = Events | Sequence[str]
 
 

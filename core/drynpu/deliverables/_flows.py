@@ -20,8 +20,6 @@ from drynpu.device.samplers.traffic import Flow, join_flows, sample_times
 from drynpu.kernels import Copy, TaskType
 from drynpu.simulate._memory import Simulation
 
-__all__ = ["CacheFlows", "TwoWay", "cache_flows", "copy_flows", "edges_us", "link_flows", "memory_flows"]
-
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 

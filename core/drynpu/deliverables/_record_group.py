@@ -60,7 +60,7 @@ class RecordGroup:
     """Database tables with their rows; a table may come several times, and be empty."""
     db_tables: tuple[DbTable, ...] = ()
     readme: Mapping[str, str] = field(factory=dict)
-    """Lines of README.txt, by file stem."""
+    """Lines of README.txt, by file name without time stamp (``hbm.csv``)."""
 
     def has_rows(self, profile: Profile) -> bool:
         """Return whether the profile has anything that files, layers and rows of this group are made of."""
@@ -110,3 +110,10 @@ def torch_documents(groups: Sequence[RecordGroup], profile: Profile) -> dict[str
         if group.torch_json_files is not None:
             documents |= group.torch_json_files(profile)
     return documents
+
+
+def iter_db_rows(groups: Sequence[RecordGroup], profile: Profile) -> Iterator[tuple[str, Table]]:
+    """Yield the database tables of all groups with their rows."""
+    for group in groups:
+        if group.db_rows is not None and group.has_rows(profile):
+            yield from group.db_rows(profile)

@@ -14,8 +14,6 @@ from drynpu.deliverables.soc_pmu.facts import SocPmuType
 from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._sides import DeviceSide
 
-__all__ = ["event_codes", "operator_names", "settings", "soc_counters"]
-
 _CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")
 
 

@@ -17,11 +17,11 @@ from drynpu.raw import RecordKinds
 
 _PARTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        "facts": {"kinds": "KINDS"},
+        "facts": {"kinds": "KINDS", "db_tables": "DB_TABLES", "readme": "README"},
         "records": {"build": "build"},
         "tables": {"schemas": "SCHEMAS", "load": "load"},
         "files": {
-            "read_tables": "TABLES",
+            "read_tables": "READ_TABLES",
             "csv_files": "csv_files",
             "torch_csv_files": "torch_csv_files",
             "json_files": "json_files",
@@ -29,12 +29,17 @@ _PARTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "layers": "layers",
             "trace_files": "trace_files",
         },
+        "db": {"db_rows": "db_rows"},
     }
 )
 """Module of a group's folder -> member of `RecordGroup` -> its name in the module; a group may lack any of them."""
 
-# Files name their layers and database rows in the order of these groups; others come after them, by name.
+# Layers, and the texts of database rows, stand in files in the order of these groups; others come after them, by name.
 LAYER_ORDER = ("host", "marks", "graph", "frequency", "links", "bandwidth", "monitors", "core_samples")
+DB_ORDER = (
+    *("npu_memory", "operator_memory", "frequency", "tasks"),
+    *("bandwidth", "links", "monitors", "core_samples", "host"),
+)
 
 
 def _bundled_groups() -> Iterator[RecordGroup]:

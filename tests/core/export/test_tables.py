@@ -16,20 +16,17 @@ from drynpu.analysis import (
 )
 from drynpu.deliverables.tasks._statistics import (
     api_statistic_table,
-    npu_mem_table,
-    npu_module_mem_mb_table,
-    npu_module_mem_table,
     op_statistic_table,
     task_time_table,
 )
-from drynpu.products.toolkit._readme import readme_text
+from drynpu.products.toolkit._readme import README, readme_text
 from drynpu.products.torch._tables import (
     memory_record_table,
     operator_details_table,
     operator_memory_table,
     step_trace_table,
 )
-from drynpu.tables import NO_CONTEXT, NO_MODEL, NPU_MEM, NPU_MODULE_MEM, TASKS
+from drynpu.tables import NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.writers._files import write_csv
 from drynpu.writers._numbers import Writer
 
@@ -91,29 +88,6 @@ def test_task_time(tmp_path: Path) -> None:
         "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
         '0,"k,1",AI_CORE,1756,1,0.020,1736408883704643.212\t,1736408883704643.232\t\n'
         "0,N/A,EVENT_RECORD,1756,1,0.000,1736408883704643.712\t,1736408883704643.712\t\n"
-    )
-
-
-def test_memory_samples(tmp_path: Path) -> None:
-    samples = pl.DataFrame([(0, 0, NS, 1536, 2048), (0, 1, NS, 0, 1024)], schema=NPU_MEM, orient="row")
-    assert text(tmp_path, npu_mem_table(samples)) == (
-        "Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)\n"
-        "0,app,1.5,2,3.5,1736408883704643.212\t\n"
-        "0,device,0,1,1,1736408883704643.212\t\n"
-    )
-    rows = [(0, 5000, NS, 1024), (0, 33, NS + 1000, 2 * 1024**2), (0, 33, NS, 0)]
-    modules = pl.DataFrame(rows, schema=NPU_MODULE_MEM, orient="row")
-    assert text(tmp_path, npu_module_mem_table(modules)) == (
-        "Device_id,Component,Timestamp(us),Total Reserved(KB),Device\n"
-        "0,APP,1736408883704643.212\t,0,NPU:0\n"
-        "0,APP,1736408883704644.212\t,2048,NPU:0\n"
-        "0,Unknown,1736408883704643.212\t,1,NPU:0\n"
-    )
-    assert text(tmp_path, npu_module_mem_mb_table(modules), "\r\n") == (
-        "Device_id,Component,Timestamp(us),Total Reserved(MB),Device\r\n"
-        "0,APP,1736408883704643.212\t,0.0,NPU:0\r\n"
-        "0,APP,1736408883704644.212\t,2.0,NPU:0\r\n"
-        "0,Unknown,1736408883704643.212\t,0.0009765625,NPU:0\r\n"
     )
 
 
@@ -192,7 +166,7 @@ def test_memory_record(tmp_path: Path) -> None:
 
 
 def test_readme_numbers_the_files_and_admits_what_it_does_not_know() -> None:
-    assert readme_text(["op_summary", "msprof", "op_summary", "novel"]).splitlines() == [
+    assert readme_text(["op_summary", "msprof", "op_summary", "novel"], README).splitlines() == [
         "Timeline file description:",
         "1.msprof.json:All layers on one time axis: host calls, device tasks, communication, memory, overlap analysis.",
         "",

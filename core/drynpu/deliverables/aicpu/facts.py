@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from drynpu.raw import RecordKind, aicpu_record
 
+OPTION = "switches.aicpu"
+
 UNKNOWN_SIZE = 2**32 - 1
 """Our own size of a queue whose elements nobody counted: the toolkit's mark of what is not there (MODEL_ID_NONE)."""
 
@@ -63,11 +65,20 @@ AICPU_QUEUE = aicpu_record(
     "aicpu_queue",
     3,
     32,
-    ("node_tag", "<u4", 24),  # index of QUEUE_NODES
+    ("node_tag", "<u4", 24),  # QUEUE_NODES
     ("queue_size", "<u8", 32),
     ("start_us", "<u8", 40),
     ("end_us", "<u8", 48),
 )
 """One wait of a MindSpore queue node."""
 
+QUEUE_NODES = {1: "GetNext_dequeue_wait"}
+"""``node_tag`` of aicpu_queue -> the node that waits (Ascend/msprof data_preparation parser)."""
+
 KINDS: tuple[RecordKind, ...] = (AICPU_NODE, AICPU_DATA_PREPARATION, AICPU_MODEL, AICPU_QUEUE)
+
+README = {
+    "aicpu.csv": "AI CPU kernels: compute, copy, dispatch.",
+    "aicpu_mi.csv": "Waits for the data queue.",
+    "dp.csv": "Events of the data preprocessing queue.",
+}

@@ -9,9 +9,7 @@ import polars as pl
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, decimal_text, floats_text, us_text
 
-__all__ = ["TABLES", "csv_files", "torch_csv_files"]
-
-TABLES = ("aicpu_kernels", "data_queue", "queue_waits")
+READ_TABLES = ("aicpu_kernels", "data_queue", "queue_waits")
 """What its files and layers are made of: without rows in any of them there are none."""
 
 _UNKNOWN = "N/A"

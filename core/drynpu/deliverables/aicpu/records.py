@@ -18,12 +18,10 @@ from drynpu.kernels import TaskType
 from drynpu.options import Level
 from drynpu.simulate._inputs import DatasetEvent
 
-__all__ = ["build"]
-
 Records = npt.NDArray[Any]
 I64 = npt.NDArray[np.int64]
 
-_GET_NEXT_DEQUEUE_WAIT = 1
+_GET_NEXT_DEQUEUE_WAIT = next(tag for tag, name in facts.QUEUE_NODES.items() if name == "GetNext_dequeue_wait")
 
 
 def build(context: RecordContext) -> GroupRecords:
@@ -36,7 +34,7 @@ def build(context: RecordContext) -> GroupRecords:
     if not context.request.switches.aicpu or context.request.level is Level.NONE:
         return GroupRecords()
     device = {"aicpu_node": _kernels(context), "aicpu_queue": _queue_waits(context)}
-    if "dp" in requested_deliverables(context, "switches.aicpu"):
+    if "dp" in requested_deliverables(context, facts.OPTION):
         device["aicpu_data_preparation"] = _queue_events(context)
     return GroupRecords(device=device)
 

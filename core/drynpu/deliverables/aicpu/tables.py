@@ -8,13 +8,11 @@ import numpy as np
 import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
-from drynpu.deliverables.aicpu.facts import UNKNOWN_SIZE
+from drynpu.deliverables.aicpu.facts import QUEUE_NODES, UNKNOWN_SIZE
 from drynpu.raw import decode_stream_task
 from drynpu.tables import intervals
 from drynpu.tables._columns import I64, Records, empty, frame, texts
 from drynpu.tables._sides import DeviceSide
-
-__all__ = ["SCHEMAS", "load"]
 
 AICPU_KERNELS = pl.Schema(
     {
@@ -60,7 +58,6 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "queue_waits": QUEUE_WAITS,
 }
 
-_QUEUE_NODES = {1: "GetNext_dequeue_wait"}
 _TASK_BITS = 16
 
 
@@ -134,7 +131,7 @@ def _words(cells: Records) -> pl.Series:
 def _waits(side: DeviceSide, records: Records) -> pl.DataFrame:
     columns = {
         "device_id": side.device_id,
-        "name": texts(records["node_tag"], lambda tag: _QUEUE_NODES.get(tag, "")),
+        "name": texts(records["node_tag"], lambda tag: QUEUE_NODES.get(tag, "")),
         "start_us": records["start_us"],
         "end_us": records["end_us"],
         "queue_size": _sizes(records["queue_size"]),

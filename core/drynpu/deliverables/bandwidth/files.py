@@ -9,17 +9,14 @@ import polars as pl
 
 from drynpu.analysis import llc_averages, memory_averages
 from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables.bandwidth import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
-from drynpu.writers._layers import Layer
 from drynpu.writers._numbers import Writer, float_text, floats_text, rounded_text
 
-__all__ = ["TABLES", "csv_files", "layers", "torch_csv_files"]
-
-TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
+READ_TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
 """What its files and layers are made of: without rows in any of them there are none."""
 
-_DDR, _HBM, _LLC = Layer("DDR", 18, "NPU"), Layer("HBM", 24, "NPU"), Layer("LLC", 27, "NPU")
 _UNKNOWN = "N/A"
 
 
@@ -114,8 +111,8 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     del writer
     pid, memory = profile.pid, profile.frame("memory_bandwidth")
     for layer, kind, name in (
-        (_DDR, "ddr", pl.lit("DDR")),
-        (_HBM, "hbm", pl.concat_str([pl.lit("HBM "), pl.col("unit_id").cast(pl.String)])),
+        (facts.DDR_LAYER, "ddr", pl.lit("DDR")),
+        (facts.HBM_LAYER, "hbm", pl.concat_str([pl.lit("HBM "), pl.col("unit_id").cast(pl.String)])),
     ):
         samples = memory.filter(pl.col("kind") == kind)
         yield from layer_head(pid, layer, samples, style)
@@ -124,10 +121,10 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
             series = {f"{title}(MB/s)": float_text(pl.col("mb_s"))}
             yield counters(pid, layer, chosen, pl.concat_str([name, pl.lit(f"/{title}")]), series)
     caches = profile.frame("llc_samples")
-    yield from layer_head(pid, _LLC, caches, style)
+    yield from layer_head(pid, facts.LLC_LAYER, caches, style)
     mode = pl.col("mode").str.to_titlecase()
     name = pl.concat_str([pl.lit("LLC "), pl.col("llc_id").cast(pl.String), pl.lit(" "), mode])
     # The toolkit shows the rate of 1 under the title of a percentage.
     for title, key, column in (("Hit Rate", "Hit Rate(%)", "hit_rate"), ("Throughput", "Throughput(MB/s)", "mb_s")):
         shown = pl.concat_str([name, pl.lit(f"/{title}")])
-        yield counters(pid, _LLC, caches, shown, {key: float_text(pl.col(column))})
+        yield counters(pid, facts.LLC_LAYER, caches, shown, {key: float_text(pl.col(column))})

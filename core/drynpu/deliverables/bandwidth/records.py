@@ -10,26 +10,21 @@ import numpy.typing as npt
 from drynpu.deliverables._flows import TwoWay, cache_flows, edges_us, memory_flows
 from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
+from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.tasks._host_records import task_numbers
-from drynpu.device.samplers.cache import LLC_BYTES_PER_COUNT, encode_cache_events, llc_events
+from drynpu.device.samplers.cache import encode_cache_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.kernels import TaskType
 from drynpu.options import NOT_SIMULATED, Level, LlcMode
 from drynpu.platforms import CacheEvents
 
-__all__ = ["build"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-_MEMORY_OPTION, _CACHE_OPTION = "sampling.hardware_memory_hz", "switches.l2_cache"
-_HBM_BYTES = 32
-"""Of one HBM count (Ascend/msprof ``hbm_model``)."""
 _LINE_BYTES = 128
-_ALL_MASTERS = 0xFFFF_FFFF
+"""Of one request to a cache; assumed."""
 _COUNT_LIMIT = 2**32
-_US_PER_S = 1_000_000
 _REASONS = {
     **NOT_SIMULATED,
     "llc_read_write": "the counters of this mode are not public",
@@ -46,11 +41,11 @@ def build(context: RecordContext) -> GroupRecords:
     device: dict[str, Records] = {}
     sample: dict[str, object] = {}
     notes: list[str] = []
-    names = requested_deliverables(context, _MEMORY_OPTION)
+    names = requested_deliverables(context, facts.MEMORY_OPTION)
     rate_hz = context.request.sampling.hardware_memory_hz
     missing = set(names)
     if rate_hz is not None and names:
-        interval_us = _US_PER_S // rate_hz
+        interval_us = US_PER_S // rate_hz
         edges = edges_us(context, interval_us)
         sample |= {"hardware_mem": "on", "hardware_mem_sampling_interval": interval_us}
         memory = memory_flows(context)
@@ -62,7 +57,7 @@ def build(context: RecordContext) -> GroupRecords:
             device["llc"] = _llc(context, edges)
             missing.discard("llc_read_write")
         notes += _above_peak(context, memory)
-    names = requested_deliverables(context, _CACHE_OPTION)
+    names = requested_deliverables(context, facts.CACHE_OPTION)
     missing |= names
     events = context.chip.platform.l2_events
     if "l2_cache" in names and events is not None and context.request.level is not Level.NONE:
@@ -98,9 +93,9 @@ def _gains(flow: Flow, edges: I64, unit: float) -> I64:
 def _hbm(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
     rows = facts.HBM.new(2 * len(edges))
     rows["time_us"] = np.repeat(_sampled_us(context, edges), 2)
-    rows["event"] = np.tile([0, 1], len(edges))
-    rows["count"][0::2] = _gains(memory.into, edges, _HBM_BYTES)
-    rows["count"][1::2] = _gains(memory.out, edges, _HBM_BYTES)
+    rows["event"] = np.tile([facts.READ, facts.WRITE], len(edges))
+    rows["count"][0::2] = _gains(memory.into, edges, facts.HBM_BYTES)
+    rows["count"][1::2] = _gains(memory.out, edges, facts.HBM_BYTES)
     return rows
 
 
@@ -113,25 +108,25 @@ def _ddr(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
     shares = counts[..., None] // controllers + (number < counts[..., None] % controllers)
     rows = facts.DDR.new(shares.size)
     rows["time_us"] = np.repeat(_sampled_us(context, edges), 2 * controllers)
-    rows["event"] = np.tile(np.repeat([0, 1], controllers), len(edges))
+    rows["event"] = np.tile(np.repeat([facts.READ, facts.WRITE], controllers), len(edges))
     rows["ddr_id"] = np.tile(number, 2 * len(edges))
     rows["count"] = shares.reshape(-1)
-    rows["master_id"] = _ALL_MASTERS
+    rows["master_id"] = facts.ALL_MASTERS
     return rows
 
 
 def _llc(context: RecordContext, edges: I64) -> Records:
     """Deal requests out evenly to the chip's caches; a hit is a request that need not go to memory."""
     mode = context.request.sampling.llc
-    events, units = llc_events(mode.value), context.chip.platform.last_level_caches
+    events, units = facts.LLC_MODES[mode.value], context.chip.platform.last_level_caches
     flows = cache_flows(context)
-    asked_for, missed = (
+    requested, missed = (
         (flows.writes, flows.write_misses) if mode is LlcMode.WRITE else (flows.reads, flows.read_misses)
     )
-    requests = _gains(asked_for, edges, _LINE_BYTES * units)
+    requests = _gains(requested, edges, _LINE_BYTES * units)
     counts = {
-        events.traffic[0]: _gains(flows.reads, edges, LLC_BYTES_PER_COUNT * units),
-        events.traffic[1]: _gains(flows.writes, edges, LLC_BYTES_PER_COUNT * units),
+        events.traffic[0]: _gains(flows.reads, edges, facts.LLC_BYTES * units),
+        events.traffic[1]: _gains(flows.writes, edges, facts.LLC_BYTES * units),
         events.first_request: requests,
         events.first_hit: np.maximum(requests - _gains(missed, edges, _LINE_BYTES * units), 0),
     }

@@ -10,14 +10,13 @@ import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import event_codes, operator_names, settings, soc_counters
+from drynpu.deliverables._units import MB
+from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.soc_pmu.facts import SocPmuType
-from drynpu.device.samplers.cache import LLC_BYTES_PER_COUNT, llc_events
 from drynpu.platforms import CacheEvents
 from drynpu.raw import decode_stream_task
 from drynpu.tables._columns import I64, Records, frame, i64
 from drynpu.tables._sides import DeviceSide
-
-__all__ = ["SCHEMAS", "load"]
 
 F64 = npt.NDArray[np.float64]
 
@@ -65,8 +64,6 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "l2_cache_tasks": L2_CACHE_TASKS,
 }
 
-_MB = 2.0**20
-_HBM_BYTES = 32
 _ALL_UNITS = -1
 
 
@@ -93,7 +90,7 @@ def _unix_ns(side: DeviceSide, time_us: npt.ArrayLike) -> I64:
 def _rates(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Add ``mb_s``: bytes over the time since the last sample of the same keys."""
     span_ns = (pl.col("time_ns") - pl.col("time_ns").shift().over(keys)).fill_null(0)
-    rate = pl.when(span_ns > 0).then(pl.col("bytes") / _MB / (span_ns / 1e9)).otherwise(0.0)
+    rate = pl.when(span_ns > 0).then(pl.col("bytes") / MB / (span_ns / 1e9)).otherwise(0.0)
     return table.with_columns(rate.alias("mb_s"))
 
 
@@ -104,7 +101,7 @@ def _memory_rows(
         {
             "time_ns": _unix_ns(side, time),
             "unit_id": i64(unit),
-            "event": np.where(np.asarray(event) == 0, "read", "write"),
+            "event": np.where(np.asarray(event) == facts.READ, "read", "write"),
             "bytes": size,
         }
     )
@@ -121,13 +118,13 @@ def _memory_rows(
 def _hbm(side: DeviceSide, records: Records) -> list[pl.DataFrame]:
     if not len(records):
         return []
-    size = i64(records["count"]) * _HBM_BYTES
+    size = i64(records["count"]) * facts.HBM_BYTES
     return _memory_rows(side, "hbm", records["time_us"], records["hbm_id"], records["event"], size)
 
 
 def _ddr(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.DataFrame]:
     """Add up the controllers, as the parser does; the bus is 256 or 128 bits wide."""
-    rows = records[records["master_id"] == 0xFFFF_FFFF]
+    rows = records[records["master_id"] == facts.ALL_MASTERS]
     if not len(rows):
         return []
     size = i64(rows["count"]) * context.platform.ddr_bytes
@@ -139,10 +136,10 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     if not len(records):
         return []
     mode = str(settings(context, side).get("llc_profiling", ""))
-    if mode not in ("read", "write"):
+    if mode not in facts.LLC_MODES:
         context.notes.append(f"device {side.device_id}: cache samples of mode {mode!r} are not decoded")
         return []
-    events = llc_events(mode)
+    events = facts.LLC_MODES[mode]
     code = np.asarray(records["event"])
 
     def counted(codes: tuple[int, ...]) -> I64:
@@ -152,7 +149,7 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
         {
             "time_ns": _unix_ns(side, records["time_us"]),
             "llc_id": i64(records["l3t_id"]),
-            "bytes": counted(events.traffic) * LLC_BYTES_PER_COUNT,
+            "bytes": counted(events.traffic) * facts.LLC_BYTES,
             "requests": counted(events.requests),
             "hits": counted(events.hits),
         }

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["Row", "bandwidth_rows", "link_rows", "time_rows"]
-
 _TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
 _TIME_COLUMNS = (
     "Start Timestamp(us)",

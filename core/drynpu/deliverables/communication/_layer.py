@@ -11,8 +11,6 @@ from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Value
 from drynpu.writers._numbers import floats_text
 
-__all__ = ["collective_threads", "communication_blocks", "operation_threads"]
-
 _NO_MODEL = 4294967295
 
 

@@ -8,8 +8,6 @@ from typing import Any, cast
 
 import polars as pl
 
-__all__ = ["by_mindspore_steps"]
-
 _TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
 _START = "Start Timestamp(us)"
 _SIZE, _TRANSIT, _RATE, _SIZES = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)", "Size Distribution"

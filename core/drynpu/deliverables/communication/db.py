@@ -15,8 +15,6 @@ from drynpu.tables import Profile
 from drynpu.writers._files import make_directory, new_path
 from drynpu.writers.db._schema import Table
 
-__all__ = ["export_communication_db"]
-
 _NAME = "communication_analyzer.db"
 _TIME, _BANDWIDTH, _MATRIX = "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"
 _RULES: Mapping[str, tuple[str, ...]] = {"communication": (_TIME, _BANDWIDTH), "communication_matrix": (_MATRIX,)}

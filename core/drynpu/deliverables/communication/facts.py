@@ -48,3 +48,7 @@ HCCL_INFO = additional_info(
 """One task of a communication operator (cann_msprof.md 7.3); numbers that do not apply are all ones."""
 
 KINDS: tuple[RecordKind, ...] = (HCCL_OP_INFO, HCCL_INFO)
+
+README = {
+    "communication_statistic.csv": "Number and time of communication operators by type.",
+}

@@ -19,8 +19,6 @@ from drynpu.deliverables.communication._mindspore import by_mindspore_steps
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, statistic_text
 
-__all__ = ["csv_files", "json_files", "mindspore_json_files", "torch_json_files"]
-
 _TIME, _BANDWIDTH = "Communication Time Info", "Communication Bandwidth Info"
 _SIZE, _TRANSIT, _RATE = "Transit Size(MB)", "Transit Time(ms)", "Bandwidth(GB/s)"
 _LARGE, _SIZES = "Large Packet Ratio", "Size Distribution"

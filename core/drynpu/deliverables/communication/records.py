@@ -26,8 +26,6 @@ from drynpu.raw import HostLevel, RecordKind, pack_stars_header, split_task_id
 from drynpu.simulate._rows import join_records
 from drynpu.simulate._schedule import CollectiveTimes
 
-__all__ = ["build", "group_id"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 

@@ -13,8 +13,6 @@ from drynpu.tables import intervals
 from drynpu.tables._columns import I64, Records, gather_text, texts
 from drynpu.tables._communication import HCCL_DTYPES, group_texts
 
-__all__ = ["COMMUNICATION_TASKS", "SCHEMAS", "load"]
-
 COMMUNICATION_TASKS = pl.Schema(
     {
         "device_id": pl.Int64,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from drynpu.raw import Plausible, RecordKind, device_kind, in_range, layout, reserved_is_zero
+from drynpu.writers._layers import Layer
+from drynpu.writers.db import db_table
 
 _LAYOUT = layout(
     96,
@@ -38,3 +40,16 @@ FFTS_CORE_SAMPLE_V6 = device_kind("ffts_core_sample_v6", "ffts_profile.data", _L
 
 KINDS: tuple[RecordKind, ...] = (AI_CORE_SAMPLE, AI_VECTOR_CORE_SAMPLE, FFTS_CORE_SAMPLE, FFTS_CORE_SAMPLE_V6)
 BY_NAME = {kind.name: kind for kind in KINDS}
+
+UTILIZATION_LAYER = Layer("AI Core Utilization", 36, "NPU")
+"""The table of layer numbers does not have it: it takes the next free one, as the toolkit does in such a case."""
+
+DB_TABLES = (
+    db_table("SAMPLE_PMU_TIMELINE", "deviceId timestampNs totalCycle usage:N freq:N coreId coreType"),
+    db_table("SAMPLE_PMU_SUMMARY", "deviceId metric value:N coreId coreType"),
+)
+
+README = {
+    "ai_core_utilization.csv": "Counters of each cube core over the whole recording, and their mean.",
+    "ai_vector_core_utilization.csv": "Counters of each vector core over the whole recording, and their mean.",
+}

@@ -7,18 +7,14 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables.core_samples import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
-from drynpu.writers._layers import Layer
 from drynpu.writers._numbers import Writer, float_text
 
-__all__ = ["TABLES", "csv_files", "layers"]
-
-TABLES = ("core_metrics", "core_samples")
+READ_TABLES = ("core_metrics", "core_samples")
 """What its files and layers are made of: without rows in any of them there are none."""
 
-_UTILIZATION = Layer("AI Core Utilization", 36, "NPU")
-"""The table of layer numbers does not have it: it takes the next free one, as the toolkit does in such a case."""
 _FILES = {"ai_core_utilization": "AIC", "ai_vector_core_utilization": "AIV"}
 _BOUND = (("mac_ratio", "vec_ratio", "mte2_ratio"), ("mac_exe_ratio", "vec_exe_ratio", "mte2_exe_ratio"))
 _FIRST_INTERVAL_NS = 1e9
@@ -64,13 +60,13 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     interval = pl.col("interval_ns").fill_null(_FIRST_INTERVAL_NS)
     busy = (pl.col("cycles") * 1000 / (pl.col("mhz") * interval) * 100).round(6)
     shown = samples.filter(interval > 0).with_columns(busy.alias("busy"))
-    yield from layer_head(profile.pid, _UTILIZATION, shown, style)
+    yield from layer_head(profile.pid, facts.UTILIZATION_LAYER, shown, style)
     value = {"Utilization(%)": float_text(pl.col("busy"))}
     name = pl.concat_str([pl.lit("Core "), pl.col("core_id").cast(pl.String)])
-    yield counters(profile.pid, _UTILIZATION, shown, name, value)
+    yield counters(profile.pid, facts.UTILIZATION_LAYER, shown, name, value)
     # Samples belong together by their place, at the time of the last core's.
     place = pl.int_range(pl.len()).over("device_id", "core_id").alias("place")
     number = pl.col("core_id").n_unique().over("device_id").alias("cores")
     together = shown.with_columns(place, number).group_by("device_id", "place", maintain_order=True)
     means = together.agg(pl.col("time_ns").last(), (pl.col("busy").sum() / pl.col("cores").first()).round(6))
-    yield counters(profile.pid, _UTILIZATION, means, "Average", value)
+    yield counters(profile.pid, facts.UTILIZATION_LAYER, means, "Average", value)

@@ -17,8 +17,6 @@ from drynpu.kernels import event_codes
 from drynpu.options import Level
 from drynpu.simulate._rows import join_records
 
-__all__ = ["build"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 

@@ -16,8 +16,6 @@ from drynpu.tables._columns import I64, Records, frame, i64
 from drynpu.tables._pmu import parse_events
 from drynpu.tables._sides import DeviceSide
 
-__all__ = ["SCHEMAS", "load"]
-
 CORE_SAMPLES = pl.Schema(
     {
         "device_id": pl.Int64,

@@ -20,17 +20,6 @@ from drynpu.raw import RecordKind, pack_stars_header
 from drynpu.simulate._memory import Simulation
 from drynpu.simulate._rows import join_records
 
-__all__ = [
-    "METRIC_NAMES",
-    "Counted",
-    "count_launches",
-    "counter_notes",
-    "counter_problem",
-    "counter_records",
-    "metric_name",
-    "sample_metrics",
-]
-
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]

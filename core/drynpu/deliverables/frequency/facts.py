@@ -5,6 +5,8 @@ from __future__ import annotations
 import enum
 
 from drynpu.raw import RecordKind, device_kind, in_range, layout, reserved_is_zero
+from drynpu.writers._layers import Layer
+from drynpu.writers.db import db_table
 
 POINTS = 55
 """Changes that fit in one record."""
@@ -39,3 +41,7 @@ LPM_INFO = device_kind(
 """Up to 55 changes of what ``type`` names (`LpmType`); the first ``count`` are meant."""
 
 KINDS: tuple[RecordKind, ...] = (LPM_FREQ, LPM_INFO)
+
+FREQUENCY_LAYER = Layer("AI Core Freq", 15, "NPU")
+
+DB_TABLES = (db_table("AICORE_FREQ", "deviceId timestampNs:N freq dieId:N"),)

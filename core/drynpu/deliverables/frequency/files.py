@@ -7,14 +7,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables.frequency.facts import FREQUENCY_LAYER
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
-from drynpu.writers._layers import Layer
 from drynpu.writers._numbers import Writer, float_text
-
-__all__ = ["layers"]
-
-_FREQUENCY = Layer("AI Core Freq", 15, "NPU")
 
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
@@ -22,6 +18,6 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     if not profile.platform.frequency_layer:
         return
     samples = profile.frequencies
-    yield from layer_head(profile.pid, _FREQUENCY, samples, style)
+    yield from layer_head(profile.pid, FREQUENCY_LAYER, samples, style)
     mhz = pl.col("mhz").cast(pl.String) if writer is Writer.NATIVE else float_text(pl.col("mhz").cast(pl.Float64))
-    yield counters(profile.pid, _FREQUENCY, samples, _FREQUENCY.name, {"MHz": mhz})
+    yield counters(profile.pid, FREQUENCY_LAYER, samples, FREQUENCY_LAYER.name, {"MHz": mhz})

@@ -13,8 +13,6 @@ from drynpu.deliverables.operator_memory.facts import STATIC_OP_MEM
 from drynpu.raw import RecordKind
 from drynpu.simulate._inputs import StaticMemory
 
-__all__ = ["LIFE_TO_THE_END", "fusion_records", "graph_records", "load_time_ns", "static_memory_records"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 

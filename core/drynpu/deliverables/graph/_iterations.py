@@ -14,8 +14,6 @@ import polars as pl
 
 from drynpu.tables._columns import I64, empty, frame
 
-__all__ = ["GET_NEXTS", "ITERATIONS", "REDUCES", "iterations_of"]
-
 ITERATIONS = pl.Schema(
     {
         "device_id": pl.Int64,

@@ -14,8 +14,6 @@ from drynpu.device.samplers.iterations import KeyPoints, within
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._rows import join_records
 
-__all__ = ["Interval", "get_nexts", "in_order", "interval_records", "point_records", "reduces"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 

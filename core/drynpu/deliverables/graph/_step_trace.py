@@ -12,8 +12,6 @@ from drynpu.writers import _layers as layers
 from drynpu.writers._json import Events, JsonStyle, Value, constant
 from drynpu.writers._numbers import Writer, decimal_text, us_text
 
-__all__ = ["step_trace_blocks"]
-
 Block = Events | Sequence[str]
 
 _FIRST_TID = 70_000

@@ -17,8 +17,6 @@ from drynpu.writers._json import Events, JsonStyle
 from drynpu.writers._numbers import Writer, duration_text, float_text, statistic_text, us_text
 from drynpu.writers._text_table import TextTable
 
-__all__ = ["csv_files", "layers", "per_graph_op_statistic", "trace_files", "with_graph_columns"]
-
 Block = Events | Sequence[str]
 
 _UNKNOWN = "N/A"

@@ -29,8 +29,6 @@ from drynpu.raw import HostLevel
 from drynpu.simulate._inputs import DEFAULT_STREAM, GraphRun, Iteration
 from drynpu.simulate._rows import join_records
 
-__all__ = ["build"]
-
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Records = npt.NDArray[Any]

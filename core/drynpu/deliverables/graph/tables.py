@@ -14,8 +14,6 @@ from drynpu.tables import intervals
 from drynpu.tables._columns import I64, Records, empty, frame, gather_text
 from drynpu.tables._schemas import NO_MODEL, STEP_MARKS
 
-__all__ = ["SCHEMAS", "load"]
-
 FUSION_OPS = pl.Schema(
     {
         "model_id": pl.Int64,

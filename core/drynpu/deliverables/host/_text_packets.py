@@ -92,7 +92,9 @@ _MEMORY_KEYS = {
     "HugePages_Total": "huge_pages_total",
     "HugePages_Free": "huge_pages_free",
 }
-_SYS_MEM = columns("time_ns", "index", *_MEMORY_KEYS.values())
+SYSTEM_MEMORY = tuple(_MEMORY_KEYS.values())
+"""What is read of /proc/meminfo."""
+_SYS_MEM = columns("time_ns", "index", *SYSTEM_MEMORY)
 
 
 def _parse_sys_mem(lines: Sequence[str]) -> Parsed:

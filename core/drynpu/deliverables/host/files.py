@@ -7,25 +7,19 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables.host import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._layers import HOST_SLOT, Layer
 from drynpu.writers._numbers import Writer, float_text, rounded_text
 
-__all__ = ["TABLES", "csv_files", "layers"]
-
-TABLES = (
+READ_TABLES = (
     *("host_cpu_usage", "host_memory_usage", "host_disk_usage", "host_network_usage"),
     *("host_cpu_times", "host_cpu_shares", "host_memory", "host_process_memory"),
 )
 """What its files and layers are made of: without rows in any of them there are none."""
 
 _UNKNOWN = "N/A"
-_CPU = Layer("CPU Usage", 9, "CPU")
-_MEMORY = Layer("Memory Usage", 10, "CPU")
-_NETWORK = Layer("Network Usage", 11, "CPU")
-_DISK = Layer("Disk Usage", 12, "CPU")
-_AVERAGE = "Avg"
 _SYSTEM_MEMORY = {
     "Memory Total": "total_kb",
     "Memory Free": "free_kb",
@@ -77,7 +71,7 @@ def _unknown(name: str) -> pl.Expr:
 
 
 def _cpu(profile: Profile) -> pl.DataFrame:
-    cores = profile.frame("host_cpu_usage").filter(pl.col("cpu") != _AVERAGE)
+    cores = profile.frame("host_cpu_usage").filter(pl.col("cpu") != facts.AVERAGE)
     used = pl.col("cpu").filter(pl.col("usage") > 0).n_unique()
     return _host(
         cores,
@@ -164,10 +158,10 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     """Yield CPU, Memory, Network and Disk Usage; a sample whose usage is unknown is not shown."""
     del writer
     cpu = pl.concat_str([pl.lit("CPU "), pl.col("cpu")])
-    yield from _layer(profile, _CPU, "host_cpu_usage", cpu, style)
-    yield from _layer(profile, _MEMORY, "host_memory_usage", "Memory Usage", style)
-    yield from _layer(profile, _NETWORK, "host_network_usage", "Network Usage", style)
-    yield from _layer(profile, _DISK, "host_disk_usage", "Disk Usage", style)
+    yield from _layer(profile, facts.CPU_LAYER, "host_cpu_usage", cpu, style)
+    yield from _layer(profile, facts.MEMORY_LAYER, "host_memory_usage", "Memory Usage", style)
+    yield from _layer(profile, facts.NETWORK_LAYER, "host_network_usage", "Network Usage", style)
+    yield from _layer(profile, facts.DISK_LAYER, "host_disk_usage", "Disk Usage", style)
 
 
 def _layer(profile: Profile, layer: Layer, table: str, name: str | pl.Expr, style: JsonStyle) -> Iterator[Block]:

@@ -9,10 +9,9 @@ import polars as pl
 
 from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.host import facts
+from drynpu.deliverables.host._text_lines import HOST_DISK
 from drynpu.options import HostSystem, HostUsage, fixed_hz
 from drynpu.simulate._host_samples import HostSamples
-
-__all__ = ["build"]
 
 _SYSTEMS: Mapping[HostSystem, str] = {
     HostSystem.CPU: "host_cpu",
@@ -25,8 +24,6 @@ _USAGES: Mapping[HostUsage, tuple[str, str]] = {
 }
 _MEASURED = frozenset((*_SYSTEMS, HostSystem.DISK))
 _NUMA_NOTE = "NUMA metrics are not written: they need perf"
-_TICKS_PER_S = 100
-"""Clock ticks that /proc counts in on Linux (USER_HZ)."""
 
 
 def build(context: RecordContext) -> GroupRecords:
@@ -79,7 +76,7 @@ def _disk_rows(context: RecordContext, samples: HostSamples) -> pl.DataFrame:
     first = int(context.anchors.unix_to_host(counts["time_ns"][:1].to_numpy())[0])
     seconds = pl.col("time_ns").diff() / 1e9
     zone = time.localtime(counts["time_ns"][0] // 1_000_000_000).tm_gmtoff
-    spent = pl.col("waited").diff() / _TICKS_PER_S / seconds * 100
+    spent = pl.col("waited").diff() / facts.CLOCK_TICKS_PER_S / seconds * 100
     share = pl.when(spent.is_not_null()).then(pl.min_horizontal(spent, 100.0))
     rows = counts.select(
         ((pl.col("time_ns") // 1_000_000_000 + zone) % 86_400).alias("time_s"),
@@ -93,4 +90,4 @@ def _disk_rows(context: RecordContext, samples: HostSamples) -> pl.DataFrame:
         pl.lit("python").alias("command"),
         pl.lit(first, pl.Int64).alias("start_ns"),
     )
-    return rows.slice(1).select(facts.HOST_DISK.schema.names())
+    return rows.slice(1).select(HOST_DISK.schema.names())

@@ -9,8 +9,10 @@ import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.deliverables._load_context import LoadContext
-
-__all__ = ["SCHEMAS", "load"]
+from drynpu.deliverables._units import KB
+from drynpu.deliverables.host import facts
+from drynpu.deliverables.host._proc_lines import CPU_TIMES
+from drynpu.deliverables.host._text_packets import SYSTEM_MEMORY
 
 HOST_CPU_USAGE = pl.Schema(
     {
@@ -57,11 +59,7 @@ HOST_CPU_TIMES = pl.Schema(
 HOST_CPU_SHARES = pl.Schema({"time_ns": pl.Int64, "pid": pl.Int64, "name": pl.String, "share": pl.Float64})
 """Time that processes and their children used, of the time that the host had (1 is all of it)."""
 
-_SYSTEM_MEMORY = (
-    *("total_kb", "free_kb", "buffers_kb", "cached_kb", "shmem_kb", "commit_limit_kb", "committed_kb"),
-    *("huge_pages_total", "huge_pages_free"),
-)
-HOST_MEMORY = pl.Schema({"time_ns": pl.Int64, **dict.fromkeys(_SYSTEM_MEMORY, pl.Int64)})
+HOST_MEMORY = pl.Schema({"time_ns": pl.Int64, **dict.fromkeys(SYSTEM_MEMORY, pl.Int64)})
 """Memory of the host."""
 
 HOST_PROCESS_MEMORY = pl.Schema(
@@ -85,18 +83,12 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "host_process_memory": HOST_PROCESS_MEMORY,
 }
 
-_KIB = 1024
-_PAGE_KB = 4
-_BYTES_PER_MBIT = 125_000
-_LOOPBACK = "lo"
-_TIMES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice")
-
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     """Return the tables that have rows."""
     tables = {}
-    for name, (read, family, build) in _SOURCES.items():
-        rows = read(context, family)
+    for name, (read, kind, build) in _SOURCES.items():
+        rows = read(context, kind)
         if rows.height:
             tables[name] = build(context, rows).cast(SCHEMAS[name])
     return {name: table for name, table in tables.items() if table.height}
@@ -106,24 +98,24 @@ def _unix(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(pl.Series("time_ns", context.clock.host_to_unix(rows["time_ns"].to_numpy())))
 
 
-def _read(context: LoadContext, family: str) -> pl.DataFrame:
-    rows = context.reader.read_text(family)
+def _read(context: LoadContext, kind: str) -> pl.DataFrame:
+    rows = context.reader.read_text(kind)
     return _unix(context, rows) if rows.height else rows
 
 
-def _untimed(context: LoadContext, family: str) -> pl.DataFrame:
-    return context.reader.read_text(family)
+def _untimed(context: LoadContext, kind: str) -> pl.DataFrame:
+    return context.reader.read_text(kind)
 
 
-def _each(context: LoadContext, family: str) -> pl.DataFrame:
+def _each(context: LoadContext, kind: str) -> pl.DataFrame:
     """Return the rows of all processes, with the process of the file where the lines do not say it."""
     reader = context.reader
     parts = [
-        reader.read_text(family, pid=pid).with_columns(pl.lit(pid, pl.Int64).alias("pid"))
-        for pid in reader.processes(family)
+        reader.read_text(kind, pid=pid).with_columns(pl.lit(pid, pl.Int64).alias("pid"))
+        for pid in reader.processes(kind)
     ]
     if not parts:
-        return reader.read_text(family, pid=0).with_columns(pl.lit(0, pl.Int64).alias("pid"))
+        return reader.read_text(kind, pid=0).with_columns(pl.lit(0, pl.Int64).alias("pid"))
     return _unix(context, pl.concat(parts)).sort("pid", "time_ns", maintain_order=True)
 
 
@@ -152,11 +144,11 @@ def _cpu(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     cores = (
         spent.group_by("begin_ns", "processor")
         .agg(share)
-        .filter(pl.col("usage") <= 100)
+        .filter(pl.col("usage") <= facts.MOST_USAGE)
         .select(pl.col("begin_ns").alias("time_ns"), pl.col("processor").cast(pl.String).alias("cpu"), "usage")
     )
     mean = spent.group_by("begin_ns").agg(share / max(info.cpu_nums, 1))
-    average = mean.select(pl.col("begin_ns").alias("time_ns"), pl.lit("Avg").alias("cpu"), "usage")
+    average = mean.select(pl.col("begin_ns").alias("time_ns"), pl.lit(facts.AVERAGE).alias("cpu"), "usage")
     order = pl.col("cpu").cast(pl.Int64, strict=False).fill_null(-1)
     table = pl.concat([cores, average]).sort("time_ns", order)
     return table.with_columns(pl.lit(info.cpu_nums, pl.Int64).alias("cores"))
@@ -168,7 +160,7 @@ def _memory(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.clear().select("time_ns", pl.lit(0.0).alias("usage"), pl.lit(0).alias("total_kb"))
     return rows.select(
         pl.col("time_ns").shift(),
-        (pl.col("resident_pages") * _PAGE_KB / total * 100).alias("usage"),
+        (pl.col("resident_pages") * facts.PAGE_KB / total * 100).alias("usage"),
         pl.lit(total, pl.Int64).alias("total_kb"),
     ).slice(1)
 
@@ -186,8 +178,8 @@ def _disk(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     place = pl.int_range(pl.len(), dtype=pl.Int64)
     table = rows.select(
         (pl.col("start_ns") + (place * step_ns).cast(pl.Int64)).alias("time_ns"),
-        (pl.col("read_bytes_s") / _KIB).alias("read_kb_s"),
-        (pl.col("write_bytes_s") / _KIB).alias("write_kb_s"),
+        (pl.col("read_bytes_s") / KB).alias("read_kb_s"),
+        (pl.col("write_bytes_s") / KB).alias("write_kb_s"),
         pl.col("io_percent").alias("usage"),
     )
     return _unix(context, table)
@@ -199,8 +191,10 @@ def _network(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
 
     The usage is that of the mean card, measured against the last one, as the vendor does.
     """
-    speeds = {card.name: card.speed * _BYTES_PER_MBIT for card in context.reader.host_info.net_cards if card.speed > 0}
-    is_meant = pl.col("interface").is_in(list(speeds)) if speeds else pl.col("interface") != _LOOPBACK
+    speeds = {
+        card.name: card.speed * facts.BYTES_PER_MBIT for card in context.reader.host_info.net_cards if card.speed > 0
+    }
+    is_meant = pl.col("interface").is_in(list(speeds)) if speeds else pl.col("interface") != facts.LOOPBACK
     chosen = rows.filter(is_meant).with_columns(pl.col("time_ns").rank("dense").cast(pl.Int64).alias("snapshot"))
     before = chosen.select(
         "interface",
@@ -226,20 +220,20 @@ def _network(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     return moved.select(
         pl.col("begin_ns").alias("time_ns"),
         (pl.col("bytes") / pl.col("cards") / pl.col("seconds") * 100 / pl.col("speed")).alias("usage"),
-        (pl.col("bytes") / pl.col("seconds") / _KIB).alias("kb_s"),
-        pl.lit(sum(speeds.values()) / _KIB if speeds else None, pl.Float64).alias("card_kb_s"),
+        (pl.col("bytes") / pl.col("seconds") / KB).alias("kb_s"),
+        pl.lit(sum(speeds.values()) / KB if speeds else None, pl.Float64).alias("card_kb_s"),
     )
 
 
 def _cpu_times(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     del context
-    return rows.with_columns(pl.sum_horizontal(_TIMES).alias("total")).select(HOST_CPU_TIMES.names())
+    return rows.with_columns(pl.sum_horizontal(CPU_TIMES).alias("total")).select(HOST_CPU_TIMES.names())
 
 
 def _cpu_shares(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     del context
     used = ("utime_ticks", "stime_ticks", "children_utime_ticks", "children_stime_ticks")
-    share = pl.sum_horizontal(used) / pl.sum_horizontal([f"all_{name}" for name in _TIMES])
+    share = pl.sum_horizontal(used) / pl.sum_horizontal([f"all_{name}" for name in CPU_TIMES])
     return rows.with_columns(share.alias("share")).select(HOST_CPU_SHARES.names())
 
 
@@ -266,4 +260,4 @@ _SOURCES: Mapping[str, tuple[_Read, str, _Build]] = {
     "host_memory": (_read, "host_sys_mem", _system_memory),
     "host_process_memory": (_each, "host_process_mem", _process_memory),
 }
-"""How the rows of each table are read, from which family, and what is made of them where there are any."""
+"""How the rows of each table are read, from which text kind, and what is made of them where there are any."""

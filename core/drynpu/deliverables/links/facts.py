@@ -17,8 +17,14 @@ from drynpu.raw import (
     soc_profile_record,
     write_counters,
 )
+from drynpu.writers._layers import Layer
+from drynpu.writers.db import db_table
 
-PCIE_PACKETS = ("tx_p", "tx_np", "tx_cpl", "tx_np_latency", "rx_p", "rx_np", "rx_cpl")
+IO_OPTION, LINK_OPTION, DVPP_OPTION = "sampling.io_hz", "sampling.interconnection_hz", "sampling.dvpp_hz"
+
+PCIE_LATENCY = "tx_np_latency"
+"""The one kind of PCIe packet whose numbers are nanoseconds; the others are bytes per microsecond."""
+PCIE_PACKETS = ("tx_p", "tx_np", "tx_cpl", PCIE_LATENCY, "rx_p", "rx_np", "rx_cpl")
 """Kinds of PCIe packets: posted, non-posted, completions; and the latency of non-posted ones."""
 
 PCIE = device_kind(
@@ -86,4 +92,35 @@ _PORT_TITLES = (
 NIC = _traffic("nic", _PORT, _PORT_TITLES, optional=1)
 ROCE = _traffic("roce", _PORT, _PORT_TITLES, optional=1)
 
+
+SIO_CHANNELS = ("req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx")
+
 KINDS: tuple[RecordKind | TextKind, ...] = (PCIE, SIO, HCCS, NIC, ROCE)
+
+HCCS_LAYER, PCIE_LAYER, SIO_LAYER = Layer("HCCS", 20, "NPU"), Layer("PCIe", 23, "NPU"), Layer("SIO", 28, "NPU")
+PORT_LAYERS = {"nic": Layer("NIC", 21, "NPU"), "roce": Layer("RoCE", 22, "NPU")}
+
+_PORT_COLUMNS = """
+    deviceId timestampNs bandwidth rxPacketRate:N rxByteRate:N rxPackets rxBytes rxErrors rxDropped
+    txPacketRate:N txByteRate:N txPackets txBytes txErrors txDropped funcId
+"""
+DB_TABLES = (
+    db_table("NIC", _PORT_COLUMNS),
+    db_table("ROCE", _PORT_COLUMNS),
+    db_table("HCCS", "deviceId timestampNs txThroughput:N rxThroughput:N"),
+    db_table(
+        "PCIE",
+        """deviceId:I timestampNs:I txPostMin txPostMax txPostAvg txNonpostMin txNonpostMax txNonpostAvg
+        txCplMin txCplMax txCplAvg txNonpostLatencyMin txNonpostLatencyMax txNonpostLatencyAvg
+        rxPostMin rxPostMax rxPostAvg rxNonpostMin rxNonpostMax rxNonpostAvg rxCplMin rxCplMax rxCplAvg""",
+        others="N",
+    ),
+    db_table("SIO", "deviceId name timestampNs rxReq rxRsp rxSnp rxDat txReq txRsp txSnp txDat", others="N"),
+)
+
+README = {
+    "hccs.csv": "Traffic of the links to other devices: largest, least, average.",
+    "nic.csv": "Traffic of the network port.",
+    "pcie.csv": "Traffic of the PCIe link by kind of packet.",
+    "roce.csv": "RDMA traffic of the network port.",
+}

@@ -8,31 +8,32 @@ import polars as pl
 
 from drynpu.analysis import hccs_summary, pcie_summary, port_summary
 from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables._units import MB, US_PER_S
+from drynpu.deliverables.links import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._layers import Layer
 from drynpu.writers._numbers import Writer, float_text, rounded_text, us_text
 
-__all__ = ["TABLES", "csv_files", "layers", "torch_csv_files"]
-
-TABLES = ("network_samples", "pcie_samples", "hccs_samples", "sio_samples")
+READ_TABLES = ("network_samples", "pcie_samples", "hccs_samples", "sio_samples")
 """What its files and layers are made of: without rows in any of them there are none."""
 
-_HCCS, _PCIE, _SIO = Layer("HCCS", 20, "NPU"), Layer("PCIe", 23, "NPU"), Layer("SIO", 28, "NPU")
-_PORTS = {"nic": Layer("NIC", 21, "NPU"), "roce": Layer("RoCE", 22, "NPU")}
-_MB_PER_BYTE_US = 1e6 / 2**20
+_MB_PER_BYTE_US = US_PER_S / MB
 _PCIE_ROWS = (
     ("Tx_p_avg(MB/s)", "tx_p"),
     ("Tx_np_avg(MB/s)", "tx_np"),
     ("Tx_cpl_avg(MB/s)", "tx_cpl"),
-    ("Tx_latency_avg(us)", "tx_np_latency"),
+    ("Tx_latency_avg(us)", facts.PCIE_LATENCY),
     ("Rx_p_avg(MB/s)", "rx_p"),
     ("Rx_np_avg(MB/s)", "rx_np"),
     ("Rx_cpl_avg(MB/s)", "rx_cpl"),
 )
-_LATENCY = "tx_np_latency"
-_PCIE_COUNTERS = (("PCIe_cpl", "cpl"), ("PCIe_nonpost", "np"), ("PCIe_nonpost_latency", _LATENCY), ("PCIe_post", "p"))
-_SIO_CHANNELS = ("req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx")
+_PCIE_COUNTERS = (
+    ("PCIe_cpl", "cpl"),
+    ("PCIe_nonpost", "np"),
+    ("PCIe_nonpost_latency", facts.PCIE_LATENCY),
+    ("PCIe_post", "p"),
+)
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -92,7 +93,7 @@ def _pcie(profile: Profile) -> pl.DataFrame:
 
 def _pcie_value(name: str, column: str) -> pl.Expr:
     """Return MB/s, or us for a latency."""
-    return pl.col(column) / 1000 if name == _LATENCY else pl.col(column) * _MB_PER_BYTE_US
+    return pl.col(column) / 1000 if name == facts.PCIE_LATENCY else pl.col(column) * _MB_PER_BYTE_US
 
 
 def _hccs(profile: Profile) -> pl.DataFrame:
@@ -107,20 +108,22 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     """Yield HCCS, NIC, RoCE, PCIe and SIO."""
     del writer
     hccs = profile.frame("hccs_samples")
-    yield from layer_head(profile.pid, _HCCS, hccs, style)
+    yield from layer_head(profile.pid, facts.HCCS_LAYER, hccs, style)
     for way, title in (("rx", "Rx"), ("tx", "Tx")):
-        yield counters(profile.pid, _HCCS, hccs, title, {f"{title}(MB/s)": float_text(pl.col(f"{way}_mb_s"))})
-    for port, layer in _PORTS.items():
+        yield counters(
+            profile.pid, facts.HCCS_LAYER, hccs, title, {f"{title}(MB/s)": float_text(pl.col(f"{way}_mb_s"))}
+        )
+    for port, layer in facts.PORT_LAYERS.items():
         yield from _port_layer(profile, port, layer, style)
     pcie = profile.frame("pcie_samples")
-    yield from layer_head(profile.pid, _PCIE, pcie, style)
+    yield from layer_head(profile.pid, facts.PCIE_LAYER, pcie, style)
     for title, packets in _PCIE_COUNTERS:
-        names = (_LATENCY, None) if packets == _LATENCY else (f"tx_{packets}", f"rx_{packets}")
+        names = (facts.PCIE_LATENCY, None) if packets == facts.PCIE_LATENCY else (f"tx_{packets}", f"rx_{packets}")
         series = {
             way: "0.0" if name is None else float_text(_pcie_value(name, f"{name}_avg"))
             for way, name in zip(("Tx", "Rx"), names, strict=True)
         }
-        yield counters(profile.pid, _PCIE, pcie, title, series)
+        yield counters(profile.pid, facts.PCIE_LAYER, pcie, title, series)
     yield from _sio_layer(profile, style)
 
 
@@ -130,7 +133,7 @@ def _port_layer(profile: Profile, port: str, layer: Layer, style: JsonStyle) -> 
     yield from layer_head(profile.pid, layer, samples, style)
     for way, title in (("rx", "Rx"), ("tx", "Tx")):
         packets = pl.col(f"{way}_packets")
-        efficiency = pl.col(f"{way}_byte_rate") * 8 / (pl.col("bandwidth") * 2.0**20)
+        efficiency = pl.col(f"{way}_byte_rate") * 8 / (pl.col("bandwidth") * MB)
         series = {
             f"{title} Dropped Rate": _rate(f"{way}_dropped", packets),
             f"{title} Error Rate": _rate(f"{way}_errors", packets),
@@ -148,14 +151,14 @@ def _rate(column: str, packets: pl.Expr) -> pl.Expr:
 def _sio_layer(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     """Yield one event per channel and time with the dies that have a sample there."""
     samples = profile.frame("sio_samples")
-    yield from layer_head(profile.pid, _SIO, samples, style)
+    yield from layer_head(profile.pid, facts.SIO_LAYER, samples, style)
     key = ["device_id", "time_ns"]
     at = samples.group_by(key).agg(pl.col("die").sort().alias("dies"))
     for dies in at["dies"].unique().to_list():
         rows = at.filter(pl.col("dies") == dies).select(key).sort(key)
         for die in dies:
-            own = samples.filter(pl.col("die") == die).select(*key, pl.col(_SIO_CHANNELS).name.suffix(f"_{die}"))
+            own = samples.filter(pl.col("die") == die).select(*key, pl.col(facts.SIO_CHANNELS).name.suffix(f"_{die}"))
             rows = rows.join(own, on=key, maintain_order="left")
-        for channel in _SIO_CHANNELS:
+        for channel in facts.SIO_CHANNELS:
             series = {f"die {die}": float_text(pl.col(f"{channel}_{die}")) for die in dies}
-            yield counters(profile.pid, _SIO, rows, channel, series)
+            yield counters(profile.pid, facts.SIO_LAYER, rows, channel, series)

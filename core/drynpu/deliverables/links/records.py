@@ -16,12 +16,9 @@ from drynpu.device.collectives import LinkType
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.options import NOT_SIMULATED
 
-__all__ = ["build"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-_IO_OPTION, _LINK_OPTION, _DVPP_OPTION = "sampling.io_hz", "sampling.interconnection_hz", "sampling.dvpp_hz"
 _MS_PER_S = 1000
 _PACKET_BYTES = 4096
 """Payload of a RoCE packet: the largest MTU of the protocol, assumed."""
@@ -49,8 +46,8 @@ def build(context: RecordContext) -> GroupRecords:
     sample: dict[str, object] = {}
     text: dict[str, pl.DataFrame] = {}
     device: dict[str, Records] = {}
-    io, links = requested_deliverables(context, _IO_OPTION), requested_deliverables(context, _LINK_OPTION)
-    missing = set(io | links | requested_deliverables(context, _DVPP_OPTION))
+    io, links = requested_deliverables(context, facts.IO_OPTION), requested_deliverables(context, facts.LINK_OPTION)
+    missing = set(io | links | requested_deliverables(context, facts.DVPP_OPTION))
     if sampling.io_hz is not None:
         sample["io_sampling_interval"] = _MS_PER_S // sampling.io_hz
         text |= _ports(context, io, _MS_PER_S // sampling.io_hz)
@@ -136,7 +133,7 @@ def _pcie(context: RecordContext, edges: I64) -> Records:
     reading = received.by(spans) > received.by(edges[:-1] * 1000)
     latency = np.where(reading, round(context.chip.interconnect.pcie_latency_us * 1000), 0)
     for part in ("min", "max", "avg"):
-        rows[f"tx_np_latency_{part}"] = latency
+        rows[f"{facts.PCIE_LATENCY}_{part}"] = latency
     return rows
 
 

@@ -8,13 +8,10 @@ import numpy as np
 import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables._units import MB
+from drynpu.deliverables.links import facts
 from drynpu.tables._columns import Records, frame
 from drynpu.tables._sides import DeviceSide
-
-__all__ = ["PCIE_PACKETS", "SCHEMAS", "load"]
-
-PCIE_PACKETS = ("tx_p", "tx_np", "tx_cpl", "tx_np_latency", "rx_p", "rx_np", "rx_cpl")
-"""Kinds of PCIe packets: posted, non-posted, completions; and the latency of non-posted ones."""
 
 _WAY = ("packet_rate", "byte_rate", "packets", "bytes", "errors", "dropped")
 
@@ -35,7 +32,7 @@ PCIE_SAMPLES = pl.Schema(
     {
         "device_id": pl.Int64,
         "time_ns": pl.Int64,
-        **{f"{name}_{part}": pl.Int64 for name in PCIE_PACKETS for part in ("min", "max", "avg")},
+        **{f"{name}_{part}": pl.Int64 for name in facts.PCIE_PACKETS for part in ("min", "max", "avg")},
     }
 )
 """Samples of the PCIe link: bytes per microsecond, latencies in ns."""
@@ -52,14 +49,12 @@ HCCS_SAMPLES = pl.Schema(
 )
 """HCCS traffic by device and time; the first reading of the counters gives no row."""
 
-SIO_CHANNELS = ("req_rx", "rsp_rx", "snp_rx", "dat_rx", "req_tx", "rsp_tx", "snp_tx", "dat_tx")
-
 SIO_SAMPLES = pl.Schema(
     {
         "device_id": pl.Int64,
         "time_ns": pl.Int64,
         "die": pl.Int64,
-        **dict.fromkeys(SIO_CHANNELS, pl.Float64),  # MB/s
+        **dict.fromkeys(facts.SIO_CHANNELS, pl.Float64),  # MB/s
     }
 )
 """Traffic of the link between the dies by device, die and time; the first reading of a die gives no row."""
@@ -70,8 +65,6 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "hccs_samples": HCCS_SAMPLES,
     "sio_samples": SIO_SAMPLES,
 }
-
-_MB = 2.0**20
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
@@ -121,7 +114,7 @@ def _hccs(side: DeviceSide, rows: pl.DataFrame) -> pl.DataFrame:
             pl.lit(side.device_id, pl.Int64).alias("device_id"),
             (pl.col("time_ns") + side.clock.offset_ns).alias("time_ns"),
             *gains,
-            *((gain / _MB / seconds).alias(f"{way}_mb_s") for way, gain in zip(("tx", "rx"), gains, strict=True)),
+            *((gain / MB / seconds).alias(f"{way}_mb_s") for way, gain in zip(("tx", "rx"), gains, strict=True)),
             seconds.alias("seconds"),
         )
         .filter((pl.col("seconds") > 0) & (pl.col("tx_bytes") >= 0) & (pl.col("rx_bytes") >= 0))
@@ -134,13 +127,13 @@ def _sio(side: DeviceSide, records: Records) -> pl.DataFrame:
         {
             "time_ns": side.clock.tick_to_unix(records["tick"]),
             "die": records["acc_id"].astype(np.int64),
-            **{name: records[name].astype(np.float64) for name in SIO_CHANNELS},
+            **{name: records[name].astype(np.float64) for name in facts.SIO_CHANNELS},
         }
     ).sort("die", "time_ns", maintain_order=True)
     seconds = pl.col("time_ns").diff().over("die") / 1e9
     return (
         rows.with_columns(pl.lit(side.device_id, pl.Int64).alias("device_id"), seconds.alias("seconds"))
         .filter(pl.col("seconds") > 0)
-        .with_columns(pl.col(name) / _MB / pl.col("seconds") for name in SIO_CHANNELS)
+        .with_columns(pl.col(name) / MB / pl.col("seconds") for name in facts.SIO_CHANNELS)
         .select(SIO_SAMPLES.names())
     )

@@ -9,8 +9,6 @@ from attrs import frozen
 from drynpu.deliverables._record_context import RecordContext
 from drynpu.simulate._inputs import TxKind, TxMark
 
-__all__ = ["CollectiveMarks", "collective_marks"]
-
 I64 = npt.NDArray[np.int64]
 
 _DOMAIN = "communication"

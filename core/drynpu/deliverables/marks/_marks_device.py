@@ -7,8 +7,6 @@ import numpy.typing as npt
 
 from drynpu.deliverables._record_context import RecordContext
 
-__all__ = ["device_ticks"]
-
 I64 = npt.NDArray[np.int64]
 
 

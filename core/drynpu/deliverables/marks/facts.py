@@ -57,3 +57,8 @@ One mark or range of the user (cann_msprof.md 7.3). Times are raw host times; a 
 """
 
 KINDS: tuple[RecordKind, ...] = (MSPROFTX,)
+
+README = {
+    "msprof_tx.csv": "One row per mark or range of the user, with its times on the device.",
+    "msprof_tx.json": "Marks and ranges of the user, on the host and on the streams they were put on.",
+}

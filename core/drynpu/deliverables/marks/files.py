@@ -12,8 +12,6 @@ from drynpu.writers._events import duration_event, launched_by
 from drynpu.writers._json import Events, JsonStyle, Value, constant
 from drynpu.writers._numbers import Writer, us_text
 
-__all__ = ["csv_files", "layers", "trace_files"]
-
 Block = Events | Sequence[str]
 
 _UNKNOWN = "N/A"

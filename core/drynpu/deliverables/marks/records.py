@@ -19,8 +19,6 @@ from drynpu.kernels import occurrences
 from drynpu.raw import MODEL_ID_NONE
 from drynpu.simulate._inputs import TxKind, TxMark
 
-__all__ = ["build"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 

@@ -13,8 +13,6 @@ from drynpu.deliverables.marks.facts import MarkKind, MarkPart
 from drynpu.tables._columns import I64, Records, empty, frame, gather_text, texts
 from drynpu.tables._sides import DeviceSide
 
-__all__ = ["SCHEMAS", "load"]
-
 TX_MARKS = pl.Schema(
     {
         "mark_id": pl.Int64,  # of extended marks; null for plain ones

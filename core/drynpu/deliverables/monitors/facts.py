@@ -23,6 +23,8 @@ from drynpu.raw import (
     soc_profile_record,
     whole,
 )
+from drynpu.writers._layers import Layer
+from drynpu.writers.db import db_table
 
 QOS_STREAMS = 10
 """Streams (MPAM ids) of one qos record."""
@@ -130,6 +132,12 @@ DVPP = TextKind(
     parse=by_line(_read_dvpp, "time_stamp"),
 )
 
+FIRST_PARTITION_BY_DIE = 2
+"""Of the ten numbers of a stars_qos record; the two before it are not partitions (Ascend/msprof qos_processor)."""
+
+ENGINES = ("VDEC", "JPEGD", "PNGD", "JPEGE", "VPC", "VENC", "SCD")
+"""Names of DVPP engines by ``engine_type`` (Ascend/msprof dvpp parser)."""
+
 KINDS: tuple[RecordKind | TextKind, ...] = (
     ACC_PMU,
     CHIP_TRANS,
@@ -139,3 +147,14 @@ KINDS: tuple[RecordKind | TextKind, ...] = (
     QOS,
     DVPP,
 )
+
+ACC_PMU_LAYER, STARS_SOC_LAYER = Layer("Acc PMU", 19, "NPU"), Layer("Stars Soc Info", 25, "NPU")
+CHIP_TRANS_LAYER, QOS_LAYER = Layer("Stars Chip Trans", 26, "NPU"), Layer("QoS", 29, "NPU")
+
+DB_TABLES = (
+    db_table("ACC_PMU", "accId readBwLevel writeBwLevel readOstLevel writeOstLevel timestampNs:N deviceId"),
+    db_table("SOC_BANDWIDTH_LEVEL", "l2BufferBwLevel mataBwLevel timestampNs:N deviceId"),
+    db_table("QOS", "deviceId:I eventName bandwidth timestampNs dieId", others="N"),
+)
+
+README = {"dvpp.csv": "Time, frames and load of the image engines."}

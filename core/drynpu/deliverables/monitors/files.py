@@ -8,19 +8,15 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables.monitors import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import Events, JsonStyle, constant
-from drynpu.writers._layers import Layer, Thread, metadata_events
+from drynpu.writers._layers import Thread, metadata_events
 from drynpu.writers._numbers import Writer, float_text
 
-__all__ = ["TABLES", "csv_files", "layers"]
-
-TABLES = ("acc_pmu_samples", "soc_levels", "chip_links", "qos_samples", "dvpp_engines")
+READ_TABLES = ("acc_pmu_samples", "soc_levels", "chip_links", "qos_samples", "dvpp_engines")
 """What its files and layers are made of: without rows in any of them there are none."""
 
-_ACC_PMU, _STARS_SOC = Layer("Acc PMU", 19, "NPU"), Layer("Stars Soc Info", 25, "NPU")
-_CHIP_TRANS, _QOS = Layer("Stars Chip Trans", 26, "NPU"), Layer("QoS", 29, "NPU")
-_ENGINES = ("VDEC", "JPEGD", "PNGD", "JPEGE", "VPC", "VENC", "SCD")
 _LOADS = {
     "read_bandwidth": "read_bandwidth",
     "read_ost": "read_outstanding",
@@ -38,7 +34,7 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """Return the table; the Python writer makes it on every chip."""
     del writer
     engines = profile.frame("dvpp_engines")
-    names = dict(enumerate(_ENGINES))
+    names = dict(enumerate(facts.ENGINES))
     table = engines.select(
         pl.col("device_id").cast(pl.String).alias("Device_id"),
         pl.col("dvpp_id").cast(pl.String).alias("Dvpp Id"),
@@ -55,9 +51,9 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     """Yield Acc PMU, Stars Soc Info, Stars Chip Trans and QoS."""
     yield from _accelerators(profile, style)
     levels = profile.frame("soc_levels")
-    yield from layer_head(profile.pid, _STARS_SOC, levels, style)
+    yield from layer_head(profile.pid, facts.STARS_SOC_LAYER, levels, style)
     for title, column in (("L2 Buffer Bw Level", "l2_buffer_level"), ("Mata Bw Level", "mata_level")):
-        yield counters(profile.pid, _STARS_SOC, levels, title, {title: _whole(column)})
+        yield counters(profile.pid, facts.STARS_SOC_LAYER, levels, title, {title: _whole(column)})
     yield from _chip_links(profile, style, writer)
     yield from _partitions(profile, style)
 
@@ -70,9 +66,9 @@ def _accelerators(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     """Of the accelerators with a sample at the same time the largest is shown."""
     samples = profile.frame("acc_pmu_samples")
     largest = samples.group_by("device_id", "time_ns", maintain_order=True).agg(pl.col(list(_LOADS.values())).max())
-    yield from layer_head(profile.pid, _ACC_PMU, largest, style)
+    yield from layer_head(profile.pid, facts.ACC_PMU_LAYER, largest, style)
     for title, column in _LOADS.items():
-        yield counters(profile.pid, _ACC_PMU, largest, title, {"value": _whole(column)})
+        yield counters(profile.pid, facts.ACC_PMU_LAYER, largest, title, {"value": _whole(column)})
 
 
 def _chip_links(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
@@ -81,17 +77,19 @@ def _chip_links(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[
     present = [link for link in _LINKS if (samples["link"] == link[0]).any()]
     threads = [thread for _, thread, *_ in present] if writer is Writer.PYTHON else []
     for device in samples["device_id"].unique().sort().to_list():
-        yield metadata_events(profile.pid, _CHIP_TRANS, device, threads, style)
+        yield metadata_events(profile.pid, facts.CHIP_TRANS_LAYER, device, threads, style)
     for kind, thread, number, first, second in present:
         own = samples.filter(pl.col("link") == kind)
         for title, column in ((first, "rx_or_write"), (second, "tx_or_read")):
             if not profile.platform.dies:
                 series = {number: _whole("link_id"), title: _whole(column)}
-                yield _on(counters(profile.pid, _CHIP_TRANS, own, title, series), thread)
+                yield _on(counters(profile.pid, facts.CHIP_TRANS_LAYER, own, title, series), thread)
                 continue
             for die in own["link_id"].unique().sort().to_list():
                 rows = own.filter(pl.col("link_id") == die)
-                yield _on(counters(profile.pid, _CHIP_TRANS, rows, title, {f"U-Die{die}": _whole(column)}), thread)
+                yield _on(
+                    counters(profile.pid, facts.CHIP_TRANS_LAYER, rows, title, {f"U-Die{die}": _whole(column)}), thread
+                )
 
 
 def _on(events: Events, thread: Thread) -> Events:
@@ -101,14 +99,14 @@ def _on(events: Events, thread: Thread) -> Events:
 def _partitions(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     """Yield a counter per partition; on the 950 the dies with a sample at a time are its series."""
     samples = profile.frame("qos_samples")
-    yield from layer_head(profile.pid, _QOS, samples, style)
+    yield from layer_head(profile.pid, facts.QOS_LAYER, samples, style)
     name = pl.concat_str([pl.lit("QoS "), pl.col("event")])
     if not samples["die"].is_not_null().any():
-        yield counters(profile.pid, _QOS, samples, name, {"value": _whole("bandwidth")})
+        yield counters(profile.pid, facts.QOS_LAYER, samples, name, {"value": _whole("bandwidth")})
         return
     key = ["device_id", "time_ns", "event"]
     at = samples.group_by(key, maintain_order=True).agg("die", "bandwidth")
     for dies in at["die"].unique(maintain_order=True).to_list():
         rows = at.filter(pl.col("die") == pl.lit(pl.Series([dies])))
         series = {f"die {die}": pl.col("bandwidth").list.get(place).cast(pl.String) for place, die in enumerate(dies)}
-        yield counters(profile.pid, _QOS, rows, name, series)
+        yield counters(profile.pid, facts.QOS_LAYER, rows, name, series)

@@ -9,12 +9,11 @@ import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import settings
+from drynpu.deliverables.monitors import facts
 from drynpu.deliverables.monitors.facts import ChipLinkType
 from drynpu.raw import unpack_stars_header
 from drynpu.tables._columns import frame, i64
 from drynpu.tables._sides import DeviceSide
-
-__all__ = ["SCHEMAS", "load"]
 
 ACC_PMU_SAMPLES = pl.Schema(
     {
@@ -78,8 +77,6 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "dvpp_engines": DVPP_ENGINES,
 }
 
-_FIRST_PARTITION_BY_DIE = 2
-"""Of the ten numbers of a record; the two before it are not partitions (Ascend/msprof qos_processor)."""
 _LINKS = {int(ChipLinkType.PA): "pa", int(ChipLinkType.PCIE): "pcie"}
 
 
@@ -147,7 +144,7 @@ def _links_by_die(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
 def _partitions(context: LoadContext, side: DeviceSide, *, dies: bool) -> pl.DataFrame:
     """Show partitions that sample.json names; without names nobody could tell them apart."""
     rows = context.reader.read(context.platform.qos_record, side.device_id)
-    bandwidth = i64(rows["bandwidth"])[:, _FIRST_PARTITION_BY_DIE if dies else 0 :]
+    bandwidth = i64(rows["bandwidth"])[:, facts.FIRST_PARTITION_BY_DIE if dies else 0 :]
     names = [name for name in str(settings(context, side).get("qosEvents") or "").split(",") if name]
     names = names[: bandwidth.shape[1]]
     if len(rows) and not names:

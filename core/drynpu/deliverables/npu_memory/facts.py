@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from drynpu.raw import RecordKind, device_kind, in_range, layout, reserved_is_zero
+from drynpu.writers.db import db_table
+
+OPTION = "sampling.hardware_memory_hz"
+
+APP, DEVICE = 0, 1
+"""What a sample is about: the process or the whole device."""
 
 NPU_MEM = RecordKind(
     name="npu_mem",
@@ -10,12 +19,12 @@ NPU_MEM = RecordKind(
     stem="npu_mem.data",
     dtype=layout(
         32,
-        ("event", "<u4", 0),  # 0 app, 1 device
+        ("event", "<u4", 0),  # APP or DEVICE
         ("ddr_bytes", "<u8", 8),
         ("hbm_bytes", "<u8", 16),
         ("tick", "<u8", 24),
     ),
-    plausible=in_range(reserved_is_zero(4), event=(0, 1)),
+    plausible=in_range(reserved_is_zero(4), event=(APP, DEVICE)),
     also=("npu_mem.app",),
 )
 """A sample of the device memory in use."""
@@ -29,3 +38,27 @@ NPU_MODULE_MEM = device_kind(
 """A sample of the memory a component holds."""
 
 KINDS: tuple[RecordKind, ...] = (NPU_MEM, NPU_MODULE_MEM)
+
+# The numbers of ENUM_MODULE have gaps; the page lists a part, the rest is Ascend/msprof db_constant.h.
+_MODULES = {
+    0: "SLOG IDEDD SCC HCCL FMK CCU DVPP RUNTIME CCE HDC DRV NET",
+    22: "DEVMM KERNEL LIBMEDIA CCECPU",
+    27: "ROS HCCP ROCE TEFUSION PROFILING DP APP TS TSDUMP AICPU LP TDT FE MD MB ME IMU IMP GE",
+    47: "CAMERA ASCENDCL TEEOS ISP SIS HSM DSS PROCMGR BBOX AIVECTOR TBE FV",
+    60: "TUNE HSS FFTS OP UDF HICAID TSYNC AUDIO TPRT ASCENDCKERNEL ASYS ATRACE RTC SYSMONITOR AMP ADETECT MBUFF",
+    77: "CUSTOM",
+}
+MODULE_NAMES: Mapping[int, str] = MappingProxyType(
+    {number: name for first, text in _MODULES.items() for number, name in enumerate(text.split(), start=first)}
+)
+"""Components of npu_module_mem (cann_msprof.md 4.6, ENUM_MODULE)."""
+
+DB_TABLES = (
+    db_table("NPU_MEM", "type ddr:N hbm:N timestampNs deviceId"),
+    db_table("NPU_MODULE_MEM", "moduleId timestampNs totalReserved:N deviceId"),
+)
+
+README = {
+    "npu_mem.csv": "Memory of the process and of the device, sampled.",
+    "npu_module_mem.csv": "Memory reserved by each component of the device software, sampled.",
+}

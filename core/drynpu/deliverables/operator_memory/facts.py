@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from drynpu.deliverables.tasks.facts import NodeType
 from drynpu.raw import HostLevel, RecordKind, additional_info
+from drynpu.writers.db import db_table
+
+OPTION = "switches.task_memory"
+
+NPU_DEVICE_TYPE = 20
+"""``device_type`` of an NPU, as torch numbers its kinds of device (torch_npu_profiler.md 3.7)."""
+COMPONENT = "GE"
+"""Who allocates: the graph engine, as the toolkit names it."""
 
 TASK_MEMORY_INFO = additional_info(
     "task_memory_info",
@@ -36,3 +44,15 @@ STATIC_OP_MEM = additional_info(
 """Memory of an operator of a static graph; its life counts nodes, not time (cann_msprof.md 7.3)."""
 
 KINDS: tuple[RecordKind, ...] = (TASK_MEMORY_INFO, STATIC_OP_MEM)
+
+DB_TABLES = (
+    db_table(
+        "NPU_OP_MEM",
+        "operatorName addr type size timestampNs globalTid totalAllocate:N totalReserve:N component deviceId",
+    ),
+)
+
+README = {
+    "memory_record.csv": "Memory held by the toolkit's operators after every allocation and release.",
+    "operator_memory.csv": "One row per allocation of an operator, with its release.",
+}

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.analysis import toolkit_memory
+from drynpu.deliverables._units import KB
+from drynpu.deliverables.operator_memory.facts import COMPONENT
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, rounded_text, us_text
-
-__all__ = ["csv_files"]
-
-_KIB = 1024
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -27,13 +25,13 @@ def _device() -> pl.Expr:
 
 def _kilobytes(name: str) -> pl.Expr:
     """Return bytes as KB; an empty cell where nothing is known."""
-    return rounded_text(pl.col(name) / _KIB).fill_null("")
+    return rounded_text(pl.col(name) / KB).fill_null("")
 
 
 def _memory_record(profile: Profile) -> pl.DataFrame:
     return profile.cann_allocations.select(
         pl.lit("host").alias("Device_id"),
-        pl.lit("GE").alias("Component"),
+        pl.lit(COMPONENT).alias("Component"),
         us_text(pl.col("time_ns"), "\t").alias("Timestamp(us)"),
         _kilobytes("total_allocated_bytes").alias("Total Allocated(KB)"),
         _kilobytes("total_reserved_bytes").alias("Total Reserved(KB)"),

@@ -9,10 +9,6 @@ from drynpu.deliverables.operator_memory import facts
 from drynpu.device import innermost
 from drynpu.options import Level
 
-__all__ = ["build"]
-
-_NPU = 20
-
 
 def build(context: RecordContext) -> GroupRecords:
     """
@@ -43,5 +39,5 @@ def build(context: RecordContext) -> GroupRecords:
     rows["node_id"] = np.where(owner >= 0, ids[operators.name[np.maximum(owner, 0)]], np.uint64(0)) if len(rows) else 0
     rows["total_allocated_bytes"] = memory.allocated_bytes
     rows["total_reserved_bytes"] = memory.reserved_bytes
-    rows["device_id"], rows["device_type"] = context.target.device_id, _NPU
+    rows["device_id"], rows["device_type"] = context.target.device_id, facts.NPU_DEVICE_TYPE
     return GroupRecords(host={"task_memory_info": rows})

@@ -45,4 +45,10 @@ SOC_PMU_V6 = device_kind(
 )
 """The same on the 950 (Ascend/msprof profiling_bean SocPmuChip6Bean ``6B3HI8Q``)."""
 
+SMMU_REQUESTS, SMMU_HITS, SMMU_MISSES = (0x8A,), (0x8C, 0x8D), (0x2,)
+"""Events of the memory management unit, as sums (Ascend/msprof ``soc_pmu_config``)."""
+EVENTS_PER_UNIT = 8
+
 KINDS: tuple[RecordKind, ...] = (SOC_PMU, SOC_PMU_V6)
+
+README = {"soc_pmu.csv": "Hits and misses of the translation buffers by task."}

@@ -9,9 +9,7 @@ import polars as pl
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, floats_text
 
-__all__ = ["TABLES", "csv_files", "torch_csv_files"]
-
-TABLES = ("soc_pmu_tasks",)
+READ_TABLES = ("soc_pmu_tasks",)
 """What its files and layers are made of: without rows in any of them there are none."""
 
 _UNKNOWN = "N/A"

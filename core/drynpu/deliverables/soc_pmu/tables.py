@@ -9,12 +9,10 @@ import polars as pl
 
 from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._settings import event_codes, operator_names, settings, soc_counters
-from drynpu.deliverables.soc_pmu.facts import SocPmuType
+from drynpu.deliverables.soc_pmu.facts import EVENTS_PER_UNIT, SMMU_HITS, SMMU_MISSES, SMMU_REQUESTS, SocPmuType
 from drynpu.raw import decode_stream_task
 from drynpu.tables._columns import I64, frame, i64
 from drynpu.tables._sides import DeviceSide
-
-__all__ = ["SCHEMAS", "load"]
 
 SOC_PMU_TASKS = pl.Schema(
     {
@@ -31,9 +29,6 @@ SOC_PMU_TASKS = pl.Schema(
 
 SCHEMAS: Mapping[str, pl.Schema] = {"soc_pmu_tasks": SOC_PMU_TASKS}
 
-_REQUESTS, _HITS, _MISSES = (0x8A,), (0x8C, 0x8D), (0x2,)
-"""Events of the memory management unit (Ascend/msprof ``soc_pmu_config``)."""
-
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     """Return the table if it has rows; counters that cannot be told apart are left out with a note."""
@@ -47,7 +42,7 @@ def _tasks(context: LoadContext, side: DeviceSide) -> list[pl.DataFrame]:
         return []
     text = settings(context, side).get("npuEvents")
     codes = _smmu_codes(text)
-    if not context.platform.translation_counters or not {*_REQUESTS, *_HITS, *_MISSES} <= set(codes):
+    if not context.platform.translation_counters or not {*SMMU_REQUESTS, *SMMU_HITS, *SMMU_MISSES} <= set(codes):
         what = f"translation counters of platform {context.platform.version!r}"
         context.notes.append(f"device {side.device_id}: {what} are not decoded: npuEvents is {text!r}")
         return []
@@ -62,9 +57,9 @@ def _tasks(context: LoadContext, side: DeviceSide) -> list[pl.DataFrame]:
         "stream_id": stream,
         "task_id": task,
         "name": operator_names(context, side.device_id, stream, task),
-        "requests": total(_REQUESTS),
-        "hits": total(_HITS),
-        "misses": total(_MISSES),
+        "requests": total(SMMU_REQUESTS),
+        "hits": total(SMMU_HITS),
+        "misses": total(SMMU_MISSES),
     }
     return [frame(SOC_PMU_TASKS, columns)]
 
@@ -74,5 +69,5 @@ def _smmu_codes(text: object) -> list[int]:
     for part in str(text or "").split(";"):
         unit, _, codes = part.partition(":")
         if unit.strip().upper() == "SMMU":
-            return event_codes(codes)[:8]
+            return event_codes(codes)[:EVENTS_PER_UNIT]
     return []

@@ -7,9 +7,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from drynpu.deliverables.tasks._statistics import MODULE_NAMES
-
-__all__ = ["ENUMS", "OTHER", "enum_number", "enum_rows"]
+from drynpu.deliverables.npu_memory.facts import MODULE_NAMES
 
 OTHER = 65535
 """INVALID_TYPE, other, RESERVE: what none of the numbers stands for."""

@@ -11,8 +11,6 @@ from drynpu.deliverables.tasks._db_enums import ENUMS, OTHER, enum_number
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.writers._text_table import Table, TextTable
 
-__all__ = ["mark_connection", "task_rows"]
-
 _UNKNOWN = "N/A"
 _LEVEL0 = "level0"
 _KEY = ["device_id", "stream_id", "task_id", "batch_id", "context_id"]

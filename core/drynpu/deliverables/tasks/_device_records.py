@@ -8,20 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables.frequency import facts as frequency_facts
 from drynpu.deliverables.graph import facts as graph_facts
-from drynpu.deliverables.npu_memory import facts as npu_memory_facts
 from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.deliverables.tasks.facts import SqeType, StarsFunction
 from drynpu.kernels import Copy, KernelSpec, TaskType
-from drynpu.platforms import Chip
 from drynpu.raw import MODEL_ID_NONE, ClockAnchors, encode_stream_task, pack_stars_header
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._memory import Simulation
 from drynpu.simulate._rows import join_records
-
-__all__ = ["MEMORY_HZ", "device_records", "step_records"]
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
@@ -36,30 +31,16 @@ _SQE_TYPES: Mapping[TaskType, SqeType] = {
     TaskType.MEMCPY: SqeType.SDMA,
 }
 _STEP_START, _STEP_END = 60_000, 60_001
-_APP_MODULE = 33
-"""ENUM_MODULE id of APP (cann_msprof.md 4.6): what the process asked for."""
-MEMORY_HZ = 50
-"""Rate of the memory samples under profile_memory where nothing else asks for one (torch_npu_profiler.md 1.6)."""
 
 
-def device_records(
-    simulation: Simulation, chip: Chip, anchors: ClockAnchors, *, memory_hz: int | None
-) -> dict[str, Records]:
-    """
-    Return the records of every device family but counters and step marks, keyed by family name; ticks are raw.
-
-    ``memory_hz`` is the rate of memory samples; None: none are taken.
-    """
+def device_records(simulation: Simulation, anchors: ClockAnchors) -> dict[str, Records]:
+    """Return when tasks ran and where their ids began again, by record kind; ticks are raw."""
     task_id, batch = task_numbers(simulation)
     start = simulation.schedule.kernel_start_ticks + anchors.device_cntvct
-    records = {
+    return {
         "stars_soc": _stars(simulation, task_id, start),
         "ts_track_flip": _flips(simulation, task_id, batch, start),
-        "lpm_freq": _frequency(chip, anchors.device_cntvct),
     }
-    if memory_hz is not None:
-        records |= _memory_samples(simulation, anchors, memory_hz)
-    return records
 
 
 def _sqe_type(kernel: KernelSpec, task_type: TaskType) -> SqeType:
@@ -98,13 +79,6 @@ def _flips(
     return rows
 
 
-def _frequency(chip: Chip, device_cntvct: int) -> Records:
-    rows = frequency_facts.LPM_FREQ.new(1)
-    rows["count"] = 1
-    rows["points"][0, 0] = (device_cntvct, chip.aic_mhz)
-    return rows
-
-
 def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors) -> Records:
     """
     Mark explicit steps ``(step id, start_ns, end_ns)`` in the step trace (tags 60000 and 60001, cann_msprof.md 5).
@@ -119,18 +93,3 @@ def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors)
     rows["tag_id"] = np.tile([_STEP_START, _STEP_END], len(table))
     rows["model_id"], rows["stream_id"] = MODEL_ID_NONE, DEFAULT_STREAM
     return rows
-
-
-def _memory_samples(simulation: Simulation, anchors: ClockAnchors, rate_hz: int) -> dict[str, Records]:
-    """Sample what the allocator has reserved; nothing else of the device's memory is known, so nothing is added."""
-    memory = simulation.memory
-    # On the grid of the device's counter, from its first tick in the recording to its last.
-    begin, after = anchors.unix_to_tick([simulation.begin_ns, simulation.end_ns + 1]).tolist()
-    ticks = np.arange(begin, after, max(1, anchors.device_hz // rate_hz))
-    reached = np.searchsorted(simulation.warp(memory.time_ns), anchors.tick_to_unix(ticks), side="right")
-    reserved = np.concatenate([[memory.reserved_before_bytes], memory.reserved_bytes])[reached]
-    total = npu_memory_facts.NPU_MEM.new(len(ticks))
-    total["hbm_bytes"], total["tick"] = reserved, ticks
-    module = npu_memory_facts.NPU_MODULE_MEM.new(len(ticks))
-    module["module_id"], module["tick"], module["reserved_bytes"] = _APP_MODULE, ticks, reserved
-    return {"npu_mem": total, "npu_module_mem": module}

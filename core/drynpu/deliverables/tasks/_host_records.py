@@ -16,8 +16,6 @@ from drynpu.raw import RecordKind, split_task_id
 from drynpu.simulate._host_side import HostSide, api_events
 from drynpu.simulate._memory import Simulation
 
-__all__ = ["host_records", "task_numbers"]
-
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 

@@ -11,8 +11,6 @@ from drynpu.tables import KERNELS
 from drynpu.writers._numbers import Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
 from drynpu.writers._text_table import TextTable
 
-__all__ = ["STARTS", "kernel_details", "op_summary"]
-
 STARTS = "start_ns"
 """Column of ``op_summary`` beside those of the file: start in ns, to find the step of a row."""
 

@@ -19,8 +19,6 @@ from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
 from drynpu.writers._numbers import Writer, float_text, us_text
 
-__all__ = ["Timeline", "timeline_blocks"]
-
 Block = Events | Sequence[str]
 
 _PART_ROWS = 131_072

@@ -9,8 +9,6 @@ from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
 from drynpu.options import NOT_SIMULATED
 
-__all__ = ["UNMODELLED", "build"]
-
 _SYSTEM = "the operating system of the device is not simulated"
 
 UNMODELLED: Mapping[str, str] = MappingProxyType(

@@ -1,5 +1,5 @@
 """
-Counters of the caches beyond the cores.
+Counters of L2.
 
 Which events the L2 cache counts per task is the platform's: those the collector asks for (hicann/oam-tools
 profimpl/platform, ``*_L2CACHEEVENT``). Only the sums that mean requests, hits and victims are public (Ascend/msprof
@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
 
 from drynpu.platforms import CacheEvents
 
 I64 = npt.NDArray[np.int64]
-
-LLC_BYTES_PER_COUNT = 4096
-"""What the parser takes one throughput count for: 64 bytes, times 64 (Ascend/msprof ``llc_model``)."""
 
 
 def encode_cache_events(
@@ -39,48 +35,3 @@ def encode_cache_events(
     else:
         put(events.misses[:1], read_misses + write_misses - victims, np.zeros_like(victims))
     return counts
-
-
-@frozen(kw_only=True)
-class LlcEvents:
-    """
-    Events of the last level cache in one mode.
-
-    ``traffic`` are requests of all kinds (reads, writes), ``requests`` and ``hits`` those of the mode, as sums. Nothing
-    says what their summands are but the ones named ``first_``: the others stay 0.
-    """
-
-    traffic: tuple[int, int]
-    requests: tuple[int, ...]
-    hits: tuple[int, ...]
-    first_request: int
-    first_hit: int
-
-    @property
-    def codes(self) -> tuple[int, ...]:
-        """Everything that is counted."""
-        return tuple(sorted({*self.traffic, *self.requests, *self.hits}))
-
-
-def llc_events(mode: str) -> LlcEvents:
-    """
-    Return the events of ``read`` or ``write`` (Ascend/msprof ``llc_model``).
-
-    The names are those of the public kernel driver of the same cache (``hisi_uncore_l3c_pmu``): 0x00 and 0x01 reads and
-    writes, 0x20 and 0x21 those of the devices' side, 0x22 and 0x23 their hits.
-    """
-    if mode == "write":
-        return LlcEvents(
-            traffic=(0x00, 0x01),
-            requests=(0x21, 0x35),
-            hits=(0x03, 0x14, 0x23, 0x37),
-            first_request=0x21,
-            first_hit=0x23,
-        )
-    return LlcEvents(
-        traffic=(0x00, 0x01),
-        requests=(0x20, 0x34),
-        hits=(0x02, 0x13, 0x22, 0x36),
-        first_request=0x20,
-        first_hit=0x22,
-    )

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from drynpu._errors import OutputError
-from drynpu.deliverables._db_samples import sample_rows
-from drynpu.deliverables.tasks._db_host import host_rows, run_rows
-from drynpu.deliverables.tasks._db_tasks import task_rows
+from drynpu.deliverables._record_group import RecordGroup, iter_db_rows
+from drynpu.deliverables.registry import DB_ORDER, GROUPS, in_order
+from drynpu.deliverables.tasks._db_host import call_rows, run_rows
 from drynpu.tables import Profile
 from drynpu.writers._files import free_stamp, make_directory
 from drynpu.writers._text_table import Table
+from drynpu.writers.db._schema import TABLES, tables_by_name
+from drynpu.writers.db._schema import Table as DbTable
 from drynpu.writers.db._writer import new_database
 
 
-def export_msprof_db(profile: Profile, out_dir: Path | None = None, now: datetime | None = None) -> Path | None:
+def export_msprof_db(
+    profile: Profile,
+    out_dir: Path | None = None,
+    now: datetime | None = None,
+    groups: Sequence[RecordGroup] = GROUPS,
+) -> Path | None:
     """
     Write the toolkit's database, schema 1.2.0 (cann_msprof.md 4.6): times in ns, sizes in bytes, rates per second.
 
@@ -46,16 +53,22 @@ def export_msprof_db(profile: Profile, out_dir: Path | None = None, now: datetim
         return None
     make_directory(directory)
     path = directory / f"msprof_{free_stamp(directory, now)}.db"
-    with new_database(path) as database:
-        for name, rows in toolkit_rows(profile):
+    with new_database(path, database_tables(groups)) as database:
+        for name, rows in toolkit_rows(profile, groups):
             database.write(name, rows)
     return path
 
 
-def toolkit_rows(profile: Profile) -> Iterator[tuple[str, Table]]:
+def database_tables(groups: Sequence[RecordGroup]) -> Mapping[str, DbTable]:
+    """Return every table of the toolkit by name; a database has those that have rows."""
+    return tables_by_name((*TABLES, *(table for group in groups for table in group.db_tables)))
+
+
+def toolkit_rows(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
     """Yield table names with their rows; a table may come several times, and be empty."""
-    for rows_of in (run_rows, host_rows, task_rows, sample_rows):
-        yield from rows_of(profile)
+    yield from run_rows(profile)
+    yield from call_rows(profile)
+    yield from iter_db_rows(in_order(groups, DB_ORDER), profile)
 
 
 def has_toolkit_data(profile: Profile) -> bool:

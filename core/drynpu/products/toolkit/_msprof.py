@@ -18,13 +18,11 @@ from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._op_summary import STARTS, op_summary
 from drynpu.deliverables.tasks._statistics import (
     api_statistic_table,
-    npu_mem_table,
-    npu_module_mem_table,
     op_statistic_table,
     task_time_table,
 )
 from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
-from drynpu.products.toolkit._readme import readme_text
+from drynpu.products.toolkit._readme import README, readme_text
 from drynpu.products.toolkit._reports import Reports
 from drynpu.tables import Profile
 from drynpu.writers._files import free_stamp, make_directory, new_file, write_csv_slices
@@ -83,7 +81,9 @@ def export_msprof(
     written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports, groups)
     if json_tables:
         written += _json_tables(directory, now, tables)
-    return _with_readme(directory, written, profile) + export_documents(profile, directory.parent, groups=groups)
+    return _with_readme(directory, written, profile, groups) + export_documents(
+        profile, directory.parent, groups=groups
+    )
 
 
 def _csv_tables(directory: Path, stamp: str, tables: Mapping[str, Table]) -> list[Path]:
@@ -193,8 +193,6 @@ def toolkit_tables(profile: Profile, writer: Writer, groups: Sequence[RecordGrou
         "op_summary": whole_op_summary(profile, writer).drop(STARTS),
         "api_statistic": calls,
         "task_time": task_times,
-        "npu_mem": npu_mem_table(profile.npu_mem),
-        "npu_module_mem": npu_module_mem_table(profile.npu_module_mem),
         **statistic,
     }
     return tables | csv_tables(groups, profile, writer)
@@ -213,11 +211,14 @@ def timeline_of(profile: Profile) -> Timeline:
     )
 
 
-def _with_readme(directory: Path, written: Sequence[Path], profile: Profile) -> list[Path]:
+def _with_readme(
+    directory: Path, written: Sequence[Path], profile: Profile, groups: Sequence[RecordGroup]
+) -> list[Path]:
     """Write README.txt; in a PROF directory as the toolkit does, also where there is nothing to describe."""
     readme = directory / "README.txt"
     if written or (profile.prof_path is not None and not readme.exists()):
-        text = readme_text(_STAMPED.sub(r".\2", path.name) for path in written)
+        lines = README | {name: line for group in groups for name, line in group.readme.items()}
+        text = readme_text((_STAMPED.sub(r".\2", path.name) for path in written), lines)
         with new_file(readme) as stream:
             stream.write(text.encode())
     return [*written, readme] if written else []

@@ -12,7 +12,7 @@ from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables._record_group import RecordGroup
 from drynpu.deliverables.counters.records import counter_notes, counter_records
 from drynpu.deliverables.registry import record_kinds, registered_groups
-from drynpu.deliverables.tasks._device_records import MEMORY_HZ, device_records, step_records
+from drynpu.deliverables.tasks._device_records import device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
 from drynpu.options import Level
 from drynpu.products.toolkit._controls import host_info, sample
@@ -99,8 +99,7 @@ def _call_records(context: RecordContext) -> GroupRecords:
 def _core_records(context: RecordContext) -> GroupRecords:
     """Build what every recording of tasks has: API calls, launches, descriptions, tasks, counters, samples."""
     simulation, request, anchors = context.simulation, context.request, context.anchors
-    memory_hz = request.sampling.hardware_memory_hz or (MEMORY_HZ if request.switches.profile_memory else None)
-    device = device_records(simulation, context.chip, anchors, memory_hz=memory_hz)
+    device = device_records(simulation, anchors)
     device["ts_track_step"] = step_records(_steps(context), anchors)
     device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
     return GroupRecords(host=host_records(context.host), device=device, notes=counter_notes(request, context.chip))

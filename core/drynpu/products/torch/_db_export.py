@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from drynpu.products.toolkit._db import has_toolkit_data, toolkit_rows
+from drynpu.deliverables.registry import GROUPS
+from drynpu.products.toolkit._db import database_tables, has_toolkit_data, toolkit_rows
 from drynpu.products.torch._db_analysis import communication_rows, step_trace_rows
 from drynpu.products.torch._db_api import api_rows
 from drynpu.products.torch._db_run import (
@@ -18,7 +19,7 @@ from drynpu.products.torch._db_run import (
     toolkit_memory_rows,
 )
 from drynpu.tables import Profile
-from drynpu.writers.db._schema import ANALYSIS_TABLES, FRAMEWORK_TABLES, TORCH_TABLES
+from drynpu.writers.db._schema import ANALYSIS_TABLES, TORCH_TABLES, tables_by_name, without_keys
 from drynpu.writers.db._writer import new_database
 
 _FIRST_STRING, _FIRST_MEMORY_STRING = 1 << 28, 2 << 28
@@ -73,9 +74,10 @@ def _has_steps(profile: Profile) -> bool:
 
 def _write_profile(profile: Profile, path: Path, environment: Mapping[str, str]) -> None:
     toolkit = profile.prof_path is not None and has_toolkit_data(profile)
-    with new_database(path, TORCH_TABLES if toolkit else FRAMEWORK_TABLES) as database:
+    tables = tables_by_name((*database_tables(GROUPS).values(), *TORCH_TABLES))
+    with new_database(path, tables if toolkit else without_keys(tables)) as database:
         if toolkit:
-            for name, rows in toolkit_rows(profile):
+            for name, rows in toolkit_rows(profile, GROUPS):
                 if name != _REPLACED:
                     database.write(name, rows)
         else:

@@ -28,7 +28,6 @@ from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._op_summary import kernel_details, op_summary
 from drynpu.deliverables.tasks._statistics import (
     api_statistic_table,
-    npu_module_mem_mb_table,
     op_statistic_table,
     task_time_table,
 )
@@ -187,7 +186,6 @@ def _device_tables(profile: Profile) -> Iterator[tuple[str, Table]]:
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
     yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlap(profile)))
     yield "task_time.csv", task_time_table(profile.tasks, writer)
-    yield "npu_module_mem.csv", npu_module_mem_mb_table(profile.npu_module_mem)
     if profile.level != "level0":
         yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
         yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from drynpu.writers.db._schema import ANALYSIS_TABLES, FRAMEWORK_TABLES, SCHEMA_VERSION, TABLES, TORCH_TABLES, Table
+from drynpu.writers.db._schema import ANALYSIS_TABLES, SCHEMA_VERSION, TABLES, TORCH_TABLES, Table, db_table
 from drynpu.writers.db._writer import DatabaseWriter, new_database
 
 __all__ = [
     "ANALYSIS_TABLES",
-    "FRAMEWORK_TABLES",
     "SCHEMA_VERSION",
     "TABLES",
     "TORCH_TABLES",
     "DatabaseWriter",
     "Table",
+    "db_table",
     "new_database",
 ]

@@ -13,7 +13,7 @@ from drynpu._errors import OutputError
 from drynpu.writers._files import new_path
 from drynpu.writers._text_table import Table as Rows
 from drynpu.writers._text_table import TextTable, chunks_of
-from drynpu.writers.db._schema import TABLES, Table
+from drynpu.writers.db._schema import Table
 
 NO_TEXT = 4_294_967_295
 """Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""
@@ -31,7 +31,7 @@ class DatabaseWriter:
     another first number, under which the same text has another number.
     """
 
-    def __init__(self, connection: sqlite3.Connection, tables: Mapping[str, Table] = TABLES) -> None:
+    def __init__(self, connection: sqlite3.Connection, tables: Mapping[str, Table]) -> None:
         self._connection = connection
         self._tables = tables
         self._made: list[str] = []
@@ -112,7 +112,7 @@ def _distinct(texts: pl.Series) -> pl.Series:
 
 
 @contextmanager
-def new_database(path: Path, tables: Mapping[str, Table] = TABLES) -> Iterator[DatabaseWriter]:
+def new_database(path: Path, tables: Mapping[str, Table]) -> Iterator[DatabaseWriter]:
     """
     Give a writer to a new database of *tables* (mode 0640); the name appears only when everything was written.
 

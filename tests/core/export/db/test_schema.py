@@ -13,11 +13,14 @@ import attrs
 import pytest
 
 from drynpu import OutputError
+from drynpu.deliverables.registry import GROUPS
 from drynpu.options import Level, Switches
 from drynpu.products import export_msprof_db
 from drynpu.products.toolkit import _db as _export
+from drynpu.products.toolkit._db import database_tables
 from drynpu.tables import Profile
-from drynpu.writers.db._schema import TABLES
+
+TABLES = database_tables(GROUPS)
 
 NOW = datetime(2026, 1, 31, 23, 59, 58)
 Both = Callable[..., SimpleNamespace]
@@ -283,7 +286,7 @@ def test_nothing_to_write(record: Record, tmp_path: Path) -> None:
 
 def test_a_failing_export_leaves_nothing(record: Record, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     profile = record()
-    monkeypatch.setattr(_export, "host_rows", lambda profile: iter([("CANN_API", twice(profile))]))
+    monkeypatch.setattr(_export, "call_rows", lambda profile: iter([("CANN_API", twice(profile))]))
     with pytest.raises(OutputError, match=r"msprof_\d+\.db: cannot be written: UNIQUE constraint failed"):
         export_msprof_db(profile, tmp_path / "out", NOW)
     assert list((tmp_path / "out").iterdir()) == []

@@ -13,11 +13,14 @@ import attrs
 import pytest
 
 from drynpu import OutputError
+from drynpu.deliverables.registry import GROUPS
 from drynpu.options import ExportType, Level
 from drynpu.products import export_torch, requested_forms
+from drynpu.products.toolkit._db import database_tables
 from drynpu.products.torch import _db_export as _torch_export
 from drynpu.tables import Profile
-from drynpu.writers.db._schema import TABLES
+
+TABLES = database_tables(GROUPS)
 
 Record = Callable[..., Profile]
 

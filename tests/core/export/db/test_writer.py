@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drynpu.deliverables.registry import GROUPS
 from drynpu.deliverables.tasks._db_enums import ENUMS, enum_number
 from drynpu.deliverables.tasks._db_tasks import _counter_name, _global_ids
+from drynpu.products.toolkit._db import database_tables
 from drynpu.tables import NO_CONTEXT
-from drynpu.writers.db._schema import TABLES
 from drynpu.writers.db._writer import new_database
+
+TABLES = database_tables(GROUPS)
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -25,7 +28,7 @@ def stored(read: SimpleNamespace, table: str, *parts: pl.DataFrame) -> list[tupl
     """Write the parts of a table and read them back, texts resolved."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x.db"
-        with new_database(path) as database:
+        with new_database(path, TABLES) as database:
             for part in parts:
                 database.write(table, part)
         assert [entry.name for entry in Path(folder).iterdir()] == ["x.db"]
@@ -71,7 +74,10 @@ def test_large_addresses_keep_their_bits(read: SimpleNamespace) -> None:
 
 
 def test_a_column_that_is_missing_is_told(tmp_path: Path) -> None:
-    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="value"), new_database(tmp_path / "x.db") as database:
+    with (
+        pytest.raises(pl.exceptions.ColumnNotFoundError, match="value"),
+        new_database(tmp_path / "x.db", TABLES) as database,
+    ):
         database.write("TASK_PMU_INFO", pl.DataFrame({"globalTaskId": [1], "name": ["a"]}))
     assert list(tmp_path.iterdir()) == []
 
