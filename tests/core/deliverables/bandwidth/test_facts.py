@@ -1,0 +1,96 @@
+"""Memory bandwidth and caches against bytes and numbers of cann_msprof.md 7.4 and 4.5."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from drynpu.deliverables.bandwidth import facts
+from drynpu.deliverables.bandwidth.tables import load
+from drynpu.deliverables.soc_pmu import facts as soc_pmu_facts
+from drynpu.platforms import find_platform
+from drynpu.raw import RecordKind
+
+BASE_NS = 5_000_000_000
+
+
+def test_records_are_those_of_the_parser(pack: Callable[..., bytes]) -> None:
+    hbm = pack(facts.HBM, time_us=1, count=2, event=facts.WRITE, hbm_id=3)
+    assert hbm == struct.pack("<QQII", 1, 2, 1, 3)
+    ddr = pack(facts.DDR, time_us=1, count=2, event=facts.READ, ddr_id=3, master_id=facts.ALL_MASTERS)
+    assert ddr == struct.pack("<5I", 1, 2, 0, 3, 0xFFFFFFFF)
+    assert pack(facts.LLC, time_us=1, count=2, event=0x35, l3t_id=3) == struct.pack("<QQII", 1, 2, 0x35, 3)
+    cache = pack(facts.L2_CACHE, task_type=1, stream_id=2, task_id=3, events=np.arange(10, 18))
+    assert cache == struct.pack("<4H8Q", 1, 2, 3, 0, *range(10, 18))
+
+
+def test_files_and_layers() -> None:
+    assert [kind.stem for kind in facts.KINDS] == ["hbm.data", "ddr.data", "llc.data", "l2_cache.data"]
+    layers = (facts.DDR_LAYER, facts.HBM_LAYER, facts.LLC_LAYER)
+    assert [(layer.name, layer.sort_index, layer.label) for layer in layers] == [
+        ("DDR", 18, "NPU"),
+        ("HBM", 24, "NPU"),
+        ("LLC", 27, "NPU"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mode", "codes"),
+    [
+        ("read", (0x00, 0x01, 0x02, 0x13, 0x20, 0x22, 0x34, 0x36)),
+        ("write", (0x00, 0x01, 0x03, 0x14, 0x21, 0x23, 0x35, 0x37)),
+    ],
+)
+def test_events_of_the_last_level_cache(mode: str, codes: tuple[int, ...]) -> None:
+    events = facts.LLC_MODES[mode]
+    assert events.codes == codes
+    # Throughput is of events 0 and 1; the hit rate is (2 + 3 + 5 + 7) / (4 + 6) of the list.
+    assert (events.traffic, events.requests) == (codes[:2], (codes[4], codes[6]))
+    assert events.hits == (codes[2], codes[3], codes[5], codes[7])
+    assert (events.first_request, events.first_hit) == (codes[4], codes[5])
+
+
+def loaded(platform: str, sample: dict[str, str], **raw: tuple[RecordKind, bytes]) -> dict[str, pl.DataFrame]:
+    """Read raw bytes by kind, as if they stood in the files of device 2."""
+    empty = {kind.name: kind.new(0) for kind in (*facts.KINDS, *soc_pmu_facts.KINDS)}
+    found = empty | {name: np.frombuffer(data, kind.dtype) for name, (kind, data) in raw.items()}
+    reader = SimpleNamespace(read=lambda name, device: found[name], sample=lambda device: sample)
+    side = SimpleNamespace(device_id=2, clock=SimpleNamespace(device_counter_ns=BASE_NS, offset_ns=7))
+    context: Any = SimpleNamespace(reader=reader, devices=[side], platform=find_platform(platform), notes=[])
+    return load(context)
+
+
+def test_an_hbm_count_is_32_bytes() -> None:
+    readings = ((1000, 0, 0), (1000, 0, 1), (21000, 1 << 20, 0), (21000, 3 << 20, 1))
+    data = b"".join(struct.pack("<QQII", time, count, event, 5) for time, count, event in readings)
+    found = loaded("5", {}, hbm=(facts.HBM, data))["memory_bandwidth"]
+    assert found.select("time_ns", "unit_id", "event", "bytes", "mb_s").sort("event", "time_ns").rows() == [
+        (BASE_NS + 1_000_007, 5, "read", 0, 0.0),
+        (BASE_NS + 21_000_007, 5, "read", 32 << 20, 1600.0),
+        (BASE_NS + 1_000_007, 5, "write", 0, 0.0),
+        (BASE_NS + 21_000_007, 5, "write", 96 << 20, 4800.0),
+    ]
+
+
+@pytest.mark.parametrize(("platform", "size"), [("1", 32), ("4", 32), ("7", 16), ("8", 16)])
+def test_a_ddr_count_is_32_or_16_bytes_and_other_masters_do_not_count(platform: str, size: int) -> None:
+    readings = ((0, 0, 0, 1 << 20, 0xFFFFFFFF), (20000, 2 << 20, 0, 1, 0xFFFFFFFF), (20000, 7 << 20, 0, 1, 3))
+    data = b"".join(
+        struct.pack("<5I", time, count, event, unit, master) for time, count, event, unit, master in readings
+    )
+    found = loaded(platform, {}, ddr=(facts.DDR, data))["memory_bandwidth"]
+    assert found.select("kind", "event", "bytes", "mb_s").rows()[-1] == ("ddr", "read", 2 * size << 20, 100.0 * size)
+
+
+def test_a_cache_count_is_4096_bytes_and_hits_go_by_requests() -> None:
+    counts = {0x00: 256, 0x01: 512, 0x02: 1, 0x13: 2, 0x20: 40, 0x22: 4, 0x34: 10, 0x36: 8}
+    first = b"".join(struct.pack("<QQII", 0, 0, code, 3) for code in counts)
+    data = first + b"".join(struct.pack("<QQII", 20000, count, code, 3) for code, count in counts.items())
+    found = loaded("5", {"llc_profiling": "read"}, llc=(facts.LLC, data))["llc_samples"]
+    assert found.select("llc_id", "mode", "hit_rate", "mb_s").rows()[1] == (3, "read", 0.3, 150.0)

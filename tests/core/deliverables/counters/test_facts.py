@@ -1,0 +1,42 @@
+"""Counters of tasks against cann_msprof.md 7.4 and the vendor's own unit test of PmuBeanV6."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from drynpu.deliverables.counters import facts
+
+
+def test_counters(pack: Callable[..., bytes]) -> None:
+    values = {"stream_id": 1, "task_id": 2, "sub_task": 3, "sub_task_id": 4, "ffts": 5, "total_cycles": 6}
+    found = pack(facts.FFTS_PROFILE, **values, pmu=np.arange(10, 18), start_tick=100, end_tick=200)
+    expected = struct.pack("<4HQ4HQQQ8QQQ", 0x28, 0x6BD3, 1, 2, 0, 3, 4, 5, 0, 0, 6, 0, *range(10, 18), 100, 200)
+    assert found == expected
+
+
+def test_counters_of_the_950(pack: Callable[..., bytes]) -> None:
+    # The vendor's record, with a vector core and the overflow bit besides.
+    values = {
+        "stream_id": 1, "task_id": 0, "total_cycles": 642379, "context_type": 6, "flags": 3, "core_type": 128,
+        "core_id": 15, "sub_block_id": 17, "block_id": 18, "pmu": np.arange(10, 20), "start_tick": 2201803260082,
+        "end_tick": 2201803277549,
+    }  # fmt: skip
+    text = "<4HQ2BH2B3HI10Q2Q"
+    assert struct.calcsize(text) == 128
+    head = (0x2A, 0x6BD3, 1, 0, 642379, 6)
+    tail = (0, 17, 18, 0, *range(10, 20), 2201803260082, 2201803277549)
+    assert pack(facts.FFTS_PROFILE_V6, **values) == struct.pack(text, *head, 3, 0, 128, 15, *tail)
+    other = pack(facts.FFTS_PROFILE_V6, **{**values, "flags": 7, "core_type": 1})
+    assert other == struct.pack(text, *head, 7, 0, 1, 15, *tail)
+
+
+def test_numbers() -> None:
+    assert {name.name: int(name) for name in facts.PmuFunction} == {
+        "CONTEXT_PMU": 0x28,
+        "BLOCK_PMU": 0x29,
+        "CONTEXT_PMU_V6": 0x2A,
+    }
+    assert {kind.stem for kind in facts.KINDS} == {"ffts_profile.data"}

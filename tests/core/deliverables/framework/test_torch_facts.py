@@ -1,0 +1,40 @@
+"""Torch's host events against the struct formats of torch_npu_profiler.md 3.7."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from drynpu.deliverables.framework_torch import facts
+
+
+@pytest.mark.parametrize(
+    ("dtype", "text"),
+    [
+        (facts.OP_RANGE, "<3q4QB?"),
+        (facts.OP_MARK, "<q4Q"),
+        (facts.MEMORY_USAGE, "<7q2b3B2Q"),
+        (facts.PYTHON_TRACER_FUNC, "<4QB"),
+        (facts.GC_RECORD, "<3Q"),
+        (facts.HASH_KEY, "<Q"),
+    ],
+)
+def test_layouts_follow_their_struct_formats(dtype: np.dtype[np.void], text: str) -> None:
+    assert struct.calcsize(text) == dtype.itemsize
+    values = [bool(i % 2) if dtype[name] == np.bool_ else i + 1 for i, name in enumerate(dtype.names or ())]
+    record = np.zeros(1, dtype)
+    for name, value in zip(dtype.names or (), values, strict=True):
+        record[name] = value
+    assert record.tobytes() == struct.pack(text, *values)
+
+
+def test_numbers() -> None:
+    assert [(kind.name, int(kind)) for kind in facts.FrameworkRecord] == [
+        *(("OP_RANGE", 1), ("OP_MARK", 2), ("MEMORY_USAGE", 3), ("PYTHON_HASH", 4), ("PARAM_INFO", 5)),
+    ]
+    fields = "NAME INPUT_DTYPES INPUT_SHAPES INPUT_TENSORS TENSOR_LISTS SCALARS CALL_STACK MODULE_HIERARCHY EXTRA_ARGS"
+    assert {field.name: int(field) for field in facts.OpRangeField} == {
+        name: number for number, name in enumerate(fields.split(), start=2)
+    }

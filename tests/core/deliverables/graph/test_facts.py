@@ -1,0 +1,26 @@
+"""Graphs against the bytes of cann_msprof.md 7.3 and 7.4."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from drynpu.deliverables.graph import facts
+
+
+def test_fused_operators(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:
+    sizes = {"input_bytes": 1, "output_bytes": 2, "weight_bytes": 3, "workspace_bytes": 4, "total_bytes": 10}
+    found = pack(facts.FUSION_OP_INFO, op_name=7, count=2, **sizes, fusion_op_names=[8, 9, 0, 0, 0, 0, 0, 0])
+    expected = struct.pack("<QI5Q8Q", 7, 2, 1, 2, 3, 4, 10, 8, 9, *[0] * 6)
+    assert found == (host_head(10000, 2, 116) + expected).ljust(256, b"\0")
+
+
+def test_models(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:
+    found = pack(facts.GRAPH_ID_MAP, model_name=1, graph_id=2, model_id=3)
+    assert found == (host_head(15000, 0, 16) + struct.pack("<QII", 1, 2, 3)).ljust(256, b"\0")
+
+
+def test_step_trace(pack: Callable[..., bytes]) -> None:
+    values = {"tick": 1, "index_id": 2, "model_id": 3, "stream_id": 4, "task_id": 5, "tag_id": 6}
+    found = pack(facts.TS_TRACK_STEP, **values)
+    assert found == struct.pack("<BBHIQQQHHHH", 0, 0x0A, 40, 0, 1, 2, 3, 4, 5, 6, 0)

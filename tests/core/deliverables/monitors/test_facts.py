@@ -1,0 +1,42 @@
+"""The chip's own monitors against cann_msprof.md 4.5 and 7.4 and the struct formats of Ascend/msprof."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+
+from drynpu.deliverables.monitors import facts
+
+
+def test_accelerators_write_before_they_read(pack: Callable[..., bytes]) -> None:
+    values = {"write_bandwidth": 1, "read_bandwidth": 2, "write_outstanding": 3, "read_outstanding": 4}
+    expected = struct.pack("<HHIQHHIQ4Q", 0x1A, 0x6BD3, 0, 5, 0, 6, 0, 0, 1, 2, 3, 4)
+    assert pack(facts.ACC_PMU, tick=5, acc_id=6, **values) == expected
+
+
+def test_links_of_the_chip(pack: Callable[..., bytes]) -> None:
+    link = pack(facts.CHIP_TRANS, tick=5, link_id=6, rx_or_write=7, tx_or_read=8)
+    assert link == struct.pack("<HHIQHHIQQQ", 0x1B, 0x6BD3, 0, 5, 0, 6, 0, 0, 7, 8).ljust(64, b"\0")
+    newer = pack(facts.CHIP_TRANS_V6, tick=5, write=6, read=7)
+    assert newer == struct.pack("<2HI3Q8I", 0x1B, 0x6BD3, 0, 5, 6, 7, *[0] * 8)
+    assert {kind.name: int(kind) for kind in facts.ChipLinkType} == {"PCIE": 34, "PA": 63}
+
+
+def test_buses_and_partitions(pack: Callable[..., bytes]) -> None:
+    bus = pack(facts.SOC_BANDWIDTH, tick=5, levels=9)
+    assert bus == struct.pack("<HHIQQQH", 0x1C, 0x6BD3, 0, 5, 0, 0, 9).ljust(64, b"\0")
+    newer = pack(facts.STARS_QOS, tick=5, bandwidth=np.arange(10))
+    assert newer == struct.pack("<HHIQQ10I", 0x18, 0x6BD3, 0, 5, 0, *range(10))
+    assert pack(facts.QOS, tick=5, bandwidth=np.arange(10)) == struct.pack("<2I2Q10I", 0, 0, 0, 5, *range(10))
+    assert facts.FIRST_PARTITION_BY_DIE == 2
+
+
+def test_files_and_layers() -> None:
+    assert [kind.stem for kind in facts.KINDS] == [*["stars_soc_profile.data"] * 5, "qos.data", "dvpp.data"]
+    layers = (facts.ACC_PMU_LAYER, facts.STARS_SOC_LAYER, facts.CHIP_TRANS_LAYER, facts.QOS_LAYER)
+    assert [(layer.name, layer.sort_index) for layer in layers] == [
+        *(("Acc PMU", 19), ("Stars Soc Info", 25), ("Stars Chip Trans", 26), ("QoS", 29)),
+    ]
+    assert facts.ENGINES == ("VDEC", "JPEGD", "PNGD", "JPEGE", "VPC", "VENC", "SCD")

@@ -1,0 +1,27 @@
+"""Sampled device memory against cann_msprof.md 4.6 and 7.4."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from drynpu.deliverables.npu_memory import facts
+
+
+def test_records(pack: Callable[..., bytes]) -> None:
+    memory = pack(facts.NPU_MEM, event=facts.DEVICE, ddr_bytes=2, hbm_bytes=3, tick=4)
+    assert memory == struct.pack("<IIQQQ", 1, 0, 2, 3, 4)
+    assert pack(facts.NPU_MODULE_MEM, module_id=1, tick=2, reserved_bytes=3) == struct.pack("<IIQQ", 1, 0, 2, 3)
+    assert [(kind.stem, kind.also) for kind in facts.KINDS] == [
+        ("npu_mem.data", ("npu_mem.app",)),
+        ("npu_module_mem.data", ()),
+    ]
+
+
+def test_components() -> None:
+    names = "SLOG 0, IDEDD 1, SCC 2, HCCL 3, FMK 4, DVPP 6, RUNTIME 7, CCE 8, HDC 9, DRV 10, DEVMM 22, KERNEL 23, "
+    names += "HCCP 28, ROCE 29, TEFUSION 30, PROFILING 31, DP 32, APP 33, TS 34, AICPU 36, TDT 38, FE 39, GE 45, "
+    names += "ASCENDCL 48, AIVECTOR 56, TBE 57, FFTS 62, OP 63, TPRT 68, MBUFF 76, CUSTOM 77"
+    for entry in names.split(", "):
+        name, number = entry.split()
+        assert facts.MODULE_NAMES[int(number)] == name
