@@ -14,7 +14,7 @@ from drynpu.deliverables.counters.facts import PmuFunction
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, event_codes
 from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
-from drynpu.options.profiling_options import METRIC_NAMES, metrics_text, sample_parameters
+from drynpu.options.profiling_options import metrics_text, sample_parameters
 from drynpu.platforms import Chip
 from drynpu.raw import RecordKind, pack_stars_header
 from drynpu.simulate._memory import Simulation
