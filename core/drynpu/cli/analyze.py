@@ -11,6 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import Summary, summarise
 from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.deliverables.record_group import RecordGroup
+from drynpu.deliverables.registry import registered_groups
 from drynpu.options import ExportType
 from drynpu.plugins import Exporter, Plugins
 from drynpu.products import export_msprof, export_msprof_db, export_result, find_profiles, load_profile, result_forms
@@ -86,23 +88,29 @@ def _analyse(
 ) -> Summary:
     """Read a profile, rebuild its deliverables unless *exporters* is None, and sum it up."""
     try:
-        profile = load_profile(path)
+        groups = registered_groups()
+        profile = load_profile(path, groups)
         advance()
         if exporters is not None:
-            _export(profile, exporters, forms or result_forms(profile))
+            _export(profile, exporters, forms or result_forms(profile), groups)
             advance()
         return summarise(profile)
     except OSError as error:
         raise OutputError(f"{error.filename or path}: {error.strerror}") from error
 
 
-def _export(profile: Profile, exporters: Collection[Exporter], forms: Collection[ExportType]) -> None:
+def _export(
+    profile: Profile,
+    exporters: Collection[Exporter],
+    forms: Collection[ExportType],
+    groups: Sequence[RecordGroup],
+) -> None:
     if profile.prof_path is not None and ExportType.TEXT in forms:
-        export_msprof(profile)
+        export_msprof(profile, groups=groups)
     if profile.path != profile.prof_path:
         # The framework's database takes the place of the toolkit's.
-        export_result(profile, forms)
+        export_result(profile, forms, groups)
     elif ExportType.DB in forms:
-        export_msprof_db(profile)
+        export_msprof_db(profile, groups=groups)
     for exporter in exporters:
         exporter(profile, profile.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from drynpu._errors import OptionError
-from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.options import known_deliverables
 from drynpu.platforms import resolve_series
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from drynpu._errors import PluginError
-from drynpu.deliverables._record_group import RecordGroup
+from drynpu.deliverables.record_group import RecordGroup
 from drynpu.plugins import build_manager
 from drynpu.raw import RecordKinds
 
@@ -81,7 +81,7 @@ def join_groups(added: Sequence[tuple[str, object]]) -> tuple[RecordGroup, ...]:
     groups = list(GROUPS)
     for place, group in added:
         if not isinstance(group, RecordGroup):
-            raise PluginError(f"{place}: {group!r} is no RecordGroup (drynpu.deliverables.RecordGroup)")
+            raise PluginError(f"{place}: {group!r} is no RecordGroup (drynpu.deliverables.record_group)")
         names = {other.name for other in groups}
         tables = {name for other in groups for name in other.schemas} & set(group.schemas)
         if group.name in names or tables:

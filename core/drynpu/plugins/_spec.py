@@ -108,7 +108,8 @@ def drynpu_record_groups() -> Iterable[object]:  # type: ignore[empty-body]
     Returns
     -------
     Iterable[object]
-        ``drynpu.deliverables.RecordGroup`` values. A group or a table by a name that exists already is an error.
+        ``drynpu.deliverables.record_group.RecordGroup`` values. A group or a table by a name that exists already is an
+        error.
     """
 
 

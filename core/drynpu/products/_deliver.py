@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from drynpu.analysis import select_mindspore_steps
+from drynpu.deliverables.registry import registered_groups
 from drynpu.options import ExportType
 from drynpu.products._load import load_profile
 from drynpu.products._results import export_result, result_forms
@@ -54,15 +55,16 @@ def deliver(
     RawFormatError
         If its records cannot be understood at all.
     """
-    profile = load_profile(path)
+    groups = registered_groups()
+    profile = load_profile(path, groups)
     if steps and profile.is_mindspore:
         profile = select_mindspore_steps(profile, steps)
     forms = result_forms(profile) if forms is None else forms
     if profile.prof_path is not None:
         if ExportType.TEXT in forms and not simplify:
-            export_msprof(profile)
+            export_msprof(profile, groups=groups)
         on_part("toolkit")
-    export_result(profile, forms)
+    export_result(profile, forms, groups)
     if simplify and profile.prof_path is not None:
         for pattern in _SIMPLIFIED_MINDSPORE if profile.is_mindspore else _SIMPLIFIED:
             for found in profile.prof_path.glob(pattern):

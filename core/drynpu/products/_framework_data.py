@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.products.mindspore._framework_files import write_mindspore
 from drynpu.products.torch._framework_files import write_torch
 from drynpu.simulate._python_side import write_collections, write_frames

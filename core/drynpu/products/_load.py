@@ -11,7 +11,7 @@ import orjson
 from attrs import evolve
 
 from drynpu._errors import OutputError, RawFormatError
-from drynpu.deliverables._record_group import RecordGroup
+from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import registered_groups, schemas
 from drynpu.products._find import ProfileDirectory, locate
 from drynpu.products.mindspore._framework_tables import has_mindspore

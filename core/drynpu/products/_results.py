@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from drynpu.deliverables.record_group import RecordGroup
+from drynpu.deliverables.registry import GROUPS
 from drynpu.options import ExportType
 from drynpu.products.mindspore._export import export_mindspore, mindspore_forms
 from drynpu.products.torch._export import export_torch, requested_forms
@@ -16,11 +18,14 @@ def result_forms(profile: Profile) -> tuple[ExportType, ...]:
     return mindspore_forms(profile) if profile.is_mindspore else requested_forms(profile)
 
 
-def export_result(profile: Profile, forms: Collection[ExportType] | None = None) -> list[Path]:
+def export_result(
+    profile: Profile, forms: Collection[ExportType] | None = None, groups: Sequence[RecordGroup] = GROUPS
+) -> list[Path]:
     """
     Recreate ``ASCEND_PROFILER_OUTPUT`` as the framework's profiler does, and return the files written.
 
     *forms* is text, databases or both; default what the recording was asked for. Raises ``OutputError`` if a file
     cannot be written; an earlier output is left as it was then.
     """
-    return export_mindspore(profile, forms) if profile.is_mindspore else export_torch(profile, forms)
+    export = export_mindspore if profile.is_mindspore else export_torch
+    return export(profile, forms, groups)

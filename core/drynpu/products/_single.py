@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
 
 from drynpu.analysis import stack_times
+from drynpu.deliverables.record_group import RecordGroup
+from drynpu.deliverables.registry import GROUPS
 from drynpu.products.torch._export import NO_TASKS, trace_blocks
 from drynpu.tables import Profile
 from drynpu.writers._files import make_directory, new_file
 from drynpu.writers._json import SPACED, write_trace
 
 
-def export_trace(profile: Profile, path: Path) -> bool:
+def export_trace(profile: Profile, path: Path, groups: Sequence[RecordGroup] = GROUPS) -> bool:
     """
     Write trace_view.json as *path*, packed if that ends in ``.gz``; return whether there was anything to write.
 
@@ -22,7 +25,7 @@ def export_trace(profile: Profile, path: Path) -> bool:
     if _without_tasks(profile):
         return False
     make_directory(path.parent)
-    return write_trace(path, trace_blocks(profile), SPACED)
+    return write_trace(path, trace_blocks(profile, groups), SPACED)
 
 
 def export_stacks(profile: Profile, path: Path, metric: str) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from drynpu import __version__
-from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
 from drynpu.kernels import MODEL_VERSION, Operators
 from drynpu.options import Clock

@@ -58,9 +58,9 @@ def test_files_of_the_toolkit(record: Record) -> None:
         "op_summary_20260131235958.csv",
         "api_statistic_20260131235958.csv",
         "task_time_20260131235958.csv",
+        "op_statistic_20260131235958.csv",
         "npu_mem_20260131235958.csv",
         "npu_module_mem_20260131235958.csv",
-        "op_statistic_20260131235958.csv",
         "msprof_20260131235958.json",
         "README.txt",
     ]

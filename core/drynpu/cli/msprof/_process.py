@@ -15,6 +15,7 @@ from drynpu import CommandError, DrynpuError, OutputError
 from drynpu.analysis import QUERY_COLUMNS, query_profile, select_iteration
 from drynpu.cli.msprof._flags import Request
 from drynpu.deliverables.communication.db import export_communication_db
+from drynpu.deliverables.registry import registered_groups
 from drynpu.products import (
     Reports,
     export_documents,
@@ -173,10 +174,12 @@ class _Work:
     def _results(self, profile: Profile) -> list[Path]:
         """Write tables and timelines, and the database; of one iteration there is none, as with the command."""
         written: list[Path] = []
+        groups = registered_groups()
         if not self.request.database_only:
-            written += export_msprof(profile, reports=self.reports, json_tables=self.request.json_tables)
+            as_json = self.request.json_tables
+            written += export_msprof(profile, reports=self.reports, json_tables=as_json, groups=groups)
         if self.request.iteration is None:
-            database = export_msprof_db(profile)
+            database = export_msprof_db(profile, groups=groups)
             written += [] if database is None else [database]
         return written
 
@@ -190,7 +193,8 @@ class _Work:
             if profile.level == "level0":
                 warn("Analyze will do nothing in prof level 0.")
             else:
-                written = [] if self.request.database_only else export_documents(profile, directory, names)
+                groups = () if self.request.database_only else registered_groups()
+                written = export_documents(profile, directory, names, groups=groups)
                 database = export_communication_db(profile, directory, self.request.rules)
                 written += [] if database is None else [database]
                 for path in written:

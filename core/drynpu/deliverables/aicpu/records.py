@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables._requested import requested_deliverables
 from drynpu.deliverables.aicpu import facts
 from drynpu.deliverables.aicpu.facts import UNKNOWN_SIZE
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import TaskType

@@ -8,7 +8,7 @@ from decimal import Decimal
 import polars as pl
 
 from drynpu.analysis import llc_averages, memory_averages
-from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables.bandwidth import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._flows import TwoWay, cache_flows, edges_us, memory_flows
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
+from drynpu.deliverables._traffic import BothDirections, cache_flows, edges_us, memory_flows
 from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.bandwidth import facts
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.device.samplers.cache import encode_cache_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
@@ -66,7 +66,7 @@ def build(context: RecordContext) -> GroupRecords:
     return GroupRecords(device=device, sample=sample, notes=(*unmodelled(missing, _REASONS), *notes))
 
 
-def _above_peak(context: RecordContext, memory: TwoWay) -> list[str]:
+def _above_peak(context: RecordContext, memory: BothDirections) -> list[str]:
     """Say so where tasks together move more than the memory can: the device model lets streams run side by side."""
     peak = join_flows([memory.into, memory.out]).peak()
     if peak <= context.chip.memory_gbs:
@@ -90,7 +90,7 @@ def _gains(flow: Flow, edges: I64, unit: float) -> I64:
     return np.concatenate([[0], whole_counts(flow.by(edges * 1000), unit)])
 
 
-def _hbm(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
+def _hbm(context: RecordContext, memory: BothDirections, edges: I64) -> Records:
     rows = facts.HBM.new(2 * len(edges))
     rows["time_us"] = np.repeat(_sampled_us(context, edges), 2)
     rows["event"] = np.tile([facts.READ, facts.WRITE], len(edges))
@@ -99,7 +99,7 @@ def _hbm(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
     return rows
 
 
-def _ddr(context: RecordContext, memory: TwoWay, edges: I64) -> Records:
+def _ddr(context: RecordContext, memory: BothDirections, edges: I64) -> Records:
     """Write the sum of all masters; readers add up controllers, so a count that is too large goes to several."""
     unit = context.chip.platform.ddr_bytes
     counts = np.stack([_gains(memory.into, edges, unit), _gains(memory.out, edges, unit)], 1)

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.deliverables._load_context import LoadContext
-from drynpu.deliverables._settings import event_codes, operator_names, settings, soc_counters
+from drynpu.deliverables._sample_settings import event_codes, sample_settings
+from drynpu.deliverables._task_counters import operator_names, soc_counters
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.bandwidth import facts
+from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.soc_pmu.facts import SocPmuType
 from drynpu.platforms import CacheEvents
 from drynpu.raw import decode_stream_task
@@ -135,7 +136,7 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     """Return hits per request and the traffic of every cache; a sample is what has the same time and cache."""
     if not len(records):
         return []
-    mode = str(settings(context, side).get("llc_profiling", ""))
+    mode = str(sample_settings(context, side).get("llc_profiling", ""))
     if mode not in facts.LLC_MODES:
         context.notes.append(f"device {side.device_id}: cache samples of mode {mode!r} are not decoded")
         return []
@@ -171,7 +172,7 @@ def _l2_cache(context: LoadContext, side: DeviceSide, records: Records) -> list[
         return []
     platform = context.platform
     events = platform.l2_events
-    codes = event_codes(settings(context, side).get("l2CacheTaskProfilingEvents"))
+    codes = event_codes(sample_settings(context, side).get("l2CacheTaskProfilingEvents"))
     needed = () if events is None else (*events.requests, *events.hits, *events.misses, *events.victims)
     if events is None or not set(needed) <= set(codes):
         context.notes.append(

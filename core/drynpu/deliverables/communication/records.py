@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.communication import facts
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.deliverables.tasks.facts import GeTaskType, SqeType, StarsFunction
 from drynpu.device.collectives import TaskName

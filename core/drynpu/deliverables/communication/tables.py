@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables.load_context import LoadContext
 from drynpu.tables import intervals
 from drynpu.tables._columns import I64, Records, gather_text, texts
 from drynpu.tables._communication import HCCL_DTYPES, group_texts

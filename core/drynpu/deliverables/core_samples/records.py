@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._flows import edges_us
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables._traffic import edges_us
 from drynpu.deliverables.core_samples import facts
 from drynpu.deliverables.counters.records import count_launches, counter_notes, metric_name
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device.samplers.cores import core_counts
 from drynpu.kernels import event_codes
 from drynpu.options import Level

@@ -9,8 +9,8 @@ import polars as pl
 from attrs import frozen
 
 from drynpu._errors import OptionError
-from drynpu.deliverables._load_context import LoadContext
-from drynpu.deliverables._settings import settings
+from drynpu.deliverables._sample_settings import sample_settings
+from drynpu.deliverables.load_context import LoadContext
 from drynpu.kernels import CoreCounters, core_metrics
 from drynpu.tables._columns import I64, Records, frame, i64
 from drynpu.tables._pmu import parse_events
@@ -70,7 +70,7 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
 
 
 def _sampled(context: LoadContext, side: DeviceSide) -> Iterator[_Cores]:
-    sample = settings(context, side)
+    sample = sample_settings(context, side)
     if sample.get("ai_core_profiling_mode") != _SAMPLE_BASED:
         return
     names, first_vector = context.platform.core_sample_records, context.platform.first_vector_core
@@ -108,7 +108,7 @@ def _samples(side: DeviceSide, cores: _Cores, mhz: int) -> pl.DataFrame:
 
 
 def _metrics(context: LoadContext, side: DeviceSide, cores: _Cores, mhz: int) -> Iterator[pl.DataFrame]:
-    sample, prefix = settings(context, side), _SETTINGS[cores.kind]
+    sample, prefix = sample_settings(context, side), _SETTINGS[cores.kind]
     metrics = str(sample.get(f"{prefix}_metrics") or "").replace("PipeUtilizationExct", "PipeUtilization")
     events = parse_events(sample.get(f"{prefix}_profiling_events"), ())
     numbers, place = np.unique(cores.core, return_inverse=True)

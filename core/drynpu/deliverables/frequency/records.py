@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.frequency import facts
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.options import Level
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._record_context import RecordContext
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.operator_memory.facts import STATIC_OP_MEM
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.raw import RecordKind
 from drynpu.simulate._inputs import StaticMemory
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import RecordContext
 from drynpu.deliverables.graph import facts
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.samplers.iterations import KeyPoints, within
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._rows import join_records

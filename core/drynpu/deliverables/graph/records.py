@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
 from drynpu.deliverables.graph._key_points import (
@@ -20,6 +19,7 @@ from drynpu.deliverables.graph._key_points import (
     point_records,
     reduces,
 )
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.device import inherit
 from drynpu.device.samplers.iterations import KeyPoints, key_points, within

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables.host import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.host import facts
 from drynpu.deliverables.host._text_lines import HOST_DISK
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.options import HostSystem, HostUsage, fixed_hz
 from drynpu.simulate._host_samples import HostSamples
 

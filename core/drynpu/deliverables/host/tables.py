@@ -8,11 +8,11 @@ from typing import TypeAlias
 import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
-from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._units import KB
 from drynpu.deliverables.host import facts
 from drynpu.deliverables.host._proc_lines import CPU_TIMES
 from drynpu.deliverables.host._text_packets import SYSTEM_MEMORY
+from drynpu.deliverables.load_context import LoadContext
 
 HOST_CPU_USAGE = pl.Schema(
     {

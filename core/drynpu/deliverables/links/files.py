@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.analysis import hccs_summary, pcie_summary, port_summary
-from drynpu.deliverables._counter_events import Block, counters, layer_head
+from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._units import MB, US_PER_S
 from drynpu.deliverables.links import facts
 from drynpu.tables import Profile

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.deliverables._flows import TwoWay, copy_flows, edges_us, link_flows
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
+from drynpu.deliverables._traffic import BothDirections, copy_flows, edges_us, link_flows
 from drynpu.deliverables.links import facts
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device.collectives import LinkType
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.options import NOT_SIMULATED
@@ -76,7 +76,7 @@ def _ports(context: RecordContext, names: frozenset[str], interval_ms: int) -> d
     if not speed_gbs:
         return {}
     edges = edges_us(context, interval_ms * 1000)
-    idle = TwoWay(Flow((), (), ()), Flow((), (), ()))
+    idle = BothDirections(Flow((), (), ()), Flow((), (), ()))
     traffic = {"nic": idle, "roce": link_flows(context, _NETWORK)}
     return {
         name: _port(_raw_ns(context, edges), edges, flows, round(speed_gbs * 8 * 1000))
@@ -85,7 +85,7 @@ def _ports(context: RecordContext, names: frozenset[str], interval_ms: int) -> d
     }
 
 
-def _port(raw_ns: I64, edges: I64, flows: TwoWay, mbit_s: int) -> pl.DataFrame:
+def _port(raw_ns: I64, edges: I64, flows: BothDirections, mbit_s: int) -> pl.DataFrame:
     """Return the counters of a port: totals since the first reading, rates since the last one."""
     columns: dict[str, object] = {"time_ns": raw_ns, "bandwidth": np.full(len(edges), mbit_s)}
     seconds = np.maximum(np.diff(edges, prepend=edges[0]) / 1e6, 1e-9)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from drynpu.deliverables._load_context import LoadContext
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.links import facts
+from drynpu.deliverables.load_context import LoadContext
 from drynpu.tables._columns import Records, frame
 from drynpu.tables._sides import DeviceSide
 

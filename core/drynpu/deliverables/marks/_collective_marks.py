@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.simulate._inputs import TxKind, TxMark
 
 I64 = npt.NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.record_context import RecordContext
 
 I64 = npt.NDArray[np.int64]
 

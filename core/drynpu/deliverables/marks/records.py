@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.marks import facts
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
 from drynpu.deliverables.marks._marks_device import device_ticks
 from drynpu.deliverables.marks.facts import MarkPart
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.kernels import occurrences
 from drynpu.raw import MODEL_ID_NONE
 from drynpu.simulate._inputs import TxKind, TxMark

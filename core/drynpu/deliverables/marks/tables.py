@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.marks.facts import MarkKind, MarkPart
 from drynpu.tables._columns import I64, Records, empty, frame, gather_text, texts
 from drynpu.tables._sides import DeviceSide

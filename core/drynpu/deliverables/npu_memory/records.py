@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.npu_memory import facts
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.options import Level
 
 _APP_MODULE = next(number for number, name in facts.MODULE_NAMES.items() if name == "APP")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables.operator_memory import facts
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device import innermost
 from drynpu.options import Level
 

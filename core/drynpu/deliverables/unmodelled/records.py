@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.options import NOT_SIMULATED
 
 _SYSTEM = "the operating system of the device is not simulated"

@@ -6,7 +6,7 @@ import csv
 import io
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from attrs import frozen
 from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
 from drynpu.deliverables.communication.db import export_communication_db
 from drynpu.deliverables.communication.files import mindspore_json_files
+from drynpu.deliverables.record_group import RecordGroup
+from drynpu.deliverables.registry import GROUPS
 from drynpu.options import ExportType
 from drynpu.products.mindspore._memory import mindspore_memory_record, mindspore_operator_memory
 from drynpu.products.mindspore._minddata import pipeline_raw_table, pipeline_summary, summary_rows
@@ -81,7 +83,9 @@ def mindspore_forms(profile: Profile) -> tuple[ExportType, ...]:
     return tuple(dict.fromkeys(known[word] for word in named if word in known)) or (ExportType.TEXT,)
 
 
-def export_mindspore(profile: Profile, forms: Collection[ExportType] | None = None) -> list[Path]:
+def export_mindspore(
+    profile: Profile, forms: Collection[ExportType] | None = None, groups: Sequence[RecordGroup] = GROUPS
+) -> list[Path]:
     """
     Recreate ASCEND_PROFILER_OUTPUT in the run directory of MindSpore.
 
@@ -110,22 +114,22 @@ def export_mindspore(profile: Profile, forms: Collection[ExportType] | None = No
     with replaced_directory(final) as directory:
         names: list[str] = []
         if ExportType.TEXT in forms:
-            names += _write_text(profile, directory, asked)
+            names += _write_text(profile, directory, asked, groups)
         if ExportType.DB in forms and asked.device:
-            names += _write_databases(profile, directory, asked.rank)
+            names += _write_databases(profile, directory, asked.rank, groups)
     return [final / name for name in names]
 
 
-def _write_text(profile: Profile, directory: Path, asked: _Asked) -> list[str]:
+def _write_text(profile: Profile, directory: Path, asked: _Asked, groups: Sequence[RecordGroup]) -> list[str]:
     names: list[str] = []
     if not asked.host and not asked.device:
         return names
     steps = mindspore_steps(profile)
-    if write_trace(directory / "trace_view.json", mindspore_blocks(profile, SPACED), SPACED):
+    if write_trace(directory / "trace_view.json", mindspore_blocks(profile, SPACED, groups), SPACED):
         names.append("trace_view.json")
     tables = [*_host_tables(profile, asked)]
     if asked.device:
-        tables += _device_tables(profile, asked)
+        tables += _device_tables(profile, asked, groups)
     for name, table, line_end in tables:
         if not table.is_empty():
             write_csv(directory / name, table, line_end=line_end)
@@ -146,9 +150,9 @@ def _host_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, 
             yield "operator_details.csv", operator_shapes_table(profile), _CRLF
 
 
-def _device_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, str]]:
+def _device_tables(profile: Profile, asked: _Asked, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table, str]]:
     writer, steps, overlaps = toolkit_writer(profile.platform), mindspore_steps(profile), overlap(profile)
-    tables = toolkit_tables(profile, writer)
+    tables = toolkit_tables(profile, writer, groups)
     if profile.level != _NO_TASKS:
         shown = steps if asked.schedule and steps.height else None
         summary = whole_op_summary(profile, writer)
@@ -201,7 +205,7 @@ def _write_rows(path: Path, rows: Iterable[list[str]]) -> None:
         stream.write(text.getvalue().encode())
 
 
-def _write_databases(profile: Profile, directory: Path, rank: int) -> list[str]:
+def _write_databases(profile: Profile, directory: Path, rank: int, groups: Sequence[RecordGroup]) -> list[str]:
     """Write the toolkit's databases under the names that MindSpore gives them."""
     names: list[str] = []
     with tempfile.TemporaryDirectory(prefix=".database-", dir=directory) as folder:
@@ -209,7 +213,7 @@ def _write_databases(profile: Profile, directory: Path, rank: int) -> list[str]:
         if profile.level not in ("level0", _NO_TASKS):
             communication = export_communication_db(profile, Path(folder), _RULES)
         for found, name in (
-            (export_msprof_db(profile, Path(folder)), f"ascend_mindspore_profiler_{rank}.db"),
+            (export_msprof_db(profile, Path(folder), groups=groups), f"ascend_mindspore_profiler_{rank}.db"),
             (communication, "communication_analyzer.db"),
         ):
             if found is not None:

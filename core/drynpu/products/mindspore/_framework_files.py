@@ -17,7 +17,6 @@ import polars as pl
 from attrs import frozen
 
 from drynpu import OutputError
-from drynpu.deliverables._record_context import RecordContext
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import (
     MS_ABSENT,
@@ -27,6 +26,7 @@ from drynpu.deliverables.framework_mindspore.facts import (
     MsOpRangeField,
     MsShapesField,
 )
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.kernels import Operators, Placement
 from drynpu.raw import write_tlv
 from drynpu.raw._document import write_document

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import polars as pl
 from attrs import evolve
 
 from drynpu.analysis import mindspore_launches, scope_bars
-from drynpu.deliverables._record_group import iter_layers
 from drynpu.deliverables.communication._layer import operation_threads
-from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
+from drynpu.deliverables.record_group import RecordGroup, iter_layers
+from drynpu.deliverables.registry import LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
 from drynpu.products.toolkit._msprof import timeline_of
 from drynpu.tables import Profile
@@ -30,13 +30,13 @@ _HCCL = evolve(layers.COMMUNICATION, name="HCCL")
 _KEY = ["device_id", "connection_id", "start_ns"]
 
 
-def mindspore_blocks(profile: Profile, style: JsonStyle) -> Iterator[Block]:
+def mindspore_blocks(profile: Profile, style: JsonStyle, groups: Sequence[RecordGroup]) -> Iterator[Block]:
     """Yield trace_view.json in blocks: the framework, operators of the host, the toolkit's layers, arrows, scopes."""
     launches = mindspore_launches(profile)
     yield from _framework(profile.frame("framework_events"), style)
     yield from _host_ops(profile.frame("host_cpu_ops"), style)
     if profile.prof_path is not None:
-        yield from _toolkit(profile, style)
+        yield from _toolkit(profile, style, groups)
     yield _self_arrows(profile.frame("framework_events"))
     yield _mark_arrows(profile)
     yield _kernel_arrows(profile, launches)
@@ -110,7 +110,7 @@ def _metadata(pid: int, tids: pl.Series, style: JsonStyle) -> list[str]:
     ]
 
 
-def _toolkit(profile: Profile, style: JsonStyle) -> Iterator[Block]:
+def _toolkit(profile: Profile, style: JsonStyle, groups: Sequence[RecordGroup]) -> Iterator[Block]:
     """Yield what msprof_*.json has; work that a launch is known for says so."""
     timeline, launches = timeline_of(profile), mindspore_launches(profile)
     told = evolve(
@@ -122,7 +122,7 @@ def _toolkit(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     writer = toolkit_writer(profile.platform)
     yield from timeline_blocks(told, style, writer)
     marked = evolve(profile, families={**profile.families, "tx_marks": _called_marks(profile)})
-    for _, events in iter_layers(in_order(GROUPS, LAYER_ORDER), marked, style, writer):
+    for _, events in iter_layers(in_order(groups, LAYER_ORDER), marked, style, writer):
         yield from events
 
 

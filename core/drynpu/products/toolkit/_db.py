@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from drynpu._errors import OutputError
-from drynpu.deliverables._record_group import RecordGroup, iter_db_rows
+from drynpu.deliverables.record_group import RecordGroup, iter_db_rows
 from drynpu.deliverables.registry import DB_ORDER, GROUPS, in_order
 from drynpu.deliverables.tasks._db_host import call_rows, run_rows
 from drynpu.tables import Profile

@@ -12,9 +12,9 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu._errors import OptionError, OutputError, RawFormatError
-from drynpu.deliverables._load_context import LoadContext
-from drynpu.deliverables._record_group import RecordGroup
 from drynpu.deliverables.counters.facts import FFTS_PROFILE, FFTS_PROFILE_V6
+from drynpu.deliverables.load_context import LoadContext
+from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds
 from drynpu.kernels import counter_group
 from drynpu.platforms import Platform, find_platform

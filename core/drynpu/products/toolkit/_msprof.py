@@ -12,8 +12,8 @@ import orjson
 
 from drynpu._errors import OutputError
 from drynpu.analysis import api_statistic, op_statistic, overlap
-from drynpu.deliverables._record_group import RecordGroup, csv_tables, iter_layers, iter_trace_files
 from drynpu.deliverables.graph.files import per_graph_op_statistic, with_graph_columns
+from drynpu.deliverables.record_group import RecordGroup, csv_tables, iter_layers, iter_trace_files
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._op_summary import STARTS, op_summary
 from drynpu.deliverables.tasks._statistics import (
@@ -180,7 +180,7 @@ def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
     return with_graph_columns(profile, summary, writer)
 
 
-def toolkit_tables(profile: Profile, writer: Writer, groups: Sequence[RecordGroup] = GROUPS) -> dict[str, Table]:
+def toolkit_tables(profile: Profile, writer: Writer, groups: Sequence[RecordGroup]) -> dict[str, Table]:
     """Return the toolkit's csv tables by the stem of their files; a table may be empty."""
     # Statistics read whole tables and leave little, so they come before the tables that stay in memory until written.
     calls = api_statistic_table(api_statistic(profile), writer, profile.device_ids)

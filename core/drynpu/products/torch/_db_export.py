@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from drynpu.deliverables.registry import GROUPS
+from drynpu.deliverables.record_group import RecordGroup
 from drynpu.products.toolkit._db import database_tables, has_toolkit_data, toolkit_rows
 from drynpu.products.torch._db_analysis import communication_rows, step_trace_rows
 from drynpu.products.torch._db_api import api_rows
@@ -33,6 +33,7 @@ def export_torch_db(
     *,
     documents: Mapping[str, object],
     environment: Mapping[str, str],
+    groups: Sequence[RecordGroup],
 ) -> list[Path]:
     """
     Write the databases of torch's profiler into *directory* (torch_npu_profiler.md 4.16, 4.17).
@@ -54,7 +55,7 @@ def export_torch_db(
     """
     rank = rank_of(profile)
     path = directory / f"ascend_pytorch_profiler{'' if rank is None else f'_{rank}'}.db"
-    _write_profile(profile, path, environment)
+    _write_profile(profile, path, environment, groups)
     if not _has_steps(profile):
         return [path]
     tables = dict(communication_rows(documents))
@@ -72,12 +73,12 @@ def _has_steps(profile: Profile) -> bool:
     return profile.prof_path is not None and profile.level != _NO_TASKS
 
 
-def _write_profile(profile: Profile, path: Path, environment: Mapping[str, str]) -> None:
+def _write_profile(profile: Profile, path: Path, environment: Mapping[str, str], groups: Sequence[RecordGroup]) -> None:
     toolkit = profile.prof_path is not None and has_toolkit_data(profile)
-    tables = tables_by_name((*database_tables(GROUPS).values(), *TORCH_TABLES))
+    tables = tables_by_name((*database_tables(groups).values(), *TORCH_TABLES))
     with new_database(path, tables if toolkit else without_keys(tables)) as database:
         if toolkit:
-            for name, rows in toolkit_rows(profile, GROUPS):
+            for name, rows in toolkit_rows(profile, groups):
                 if name != _REPLACED:
                     database.write(name, rows)
         else:

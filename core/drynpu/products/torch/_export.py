@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,8 @@ from drynpu.analysis import (
     step_trace,
     steps_at,
 )
-from drynpu.deliverables._record_group import iter_layers, torch_csv_tables, torch_documents
 from drynpu.deliverables.communication._layer import operation_threads
+from drynpu.deliverables.record_group import RecordGroup, iter_layers, torch_csv_tables, torch_documents
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
 from drynpu.deliverables.tasks._op_summary import kernel_details, op_summary
 from drynpu.deliverables.tasks._statistics import (
@@ -64,7 +64,9 @@ def requested_forms(profile: Profile) -> tuple[ExportType, ...]:
     return tuple(dict.fromkeys(EXPORTS[word] for word in words if word in EXPORTS)) or (ExportType.TEXT,)
 
 
-def export_torch(profile: Profile, forms: Collection[ExportType] | None = None) -> list[Path]:
+def export_torch(
+    profile: Profile, forms: Collection[ExportType] | None = None, groups: Sequence[RecordGroup] = GROUPS
+) -> list[Path]:
     """
     Recreate ASCEND_PROFILER_OUTPUT in the profile directory.
 
@@ -90,26 +92,28 @@ def export_torch(profile: Profile, forms: Collection[ExportType] | None = None) 
     """
     forms = requested_forms(profile) if forms is None else forms
     final = profile.path / OUTPUT_NAME
-    documents = torch_documents(GROUPS, profile)
+    documents = torch_documents(groups, profile)
     with replaced_directory(final) as directory:
         names: list[str] = []
         if ExportType.TEXT in forms:
-            names += _write_text(profile, directory, documents)
+            names += _write_text(profile, directory, documents, groups)
         if ExportType.DB in forms:
             environment = noted_variables(os.environ)
-            written = export_torch_db(profile, directory, documents=documents, environment=environment)
+            written = export_torch_db(profile, directory, documents=documents, environment=environment, groups=groups)
             names += [path.name for path in written]
         with new_file(directory / "analyse.done"):
             names.append("analyse.done")
     return [final / name for name in names]
 
 
-def _write_text(profile: Profile, directory: Path, documents: Mapping[str, object]) -> list[str]:
+def _write_text(
+    profile: Profile, directory: Path, documents: Mapping[str, object], groups: Sequence[RecordGroup]
+) -> list[str]:
     """Write timeline, tables and *documents* by file name; return the names of the files."""
     names: list[str] = []
-    if write_trace(directory / "trace_view.json", trace_blocks(profile), SPACED):
+    if write_trace(directory / "trace_view.json", trace_blocks(profile, groups), SPACED):
         names.append("trace_view.json")
-    for name, table in _tables(profile):
+    for name, table in _tables(profile, groups):
         if not table.is_empty():
             write_csv(directory / name, table, line_end="\r\n")
             names.append(name)
@@ -120,7 +124,7 @@ def _write_text(profile: Profile, directory: Path, documents: Mapping[str, objec
     return names
 
 
-def trace_blocks(profile: Profile) -> Iterator[Block]:
+def trace_blocks(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[Block]:
     """Yield trace_view.json in blocks: the host's events, the toolkit's layers, the arrows between them."""
     host = HostTrace(
         pid=profile.pid,
@@ -133,7 +137,7 @@ def trace_blocks(profile: Profile) -> Iterator[Block]:
     yield from host_blocks(host, SPACED)
     writer = toolkit_writer(profile.platform)
     yield from timeline_blocks(timeline_of(profile), SPACED, writer, pruned=profile.level == "level0")
-    for _, events in iter_layers(in_order(GROUPS, LAYER_ORDER), profile, SPACED, writer):
+    for _, events in iter_layers(in_order(groups, LAYER_ORDER), profile, SPACED, writer):
         yield from events
     yield kernel_arrows(_arrow_ends(profile))
 
@@ -163,16 +167,16 @@ def _arrow_ends(profile: Profile) -> pl.DataFrame:
     )
 
 
-def _tables(profile: Profile) -> Iterator[tuple[str, Table]]:
+def _tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
     """Yield file names and their rows; a table may be empty."""
     yield "operator_details.csv", operator_details_table(operator_details(profile))
     yield "operator_memory.csv", operator_memory_table(operator_memory(profile))
     yield "memory_record.csv", memory_record_table(memory_record(profile))
     if profile.level != NO_TASKS:
-        yield from _device_tables(profile)
+        yield from _device_tables(profile, groups)
 
 
-def _device_tables(profile: Profile) -> Iterator[tuple[str, Table]]:
+def _device_tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
     writer = toolkit_writer(profile.platform)
     ranges = step_ranges(profile)
     summary = op_summary(
@@ -189,4 +193,4 @@ def _device_tables(profile: Profile) -> Iterator[tuple[str, Table]]:
     if profile.level != "level0":
         yield "op_statistic.csv", op_statistic_table(op_statistic(profile), writer)
         yield "api_statistic.csv", api_statistic_table(api_statistic(profile), writer, profile.device_ids)
-    yield from torch_csv_tables(GROUPS, profile, writer).items()
+    yield from torch_csv_tables(groups, profile, writer).items()

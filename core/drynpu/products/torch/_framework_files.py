@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu import OutputError
-from drynpu.deliverables._record_context import RecordContext
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.kernels import Operators
 from drynpu.raw import write_tlv
 from drynpu.simulate._inputs import DEFAULT_STREAM

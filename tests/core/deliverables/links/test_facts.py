@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from drynpu.deliverables._flows import TwoWay
+from drynpu.deliverables._traffic import BothDirections
 from drynpu.deliverables.links import facts
 from drynpu.deliverables.links.db import db_rows
 from drynpu.deliverables.links.files import csv_files
@@ -81,7 +81,7 @@ def test_hccs_is_sent_before_received() -> None:
 
 def test_what_a_port_receives_is_rx() -> None:
     edges = np.array([0, 10_000, 20_000])
-    flows = TwoWay(into=Flow([0], [20_000_000], [81_920]), out=Flow([0], [20_000_000], [8_192]))
+    flows = BothDirections(into=Flow([0], [20_000_000], [81_920]), out=Flow([0], [20_000_000], [8_192]))
     rows = _port(edges * 1000 + 5, edges, flows, 200_000)
     assert rows.select("rx_bytes", "rx_packets", "tx_bytes", "tx_packets").rows() == [
         (0, 0, 0, 0),

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import polars as pl
 from attrs import field, frozen
 
-from drynpu.deliverables._load_context import LoadContext
-from drynpu.deliverables._record_context import GroupRecords, RecordContext
+from drynpu.deliverables.load_context import LoadContext
+from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.raw import RecordKind, TextKind
 from drynpu.tables import Profile
 from drynpu.writers._json import Events, JsonStyle

@@ -1,36 +1,16 @@
-"""Helpers that several groups of families share."""
+"""Counters that drivers report per task: whose they are, and which of them stand in socpmu.data."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import polars as pl
 
-from drynpu._errors import OutputError, RawFormatError
-from drynpu.deliverables._load_context import LoadContext
+from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.soc_pmu.facts import SocPmuType
 from drynpu.tables._columns import I64, Records, ordinals
 from drynpu.tables._sides import DeviceSide
 
 _CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")
-
-
-def settings(context: LoadContext, side: DeviceSide) -> Mapping[str, Any]:
-    """Return sample.json of a device, empty if it cannot be read."""
-    try:
-        return context.reader.sample(side.device_id)
-    except (OutputError, RawFormatError):
-        return {}
-
-
-def event_codes(text: object) -> list[int]:
-    """Return the numbers of a comma list such as ``0x8a,0x8c``; none where it is no such list."""
-    try:
-        return [int(code, 16) for code in str(text or "").split(",") if code.strip()]
-    except ValueError:
-        return []
 
 
 def operator_names(context: LoadContext, device_id: int, stream: I64, task: I64) -> pl.Series:
@@ -40,8 +20,8 @@ def operator_names(context: LoadContext, device_id: int, stream: I64, task: I64)
     own = kernels["stream_id"].to_numpy() << 16 | kernels["task_id"].to_numpy()
     known = pl.DataFrame({"key": own, "turn": ordinals(own), "name": kernels["name"]})
     key = stream << 16 | task
-    asked = pl.DataFrame({"key": key, "turn": ordinals(key)})
-    joined = asked.join(known, on=["key", "turn"], how="left", maintain_order="left")
+    wanted = pl.DataFrame({"key": key, "turn": ordinals(key)})
+    joined = wanted.join(known, on=["key", "turn"], how="left", maintain_order="left")
     return joined["name"].fill_null("")
 
 

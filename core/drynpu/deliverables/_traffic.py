@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.deliverables._record_context import RecordContext
+from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.collectives import CollectiveRequest, LinkType
 from drynpu.device.samplers.links import LinkBytes, link_bytes
 from drynpu.device.samplers.traffic import Flow, join_flows, sample_times
@@ -25,7 +25,7 @@ I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False)
-class TwoWay:
+class BothDirections:
     """Traffic in both directions: read and written, or received and sent."""
 
     into: Flow
@@ -68,7 +68,7 @@ def _engines(simulation: Simulation) -> npt.NDArray[np.bool_]:
     return np.asarray((simulation.costs.aic_time_ns > 0) | (simulation.costs.aiv_time_ns > 0))
 
 
-def memory_flows(context: RecordContext) -> TwoWay:
+def memory_flows(context: RecordContext) -> BothDirections:
     """
     Return what is read from device memory and written to it.
 
@@ -88,7 +88,7 @@ def memory_flows(context: RecordContext) -> TwoWay:
     moved = [_sum(of.values()) for of in _collective_bytes(context)]
     into = _collective_flow(context, [of.sent + of.local + of.reduced for of in moved])
     out = _collective_flow(context, [of.received + of.local for of in moved])
-    return TwoWay(
+    return BothDirections(
         join_flows([_launch_flow(simulation, reads), into]), join_flows([_launch_flow(simulation, writes), out])
     )
 
@@ -104,7 +104,7 @@ def cache_flows(context: RecordContext) -> CacheFlows:
     )
 
 
-def copy_flows(context: RecordContext) -> TwoWay:
+def copy_flows(context: RecordContext) -> BothDirections:
     """Return what copies bring from the host (``into``) and take to it (``out``)."""
     simulation = context.simulation
 
@@ -117,14 +117,14 @@ def copy_flows(context: RecordContext) -> TwoWay:
         ]
         return _launch_flow(simulation, sizes)
 
-    return TwoWay(moved(Copy.HOST_TO_DEVICE), moved(Copy.DEVICE_TO_HOST))
+    return BothDirections(moved(Copy.HOST_TO_DEVICE), moved(Copy.DEVICE_TO_HOST))
 
 
-def link_flows(context: RecordContext, types: Iterable[LinkType]) -> TwoWay:
+def link_flows(context: RecordContext, types: Iterable[LinkType]) -> BothDirections:
     """Return what this rank receives (``into``) and sends (``out``) over links of these types."""
     wanted = frozenset(types)
     moved = [_sum(part for kind, part in of.items() if kind in wanted) for of in _collective_bytes(context)]
-    return TwoWay(
+    return BothDirections(
         _collective_flow(context, [of.received for of in moved]), _collective_flow(context, [of.sent for of in moved])
     )
 
