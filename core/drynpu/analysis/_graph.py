@@ -109,9 +109,9 @@ def select_iteration(profile: Profile, model_id: int, iteration_id: int) -> Prof
         kernels=kernels,
         api=_calls(profile, spans, tasks, model_id),
         communication_ops=collectives,
-        families={
+        group_tables={
             name: table.filter(of_iteration) if name in key_points else table
-            for name, table in profile.families.items()
+            for name, table in profile.group_tables.items()
         },
     )
 

@@ -156,7 +156,7 @@ def select_mindspore_steps(profile: Profile, places: Collection[int]) -> Profile
         tasks=profile.tasks.filter(inside),
         kernels=profile.kernels.filter(inside),
         communication_ops=profile.communication_ops.filter(inside),
-        families={**profile.families, "framework_events": events},
+        group_tables={**profile.group_tables, "framework_events": events},
     )
 
 

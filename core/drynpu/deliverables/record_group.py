@@ -64,7 +64,7 @@ class RecordGroup:
 
     def has_rows(self, profile: Profile) -> bool:
         """Return whether the profile has anything that files, layers and rows of this group are made of."""
-        return not self.read_tables or any(name in profile.families for name in self.read_tables)
+        return not self.read_tables or any(name in profile.group_tables for name in self.read_tables)
 
 
 def csv_tables(groups: Sequence[RecordGroup], profile: Profile, writer: Writer) -> dict[str, pl.DataFrame]:

@@ -69,7 +69,11 @@ def load_profile(path: Path, groups: Sequence[RecordGroup] | None = None) -> Pro
         prof_path=found.prof_path,
         framework_path=found.framework_path,
         **facts,
-        **{**toolkit.tables, **framework.tables, "families": toolkit.tables.get("families", {}) | framework.families},
+        **{
+            **toolkit.tables,
+            **framework.tables,
+            "group_tables": toolkit.tables.get("group_tables", {}) | framework.group_tables,
+        },
         schemas={**schemas(groups), **MINDSPORE_SCHEMAS},
         notes=tuple(notes),
         profiler_info=info,

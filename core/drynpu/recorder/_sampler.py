@@ -46,16 +46,16 @@ class _Probes:
         self.samples, self.spent_ns = self.samples + 1, self.spent_ns + took
         return took
 
-    def text(self, family: str, chunk: str) -> None:
-        self.texts.setdefault(family, []).append(chunk)
+    def text(self, kind: str, chunk: str) -> None:
+        self.texts.setdefault(kind, []).append(chunk)
 
-    def packet(self, family: str, time_ns: int, body: str, pid: int | None = None) -> None:
+    def packet(self, kind: str, time_ns: int, body: str, pid: int | None = None) -> None:
         size = len(body.encode("utf-8", "replace"))
         chunk = f"TimeStamp:{time_ns}\nIndex:{self.samples}\nDataLen:{size}\n{body}\n"
         if pid is None:
-            self.text(family, chunk)
+            self.text(kind, chunk)
         else:
-            self.processes.setdefault(family, {}).setdefault(pid, []).append(chunk)
+            self.processes.setdefault(kind, {}).setdefault(pid, []).append(chunk)
 
 
 def _read(path: Path) -> str:

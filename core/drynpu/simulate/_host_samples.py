@@ -33,11 +33,11 @@ class HostSamples:
         texts: dict[str, str] = {}
         processes: dict[str, dict[int, str]] = {}
         for part in parts:
-            for family, text in part.texts.items():
-                texts[family] = texts.get(family, "") + text
-            for family, of_family in part.processes.items():
-                known = processes.setdefault(family, {})
-                for pid, text in of_family.items():
+            for kind, text in part.texts.items():
+                texts[kind] = texts.get(kind, "") + text
+            for kind, of_kind in part.processes.items():
+                known = processes.setdefault(kind, {})
+                for pid, text in of_kind.items():
                     known[pid] = known.get(pid, "") + text
         samples = sum(part.samples for part in parts)
         return cls(

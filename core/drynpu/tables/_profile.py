@@ -78,7 +78,7 @@ class Profile:
     cann_allocations: pl.DataFrame = field(repr=False)
     step_marks: pl.DataFrame = field(repr=False)
     frequencies: pl.DataFrame = field(repr=False)
-    families: Mapping[str, pl.DataFrame] = field(factory=dict, repr=False)
+    group_tables: Mapping[str, pl.DataFrame] = field(factory=dict, repr=False)
     """Further tables that have rows; see :meth:`frame`."""
     schemas: Mapping[str, pl.Schema] = field(factory=dict, repr=False)
     """Schemas of all further tables, by name."""
@@ -99,7 +99,7 @@ class Profile:
 
     def frame(self, name: str) -> pl.DataFrame:
         """Return a further table, empty with its schema if absent."""
-        return self.families[name] if name in self.families else pl.DataFrame(schema=self.schemas[name])
+        return self.group_tables[name] if name in self.group_tables else pl.DataFrame(schema=self.schemas[name])
 
     @property
     def is_mindspore(self) -> bool:

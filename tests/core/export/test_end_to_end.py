@@ -315,7 +315,7 @@ def test_a_prof_directory_without_data_gets_a_readme(record: Record) -> None:
     profile = record()
     tables = ("api", "tasks", "kernels", "npu_mem", "npu_module_mem", "communication_ops", "frequencies")
     emptied = {name: getattr(profile, name).clear() for name in tables}
-    nothing = attrs.evolve(profile, families={}, **emptied)
+    nothing = attrs.evolve(profile, group_tables={}, **emptied)
     directory = profile.path / "nothing"
     assert export_msprof(nothing, directory) == []
     assert [path.name for path in directory.iterdir()] == ["README.txt"]

@@ -127,7 +127,7 @@ def test_file_names_done_marks_and_slices(tmp_path: Path, name: str) -> None:
 
 
 @given(st.sampled_from(list(RECORD_KINDS.records)), st.integers(0, 12), st.integers(1, 5), st.integers(0, 99))
-def test_round_trip_of_every_family(name: str, count: int, per_slice: int, seed: int) -> None:
+def test_round_trip_of_every_kind(name: str, count: int, per_slice: int, seed: int) -> None:
     records = some_records(name, count, seed)
     with TemporaryDirectory() as folder:
         writer = new_writer(Path(folder), slice_bytes=per_slice * RECORD_KINDS.record(name).dtype.itemsize)
@@ -260,7 +260,7 @@ def test_an_unfinished_slice_is_read_and_noted(tmp_path: Path) -> None:
     assert "without its .done mark" in reader.notes[0]
 
 
-def test_families_that_share_a_file(tmp_path: Path) -> None:
+def test_kinds_that_share_a_file(tmp_path: Path) -> None:
     writer = new_writer(tmp_path)
     steps, flips = some_records("ts_track_step", 3), some_records("ts_track_flip", 2)
     writer.write("ts_track_step", steps, 3)

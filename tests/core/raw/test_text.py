@@ -1,4 +1,4 @@
-"""Text families: lines and snapshots, written and read back (formats of the drivers and of Ascend/msprof's parsers)."""
+"""Text kinds: lines and snapshots, written and read back (formats of the drivers and of Ascend/msprof's parsers)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def some_rows(draw: st.DrawFn, entry: TextKind) -> pl.DataFrame:
 
 
 @given(st.data(), st.sampled_from(list(RECORD_KINDS.texts)), st.integers(1, 400))
-def test_round_trip_of_every_text_family(data: st.DataObject, name: str, slice_bytes: int) -> None:
+def test_round_trip_of_every_text_kind(data: st.DataObject, name: str, slice_bytes: int) -> None:
     entry = RECORD_KINDS.text(name)
     rows = data.draw(some_rows(entry))
     with TemporaryDirectory() as folder:
@@ -79,7 +79,7 @@ def test_round_trip_of_every_text_family(data: st.DataObject, name: str, slice_b
             assert reader.processes(name, place(entry)["device_id"]) == ((77,) if len(rows) else ())
 
 
-def test_the_families_and_their_files() -> None:
+def test_the_kinds_and_their_files() -> None:
     assert {name: (entry.side, entry.stem) for name, entry in RECORD_KINDS.texts.items()} == {
         "hccs": ("device", "hccs.data"),
         "nic": ("device", "nic.data"),
@@ -162,7 +162,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_text_of_a_family(tmp_path: Path, name: str) -> None:
+def test_text_of_a_kind(tmp_path: Path, name: str) -> None:
     entry = RECORD_KINDS.text(name)
     rows, expected = GOLDEN[name]
     writer = new_writer(tmp_path)

@@ -44,7 +44,7 @@ def task_numbers(simulation: Simulation) -> tuple[npt.NDArray[np.uint16], npt.ND
 
 
 def host_records(host: HostSide) -> dict[str, Records]:
-    """Return the records of every host family, keyed by family name."""
+    """Return the records that every recording of tasks leaves on the host, by record kind."""
     records = {
         "api_event": api_events(host),
         "task_track": _task_track(host),

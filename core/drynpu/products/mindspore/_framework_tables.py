@@ -46,7 +46,7 @@ def load_mindspore(
     """
     Read the files of *directory*; what is absent has no table.
 
-    Returns the tables that every framework has by name, and those of ``families.mindspore`` that have rows. Launches
+    Returns the tables that every framework has by name, and those of MindSpore alone that have rows. Launches
     (events called after one) are the task queue: what a flow puts in, and what the launching thread takes out. Every
     other event is an operator.
     """

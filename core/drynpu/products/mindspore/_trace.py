@@ -121,7 +121,7 @@ def _toolkit(profile: Profile, style: JsonStyle, groups: Sequence[RecordGroup]) 
     )
     writer = toolkit_writer(profile.platform)
     yield from timeline_blocks(told, style, writer)
-    marked = evolve(profile, families={**profile.families, "tx_marks": _called_marks(profile)})
+    marked = evolve(profile, group_tables={**profile.group_tables, "tx_marks": _called_marks(profile)})
     for _, events in iter_layers(in_order(groups, LAYER_ORDER), marked, style, writer):
         yield from events
 

@@ -80,6 +80,6 @@ def has_toolkit_data(profile: Profile) -> bool:
         profile.npu_mem,
         profile.npu_module_mem,
         profile.cann_allocations,
-        *profile.families.values(),
+        *profile.group_tables.values(),
     )
     return any(not table.is_empty() for table in recorded)

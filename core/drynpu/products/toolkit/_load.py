@@ -116,11 +116,11 @@ def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
         kernels=tables["kernels"],
         notes=notes,
     )
-    families: dict[str, pl.DataFrame] = {}
+    group_tables: dict[str, pl.DataFrame] = {}
     for group in groups:
         if group.load is not None:
-            families.update(group.load(context))
-    tables["families"] = families
+            group_tables.update(group.load(context))
+    tables["group_tables"] = group_tables
     facts = _facts(reader, devices, metrics, clock)
     return Toolkit(facts=facts, tables=tables, clock=clock, notes=(*reader.notes, *notes))
 

@@ -41,7 +41,7 @@ class FrameworkTables:
     """Tables of one ``FRAMEWORK`` directory by their name in ``Profile``; empty where a file is absent."""
 
     tables: Mapping[str, Any]
-    families: Mapping[str, pl.DataFrame] = field(factory=dict)
+    group_tables: Mapping[str, pl.DataFrame] = field(factory=dict)
     """Further tables that have rows."""
     notes: tuple[str, ...] = field(default=())
 
@@ -63,8 +63,8 @@ def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     notes: list[str] = []
     tables = dict(no_framework().tables)
     if has_mindspore(directory):
-        found, families = load_mindspore(directory, to_unix, notes)
-        return FrameworkTables(tables=tables | found, families=families, notes=tuple(notes))
+        found, group_tables = load_mindspore(directory, to_unix, notes)
+        return FrameworkTables(tables=tables | found, group_tables=group_tables, notes=tuple(notes))
     for name, file, dtype, build in _TLV_FILES:
         records = _tlv(directory / file, dtype, notes)
         if records is not None:

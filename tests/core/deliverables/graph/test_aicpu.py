@@ -107,7 +107,7 @@ def test_a_buffer_that_nobody_counted_has_no_size(record: Record, exported: Expo
 
 def test_without_the_switch_nothing_is_recorded(record: Record) -> None:
     profile = record(aicpu=False)
-    assert not {"aicpu_kernels", "data_queue", "queue_waits"} & set(profile.families)
+    assert not {"aicpu_kernels", "data_queue", "queue_waits"} & set(profile.group_tables)
 
 
 @given(

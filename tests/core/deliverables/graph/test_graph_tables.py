@@ -148,7 +148,7 @@ def test_without_the_switch_there_are_models_but_no_iterations(record: Record) -
 def test_at_level_none_nothing_of_graphs_is_recorded(record: Record) -> None:
     profile = record(level=Level.NONE)
     assert set(profile.api["level"]) == {"acl"}
-    assert not set(profile.families) & {"iterations", "graphs", "fusion_ops", "static_memory", "aicpu_kernels"}
+    assert not set(profile.group_tables) & {"iterations", "graphs", "fusion_ops", "static_memory", "aicpu_kernels"}
 
 
 def test_an_all_reduce_may_be_the_last_thing_of_an_iteration(record: Record, run: Callable[..., GraphRun]) -> None:

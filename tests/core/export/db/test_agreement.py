@@ -396,14 +396,16 @@ def test_links_between_dies(both: Both, read: SimpleNamespace, device_id: int, d
 
 
 def test_usage_of_the_host(record: Callable[..., Any], read: SimpleNamespace) -> None:
-    families = {
+    group_tables = {
         "host_cpu_usage": [(5, "0", 12.5, 2), (5, "1", 0.0, 2), (5, "Avg", 6.25, 2), (9, "0", 50.0, 2)],
         "host_memory_usage": [(5, 1.25, 4096)],
         "host_disk_usage": [(5, 2.0, 0.5, None)],
         "host_network_usage": [(5, None, 3.0, None), (9, 0.5, 4.0, 800.0)],
     }
-    tables = {name: pl.DataFrame(rows, schema=schemas(GROUPS)[name], orient="row") for name, rows in families.items()}
-    path = export_msprof_db(attrs.evolve(record(), families=tables))
+    tables = {
+        name: pl.DataFrame(rows, schema=schemas(GROUPS)[name], orient="row") for name, rows in group_tables.items()
+    }
+    path = export_msprof_db(attrs.evolve(record(), group_tables=tables))
     assert path is not None
 
     def stored(name: str) -> list[tuple[Any, ...]]:

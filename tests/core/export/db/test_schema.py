@@ -206,7 +206,7 @@ def test_a_run_without_devices(record: Record, read: SimpleNamespace) -> None:
     profile = record()
     device = ("tasks", "kernels", "communication_ops", "npu_mem", "npu_module_mem", "frequencies")
     emptied = {name: getattr(profile, name).clear() for name in device}
-    path = write(attrs.evolve(profile, device_ids=(), families={}, **emptied))
+    path = write(attrs.evolve(profile, device_ids=(), group_tables={}, **emptied))
     assert tuple(read.rows(path, "SELECT * FROM NPU_INFO")[0]) == (-1, "UNKNOWN")
     assert tuple(read.rows(path, "SELECT * FROM RANK_DEVICE_MAP")[0]) == (-1, -1)
     assert set(read.tables(path)) == ALWAYS | {"CANN_API", "SESSION_TIME_INFO"}
@@ -279,7 +279,7 @@ def test_nothing_to_write(record: Record, tmp_path: Path) -> None:
     profile = record()
     frames = ("api", "tasks", "kernels", "communication_ops", "npu_mem", "npu_module_mem", "cann_allocations")
     emptied = {name: getattr(profile, name).clear() for name in frames}
-    nothing = attrs.evolve(profile, families={}, **emptied)
+    nothing = attrs.evolve(profile, group_tables={}, **emptied)
     assert export_msprof_db(nothing, tmp_path / "none") is None
     assert not (tmp_path / "none").exists()
 

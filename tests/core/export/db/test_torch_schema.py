@@ -186,7 +186,7 @@ def test_host_data_alone(record: Record, read: SimpleNamespace) -> None:
     profile = with_steps(record())
     device = ("api", "tasks", "kernels", "npu_mem", "npu_module_mem", "communication_ops", "queue", "frequencies")
     emptied = {name: getattr(profile, name).clear() for name in device}
-    host = attrs.evolve(profile, prof_path=None, level="", device_ids=(), families={}, **emptied)
+    host = attrs.evolve(profile, prof_path=None, level="", device_ids=(), group_tables={}, **emptied)
     files = export(host)
     assert set(files) == {"ascend_pytorch_profiler.db", "analyse.done"}
     path = files["ascend_pytorch_profiler.db"]
