@@ -38,7 +38,7 @@ LIMIT_S = 240
 NEEDED = 0.9
 """Share of the logic mutants that tests have to catch."""
 
-FACT_TESTS = ("test_facts.py", "test_ids.py", "test_layouts.py", "test_platforms.py", "test_load.py")
+FACT_TESTS = ("test_facts.py", "test_ids.py", "test_record_forms.py", "test_platforms.py", "test_load.py")
 """Tests that hold constants against the format pages, by file name."""
 LOGIC_ROOMS = ("simulate", "device", "tables", "analysis", "kernels", "deliverables")
 
@@ -63,7 +63,7 @@ def fact_files() -> list[Path]:
     """Return the files that hold vendor constants."""
     yaml = (path for folder in ("platforms",) for path in (CORE / folder).glob("*.yaml"))
     return sorted(
-        [*CORE.glob("deliverables/*/facts.py"), *CORE.glob("raw/_*ids.py"), *CORE.glob("raw/_kinds.py"), *yaml]
+        [*CORE.glob("deliverables/*/facts.py"), *CORE.glob("raw/_*ids.py"), *CORE.glob("raw/_record_forms.py"), *yaml]
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import numpy as np
 import pytest
 
 from drynpu.raw import RecordKind
@@ -39,3 +42,42 @@ def number() -> Callable[..., tuple[dict[str, object], list[int]]]:
 def host_head() -> Callable[[int, int, int], bytes]:
     """Return the header of host information: level, type and bytes of data (cann_msprof.md 7.3)."""
     return lambda level, type_id, data_len: struct.pack("<HHIIIQ", 0x5A5A, level, type_id, 0, data_len, 0)
+
+
+@pytest.fixture
+def fits() -> Callable[[np.dtype[np.void], str], bool]:
+    """Return whether every field has the place and the size of an item of a struct format, and the record its size."""
+
+    def items(text: str) -> Iterator[tuple[int, int]]:
+        offset = 0
+        for count, code in re.findall(r"(\d*)([a-zA-Z?])", text):
+            size = int(count or 1) if code == "s" else struct.calcsize(f"<{code}")
+            for _ in range(1 if code == "s" else int(count or 1)):
+                yield offset, size
+                offset += size
+
+    def places(dtype: np.dtype[Any], start: int = 0) -> Iterator[tuple[int, int]]:
+        if dtype.subdtype is not None:
+            base, shape = dtype.subdtype
+            for number in range(int(np.prod(shape))):
+                yield from places(base, start + number * base.itemsize)
+        elif dtype.fields is None:
+            yield start, dtype.itemsize
+        else:
+            for part, offset, *_ in dtype.fields.values():
+                yield from places(part, start + offset)
+
+    return lambda dtype, text: set(places(dtype)) <= set(items(text)) and dtype.itemsize == struct.calcsize(text)
+
+
+@pytest.fixture
+def plausible() -> Callable[..., bool]:
+    """Return whether a record with these values, and zeros besides, can be of a kind."""
+
+    def plausible(kind: RecordKind, **values: int) -> bool:
+        rows = np.frombuffer(bytearray(kind.dtype.itemsize), kind.dtype)
+        for field, value in values.items():
+            rows[field] = value
+        return bool(kind.plausible(rows)[0])
+
+    return plausible

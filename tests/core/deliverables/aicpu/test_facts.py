@@ -42,3 +42,9 @@ def test_data_preparation(pack: Callable[..., bytes], host_head: Callable[..., b
 def test_numbers() -> None:
     assert facts.QUEUE_NODES == {1: "GetNext_dequeue_wait"}
     assert facts.UNKNOWN_SIZE == 4_294_967_295
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    for kind, _, data_len, text in FORMATS:
+        assert fits(kind.dtype, f"<HHIIIQ{text[1:]}{232 - data_len}s")
+    assert fits(facts.AICPU_DATA_PREPARATION.dtype, "<HHIIIQ16s64sQQ136s")

@@ -94,3 +94,25 @@ def test_a_cache_count_is_4096_bytes_and_hits_go_by_requests() -> None:
     data = first + b"".join(struct.pack("<QQII", 20000, count, code, 3) for code, count in counts.items())
     found = loaded("5", {"llc_profiling": "read"}, llc=(facts.LLC, data))["llc_samples"]
     assert found.select("llc_id", "mode", "hit_rate", "mb_s").rows()[1] == (3, "read", 0.3, 150.0)
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.HBM.dtype, "<QQII")
+    assert fits(facts.DDR.dtype, "<5I")
+    assert fits(facts.LLC.dtype, "<QQII")
+    assert fits(facts.L2_CACHE.dtype, "<4H8Q")
+
+
+def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
+    for kind, bounds in (
+        (facts.HBM, {"event": 1, "hbm_id": 255}),
+        (facts.DDR, {"event": 255, "ddr_id": 255}),
+        (facts.LLC, {"event": 255, "l3t_id": 4095}),
+        (facts.L2_CACHE, {"task_type": 255}),
+    ):
+        assert plausible(kind)
+        assert plausible(kind, **bounds)
+        assert not any(plausible(kind, **{field: most + 1}) for field, most in bounds.items())
+    raw = np.frombuffer(bytes(6) + b"\0\1" + bytes(64), facts.L2_CACHE.dtype)
+    assert not facts.L2_CACHE.plausible(raw)[0]
+    assert (facts.HBM_BYTES, facts.LLC_BYTES, facts.READ, facts.WRITE) == (32, 4096, 0, 1)

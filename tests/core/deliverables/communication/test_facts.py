@@ -26,3 +26,8 @@ def test_tasks(
     assert pack(facts.HCCL_INFO, **values) == (host_head(5500, 0, 116) + struct.pack(text, *numbers)).ljust(256, b"\0")
     assert list(values)[3:9] == ["local_rank", "remote_rank", "rank_size", "work_flow_mode", "plane_id", "context_id"]
     assert list(values)[13:16] == ["src_address", "dst_address", "size_bytes"]
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.HCCL_OP_INFO.dtype, "<HHIIIQ" + "BBQQQ14s")
+    assert fits(facts.HCCL_INFO.dtype, "<HHIIIQ" + "QQQIIIIIIQIIdQQQIIIII116s")

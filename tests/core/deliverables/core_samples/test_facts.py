@@ -27,3 +27,22 @@ def test_samples_of_the_950(pack: Callable[..., bytes]) -> None:
 def test_files() -> None:
     assert [kind.stem for kind in facts.KINDS] == ["aicore.data", "aiVectorCore.data", *["ffts_profile.data"] * 2]
     assert facts.UTILIZATION_LAYER.sort_index == 36
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert all(fits(kind.dtype, "<BBHHH8QQQBB6B") for kind in facts.KINDS[:3])
+    assert fits(facts.FFTS_CORE_SAMPLE_V6.dtype, "<BBHHH10QQQBB6B")
+
+
+def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
+    for kind, events in (*((kind, 8) for kind in facts.KINDS[:3]), (facts.FFTS_CORE_SAMPLE_V6, 10)):
+        assert not plausible(kind)
+        assert plausible(kind, mode=1)
+        assert plausible(kind, mode=8, event_count=events)
+        assert not plausible(kind, mode=9)
+        assert not plausible(kind, mode=1, event_count=events + 1)
+        for place in (kind.dtype.itemsize - 6, kind.dtype.itemsize - 1):
+            raw = bytearray(kind.new(1).tobytes())
+            raw[place] = 1
+            assert not kind.plausible(np.frombuffer(bytes(raw), kind.dtype))[0]
+        assert plausible(kind, mode=1, core_id=255)

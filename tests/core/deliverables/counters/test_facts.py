@@ -40,3 +40,8 @@ def test_numbers() -> None:
         "CONTEXT_PMU_V6": 0x2A,
     }
     assert {kind.stem for kind in facts.KINDS} == {"ffts_profile.data"}
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.FFTS_PROFILE.dtype, "<4HQ4HQQQ8QQQ")
+    assert fits(facts.FFTS_PROFILE_V6.dtype, "<4HQ2BH2B3HI10Q2Q")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
+
+import numpy as np
 
 from drynpu.deliverables.frequency import facts
 
@@ -29,3 +32,22 @@ def test_voltages() -> None:
 
 def test_the_layer() -> None:
     assert (facts.FREQUENCY_LAYER.name, facts.FREQUENCY_LAYER.sort_index) == ("AI Core Freq", 15)
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.LPM_FREQ.dtype, "<II" + "QII" * 55)
+    assert fits(facts.LPM_INFO.dtype, "<II" + "QII" * 55)
+
+
+def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
+    for kind in facts.KINDS:
+        assert not plausible(kind)
+        assert plausible(kind, count=1)
+        assert plausible(kind, count=55)
+        assert not plausible(kind, count=56)
+    assert plausible(facts.LPM_INFO, count=1, type=255)
+    assert not plausible(facts.LPM_INFO, count=1, type=256)
+    for place, good in ((4, False), (7, False), (8, True)):
+        raw = bytearray(struct.pack("<II", 1, 0).ljust(888, b"\0"))
+        raw[place] = 1
+        assert bool(facts.LPM_FREQ.plausible(np.frombuffer(bytes(raw), facts.LPM_FREQ.dtype))[0]) == good

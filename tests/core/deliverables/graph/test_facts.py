@@ -24,3 +24,10 @@ def test_step_trace(pack: Callable[..., bytes]) -> None:
     values = {"tick": 1, "index_id": 2, "model_id": 3, "stream_id": 4, "task_id": 5, "tag_id": 6}
     found = pack(facts.TS_TRACK_STEP, **values)
     assert found == struct.pack("<BBHIQQQHHHH", 0, 0x0A, 40, 0, 1, 2, 3, 4, 5, 6, 0)
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.FUSION_OP_INFO.dtype, "<HHIIIQ" + "QI5Q8Q116s")
+    assert fits(facts.GRAPH_ID_MAP.dtype, "<HHIIIQ" + "QII216s")
+    assert fits(facts.TS_TRACK_STEP.dtype, "<BBHIQQQHHHH")
+    assert facts.FUSION_OPS_PER_RECORD == 8

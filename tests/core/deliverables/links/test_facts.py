@@ -145,3 +145,24 @@ def test_hccs_rates_are_of_2_to_the_20_bytes() -> None:
         "tx_mb_s": 2.0,
         "rx_mb_s": 6.0,
     }
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.PCIE.dtype, "<Q22I")
+    assert fits(facts.SIO.dtype, "<HHIQHHIQ8I")
+
+
+def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
+    assert plausible(facts.PCIE, device_id=0)
+    assert plausible(facts.PCIE, device_id=4095)
+    assert not plausible(facts.PCIE, device_id=4096)
+
+
+@pytest.mark.parametrize("kind", [facts.NIC, facts.ROCE])
+def test_the_function_of_a_port_may_be_missing_and_another_column_may_follow(kind: TextKind) -> None:
+    numbers = " ".join(map(str, range(1, 14)))
+    assert parsed(kind, f"1:2 {numbers}")["func_id"] == 0
+    assert parsed(kind, f"1:2 {numbers} 4 5")["func_id"] == 4
+    assert kind.parse([f"1:2 {numbers} 4 5 6"]).left_out == 1
+    assert kind.parse([f"1:2 {numbers.rpartition(' ')[0]}"]).left_out == 1
+    assert facts.HCCS.parse(["1:2 3", "1:2 3 4 5"]).left_out == 2

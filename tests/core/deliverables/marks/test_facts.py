@@ -33,3 +33,7 @@ def test_numbers() -> None:
     }
     assert {part.name: int(part) for part in facts.MarkPart} == {"MARK": 0, "EXTENDED_MARK": 1}
     assert facts.MESSAGE_BYTES == 156
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.MSPROFTX.dtype, "<HHIIIQ" + "HHIHHIIIIiQQQQQi156s")

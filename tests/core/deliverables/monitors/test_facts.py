@@ -40,3 +40,29 @@ def test_files_and_layers() -> None:
         *(("Acc PMU", 19), ("Stars Soc Info", 25), ("Stars Chip Trans", 26), ("QoS", 29)),
     ]
     assert facts.ENGINES == ("VDEC", "JPEGD", "PNGD", "JPEGE", "VPC", "VENC", "SCD")
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.ACC_PMU.dtype, "<HHIQHHIQ4Q")
+    assert fits(facts.CHIP_TRANS.dtype, "<HHIQHHIQQQ16s")
+    assert fits(facts.CHIP_TRANS_V6.dtype, "<2HI3Q8I")
+    assert fits(facts.SOC_BANDWIDTH.dtype, "<HHIQQQH30s")
+    assert fits(facts.STARS_QOS.dtype, "<HHIQQ10I")
+    assert fits(facts.QOS.dtype, "<2I2Q10I")
+
+
+def test_partitions_are_known_by_their_reserved_bytes() -> None:
+    for place, good in ((0, False), (15, False), (16, True)):
+        raw = bytearray(64)
+        raw[place] = 1
+        assert bool(facts.QOS.plausible(np.frombuffer(bytes(raw), facts.QOS.dtype))[0]) == good
+
+
+def test_lines_of_image_engines() -> None:
+    line = "176167:889901260 8 1 3 40 5 6.5% 7 8 12.5% 9 10"
+    row = facts.DVPP.parse([facts.DVPP.header, line]).rows[0]
+    assert row == (176167889901260, 8, 1, 3, 40, 5, 6.5, 7, 8, 12.5, 9, 10)
+    alone = facts.DVPP.parse([line.replace(" 8 1 3", " 1 3")]).rows[0]
+    assert alone == (176167889901260, 0, *row[2:])
+    assert facts.DVPP.parse([line + " 11", line.replace(" 8 1 3", " 3")]).left_out == 2
+    assert facts.QOS_STREAMS == 10

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
+import numpy as np
+
 from drynpu.deliverables.npu_memory import facts
 
 
@@ -25,3 +27,19 @@ def test_components() -> None:
     for entry in names.split(", "):
         name, number = entry.split()
         assert facts.MODULE_NAMES[int(number)] == name
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.NPU_MEM.dtype, "<IIQQQ")
+    assert fits(facts.NPU_MODULE_MEM.dtype, "<IIQQ")
+
+
+def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
+    assert plausible(facts.NPU_MEM, event=0)
+    assert plausible(facts.NPU_MEM, event=1)
+    assert not plausible(facts.NPU_MEM, event=2)
+    for kind in facts.KINDS:
+        for place, good in ((3, True), (4, False), (7, False), (8, True)):
+            raw = bytearray(kind.dtype.itemsize)
+            raw[place] = place > 3
+            assert bool(kind.plausible(np.frombuffer(bytes(raw), kind.dtype))[0]) == good

@@ -24,3 +24,8 @@ def test_planned_memory(pack: Callable[..., bytes], number: Callable[..., tuple[
         "unaging.additional.task_memory_info",
         "unaging.additional.static_op_mem",
     ]
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.TASK_MEMORY_INFO.dtype, "<HHIIIQ" + "QqQQQII184s")
+    assert fits(facts.STATIC_OP_MEM.dtype, "<HHIIIQ" + "qQQQQQI180s")

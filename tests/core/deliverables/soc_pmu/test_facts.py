@@ -22,3 +22,20 @@ def test_numbers() -> None:
     # TLB hit = (0x8c + 0x8d) / 0x8a, miss = 0x2 / 0x8a.
     assert (facts.SMMU_REQUESTS, facts.SMMU_HITS, facts.SMMU_MISSES) == ((0x8A,), (0x8C, 0x8D), (0x02,))
     assert {kind.stem for kind in facts.KINDS} == {"socpmu.data"}
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.SOC_PMU.dtype, "<2I4H8Q")
+    assert fits(facts.SOC_PMU_V6.dtype, "<6B3HI8Q")
+    assert facts.EVENTS_PER_UNIT == 8
+
+
+def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
+    for kind, reserved in ((facts.SOC_PMU, 8), (facts.SOC_PMU_V6, 6)):
+        assert plausible(kind)
+        assert plausible(kind, data_type=255)
+        assert not plausible(kind, data_type=256)
+        for place, good in ((0, False), (reserved - 1, False), (reserved, True)):
+            raw = bytearray(kind.dtype.itemsize)
+            raw[place] = 1
+            assert bool(kind.plausible(np.frombuffer(bytes(raw), kind.dtype))[0]) == good

@@ -118,3 +118,23 @@ def test_task_types() -> None:
         "SUB_TASK_START": 0x22,
         "SUB_TASK_END": 0x23,
     }
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    head = "<HHIIIQ"
+    for kind, text in (
+        (facts.API_EVENT, "<HHIIIQQQ"),
+        (facts.NODE_BASIC_INFO, f"{head}QIQII12s"),
+        (facts.NODE_ATTR_INFO, f"{head}QIQ20s"),
+        (facts.TENSOR_INFO, f"{head}QI{'III8I' * 5}"),
+        (facts.CONTEXT_ID_INFO, f"{head}QI55I"),
+        (facts.TASK_TRACK, f"{head}HHHHQQHH12s"),
+        (facts.MEMCPY_INFO, f"{head}QHHI24s"),
+        (facts.STARS_SOC, "<HHHHQBBHHH40s"),
+        (facts.TS_TRACK_MEMCPY, "<BBHIQHHB19s"),
+        (facts.TS_TRACK_TASK_TYPE, "<BBHIQHHHB17s"),
+        (facts.TS_TRACK_FLIP, "<BBHIQHHHH16s"),
+        (facts.TS_TRACK_BLOCK_NUMBER, "<BBHIQHHI16s"),
+    ):
+        assert fits(kind.dtype, text), kind.name
+    assert (facts.TENSORS_PER_RECORD, facts.CONTEXT_IDS_PER_RECORD) == (5, 55)
