@@ -28,6 +28,7 @@ from torch_npu import profiler
 
 from drynpu.products import _deliver
 from drynpu.recorder import _recording
+from drynpu.simulate import _simulate
 from drynpu_torch.capture import KinetoTracer, _capture, _kineto
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "torch" / "train_gpt.py"
@@ -38,8 +39,11 @@ STAGES: tuple[tuple[str, Any, str], ...] = (
     ("Kineto stop", _kineto, "_disable_profiler"),
     ("getters to columns", KinetoTracer, "_columns"),
     (JOIN, _capture, "_join"),
-    ("lower", _recording, "lower"),
-    ("simulate", _recording, "simulate"),
+    ("lower", _simulate, "lower"),
+    ("order", _simulate, "order"),
+    ("meet", _simulate, "meet"),
+    ("schedule", _simulate, "schedule"),
+    ("memory", _simulate, "add_memory"),
     ("write FRAMEWORK", _recording, "write_framework_data"),
     ("write PROF", _recording, "write_prof"),
     ("load tables", _deliver, "load_profile"),
