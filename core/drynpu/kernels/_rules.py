@@ -9,8 +9,6 @@ from typing import TypeAlias
 
 from drynpu.kernels._types import Copy, KernelPlan, KernelSpec, Placement, Signature, TaskType, TensorDesc
 
-__all__ = ["Rule", "RuleBook", "broadcast_shape", "build_rule_book", "copy_plan", "join_rules", "unmapped_plan"]
-
 Rule: TypeAlias = Callable[[Signature], "KernelPlan | None"]
 """Returns the plan of a signature, or ``None`` when it has no answer for it."""
 

@@ -6,19 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from drynpu.kernels._types import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 
-__all__ = [
-    "ceil_div",
-    "computed_on_cpu",
-    "cube_spec",
-    "format_change",
-    "launched",
-    "launches_nothing",
-    "output_tiles",
-    "plan_of",
-    "tensor_like",
-    "vector_spec",
-]
-
 _CPU_ONLY = frozenset({"DOUBLE", "COMPLEX64", "COMPLEX128"})
 _TILE_M, _TILE_N = 128, 256
 

@@ -12,20 +12,6 @@ import math
 
 from attrs import field, frozen
 
-__all__ = [
-    "DTYPES",
-    "FORMATS",
-    "Copy",
-    "DType",
-    "KernelCost",
-    "KernelPlan",
-    "KernelSpec",
-    "Placement",
-    "Signature",
-    "TaskType",
-    "TensorDesc",
-]
-
 
 @frozen
 class DType:

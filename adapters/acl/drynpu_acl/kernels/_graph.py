@@ -23,8 +23,6 @@ from drynpu_acl.kernels._layout import OnnxFormats
 from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, GraphNode
 from drynpu_acl.kernels._placement import FREE
 
-__all__ = ["Compiled", "GraphNode", "Operation", "compile_graph"]
-
 _PRODUCTS: Final = frozenset({"Gemm", "MatMul"})
 _AFTER_CONVOLUTION: Final = frozenset({"Relu", "LeakyRelu"})
 _AFTER_PRODUCT: Final = frozenset({"Relu", "LeakyRelu", "Elu", "Sigmoid", "Tanh", "Selu", "Softplus", "Softsign"})

@@ -8,8 +8,6 @@ from attrs import evolve
 
 from drynpu.kernels import KernelPlan, NodeCall, Signature
 
-__all__ = ["node_plans"]
-
 _UNMAPPED = "_Unmapped"
 """What ends the name of a kernel that stands for an operator without a rule (``drynpu.kernels.unmapped_plan``)."""
 

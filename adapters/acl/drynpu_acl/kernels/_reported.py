@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from drynpu.kernels import NodeCall, Signature, TensorDesc
 from drynpu.simulate import FusionOp, StaticMemory
 
-__all__ = ["fusions", "planned_memory"]
-
 
 def fusions(signatures: Iterable[Signature]) -> tuple[FusionOp, ...]:
     """

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["api_of"]
-
 _PREFIX: Final = "aclnn"
 
 # Names without the prefix; a primitive that is missing bears its own.

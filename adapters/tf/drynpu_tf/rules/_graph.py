@@ -20,8 +20,6 @@ from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse_graph
 from drynpu_tf.rules._nodes import GraphNode
 
-__all__ = ["CompiledGraph", "compile_graph", "fusions"]
-
 _PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
 _SILENT: Final = "NoOp"
 """Stands for a node that launches nothing because another one does its work, or because its result is a constant."""

@@ -8,8 +8,6 @@ from typing import Any
 from drynpu.kernels import TensorDesc
 from drynpu_tf.rules._dtypes import dtype_name, ge_dtype
 
-__all__ = ["attributes_of", "tensor_desc"]
-
 
 def tensor_desc(shape: Sequence[int], dtype: str, layout: str = "ND") -> TensorDesc:
     """
