@@ -102,7 +102,7 @@ def summarise(profile: Profile) -> Summary:
 
 def _steps(profile: Profile, overlaps: pl.DataFrame) -> pl.DataFrame:
     """Return the step trace as the profiler that left the profile counts it."""
-    if not profile.is_mindspore:
+    if profile.product != "mindspore":
         return step_trace(profile, step_ranges(profile), overlaps)
     steps = mindspore_steps(profile)
     if overlaps.is_empty():

@@ -146,6 +146,11 @@ class Plugins:
         found = self._ask("drynpu_record_groups")
         return tuple((self.place(name), group) for name, groups in found for group in groups)
 
+    def products(self) -> tuple[tuple[str, object], ...]:
+        """Return the result directories that plugins add, each with where it comes from."""
+        found = self._ask("drynpu_products")
+        return tuple((self.place(name), product) for name, products in found for product in products)
+
     def exporters(self) -> dict[str, Exporter]:
         """
         Return the exporters of all plugins by name.

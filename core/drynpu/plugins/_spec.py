@@ -24,6 +24,7 @@ __all__ = [
     "drynpu_exporters",
     "drynpu_facades",
     "drynpu_kernel_rules",
+    "drynpu_products",
     "drynpu_record_groups",
     "drynpu_stand_ins",
 ]
@@ -109,6 +110,20 @@ def drynpu_record_groups() -> Iterable[object]:  # type: ignore[empty-body]
     -------
     Iterable[object]
         ``drynpu.deliverables.record_group.RecordGroup`` values. A group or a table by a name that exists already is an
+        error.
+    """
+
+
+@hookspec
+def drynpu_products() -> Iterable[object]:  # type: ignore[empty-body]
+    """
+    Add result directories: how another profiler's directories are told, read, written and exported.
+
+    Returns
+    -------
+    Iterable[object]
+        ``drynpu.products.Product`` values. A recording whose ``Target.framework`` is the name of one is written by
+        it, and ``drynpu analyze`` reads and exports the directories that it recognises. A name that is taken is an
         error.
     """
 

@@ -11,17 +11,21 @@ from drynpu.products._deliver import deliver
 from drynpu.products._find import find_profiles
 from drynpu.products._load import load_profile
 from drynpu.products._process import deliver_beside, deliver_in_process, deliver_many
+from drynpu.products._product import FrameworkTables, Product, ToUnix, no_framework
 from drynpu.products._results import export_result, result_forms
 from drynpu.products._single import export_stacks, export_trace
-from drynpu.products.mindspore._export import export_mindspore
+from drynpu.products.mindspore import export_mindspore
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._msprof import export_documents, export_msprof
 from drynpu.products.toolkit._reports import REPORT_KEYS, Reports, read_reports
-from drynpu.products.torch._export import export_torch, requested_forms
+from drynpu.products.torch import export_torch, requested_forms
 
 __all__ = [
     "REPORT_KEYS",
+    "FrameworkTables",
+    "Product",
     "Reports",
+    "ToUnix",
     "deliver",
     "deliver_beside",
     "deliver_in_process",
@@ -36,6 +40,7 @@ __all__ = [
     "export_trace",
     "find_profiles",
     "load_profile",
+    "no_framework",
     "read_reports",
     "requested_forms",
     "result_forms",

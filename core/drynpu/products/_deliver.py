@@ -6,22 +6,11 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from drynpu.analysis import select_mindspore_steps
 from drynpu.deliverables.registry import registered_groups
 from drynpu.options import ExportType
 from drynpu.products._load import load_profile
-from drynpu.products._results import export_result, result_forms
+from drynpu.products.registry import product_named
 from drynpu.products.toolkit._msprof import export_msprof
-
-_SIMPLIFIED = ("mindstudio_profiler_output", "mindstudio_profiler_log", "analyze")
-_SIMPLIFIED_MINDSPORE = (
-    "mindstudio_profiler_output",
-    "mindstudio_profiler_log",
-    "host/sqlite",
-    "device_*/sqlite",
-    "host/data/all_file.complete",
-    "device_*/data/all_file.complete",
-)
 
 
 def deliver(
@@ -57,16 +46,17 @@ def deliver(
     """
     groups = registered_groups()
     profile = load_profile(path, groups)
-    if steps and profile.is_mindspore:
-        profile = select_mindspore_steps(profile, steps)
-    forms = result_forms(profile) if forms is None else forms
+    product = product_named(profile.product)
+    if steps and product.select_steps is not None:
+        profile = product.select_steps(profile, steps)
+    forms = product.forms(profile) if forms is None else forms
     if profile.prof_path is not None:
         if ExportType.TEXT in forms and not simplify:
             export_msprof(profile, groups=groups)
         on_part("toolkit")
-    export_result(profile, forms, groups)
+    product.export(profile, forms, groups)
     if simplify and profile.prof_path is not None:
-        for pattern in _SIMPLIFIED_MINDSPORE if profile.is_mindspore else _SIMPLIFIED:
+        for pattern in product.simplified:
             for found in profile.prof_path.glob(pattern):
                 _remove(found)
 

@@ -6,10 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.deliverables.record_context import RecordContext
-from drynpu.products.mindspore._framework_files import write_mindspore
-from drynpu.products.torch._framework_files import write_torch
+from drynpu.products.registry import product_named
 from drynpu.simulate._python_side import write_collections, write_frames
-from drynpu.simulate._target import MINDSPORE
 
 
 def write_framework_data(context: RecordContext, *, keep_computing: bool) -> None:
@@ -24,9 +22,9 @@ def write_framework_data(context: RecordContext, *, keep_computing: bool) -> Non
         A file cannot be written.
     """
     recording, target = context.recording, context.target
-    directory, prefix = target.directory / "FRAMEWORK", target.framework
-    write = write_mindspore if target.framework == MINDSPORE else write_torch
-    write(directory, context, keep_computing=keep_computing)
+    product, prefix = product_named(target.framework), target.framework
+    directory = target.directory / product.folder
+    product.write(directory, context, keep_computing)
 
     def to_raw(time_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         return context.simulation.warp(time_ns) + context.to_raw_ns

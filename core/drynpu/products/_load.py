@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,29 +14,24 @@ from drynpu._errors import OutputError, RawFormatError
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import registered_groups, schemas
 from drynpu.products._find import ProfileDirectory, locate
-from drynpu.products.mindspore._framework_tables import has_mindspore
-from drynpu.products.mindspore._schemas import SCHEMAS as MINDSPORE_SCHEMAS
+from drynpu.products._product import FrameworkTables, Product, no_framework
+from drynpu.products.registry import product_of, registered_products
 from drynpu.products.toolkit._load import Toolkit, load_toolkit, no_toolkit
-from drynpu.products.torch._framework_tables import FrameworkTables, load_framework, no_framework
-from drynpu.raw import ClockAnchors
-from drynpu.tables._columns import I64
 from drynpu.tables._profile import Profile
 from drynpu.tables._stored import stored
 
 _RESULT = re.compile(r"_\d{17}_ascend_(pt|ms)$")
 """End of the name of a result directory, where profiler_info*.json is written when all other raw data is there."""
-_GIGA, _MINDSPORE_HZ = 1_000_000_000, 100_000_000
-"""The second is what MindSpore takes its counts for where nothing tells, and without PROF they begin in 1970."""
-_COUNTER_KEYS = (("start_cnt", 0), ("start_monotonic", 0), ("freq", 100))
-"""Clock readings of profiler_info.json, with what the vendor takes where they are missing."""
 
 
-def load_profile(path: Path, groups: Sequence[RecordGroup] | None = None) -> Profile:
+def load_profile(
+    path: Path, groups: Sequence[RecordGroup] | None = None, products: Sequence[Product] | None = None
+) -> Profile:
     """
-    Read one profile: a ``*_ascend_pt``, ``*_ascend_ms`` or ``PROF_*`` directory, or a parent that holds exactly one.
+    Read one profile: a result directory, a ``PROF_*`` directory, or a parent that holds exactly one of them.
 
-    Parts may be missing, cut or empty; what was tolerated is in ``Profile.notes``. Records are those of *groups*, by
-    default all that are registered.
+    Parts may be missing, cut or empty; what was tolerated is in ``Profile.notes``. The kinds of records and of result
+    directories are those of *groups* and *products*, by default all that are registered.
 
     Raises
     ------
@@ -46,7 +41,8 @@ def load_profile(path: Path, groups: Sequence[RecordGroup] | None = None) -> Pro
         If records cannot be understood at all, e.g. a device without its clock.
     """
     groups = registered_groups() if groups is None else groups
-    found = locate(Path(path))
+    products = registered_products() if products is None else products
+    found = locate(Path(path), products)
     notes = list(found.notes)
     toolkit = _read_toolkit(found, groups)
     notes.extend(toolkit.notes)
@@ -54,12 +50,10 @@ def load_profile(path: Path, groups: Sequence[RecordGroup] | None = None) -> Pro
     metadata = _read_json(found.path / "profiler_metadata.json", notes)
     if _RESULT.search(found.path.name) and not _info_file(found.path).is_file():
         notes.append("profiler_info*.json is missing: the recording was not written to its end; data may be missing")
-    if found.framework_path is None:
-        framework = no_framework()
-    else:
-        framework = load_framework(
-            found.framework_path, _framework_clock(found.framework_path, info, toolkit.clock, notes)
-        )
+    product = product_of(found.path, info, products)
+    framework = no_framework()
+    if found.framework_path is not None:
+        framework = product.read(found.framework_path, product.clock(info, toolkit.clock, notes))
     notes.extend(framework.notes)
     facts = dict(toolkit.facts)
     facts["pid"] = facts["pid"] or _first_pid(framework)
@@ -74,7 +68,8 @@ def load_profile(path: Path, groups: Sequence[RecordGroup] | None = None) -> Pro
             **framework.tables,
             "group_tables": toolkit.tables.get("group_tables", {}) | framework.group_tables,
         },
-        schemas={**schemas(groups), **MINDSPORE_SCHEMAS},
+        schemas=schemas(groups) | {name: schema for each in products for name, schema in each.schemas.items()},
+        product=product.name,
         notes=tuple(notes),
         profiler_info=info,
         metadata=metadata,
@@ -121,33 +116,3 @@ def _read_json(path: Path, notes: list[str]) -> dict[str, object]:
         notes.append(f"{path.name} could not be read and was left out: {error}")
         return {}
     return document if isinstance(document, dict) else {}
-
-
-def _framework_clock(
-    directory: Path, info: Mapping[str, Any], clock: ClockAnchors | None, notes: list[str]
-) -> Callable[[I64], I64]:
-    """
-    Return the conversion of FRAMEWORK times to Unix ns (torch_npu_profiler.md 3.7, mindspore_profiler.md 10).
-
-    With ``syscnt_enable`` they are counter ticks, else monotonic nanoseconds; what the PROF directory does not
-    tell about the clocks is taken from profiler_info.json.
-    """
-    if has_mindspore(directory):
-        if clock is None:
-            return lambda raw: raw * (_GIGA // _MINDSPORE_HZ)
-        return clock.host_to_unix if clock.host_hz else evolve(clock, host_hz=_MINDSPORE_HZ).host_to_unix
-    start, end = info.get("start_info") or {}, info.get("end_info") or {}
-    ticks = bool(start.get("syscnt_enable"))
-    if clock is not None and ticks == bool(clock.host_hz):
-        return clock.host_to_unix
-    if clock is not None:
-        offset = clock.offset_ns
-    elif "collectionTimeEnd" in end and "MonotonicTimeEnd" in end:
-        offset = int(end["collectionTimeEnd"]) - int(end["MonotonicTimeEnd"])
-    else:
-        notes.append("nothing tells how host times relate to Unix time; they are shown as recorded")
-        offset = 0
-    if not ticks:
-        return lambda raw: raw + offset
-    begin, base, mhz = (int(start.get(key, fallback)) for key, fallback in _COUNTER_KEYS)
-    return lambda raw: (raw - begin) * 1000 // max(mhz, 1) + (base + offset)

@@ -8,24 +8,22 @@ from pathlib import Path
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS
 from drynpu.options import ExportType
-from drynpu.products.mindspore._export import export_mindspore, mindspore_forms
-from drynpu.products.torch._export import export_torch, requested_forms
+from drynpu.products.registry import product_named
 from drynpu.tables import Profile
 
 
 def result_forms(profile: Profile) -> tuple[ExportType, ...]:
     """Return the forms of deliverables that the recording was asked for, text by default."""
-    return mindspore_forms(profile) if profile.is_mindspore else requested_forms(profile)
+    return product_named(profile.product).forms(profile)
 
 
 def export_result(
     profile: Profile, forms: Collection[ExportType] | None = None, groups: Sequence[RecordGroup] = GROUPS
 ) -> list[Path]:
     """
-    Recreate ``ASCEND_PROFILER_OUTPUT`` as the framework's profiler does, and return the files written.
+    Write the deliverables as the framework's profiler does, and return the files written.
 
     *forms* is text, databases or both; default what the recording was asked for. Raises ``OutputError`` if a file
     cannot be written; an earlier output is left as it was then.
     """
-    export = export_mindspore if profile.is_mindspore else export_torch
-    return export(profile, forms, groups)
+    return product_named(profile.product).export(profile, forms, groups)

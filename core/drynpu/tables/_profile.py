@@ -42,6 +42,8 @@ class Profile:
         Metric group under its neutral name, e.g. ``PipeUtilization``; ``""`` if no counters were collected.
     begin_ns, end_ns:
         Unix time of the collection's begin and end; 0 where the directory does not tell (a killed run has no end).
+    product:
+        Framework whose profiler left it, by which its deliverables are made: ``torch``, ``mindspore`` or another's.
     notes:
         What the reader had to tolerate or leave out, one readable line each.
     """
@@ -64,6 +66,7 @@ class Profile:
     begin_ns: int
     end_ns: int
     notes: tuple[str, ...]
+    product: str = "torch"
     _host_ops: Stored = field(repr=False, converter=stored)
     _queue: Stored = field(repr=False, converter=stored)
     allocations: pl.DataFrame = field(repr=False)
@@ -100,11 +103,6 @@ class Profile:
     def frame(self, name: str) -> pl.DataFrame:
         """Return a further table, empty with its schema if absent."""
         return self.group_tables[name] if name in self.group_tables else pl.DataFrame(schema=self.schemas[name])
-
-    @property
-    def is_mindspore(self) -> bool:
-        """Whether MindSpore's profiler left it, by its name or its profiler_info; else another's, or the toolkit's."""
-        return self.path.name.endswith("_ascend_ms") or "ms_profiler_info" in self.profiler_info
 
     @property
     def host_ops(self) -> pl.DataFrame:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from drynpu.kernels import KernelPlan, Signature
 
-__all__ = ["drynpu_chips", "drynpu_cli", "drynpu_kernel_rules", "gated_silu"]
+__all__ = ["drynpu_chips", "drynpu_cli", "drynpu_kernel_rules", "drynpu_products", "gated_silu"]
 
 
 @hookimpl
@@ -30,6 +30,14 @@ def drynpu_chips() -> list[Path]:
 def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
     """Return the rule for the one operator that our library adds to torch."""
     return {"acme::gated_silu": gated_silu} if framework == "torch" else {}
+
+
+@hookimpl
+def drynpu_products() -> list[object]:
+    """Return the result directory of our profiler."""
+    from drynpu_acme.product import PRODUCT
+
+    return [PRODUCT]
 
 
 @hookimpl

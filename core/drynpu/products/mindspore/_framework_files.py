@@ -55,7 +55,7 @@ class _Part:
     texts: tuple[dict[int, str], ...]
 
 
-def write_mindspore(directory: Path, context: RecordContext, *, keep_computing: bool) -> None:
+def write_mindspore(directory: Path, context: RecordContext, keep_computing: bool) -> None:
     """
     Write ``mindspore.op_range``; by the request also shapes and memory; operators of the host's own as text.
 

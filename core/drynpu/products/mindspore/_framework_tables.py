@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from attrs import evolve
 
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import (
@@ -21,10 +22,11 @@ from drynpu.deliverables.framework_mindspore.facts import (
     MsOpRangeField,
     MsShapesField,
 )
+from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.products.mindspore._minddata_tables import load_minddata
 from drynpu.products.mindspore._schemas import SCHEMAS
-from drynpu.raw import TlvRecords, read_tlv
-from drynpu.tables._columns import I64, empty, frame, i64
+from drynpu.raw import ClockAnchors, TlvRecords, read_tlv
+from drynpu.tables._columns import empty, frame, i64
 from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
 
 _FLOW = "flow"
@@ -32,7 +34,8 @@ _LAUNCHES = r"KernelLaunch|LaunchTask"
 _NPU = 20
 _CPU_LINE = re.compile(r"^(?P<name>[^;]*);(?P<type>[^;]*);(?:.*;)?(?P<runs>[^;]*)$")
 
-ToUnix = Callable[[I64], I64]
+_GIGA, _MINDSPORE_HZ = 1_000_000_000, 100_000_000
+"""The second is what MindSpore takes its counts for where nothing tells, and without PROF they begin in 1970."""
 
 
 def has_mindspore(directory: Path) -> bool:
@@ -40,17 +43,23 @@ def has_mindspore(directory: Path) -> bool:
     return any(directory.glob("mindspore.*"))
 
 
-def load_mindspore(
-    directory: Path, to_unix: ToUnix, notes: list[str]
-) -> tuple[dict[str, Any], dict[str, pl.DataFrame]]:
-    """
-    Read the files of *directory*; what is absent has no table.
+def mindspore_clock(info: Mapping[str, Any], clock: ClockAnchors | None, notes: list[str]) -> ToUnix:
+    """Return the conversion of FRAMEWORK times, which are counter ticks, to Unix ns (mindspore_profiler.md 10)."""
+    del info, notes
+    if clock is None:
+        return lambda raw: raw * (_GIGA // _MINDSPORE_HZ)
+    return clock.host_to_unix if clock.host_hz else evolve(clock, host_hz=_MINDSPORE_HZ).host_to_unix
 
-    Returns the tables that every framework has by name, and those of MindSpore alone that have rows. Launches
-    (events called after one) are the task queue: what a flow puts in, and what the launching thread takes out. Every
-    other event is an operator.
+
+def load_mindspore(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     """
-    tables: dict[str, Any] = {}
+    Read the files of *directory*; an absent file gives an empty table.
+
+    Launches (events called after one) are the task queue: what a flow puts in, and what the launching thread takes
+    out. Every other event is an operator.
+    """
+    notes: list[str] = []
+    tables = dict(no_framework().tables)
     own: dict[str, pl.DataFrame] = {}
     records = _tlv(directory / "mindspore.op_range", mindspore_facts.MS_OP_RANGE, notes)
     if records is not None:
@@ -66,7 +75,8 @@ def load_mindspore(
     own["host_cpu_ops"] = _cpu_ops(_one(directory, "cpu_op_execute_timestamp_*.txt"), notes)
     own["memory_totals"] = _totals(_one(directory, "cpu_ms_memory_record_*.txt"), notes)
     own |= load_minddata(directory, notes)
-    return tables, {name: table for name, table in own.items() if table.height}
+    further = {name: table for name, table in own.items() if table.height}
+    return FrameworkTables(tables=tables, group_tables=further, notes=tuple(notes))
 
 
 def _one(directory: Path, pattern: str) -> Path | None:

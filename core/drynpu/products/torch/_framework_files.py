@@ -30,7 +30,7 @@ _QUEUE_NAMES = {
 """Functions whose name is not that of the operator with a capital (torch_npu's ProcessGroupHCCL)."""
 
 
-def write_torch(directory: Path, context: RecordContext, *, keep_computing: bool) -> None:
+def write_torch(directory: Path, context: RecordContext, keep_computing: bool) -> None:
     """
     Write ``<prefix>.op_range``, ``<prefix>.op_mark`` and, with profile_memory, ``<prefix>.memory_usage``.
 

@@ -1,57 +1,25 @@
-"""FRAMEWORK files to tables (torch_npu_profiler.md 3.7); those of MindSpore are read in ``_mindspore``."""
+"""FRAMEWORK files of torch_npu's profiler become tables (torch_npu_profiler.md 3.7)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import polars as pl
-from attrs import field, frozen
 
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import OpRangeField
-from drynpu.products.mindspore._framework_tables import has_mindspore, load_mindspore
+from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.raw import FlatRecords, TlvRecords, read_flat, read_tlv
-from drynpu.tables._columns import I64, Records, empty, frame, i64, texts
+from drynpu.tables._columns import I64, Records, frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
 
 _MARK_NAME = 1
 _HASH_VALUE = 1
 
-ToUnix = Callable[[I64], I64]
 
-
-_SCHEMAS: Mapping[str, pl.Schema] = MappingProxyType(
-    {
-        "host_ops": HOST_OPS,
-        "queue": QUEUE,
-        "allocations": ALLOCATIONS,
-        "python_calls": PYTHON_CALLS,
-        "gc": GC,
-    }
-)
-
-
-@frozen(eq=False, kw_only=True)
-class FrameworkTables:
-    """Tables of one ``FRAMEWORK`` directory by their name in ``Profile``; empty where a file is absent."""
-
-    tables: Mapping[str, Any]
-    group_tables: Mapping[str, pl.DataFrame] = field(factory=dict)
-    """Further tables that have rows."""
-    notes: tuple[str, ...] = field(default=())
-
-
-def no_framework() -> FrameworkTables:
-    """Return the tables of a profile without host capture."""
-    return FrameworkTables(tables={name: empty(schema) for name, schema in _SCHEMAS.items()})
-
-
-def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
+def load_torch(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     """
     Read the files of *directory*; an absent file gives an empty table.
 
@@ -62,9 +30,6 @@ def load_framework(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     """
     notes: list[str] = []
     tables = dict(no_framework().tables)
-    if has_mindspore(directory):
-        found, group_tables = load_mindspore(directory, to_unix, notes)
-        return FrameworkTables(tables=tables | found, group_tables=group_tables, notes=tuple(notes))
     for name, file, dtype, build in _TLV_FILES:
         records = _tlv(directory / file, dtype, notes)
         if records is not None:
