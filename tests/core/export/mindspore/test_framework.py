@@ -118,7 +118,7 @@ def test_shapes_are_there_for_every_call(session: Any) -> None:
 
 def test_every_framework_s_tables_are_filled_as_well(session: Any) -> None:
     profile = session.profile
-    assert profile.is_mindspore
+    assert profile.product == "mindspore"
     assert profile.rank_id == 0
     assert profile.notes == ()
     queue = profile.queue.group_by("side").len()
