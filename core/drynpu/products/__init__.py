@@ -7,6 +7,7 @@ column.
 
 from __future__ import annotations
 
+from drynpu.deliverables._record_context import RecordContext
 from drynpu.products._deliver import deliver
 from drynpu.products._find import find_profiles
 from drynpu.products._load import load_profile
@@ -24,6 +25,7 @@ __all__ = [
     "REPORT_KEYS",
     "FrameworkTables",
     "Product",
+    "RecordContext",
     "Reports",
     "ToUnix",
     "deliver",

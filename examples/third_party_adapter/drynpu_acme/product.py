@@ -17,7 +17,7 @@ from drynpu.products import FrameworkTables, Product, ToUnix, no_framework
 from drynpu.tables import HOST_OPS, Profile
 
 if TYPE_CHECKING:
-    from drynpu.deliverables import RecordContext
+    from drynpu.products import RecordContext
     from drynpu.raw import ClockAnchors
 
 _OPERATORS = "operators.csv"
