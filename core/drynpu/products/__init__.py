@@ -7,7 +7,6 @@ column.
 
 from __future__ import annotations
 
-from drynpu.deliverables._record_context import RecordContext
 from drynpu.products._deliver import deliver
 from drynpu.products._find import find_profiles
 from drynpu.products._load import load_profile
@@ -25,7 +24,6 @@ __all__ = [
     "REPORT_KEYS",
     "FrameworkTables",
     "Product",
-    "RecordContext",
     "Reports",
     "ToUnix",
     "deliver",

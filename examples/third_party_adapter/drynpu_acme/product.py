@@ -6,7 +6,7 @@ The toolkit's ``PROF_*`` stands beside it, as in the directories of other framew
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,8 @@ from drynpu.products import FrameworkTables, Product, ToUnix, no_framework
 from drynpu.tables import HOST_OPS, Profile
 
 if TYPE_CHECKING:
-    from drynpu.products import RecordContext
+    from drynpu.deliverables.record_context import RecordContext
+    from drynpu.deliverables.record_group import RecordGroup
     from drynpu.raw import ClockAnchors
 
 _OPERATORS = "operators.csv"
@@ -71,9 +72,9 @@ def _clock(info: Mapping[str, Any], anchors: ClockAnchors | None, notes: list[st
     return lambda raw: raw
 
 
-def _export(profile: Profile, forms: Collection[ExportType] | None) -> list[Path]:
+def _export(profile: Profile, forms: Collection[ExportType] | None, groups: Sequence[RecordGroup]) -> list[Path]:
     """Write how often each operator ran, and for how long."""
-    del forms
+    del forms, groups
     length = (pl.col("end_ns") - pl.col("start_ns")).sum()
     report = profile.host_ops.group_by("name").agg(pl.len().alias("calls"), length.alias("host_ns")).sort("name")
     path = profile.path / _REPORT
