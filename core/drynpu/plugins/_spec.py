@@ -109,9 +109,9 @@ def drynpu_record_groups() -> Iterable[object]:  # type: ignore[empty-body]
     Returns
     -------
     Iterable[object]
-            ``drynpu.deliverables.record_group.RecordGroup`` values. A group or a table by a name that exists already is an
+        ``drynpu.deliverables.record_group.RecordGroup`` values. A group or a table by a name that exists already is an
         error.
-        """
+    """
 
 
 @hookspec
