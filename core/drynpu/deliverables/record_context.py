@@ -8,14 +8,14 @@ from typing import Any
 import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.deliverables._dictionaries import TextIds, TypeIds
+from drynpu.deliverables._host_rows import HostSide
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
-from drynpu.simulate._host_side import HostSide
 from drynpu.simulate._memory import Simulation
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._target import Target
-from drynpu.simulate._texts import TextIds, TypeIds
 
 Records = npt.NDArray[Any]
 

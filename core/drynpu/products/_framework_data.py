@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.deliverables.record_context import RecordContext
+from drynpu.products._python_files import write_collections, write_frames
 from drynpu.products.registry import product_named
-from drynpu.simulate._python_side import write_collections, write_frames
 
 
 def write_framework_data(context: RecordContext, *, keep_computing: bool) -> None:

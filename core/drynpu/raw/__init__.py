@@ -46,6 +46,7 @@ from drynpu.raw._record_kind import (
     has_host_magic,
     has_stars_magic,
     in_range,
+    join_records,
     layout,
     reserved_is_zero,
 )
@@ -107,6 +108,7 @@ __all__ = [
     "has_stars_magic",
     "hash_text",
     "in_range",
+    "join_records",
     "join_task_id",
     "layout",
     "number",

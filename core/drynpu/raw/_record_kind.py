@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -107,3 +107,13 @@ def in_range(also: Plausible | None = None, **bounds: tuple[int, int]) -> Plausi
         return np.asarray(good)
 
     return plausible
+
+
+def join_records(kind: RecordKind, parts: Sequence[Records]) -> Records:
+    """Return the records of *parts* in order; unlike ``numpy.concatenate`` this keeps the layout's reserved bytes."""
+    joined = kind.new(sum(len(part) for part in parts))
+    begin = 0
+    for part in parts:
+        joined[begin : begin + len(part)] = part
+        begin += len(part)
+    return joined

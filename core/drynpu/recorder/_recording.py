@@ -9,6 +9,8 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from drynpu import __version__
+from drynpu.deliverables._dictionaries import MarkIds, TextIds, TypeIds
+from drynpu.deliverables._host_rows import HostSide
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
 from drynpu.kernels import MODEL_VERSION, Operators
@@ -17,11 +19,9 @@ from drynpu.products._framework_data import write_framework_data
 from drynpu.products.toolkit._prof import write_prof
 from drynpu.recorder._setup import Setup
 from drynpu.simulate._host_samples import HostSamples
-from drynpu.simulate._host_side import HostSide
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._simulate import simulate
 from drynpu.simulate._target import MINDSPORE, Target
-from drynpu.simulate._texts import MarkIds, TextIds, TypeIds
 from drynpu.simulate._warp import Warp
 
 

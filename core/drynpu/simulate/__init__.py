@@ -20,7 +20,7 @@ from drynpu.simulate._inputs import (
 )
 from drynpu.simulate._lower import Lowered, Planner
 from drynpu.simulate._memory import Simulation
-from drynpu.simulate._python_side import PythonFrames
+from drynpu.simulate._python_frames import PythonFrames
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._simulate import simulate
 from drynpu.simulate._target import Target

@@ -11,7 +11,7 @@ from drynpu.simulate._acl_calls import AclCalls
 from drynpu.simulate._framework_events import FrameworkEvents
 from drynpu.simulate._host_samples import HostSamples
 from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostMark, Meeting, TxMark
-from drynpu.simulate._python_side import PythonFrames
+from drynpu.simulate._python_frames import PythonFrames
 
 
 @frozen(eq=False, kw_only=True)

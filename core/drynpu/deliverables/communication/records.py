@@ -22,8 +22,7 @@ from drynpu.deliverables.tasks.facts import GeTaskType, SqeType, StarsFunction
 from drynpu.device.collectives import TaskName
 from drynpu.kernels import occurrences
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import HostLevel, RecordKind, pack_stars_header, split_task_id
-from drynpu.simulate._rows import join_records
+from drynpu.raw import HostLevel, RecordKind, join_records, pack_stars_header, split_task_id
 from drynpu.simulate._schedule import CollectiveTimes
 
 I64 = npt.NDArray[np.int64]

@@ -15,7 +15,7 @@ from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device.samplers.cores import core_counts
 from drynpu.kernels import event_codes
 from drynpu.options import Level
-from drynpu.simulate._rows import join_records
+from drynpu.raw import join_records
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]

@@ -16,9 +16,8 @@ from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, e
 from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
 from drynpu.options.profiling_options import metrics_text, sample_parameters
 from drynpu.platforms import Chip
-from drynpu.raw import RecordKind, pack_stars_header
+from drynpu.raw import RecordKind, join_records, pack_stars_header
 from drynpu.simulate._memory import Simulation
-from drynpu.simulate._rows import join_records
 
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]

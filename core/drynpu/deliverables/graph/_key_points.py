@@ -11,8 +11,8 @@ from attrs import frozen
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.samplers.iterations import KeyPoints, within
+from drynpu.raw import join_records
 from drynpu.simulate._inputs import DEFAULT_STREAM
-from drynpu.simulate._rows import join_records
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]

@@ -25,9 +25,8 @@ from drynpu.device import inherit
 from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import HostLevel
+from drynpu.raw import HostLevel, join_records
 from drynpu.simulate._inputs import DEFAULT_STREAM, GraphRun, Iteration
-from drynpu.simulate._rows import join_records
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

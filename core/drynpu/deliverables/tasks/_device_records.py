@@ -13,10 +13,9 @@ from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.deliverables.tasks.facts import SqeType, StarsFunction
 from drynpu.kernels import Copy, KernelSpec, TaskType
-from drynpu.raw import MODEL_ID_NONE, ClockAnchors, encode_stream_task, pack_stars_header
+from drynpu.raw import MODEL_ID_NONE, ClockAnchors, encode_stream_task, join_records, pack_stars_header
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._memory import Simulation
-from drynpu.simulate._rows import join_records
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]

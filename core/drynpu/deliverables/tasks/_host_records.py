@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.deliverables._host_rows import HostSide
 from drynpu.deliverables.tasks import facts
+from drynpu.deliverables.tasks._api_calls import api_events
 from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc, occurrences
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import RecordKind, split_task_id
-from drynpu.simulate._host_side import HostSide, api_events
 from drynpu.simulate._memory import Simulation
 
 I64 = npt.NDArray[np.int64]

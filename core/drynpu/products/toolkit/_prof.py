@@ -12,12 +12,12 @@ from drynpu.deliverables.counters.records import counter_notes, counter_records
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds, registered_groups
+from drynpu.deliverables.tasks._api_calls import api_events
 from drynpu.deliverables.tasks._device_records import device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
 from drynpu.options import Level
 from drynpu.products.toolkit._controls import host_info, sample
 from drynpu.raw import DeviceInfo, ProfWriter
-from drynpu.simulate._host_side import api_events
 
 _STEP_PREFIX = "ProfilerStep#"
 

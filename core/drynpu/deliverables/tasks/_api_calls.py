@@ -1,26 +1,19 @@
-"""What the host side of a PROF directory is made from, and the API calls in it."""
+"""Calls into ACL, the node level and the runtime that launch kernels or wait for the device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import field, frozen
 
+from drynpu.deliverables._host_rows import HostSide
 from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.device import Mark
-from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import HostLevel
-from drynpu.simulate._acl_calls import AclCalls
+from drynpu.raw import HostLevel, join_records
 from drynpu.simulate._launch_calls import asks_workspace, launch_api
-from drynpu.simulate._memory import Simulation
-from drynpu.simulate._rows import join_records
-from drynpu.simulate._texts import MarkIds, TextIds, TypeIds
-
-__all__ = ["HostSide", "api_events"]
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
@@ -35,49 +28,6 @@ _SYNCHRONIZATIONS: Mapping[Mark, tuple[str, str]] = {
     Mark.SYNCHRONIZE_EVENT: ("aclrtSynchronizeEventWithTimeout", "EventSynchronize"),
 }
 """What waits for the device -> its name at the acl and at the runtime level."""
-
-
-@frozen(eq=False, kw_only=True)
-class HostSide:
-    """
-    One recording as the host sees it.
-
-    ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
-    time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
-    ``calls`` are those that the script itself made into ACL, on the measured timeline.
-    ``texts``, ``types`` and ``mark_ids`` collect what the records refer to.
-    """
-
-    simulation: Simulation
-    operators: Operators
-    level: ProfileLevel
-    launching: int
-    device_id: int
-    to_raw_ns: int
-    acl: bool = True
-    runtime: bool = False
-    calls: AclCalls | None = None
-    texts: TextIds = field(factory=TextIds)
-    types: TypeIds = field(factory=TypeIds)
-    mark_ids: MarkIds = field(factory=MarkIds)
-
-    def of_kernels(self, value: Callable[[KernelSpec], int]) -> I64:
-        """Return a number for every launch, int64 ``[m]``."""
-        table = np.array([value(kernel) for kernel in self.simulation.lowered.kernels] or [0], np.int64)
-        return table[self.simulation.lowered.launch_kernel]
-
-    def text_ids(self, text: Callable[[KernelSpec], str]) -> npt.NDArray[np.uint64]:
-        """Return the id of a text for every kernel, uint64 ``[k]``; kernels that never ran leave no text."""
-        kernels = self.simulation.lowered.kernels
-        ids = np.zeros(max(len(kernels), 1), np.uint64)
-        used = np.unique(self.simulation.lowered.launch_kernel)
-        ids[used] = self.texts.of([text(kernels[index]) for index in used.tolist()])
-        return ids
-
-    @property
-    def is_copy(self) -> npt.NDArray[np.bool_]:
-        """Which launches are copies, which have no operator and no node level; ``[m]``."""
-        return np.asarray(self.of_kernels(lambda kernel: kernel.task_type is TaskType.MEMCPY), bool)
 
 
 def api_events(host: HostSide) -> Records:

@@ -11,8 +11,6 @@ from attrs import define, field
 from drynpu.deliverables.tasks.facts import NodeType, RuntimeType
 from drynpu.raw import HostLevel, hash_text
 
-__all__ = ["MarkIds", "TextIds", "TypeIds"]
-
 
 @define
 class TextIds:

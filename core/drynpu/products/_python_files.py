@@ -1,4 +1,4 @@
-"""What Python itself did while a recording ran: frames and garbage collections (torch_npu_profiler.md 3.7)."""
+"""Files of what Python itself did while a recording ran: frames and collections (torch_npu_profiler.md 3.7)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from attrs import frozen
 
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import FrameworkRecord
 from drynpu.device import nest
 from drynpu.raw import write_flat, write_tlv
-
-__all__ = ["PythonFrames", "write_collections", "write_frames"]
+from drynpu.simulate import PythonFrames
 
 I64 = npt.NDArray[np.int64]
 
@@ -22,22 +20,6 @@ _HASH_VALUE = 1
 _PY_CALL, _PY_RETURN, _C_CALL, _C_RETURN = range(4)
 _EXIT = "__torch_npu_profiler_python_tracer_exit"
 _BUILT_IN = "<built-in "
-
-
-@frozen(eq=False, kw_only=True)
-class PythonFrames:
-    """
-    Calls of Python functions, sorted by ``(start_ns, -end_ns)``; every column has shape ``[n]``, times Unix ns.
-
-    A name is ``<file>(<line>): <function>``, that of a built-in function, or ``<class>######<object>`` for the call
-    of a module.
-    """
-
-    names: tuple[str, ...]
-    name: I64
-    start_ns: I64
-    end_ns: I64
-    thread: I64
 
 
 def write_frames(directory: Path, prefix: str, frames: PythonFrames, to_raw: Callable[[I64], I64], pid: int) -> None:

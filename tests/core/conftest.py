@@ -172,7 +172,7 @@ def run(
 
 @frozen
 class Tools:
-    """What the tests of this folder share; a fixture, because test folders are no packages."""
+    """What tests of the core share; a fixture, because test folders are no packages."""
 
     begin_ns: int = BEGIN_NS
     pid: int = PID
