@@ -34,7 +34,7 @@ from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._reports import Reports
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, _recording, write_recording
-from drynpu.simulate import Recording, Target
+from drynpu.simulate import Destination, Recording
 from drynpu.tables import Profile
 from drynpu.writers._numbers import toolkit_writer
 
@@ -113,7 +113,7 @@ def write(directory: Path, count: int) -> Spent:
     )
     write_recording(
         recording,
-        Target(directory=directory, framework="torch", pid=PID),
+        Destination(directory=directory, framework="torch", pid=PID),
         Setup(
             request=ProfilingRequest(switches=Switches(record_shapes=True)),
             chip=load_chip("910B2"),

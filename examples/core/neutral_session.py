@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drynpu import DrynpuError
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.kernels import (
     Allocations,
     Call,
@@ -39,16 +39,16 @@ from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
 from drynpu.simulate import (
     Collective,
     DatasetEvent,
+    Destination,
     FusionOp,
     GraphRun,
-    HostMark,
+    HostCall,
     HostSamples,
     Iteration,
+    Mark,
+    MarkKind,
     Recording,
     StaticMemory,
-    Target,
-    TxKind,
-    TxMark,
 )
 
 # -- 1. Rules: which kernels one call of an operator launches, and how much work each is. Never a time. ---------------
@@ -144,7 +144,7 @@ def record(begin_ns: int, host_samples: HostSamples | None = None) -> Recording:
         allocations=Allocations.from_rows(blocks),
         begin_ns=begin_ns,
         end_ns=begin_ns + 2_000_000 + STEPS * STEP_NS,
-        marks=tuple(HostMark(start + 13_000_000, thread, Mark.WAIT_DEVICE) for start in starts),
+        host_calls=tuple(HostCall(start + 13_000_000, thread, DispatchKind.WAIT_DEVICE) for start in starts),
         graphs=(graph,),
         collectives=tuple(
             Collective(
@@ -156,10 +156,10 @@ def record(begin_ns: int, host_samples: HostSamples | None = None) -> Recording:
             )
             for start in starts
         ),
-        tx_marks=(
-            TxMark(kind=TxKind.MARKER, message="begin", start_ns=starts[0], end_ns=starts[0], thread=thread),
-            TxMark(
-                kind=TxKind.START_END,
+        marks=(
+            Mark(kind=MarkKind.POINT, message="begin", start_ns=starts[0], end_ns=starts[0], thread=thread),
+            Mark(
+                kind=MarkKind.START_END,
                 message="attention",
                 start_ns=starts[0] + 2_500_000,
                 end_ns=starts[0] + 6_500_000,
@@ -194,7 +194,7 @@ def write(
     """Put a recording on the simulated device; a script with a framework also has ``host_data``."""
     return write_recording(
         recording,
-        Target(directory=directory, framework="neutral", pid=os.getpid(), rank_id=RANKS[0], host_data=False),
+        Destination(directory=directory, framework="neutral", pid=os.getpid(), rank_id=RANKS[0], host_data=False),
         Setup(request=request, chip=chip, clock=Clock.PROJECTED, seed=0, anchors=anchors, plan=RULES.plan),
     )
 

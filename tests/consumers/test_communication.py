@@ -21,7 +21,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, Recording, Target
+from drynpu.simulate import Collective, Destination, Recording
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -101,7 +101,7 @@ def record(directory: Path, rank: int) -> None:
             end_ns=BEGIN_NS + 6_000_000,
             collectives=collectives(rank),
         ),
-        Target(directory=directory, framework="torch", pid=PID + rank, device_id=rank, rank_id=rank),
+        Destination(directory=directory, framework="torch", pid=PID + rank, device_id=rank, rank_id=rank),
         Setup(
             request=ProfilingRequest(level=Level.L1),
             chip=load_chip("Ascend910B2"),

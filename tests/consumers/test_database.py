@@ -19,7 +19,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, Recording, Target
+from drynpu.simulate import Collective, Destination, Recording
 from drynpu.tables import Profile
 
 Tool = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -80,7 +80,7 @@ def record(directory: Path) -> Profile:
                 ),
             ),
         ),
-        Target(directory=directory, framework="torch", pid=PID, device_id=0, rank_id=0),
+        Destination(directory=directory, framework="torch", pid=PID, device_id=0, rank_id=0),
         Setup(
             request=ProfilingRequest(),
             chip=load_chip("Ascend910B2"),

@@ -29,7 +29,7 @@ from drynpu.platforms import Chip, load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Outcome, Setup, write_recording
-from drynpu.simulate import Lowered, Recording, Simulation, Target, simulate
+from drynpu.simulate import Destination, LoweredLaunches, Recording, Simulation, simulate
 from drynpu.simulate._lower import lower
 from drynpu.tables import Profile, intervals
 
@@ -195,8 +195,8 @@ class Tools:
     def plan(self, signature: Signature) -> KernelPlan:
         return plan(signature)
 
-    def lower(self, table: Operators) -> Lowered:
-        return lower(Recording(operators=table, begin_ns=BEGIN_NS, end_ns=BEGIN_NS), plan)
+    def lower(self, table: Operators, **more: Any) -> LoweredLaunches:
+        return lower(Recording(operators=table, begin_ns=BEGIN_NS, end_ns=BEGIN_NS, **more), plan)
 
     def mixture(self) -> Operators:
         """Every kind of operator once, copies both ways, two steps, and a second thread."""
@@ -232,7 +232,7 @@ def tools() -> Tools:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Outcome]:
-    """Return a function that writes a recording; keywords of Recording, Target and write_recording are sorted out."""
+    """Return a function that writes a recording; keywords of Recording, Destination and Setup are sorted out."""
 
     def make(table: Operators, name: str = "run", **given: object) -> Outcome:
         # Not called *_ascend_pt: to such a directory belongs what the surface writes when this is done.
@@ -243,10 +243,10 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
         target = {"framework": "torch", "pid": PID, "directory": directory}
         how = {"request": ProfilingRequest(switches=Switches(record_shapes=True)), "chip": load_chip("910B2")}
         how |= {"clock": Clock.PROJECTED, "seed": 0, "anchors": ANCHORS, "plan": plan}
-        for kind, cls in ((recording, Recording), (target, Target), (how, None)):
+        for kind, cls in ((recording, Recording), (target, Destination), (how, None)):
             fields = {f.name for f in cls.__attrs_attrs__} if cls else set(given)
             kind.update({key: given.pop(key) for key in tuple(given) if key in fields})
-        return write_recording(Recording(operators=table, **recording), Target(**target), Setup(**how))
+        return write_recording(Recording(operators=table, **recording), Destination(**target), Setup(**how))
 
     return make
 

@@ -18,7 +18,7 @@ class TextIds:
 
     hashes: dict[int, str] = field(factory=dict)
 
-    def of(self, texts: Sequence[str]) -> npt.NDArray[np.uint64]:
+    def ids(self, texts: Sequence[str]) -> npt.NDArray[np.uint64]:
         """Return the ids of *texts*, shape ``[len(texts)]``, and remember them."""
         ids = [hash_text(text) for text in texts]
         self.hashes.update(zip(ids, texts, strict=True))
@@ -45,9 +45,9 @@ class TypeIds:
     def _number(self, level: HostLevel, name: str, first: int) -> int:
         if (int(level), name) in self._known:
             return self._known[int(level), name]
-        taken = {number for of, number in self.types if of == int(level)}
+        used = {number for at, number in self.types if at == int(level)}
         number = first
-        while number in taken:
+        while number in used:
             number += 1
         return self._put(level, name, number)
 
@@ -58,13 +58,13 @@ class TypeIds:
 
 
 @define
-class MarkIds:
-    """Numbers of user marks, from 1 on: what ties a mark of the host to that of the device."""
+class MarkNumbers:
+    """Numbers of marks, from 1 on: what ties a mark of the host to that of the device."""
 
-    given: int = 0
+    last: int = 0
 
-    def of(self, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def number(self, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
         """Return the next numbers for those marks that want one, 0 for others."""
-        ids = np.where(wanted, self.given + np.cumsum(wanted), 0)
-        self.given += int(np.count_nonzero(wanted))
+        ids = np.where(wanted, self.last + np.cumsum(wanted), 0)
+        self.last += int(np.count_nonzero(wanted))
         return ids

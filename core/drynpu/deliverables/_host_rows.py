@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from drynpu.deliverables._dictionaries import MarkIds, TextIds, TypeIds
+from drynpu.deliverables._dictionaries import MarkNumbers, TextIds, TypeIds
 from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.simulate import AclCalls, Simulation
@@ -17,14 +17,14 @@ I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False, kw_only=True)
-class HostSide:
+class HostRows:
     """
     One recording as the host sees it.
 
     ``launching`` is the id of the thread that launches kernels; ``to_raw_ns`` added to Unix time gives raw host
     time. ``acl`` tells whether calls into ACL are recorded, ``runtime`` whether all those into the runtime are.
     ``calls`` are those that the script itself made into ACL, on the measured timeline.
-    ``texts``, ``types`` and ``mark_ids`` collect what the records refer to.
+    ``texts``, ``types`` and ``mark_numbers`` collect what the records refer to.
     """
 
     simulation: Simulation
@@ -38,7 +38,7 @@ class HostSide:
     calls: AclCalls | None = None
     texts: TextIds = field(factory=TextIds)
     types: TypeIds = field(factory=TypeIds)
-    mark_ids: MarkIds = field(factory=MarkIds)
+    mark_numbers: MarkNumbers = field(factory=MarkNumbers)
 
     def of_kernels(self, value: Callable[[KernelSpec], int]) -> I64:
         """Return a number for every launch, int64 ``[m]``."""
@@ -50,7 +50,7 @@ class HostSide:
         kernels = self.simulation.lowered.kernels
         ids = np.zeros(max(len(kernels), 1), np.uint64)
         used = np.unique(self.simulation.lowered.launch_kernel)
-        ids[used] = self.texts.of([text(kernels[index]) for index in used.tolist()])
+        ids[used] = self.texts.ids([text(kernels[index]) for index in used.tolist()])
         return ids
 
     @property

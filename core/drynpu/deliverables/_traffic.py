@@ -131,8 +131,8 @@ def link_flows(context: RecordContext, types: Iterable[LinkType]) -> BothDirecti
 
 def _collective_flow(context: RecordContext, per_collective: list[int]) -> Flow:
     times = context.simulation.collectives
-    start = (times.start_ticks + times.work.wait_ticks) * context.simulation.tick_ns
-    end = (times.start_ticks + times.work.ticks) * context.simulation.tick_ns
+    start = (times.start_ticks + times.calls.wait_ticks) * context.simulation.tick_ns
+    end = (times.start_ticks + times.calls.ticks) * context.simulation.tick_ns
     return Flow(start, end, per_collective)
 
 
@@ -140,7 +140,7 @@ def _collective_bytes(context: RecordContext) -> list[Mapping[LinkType, LinkByte
     """Return the bytes of every collective by link type; each distinct one is worked out once."""
     known: dict[CollectiveRequest, Mapping[LinkType, LinkBytes]] = {}
     rows = []
-    for of in context.simulation.collectives.work.collectives:
+    for of in context.simulation.collectives.calls.collectives:
         request = CollectiveRequest(kind=of.kind, size_bytes=of.size_bytes, ranks=of.ranks, rank=of.rank, peer=of.peer)
         if request not in known:
             known[request] = link_bytes(request, context.chip)

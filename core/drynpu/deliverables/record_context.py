@@ -9,13 +9,13 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from drynpu.deliverables._dictionaries import TextIds, TypeIds
-from drynpu.deliverables._host_rows import HostSide
+from drynpu.deliverables._host_rows import HostRows
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
+from drynpu.simulate._destination import Destination
 from drynpu.simulate._memory import Simulation
 from drynpu.simulate._recording import Recording
-from drynpu.simulate._target import Target
 
 Records = npt.NDArray[Any]
 
@@ -27,10 +27,10 @@ class RecordContext:
     recording: Recording
     simulation: Simulation
     request: ProfilingRequest
-    target: Target
+    target: Destination
     chip: Chip
     anchors: ClockAnchors
-    host: HostSide
+    host: HostRows
     seed: int
 
     @property

@@ -6,25 +6,25 @@ from drynpu.device._costs import HostCosts
 from drynpu.device._memory import (
     BEST_FIT_POOL,
     CACHING_POOL,
+    DeviceMemory,
     MemoryPool,
-    MemoryTimeline,
     account,
     block_bytes,
     pair,
 )
 from drynpu.device._nesting import inherit, innermost, nest
-from drynpu.device._schedule import Dispatches, Launches, Mark, Schedule, fifo, schedule_streams
+from drynpu.device._schedule import Dispatches, DispatchKind, Launches, StreamTimes, fifo, schedule_streams
 
 __all__ = [
     "BEST_FIT_POOL",
     "CACHING_POOL",
+    "DeviceMemory",
+    "DispatchKind",
     "Dispatches",
     "HostCosts",
     "Launches",
-    "Mark",
     "MemoryPool",
-    "MemoryTimeline",
-    "Schedule",
+    "StreamTimes",
     "account",
     "block_bytes",
     "fifo",

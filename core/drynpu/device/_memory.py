@@ -58,7 +58,7 @@ def block_bytes(size_bytes: I64) -> I64:
 
 
 @frozen(eq=False, kw_only=True)
-class MemoryTimeline:
+class DeviceMemory:
     """
     Allocator events in time order, shape ``[n]``.
 
@@ -100,7 +100,7 @@ def account(
     *,
     live_before_bytes: int = 0,
     pool: MemoryPool = CACHING_POOL,
-) -> MemoryTimeline:
+) -> DeviceMemory:
     """
     Account for allocations and releases given in time order; *size_bytes* is the requested size, signed.
 
@@ -113,7 +113,7 @@ def account(
     held_large = np.cumsum(np.where(small, 0, block))
     reserved_before = -(-live_before_bytes // pool.segment_bytes) * pool.segment_bytes
     shared, apart = (0, reserved_before) if pool.lasting_apart else (live_before_bytes, 0)
-    return MemoryTimeline(
+    return DeviceMemory(
         time_ns=time_ns,
         thread=thread,
         address=address,

@@ -25,7 +25,7 @@ I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 
-class Mark(enum.IntEnum):
+class DispatchKind(enum.IntEnum):
     """What a dispatch does besides launching."""
 
     LAUNCH = 0
@@ -87,7 +87,7 @@ class Launches:
 
 
 @frozen(eq=False, kw_only=True)
-class Schedule:
+class StreamTimes:
     """Times of dispatches (``[n]``) and launches (``[m]``) in ns of Unix time; kernels in ticks after *base_ns*."""
 
     start_ns: I64
@@ -241,15 +241,15 @@ class _Scheduler:
         kind = int(self.dispatches.kind[last])
         stream, event = int(self.dispatches.stream[last]), int(self.dispatches.event[last])
         free = self.state.stream_free
-        if kind == Mark.RECORD_EVENT:
+        if kind == DispatchKind.RECORD_EVENT:
             self.state.events[event] = free.get(stream, 0)
-        elif kind == Mark.WAIT_EVENT:
+        elif kind == DispatchKind.WAIT_EVENT:
             free[stream] = max(free.get(stream, 0), self.state.events.get(event, 0))
-        elif kind == Mark.WAIT_DEVICE:
+        elif kind == DispatchKind.WAIT_DEVICE:
             self._wait(last, max(free.values(), default=0))
-        elif kind == Mark.WAIT_STREAM:
+        elif kind == DispatchKind.WAIT_STREAM:
             self._wait(last, free.get(stream, 0))
-        elif kind == Mark.SYNCHRONIZE_EVENT:
+        elif kind == DispatchKind.SYNCHRONIZE_EVENT:
             self._wait(last, self.state.events.get(event, 0))
 
     def _wait(self, row: int, until_ticks: int) -> None:
@@ -288,7 +288,7 @@ _LAUNCH_COLUMNS = (
 
 def schedule_streams(
     dispatches: Dispatches, launches: Launches, *, costs: HostCosts, clock: Clock, tick_ns: float, base_ns: int
-) -> Schedule:
+) -> StreamTimes:
     """
     Lay dispatches on the host and kernels on the device.
 
@@ -326,12 +326,12 @@ def schedule_streams(
         if last >= first:
             scheduler.segment(first, last)
             first = last + 1
-    return Schedule(**scheduler.out)
+    return StreamTimes(**scheduler.out)
 
 
 def _cuts(dispatches: Dispatches, launches: Launches) -> list[int]:
     """Return the dispatches that end a segment: those that wait, order streams or meet other ranks."""
-    cut = (dispatches.kind != Mark.LAUNCH) & (dispatches.kind != Mark.PAUSE)
+    cut = (dispatches.kind != DispatchKind.LAUNCH) & (dispatches.kind != DispatchKind.PAUSE)
     if launches.meets is not None:
         # A dispatch that launches one that meets other ranks launches nothing else.
         cut[np.repeat(np.arange(len(cut)), dispatches.launches)[launches.meets]] = True
@@ -342,5 +342,7 @@ def _cost(dispatches: Dispatches, costs: HostCosts) -> I64:
     """Return what each dispatch costs the calling thread on the projected clock, ns, shape ``[n]``."""
     launching = costs.operator_ns + costs.enqueue_ns + np.where(dispatches.workspace, costs.workspace_ns, 0)
     cost = np.where((dispatches.launches > 0) & ~dispatches.in_graph, launching, 0)
-    waiting = np.isin(dispatches.kind, [Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT])
+    waiting = np.isin(
+        dispatches.kind, [DispatchKind.WAIT_DEVICE, DispatchKind.WAIT_STREAM, DispatchKind.SYNCHRONIZE_EVENT]
+    )
     return np.asarray(cost + np.where(waiting, costs.synchronize_ns, 0), np.int64)

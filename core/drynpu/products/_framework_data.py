@@ -27,7 +27,7 @@ def write_framework_data(context: RecordContext, *, keep_computing: bool) -> Non
     product.write(directory, context, keep_computing)
 
     def to_raw(time_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        return context.simulation.warp(time_ns) + context.to_raw_ns
+        return context.simulation.time_map(time_ns) + context.to_raw_ns
 
     if recording.python_frames is not None:
         write_frames(directory, prefix, recording.python_frames, to_raw, target.pid)

@@ -21,7 +21,7 @@ from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder._recording import Outcome, write_devices
 from drynpu.recorder._sampler import HostSampler
 from drynpu.recorder._setup import Setup
-from drynpu.simulate import HostSamples, Planner, Recording, Target
+from drynpu.simulate import Destination, HostSamples, Planner, Recording
 
 METADATA_FILE = "profiler_metadata.json"
 """Says what of a recording is modelled, beside what the script adds to it."""
@@ -122,7 +122,7 @@ class Recorder:
         """
         Simulate *recordings*, which are by device id, and write them below *directory*.
 
-        *plan* maps operators to kernels; *target* are further fields of `Target`.
+        *plan* maps operators to kernels; *target* are further fields of `Destination`.
 
         Raises
         ------
@@ -130,7 +130,7 @@ class Recorder:
             A file cannot be written.
         """
         assert self.anchors is not None, "start comes first"
-        place = Target(
+        place = Destination(
             directory=directory,
             framework=self.framework,
             pid=os.getpid(),

@@ -9,8 +9,8 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from drynpu import __version__
-from drynpu.deliverables._dictionaries import MarkIds, TextIds, TypeIds
-from drynpu.deliverables._host_rows import HostSide
+from drynpu.deliverables._dictionaries import MarkNumbers, TextIds, TypeIds
+from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
 from drynpu.kernels import MODEL_VERSION, Operators
@@ -18,11 +18,11 @@ from drynpu.options import Clock
 from drynpu.products._framework_data import write_framework_data
 from drynpu.products.toolkit._prof import write_prof
 from drynpu.recorder._setup import Setup
+from drynpu.simulate._destination import MINDSPORE, Destination
 from drynpu.simulate._host_samples import HostSamples
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._simulate import simulate
-from drynpu.simulate._target import MINDSPORE, Target
-from drynpu.simulate._warp import Warp
+from drynpu.simulate._time_map import TimeMap
 
 
 @frozen(kw_only=True)
@@ -37,7 +37,7 @@ class Outcome:
     end_ns: int
     kernels: int
     unmapped: Mapping[str, int]
-    warp: Warp = field(repr=False)
+    time_map: TimeMap = field(repr=False)
     """Maps measured host times to those of the files."""
     collectives: int = 0
     modelled: tuple[str, ...] = ()
@@ -62,12 +62,12 @@ class Outcome:
         }
 
 
-def write_recording(recording: Recording, target: Target, setup: Setup) -> Outcome:
+def write_recording(recording: Recording, target: Destination, setup: Setup) -> Outcome:
     """Simulate what one device did and write ``FRAMEWORK/`` and ``PROF_*/`` below ``target.directory``."""
     return write_devices({target.device_id: recording}, target, setup)
 
 
-def write_devices(recordings: Mapping[int, Recording], target: Target, setup: Setup) -> Outcome:
+def write_devices(recordings: Mapping[int, Recording], target: Destination, setup: Setup) -> Outcome:
     """
     Simulate what one process did on several devices and write one ``PROF_*/`` with all of them.
 
@@ -96,7 +96,7 @@ def write_devices(recordings: Mapping[int, Recording], target: Target, setup: Se
         end_ns=max(each.simulation.end_ns for each in contexts),
         kernels=sum(len(each.simulation.lowered.launch_kernel) for each in contexts),
         unmapped=dict(unmapped),
-        warp=contexts[0].simulation.warp,
+        time_map=contexts[0].simulation.time_map,
         collectives=sum(len(each.recording.collectives) for each in contexts),
         modelled=tuple(dict.fromkeys(name for each in contexts for name in each.recording.modelled)),
         notes=notes,
@@ -104,7 +104,13 @@ def write_devices(recordings: Mapping[int, Recording], target: Target, setup: Se
 
 
 def write_system(
-    samples: HostSamples | None, target: Target, setup: Setup, *, devices: Sequence[int], begin_ns: int, end_ns: int
+    samples: HostSamples | None,
+    target: Destination,
+    setup: Setup,
+    *,
+    devices: Sequence[int],
+    begin_ns: int,
+    end_ns: int,
 ) -> tuple[Path, tuple[str, ...]]:
     """
     Write a PROF directory without an application: the host as sampled, and *devices* that run nothing.
@@ -127,10 +133,10 @@ def write_system(
     return write_prof(contexts[:1], contexts if devices else [])
 
 
-def _simulate(recordings: Mapping[int, Recording], target: Target, setup: Setup) -> list[RecordContext]:
+def _simulate(recordings: Mapping[int, Recording], target: Destination, setup: Setup) -> list[RecordContext]:
     """Simulate each device; all share the ids of texts, types and marks of their one directory."""
     request, anchors = setup.request, setup.anchors
-    texts, types, mark_ids = TextIds(), TypeIds(), MarkIds()
+    texts, types, mark_numbers = TextIds(), TypeIds(), MarkNumbers()
     launching = max(recording.highest_thread(target.pid) for recording in recordings.values()) + 1
     contexts = []
     for number, (device_id, recording) in enumerate(recordings.items()):
@@ -145,7 +151,7 @@ def _simulate(recordings: Mapping[int, Recording], target: Target, setup: Setup)
             base_ns=int(anchors.tick_to_unix(anchors.device_cntvct)),
             pool=BEST_FIT_POOL if target.framework == MINDSPORE else CACHING_POOL,
         )
-        host = HostSide(
+        host = HostRows(
             simulation=simulation,
             operators=recording.operators,
             level=request.level,
@@ -157,7 +163,7 @@ def _simulate(recordings: Mapping[int, Recording], target: Target, setup: Setup)
             calls=recording.calls,
             texts=texts,
             types=types,
-            mark_ids=mark_ids,
+            mark_numbers=mark_numbers,
         )
         context = RecordContext(
             recording=recording,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.simulate._acl_calls import AclCalls
+from drynpu.simulate._destination import Destination
 from drynpu.simulate._framework_events import FrameworkEvents
 from drynpu.simulate._host_samples import HostSamples
 from drynpu.simulate._inputs import (
@@ -11,40 +13,38 @@ from drynpu.simulate._inputs import (
     DatasetEvent,
     FusionOp,
     GraphRun,
-    HostMark,
+    HostCall,
     Iteration,
-    Meeting,
+    Mark,
+    Rendezvous,
     StaticMemory,
-    TxKind,
-    TxMark,
 )
-from drynpu.simulate._lower import Lowered, Planner
+from drynpu.simulate._lower import LoweredLaunches, Planner
 from drynpu.simulate._memory import Simulation
 from drynpu.simulate._python_frames import PythonFrames
 from drynpu.simulate._recording import Recording
 from drynpu.simulate._simulate import simulate
-from drynpu.simulate._target import Target
 
 __all__ = [
     "DEFAULT_STREAM",
     "AclCalls",
     "Collective",
     "DatasetEvent",
+    "Destination",
     "FrameworkEvents",
     "FusionOp",
     "GraphRun",
-    "HostMark",
+    "HostCall",
     "HostSamples",
     "Iteration",
-    "Lowered",
-    "Meeting",
+    "LoweredLaunches",
+    "Mark",
+    "MarkKind",
     "Planner",
     "PythonFrames",
     "Recording",
+    "Rendezvous",
     "Simulation",
     "StaticMemory",
-    "Target",
-    "TxKind",
-    "TxMark",
     "simulate",
 ]

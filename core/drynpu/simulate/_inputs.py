@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import enum
 from typing import Protocol
 
 from attrs import frozen
 
-from drynpu.device import Mark
+from drynpu.deliverables.marks.facts import MarkKind
+from drynpu.device import DispatchKind
 
 DEFAULT_STREAM = 2
 """Stream of work that names none, as in real profiles."""
 
 
 @frozen
-class HostMark:
-    """Something the host did besides operators; ``until_ns`` ends a pause, else it equals ``time_ns``."""
+class HostCall:
+    """
+    Something the host did besides operators: a wait, an event, a pause of the profiler, which ends at ``until_ns``.
+
+    ``stream`` is the stream that it waits for or on which the ``event`` is recorded or waited for.
+    """
 
     time_ns: int
     thread: int
-    mark: Mark
+    kind: DispatchKind
     stream: int = DEFAULT_STREAM
     event: int = 0
     until_ns: int = 0
@@ -100,13 +104,13 @@ class Collective:
     stream:
         The stream it was issued on, whose earlier work it waits for; None: the thread's current stream.
     wait_ns:
-        How much later than this rank the slowest one arrived; not looked at where the recording has a `Meeting`.
+        How much later than this rank the slowest one arrived; without effect where the recording has a `Rendezvous`.
     blocking:
         Whether later work of that stream waits for it.
     event:
-        A number under which a later ``WAIT_EVENT`` or ``SYNCHRONIZE_EVENT`` mark waits for it; None: none.
+        A number under which a later ``WAIT_EVENT`` or ``SYNCHRONIZE_EVENT`` call waits for it; None: none.
     mark:
-        Message of a range around it while user marks are recorded, in the domain ``communication``; ``{stream_id}``
+        Message of a range around it while marks are recorded, in the domain ``communication``; ``{stream_id}``
         stands for the stream it runs on. Empty for none.
     """
 
@@ -129,14 +133,14 @@ class Collective:
     mark: str = ""
 
 
-class Meeting(Protocol):
-    """The other ranks, asked while this one is being simulated."""
+class Rendezvous(Protocol):
+    """What tells a rank, while it is being simulated, when the other ranks reach the collectives that they share."""
 
     def __call__(self, index: int, start_ns: int) -> int:
         """
-        Tell when the slowest rank reached a collective, Unix ns of the simulated timeline.
+        Return when the slowest rank reached a collective, Unix ns of the simulated timeline.
 
-        It is asked once per collective, in the order in which the host issued them.
+        It is called once per collective, in the order in which the host issued them.
 
         Parameters
         ----------
@@ -147,25 +151,16 @@ class Meeting(Protocol):
         """
 
 
-class TxKind(enum.Enum):
-    """Kind of a user mark: value = ``eventType`` of the record (cann_msprof.md 4.6)."""
-
-    MARKER = 0
-    PUSH_POP = 1
-    START_END = 2
-    MARKER_EX = 3
-
-
 @frozen(kw_only=True)
-class TxMark:
+class Mark:
     """
-    A user mark or range; one with a stream is seen on the device as well.
+    A point or a range that the script marks; one with a stream is seen on the device as well.
 
     ``extended`` marks are recorded with an id and their domain whatever that is, as the mstx library records all of
     its marks; ``end_thread`` is the thread that ended a range, ``None`` for the one that began it.
     """
 
-    kind: TxKind
+    kind: MarkKind
     message: str
     start_ns: int
     end_ns: int

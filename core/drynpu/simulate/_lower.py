@@ -25,7 +25,7 @@ _OFF_DEVICE = (Placement.HOST, Placement.TO_HOST)
 
 
 @frozen(eq=False, kw_only=True)
-class Lowered:
+class LoweredLaunches:
     """
     Launches of an operator table.
 
@@ -57,7 +57,7 @@ class Lowered:
     """Operators without a rule that launched the generic kernel, with their number of calls."""
 
 
-def lower(recording: Recording, plan: Planner) -> Lowered:
+def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
     """
     Map every distinct signature once and gather the launches of all rows.
 
@@ -94,7 +94,7 @@ def lower(recording: Recording, plan: Planner) -> Lowered:
     per_dispatch = count[dispatch_plan]
     launch_dispatch = np.repeat(np.arange(len(dispatch_op)), per_dispatch)
     position = np.arange(len(launch_dispatch)) - np.repeat(np.cumsum(per_dispatch) - per_dispatch, per_dispatch)
-    return Lowered(
+    return LoweredLaunches(
         recording=recording,
         plans=plans,
         kernels=kernels,

@@ -31,7 +31,7 @@ _TASK_NS = 100
 
 
 @frozen(eq=False, kw_only=True)
-class CollectiveWork:
+class CollectiveCalls:
     """
     Collectives in order of their start, columns of shape ``[c]``.
 
@@ -62,7 +62,7 @@ class PlannedWork:
 
     ordered: HostOrder
     dispatches: Dispatches
-    collectives: CollectiveWork
+    collectives: CollectiveCalls
 
 
 def meet(ordered: HostOrder, chip: Chip) -> PlannedWork:
@@ -81,7 +81,7 @@ def meet(ordered: HostOrder, chip: Chip) -> PlannedWork:
     return PlannedWork(ordered=ordered, dispatches=evolve(ordered.dispatches, stream=stream), collectives=work)
 
 
-def _plan_collectives(ordered: HostOrder, chip: Chip) -> CollectiveWork:
+def _plan_collectives(ordered: HostOrder, chip: Chip) -> CollectiveCalls:
     collectives = ordered.collectives
     requests = [_request(collective) for collective in collectives]
     distinct = {request: index for index, request in enumerate(dict.fromkeys(requests))}
@@ -93,9 +93,9 @@ def _plan_collectives(ordered: HostOrder, chip: Chip) -> CollectiveWork:
 
     waits = by_plan([bool(each.sync.any()) for each in plans]).astype(bool)
     measured = np.array([max(collective.wait_ns, 0) for collective in collectives], np.float64)
-    known = waits & (ordered.lowered.recording.meeting is None)
+    known = waits & (ordered.lowered.recording.rendezvous is None)
     wait_ticks = np.where(known, np.ceil(measured / chip.tick_ns), 0).astype(np.int64)
-    return CollectiveWork(
+    return CollectiveCalls(
         collectives=collectives,
         plans=plans,
         plan=plan,

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.device import CACHING_POOL, MemoryPool, MemoryTimeline, account, innermost, pair
-from drynpu.simulate._lower import Lowered
+from drynpu.device import CACHING_POOL, DeviceMemory, MemoryPool, account, innermost, pair
+from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._schedule import ScheduledWork
 
 I64 = npt.NDArray[np.int64]
@@ -18,8 +18,8 @@ I64 = npt.NDArray[np.int64]
 class Simulation(ScheduledWork):
     """A recording with everything that the simulated device adds; the value of the last stage."""
 
-    memory: MemoryTimeline
-    """Device memory; its times are measured ones, to be mapped by ``warp``."""
+    memory: DeviceMemory
+    """Device memory; its times are measured ones, to be mapped by ``time_map``."""
 
 
 def add_memory(scheduled: ScheduledWork, pool: MemoryPool = CACHING_POOL) -> Simulation:
@@ -52,7 +52,7 @@ def add_memory(scheduled: ScheduledWork, pool: MemoryPool = CACHING_POOL) -> Sim
     return Simulation(**attrs.asdict(scheduled, recurse=False), memory=memory)
 
 
-def _launching_operator(row: I64, lowered: Lowered) -> I64:
+def _launching_operator(row: I64, lowered: LoweredLaunches) -> I64:
     """Return the launching operator that encloses (or is) each operator row, -1 if none."""
     dispatching = np.zeros(max(len(lowered.parent), 1), bool)
     dispatching[lowered.dispatch_op] = True

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from drynpu.device import Dispatches, Mark
+from drynpu.device import Dispatches, DispatchKind
 from drynpu.kernels import KernelPlan
-from drynpu.simulate._inputs import DEFAULT_STREAM, Collective, HostMark
+from drynpu.simulate._inputs import DEFAULT_STREAM, Collective, HostCall
 from drynpu.simulate._launch_calls import asks_workspace, compiles
-from drynpu.simulate._lower import Lowered
+from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._pieces import cut_pieces
 
 I64 = npt.NDArray[np.int64]
@@ -26,7 +26,7 @@ I64 = npt.NDArray[np.int64]
 GROUP_STREAM = np.iinfo(np.int64).min
 """Stands for the stream of a collective's group, which the next stage chooses."""
 _FLAGS = ("workspace", "compiles", "in_graph")
-_UNSET = {"kind": int(Mark.PAUSE), "collective": -1}
+_UNSET = {"kind": int(DispatchKind.PAUSE), "collective": -1}
 """Columns of a piece that belongs to nothing; those that are not named are 0."""
 
 
@@ -41,7 +41,7 @@ class HostOrder:
     ``issuing_stream`` (``[c]``) is the stream whose earlier work each of them waits for.
     """
 
-    lowered: Lowered
+    lowered: LoweredLaunches
     dispatches: Dispatches
     operator_rows: I64
     operator_stream: I64
@@ -51,7 +51,7 @@ class HostOrder:
     issuing_stream: I64
 
 
-def order(lowered: Lowered, *, computing: bool) -> HostOrder:
+def order(lowered: LoweredLaunches, *, computing: bool) -> HostOrder:
     """
     Put launching operators, calls of the host and collectives into one order.
 
@@ -65,7 +65,7 @@ def order(lowered: Lowered, *, computing: bool) -> HostOrder:
     issuing = _issuing_streams(collectives, switches)
     parts = (
         _operator_columns(lowered, operator_stream, computing=computing),
-        _call_columns(recording.marks),
+        _call_columns(recording.host_calls),
         _collective_columns(collectives, issuing),
     )
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -118,7 +118,7 @@ def _columns(count: int, **values: npt.ArrayLike) -> dict[str, I64]:
     }
 
 
-def _operator_columns(lowered: Lowered, stream: I64, *, computing: bool) -> dict[str, I64]:
+def _operator_columns(lowered: LoweredLaunches, stream: I64, *, computing: bool) -> dict[str, I64]:
     operators, op = lowered.recording.operators, lowered.dispatch_op
 
     def by_plan(value: Callable[[KernelPlan], bool]) -> I64:
@@ -129,7 +129,7 @@ def _operator_columns(lowered: Lowered, stream: I64, *, computing: bool) -> dict
         start=operators.start_ns[op],
         end=lowered.dispatch_until_ns if computing else operators.end_ns[op],
         begin=lowered.dispatch_begin_ns,
-        kind=np.where(by_plan(lambda plan: plan.synchronizes), Mark.WAIT_STREAM, Mark.LAUNCH),
+        kind=np.where(by_plan(lambda plan: plan.synchronizes), DispatchKind.WAIT_STREAM, DispatchKind.LAUNCH),
         launches=np.bincount(lowered.launch_dispatch, minlength=len(op)),
         workspace=by_plan(asks_workspace),
         compiles=by_plan(compiles),
@@ -139,14 +139,14 @@ def _operator_columns(lowered: Lowered, stream: I64, *, computing: bool) -> dict
     )
 
 
-def _call_columns(calls: Sequence[HostMark]) -> dict[str, I64]:
+def _call_columns(calls: Sequence[HostCall]) -> dict[str, I64]:
     time = [call.time_ns for call in calls]
     return _columns(
         len(calls),
         start=time,
         end=[max(call.until_ns, call.time_ns) for call in calls],
         begin=time,
-        kind=[call.mark for call in calls],
+        kind=[call.kind for call in calls],
         stream=[call.stream for call in calls],
         event=[call.event for call in calls],
         thread=[call.thread for call in calls],
@@ -168,9 +168,10 @@ def _collective_columns(collectives: Sequence[Collective], issuing: I64) -> dict
     group, nothing = np.full(count, GROUP_STREAM), np.zeros(count, np.int64)
     # Two event numbers of each collective, all below zero, where no script's events are.
     ready, done = -2 - 2 * np.arange(count), -3 - 2 * np.arange(count)
-    kinds = [Mark.RECORD_EVENT, Mark.WAIT_EVENT, Mark.LAUNCH, Mark.RECORD_EVENT, Mark.WAIT_EVENT, Mark.RECORD_EVENT]
+    record, wait = DispatchKind.RECORD_EVENT, DispatchKind.WAIT_EVENT
+    kinds = [record, wait, DispatchKind.LAUNCH, record, wait, record]
     kind = np.tile(np.array(kinds, np.int64), (count, 1))
-    kind[~blocks, 4] = int(Mark.RECORD_EVENT)
+    kind[~blocks, 4] = int(DispatchKind.RECORD_EVENT)
     # The sixth row records the event that the script knows; without one it is left out.
     kept = np.stack([np.ones(count, bool)] * 5 + [event >= 0], 1).reshape(-1)
 

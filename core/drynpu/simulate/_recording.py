@@ -10,7 +10,7 @@ from drynpu.kernels import Allocations, Operators
 from drynpu.simulate._acl_calls import AclCalls
 from drynpu.simulate._framework_events import FrameworkEvents
 from drynpu.simulate._host_samples import HostSamples
-from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostMark, Meeting, TxMark
+from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostCall, Mark, Rendezvous
 from drynpu.simulate._python_frames import PythonFrames
 
 
@@ -21,8 +21,8 @@ class Recording:
 
     Attributes
     ----------
-    marks:
-        Synchronising calls, event records and waits, pauses of the profiler.
+    host_calls:
+        What the host did besides operators: waits for the device, events, pauses of the profiler.
     streams:
         Stream switches ``(time_ns, thread, stream)``, per thread in time order.
     live_before_bytes:
@@ -35,21 +35,21 @@ class Recording:
     allocations: Allocations = field(factory=Allocations.empty)
     begin_ns: int
     end_ns: int
-    marks: tuple[HostMark, ...] = ()
+    host_calls: tuple[HostCall, ...] = ()
     streams: tuple[tuple[int, int, int], ...] = ()
     live_before_bytes: int = 0
     graphs: tuple[GraphRun, ...] = ()
     collectives: tuple[Collective, ...] = ()
-    tx_marks: tuple[TxMark, ...] = ()
+    marks: tuple[Mark, ...] = ()
     dataset: tuple[DatasetEvent, ...] = ()
     host_samples: HostSamples | None = None
-    meeting: Meeting | None = None
-    """Who tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
+    rendezvous: Rendezvous | None = None
+    """What tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
     python_frames: PythonFrames | None = None
     memory_totals: npt.NDArray[np.int64] | None = None
     """
-    Unix ns, bytes allocated and bytes reserved after each event of the framework's own pool, ``[n, 3]``: what is
-    written of MindSpore where no ``allocations`` are known.
+    Unix ns, bytes allocated and bytes reserved after each event of the framework's own pool, ``[n, 3]``. It is written
+    for MindSpore where no ``allocations`` are known.
     """
     framework_events: FrameworkEvents | None = None
     """What the framework recorded of its own host side; written for MindSpore alone."""
@@ -58,7 +58,7 @@ class Recording:
     calls: AclCalls | None = None
     """Calls that the script made into the vendor's library itself."""
     modelled: tuple[str, ...] = ()
-    """What of it is no measurement but the adapter's model, named as the metadata shall name it."""
+    """Parts that the adapter modelled instead of measuring them, as the metadata names them."""
 
     def highest_thread(self, pid: int) -> int:
         """
@@ -67,9 +67,9 @@ class Recording:
         The operating system may have given that number to a thread that left no trace, or to another process: readers
         tell those apart by the pid.
         """
-        used = [pid, *(mark.thread for mark in self.marks), *(thread for _, thread, _ in self.streams)]
+        used = [pid, *(call.thread for call in self.host_calls), *(thread for _, thread, _ in self.streams)]
         used += [collective.thread for collective in self.collectives]
-        used += [thread for mark in self.tx_marks for thread in (mark.thread, mark.end_thread) if thread is not None]
+        used += [thread for mark in self.marks for thread in (mark.thread, mark.end_thread) if thread is not None]
         columns = [self.operators.thread, self.allocations.thread]
         columns += [] if self.calls is None else [self.calls.thread]
         columns += [] if self.framework_events is None else [self.framework_events.records["tid"].astype(np.int64)]

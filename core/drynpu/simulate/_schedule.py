@@ -13,14 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
-from drynpu.device import Dispatches, HostCosts, Launches, Schedule, schedule_streams
+from drynpu.device import Dispatches, HostCosts, Launches, StreamTimes, schedule_streams
 from drynpu.kernels import CostTable, TaskType, jitter, occurrences, task_type_on
 from drynpu.options import Clock
 from drynpu.platforms import Chip
-from drynpu.simulate._inputs import Meeting
-from drynpu.simulate._lower import Lowered
-from drynpu.simulate._meet import CollectiveWork, PlannedWork
-from drynpu.simulate._warp import Warp
+from drynpu.simulate._inputs import Rendezvous
+from drynpu.simulate._lower import LoweredLaunches
+from drynpu.simulate._meet import CollectiveCalls, PlannedWork
+from drynpu.simulate._time_map import TimeMap
 
 I64 = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -34,7 +34,7 @@ class CollectiveTimes:
     Within ``[runtime_start_ns, runtime_end_ns]`` the launching thread hands over the tasks.
     """
 
-    work: CollectiveWork
+    calls: CollectiveCalls
     enqueue_start_ns: I64
     enqueue_end_ns: I64
     dequeue_start_ns: I64
@@ -50,7 +50,7 @@ class CollectiveTimes:
     @property
     def end_ticks(self) -> int:
         """When the last one ended, 0 if there was none."""
-        return int((self.start_ticks + self.work.ticks).max(initial=0))
+        return int((self.start_ticks + self.calls.ticks).max(initial=0))
 
 
 @frozen(eq=False, kw_only=True)
@@ -67,12 +67,12 @@ class ScheduledWork:
     """After everything that happened on host and device."""
     base_ns: int
     tick_ns: float
-    lowered: Lowered
+    lowered: LoweredLaunches
     costs: CostTable
     task_types: tuple[TaskType, ...]
     """Per kernel: the task type that the chip reports."""
     dispatches: Dispatches
-    schedule: Schedule
+    schedule: StreamTimes
     rows: I64
     factor: npt.NDArray[np.float64]
     """Jitter of each launch: what the cost of its kernel is multiplied by."""
@@ -82,7 +82,7 @@ class ScheduledWork:
     op_end_ns: I64
     collectives: CollectiveTimes
     """Beside the launch columns, which are of operators alone."""
-    warp: Warp
+    time_map: TimeMap
     """Maps measured host times to the timeline of the recording."""
 
 
@@ -101,18 +101,18 @@ def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns:
     stream = ordered.operator_stream[lowered.launch_dispatch]
     issued = np.flatnonzero((ordered.collective >= 0) & (dispatches.launches > 0))
     launches, by_operator = _merge_launches(work, stream, ticks, issued)
-    if recording.meeting is not None:
-        ask = _ask_ranks(recording.meeting, work.collectives, by_operator, tick_ns=chip.tick_ns, base_ns=base_ns)
+    if recording.rendezvous is not None:
+        ask = _ask_ranks(recording.rendezvous, work.collectives, by_operator, tick_ns=chip.tick_ns, base_ns=base_ns)
         launches = evolve(launches, meets=~by_operator, rendezvous=ask)
     every = schedule_streams(
         dispatches, launches, costs=HostCosts(), clock=clock, tick_ns=chip.tick_ns, base_ns=base_ns
     )
     times, collectives = _separate(every, by_operator, work.collectives, issued)
-    warp = Warp.of_stretches(dispatches.start_ns, dispatches.end_ns, times.start_ns, times.end_ns)
-    op_start, op_end = _operator_times(lowered, warp, times.start_ns[rows], times.end_ns[rows])
+    time_map = TimeMap.from_stretches(dispatches.start_ns, dispatches.end_ns, times.start_ns, times.end_ns)
+    op_start, op_end = _operator_times(lowered, time_map, times.start_ns[rows], times.end_ns[rows])
     last_tick = int((times.kernel_start_ticks + ticks).max(initial=collectives.end_ticks))
     ends = (
-        int(warp(np.array([recording.end_ns]))[0]),
+        int(time_map(np.array([recording.end_ns]))[0]),
         int(op_end.max(initial=recording.begin_ns)),
         int(times.dequeue_end_ns.max(initial=recording.begin_ns)),
         base_ns + int(np.ceil(last_tick * chip.tick_ns)),
@@ -134,7 +134,7 @@ def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns:
         op_start_ns=op_start,
         op_end_ns=op_end,
         collectives=collectives,
-        warp=warp,
+        time_map=time_map,
     )
 
 
@@ -157,7 +157,7 @@ def _merge_launches(work: PlannedWork, stream: I64, ticks: I64, issued: I64) -> 
 
 
 def _ask_ranks(
-    meeting: Meeting, work: CollectiveWork, by_operator: Bools, *, tick_ns: float, base_ns: int
+    rendezvous: Rendezvous, work: CollectiveCalls, by_operator: Bools, *, tick_ns: float, base_ns: int
 ) -> Callable[[int, int], int]:
     """Return a function that asks the other ranks how many ticks a launch waits for the slowest of them."""
     number = np.cumsum(~by_operator) - 1
@@ -165,7 +165,7 @@ def _ask_ranks(
     def wait_ticks(launch: int, start_ticks: int) -> int:
         index = int(number[launch])
         # Every collective is announced, also one that waits for nobody: the others count them.
-        arrived_ns = meeting(index, base_ns + round(start_ticks * tick_ns))
+        arrived_ns = rendezvous(index, base_ns + round(start_ticks * tick_ns))
         waited = int(np.ceil((arrived_ns - base_ns) / tick_ns)) - start_ticks
         return max(0, waited) if work.waits[index] else 0
 
@@ -173,14 +173,14 @@ def _ask_ranks(
 
 
 def _separate(
-    every: Schedule, by_operator: Bools, work: CollectiveWork, issued: I64
-) -> tuple[Schedule, CollectiveTimes]:
+    every: StreamTimes, by_operator: Bools, work: CollectiveCalls, issued: I64
+) -> tuple[StreamTimes, CollectiveTimes]:
     """Take the launches of collectives out of the schedule; *issued* are their dispatches."""
     launched = ("node_start_ns", "node_end_ns", "runtime_start_ns", "runtime_end_ns")
     queued = ("enqueue_start_ns", "enqueue_end_ns", "dequeue_start_ns", "dequeue_end_ns", "api_start_ns", "api_end_ns")
     waited = every.rendezvous_ticks[~by_operator]
     times = CollectiveTimes(
-        work=evolve(work, wait_ticks=work.wait_ticks + waited, ticks=work.ticks + waited),
+        calls=evolve(work, wait_ticks=work.wait_ticks + waited, ticks=work.ticks + waited),
         start_ticks=every.kernel_start_ticks[~by_operator],
         **{name: getattr(every, name)[~by_operator] for name in launched},
         **{name: getattr(every, name)[issued] for name in queued},
@@ -189,7 +189,9 @@ def _separate(
     return evolve(every, **kept), times
 
 
-def _operator_times(lowered: Lowered, warp: Warp, dispatch_start: I64, dispatch_end: I64) -> tuple[I64, I64]:
+def _operator_times(
+    lowered: LoweredLaunches, time_map: TimeMap, dispatch_start: I64, dispatch_end: I64
+) -> tuple[I64, I64]:
     """
     Return start and end of every operator on the timeline of the recording, shape ``[n]`` each.
 
@@ -198,7 +200,7 @@ def _operator_times(lowered: Lowered, warp: Warp, dispatch_start: I64, dispatch_
     dispatch is a jump.
     """
     operators = lowered.recording.operators
-    start, end = warp(operators.start_ns), warp.ends(operators.end_ns)
+    start, end = time_map(operators.start_ns), time_map.ends(operators.end_ns)
     wide_start, wide_end = start.copy(), np.maximum(start, end)
     op = lowered.dispatch_op
     wide_start[op] = np.minimum(wide_start[op], dispatch_start)

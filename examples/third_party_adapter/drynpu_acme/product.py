@@ -33,7 +33,7 @@ def _recognise(directory: Path, info: Mapping[str, object]) -> bool:
 def _write(folder: Path, context: RecordContext, keep_computing: bool) -> None:
     """Write one row for each operator: its name, its thread, start and end in Unix ns."""
     del keep_computing
-    operators, to_device_time = context.recording.operators, context.simulation.warp
+    operators, to_device_time = context.recording.operators, context.simulation.time_map
     folder.mkdir(parents=True, exist_ok=True)
     rows = {
         "name": [operators.names[index] for index in operators.name],

@@ -28,7 +28,7 @@ from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Recording, Target
+from drynpu.simulate import Destination, Recording
 
 BEGIN_NS = 1_736_408_883_000_000_000
 
@@ -121,7 +121,7 @@ def profile() -> Callable[[Path], Path]:
         )
         outcome = write_recording(
             Recording(operators=operators, allocations=Allocations.empty(), begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 10**7),
-            Target(directory=directory, framework="torch", pid=77),
+            Destination(directory=directory, framework="torch", pid=77),
             Setup(
                 request=ProfilingRequest(switches=Switches(record_shapes=True)),
                 chip=load_chip("910B3"),

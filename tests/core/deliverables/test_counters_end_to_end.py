@@ -37,7 +37,7 @@ from drynpu.platforms import Chip, load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader, write_document
 from drynpu.recorder import Outcome, Setup, write_recording
-from drynpu.simulate import Recording, Target, simulate
+from drynpu.simulate import Destination, Recording, simulate
 from drynpu.tables import KERNELS, Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -154,7 +154,7 @@ def carry_out(directory: Path, chip: Chip, request: ProfilingRequest) -> Result:
     )
     how: dict[str, Any] = {"chip": chip, "clock": Clock.PROJECTED, "seed": 3}
     recording = Recording(operators=operators(), allocations=allocations(), begin_ns=BEGIN_NS, end_ns=END_NS)
-    target = Target(directory=directory, framework="torch", pid=PID)
+    target = Destination(directory=directory, framework="torch", pid=PID)
     outcome = write_recording(recording, target, Setup(request=request, anchors=anchors, plan=plan, **how))
     simulation = simulate(recording, plan=plan, base_ns=BEGIN_NS, **how)
     write_document(directory / "profiler_info.json", "{}")  # what a framework leaves when a recording is whole

@@ -23,7 +23,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import HostSampler, Outcome, Setup, write_recording
-from drynpu.simulate import HostSamples, Recording, Target
+from drynpu.simulate import Destination, HostSamples, Recording
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -65,7 +65,7 @@ def write(directory: Path, sampling: Sampling, samples: HostSamples | None, cloc
             end_ns=BEGIN_NS + 20_000_000,
             host_samples=samples,
         ),
-        Target(directory=directory, framework="torch", pid=PID, device_id=0),
+        Destination(directory=directory, framework="torch", pid=PID, device_id=0),
         Setup(
             request=ProfilingRequest(level=Level.L1, sampling=sampling),
             chip=chip,

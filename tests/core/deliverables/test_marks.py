@@ -23,7 +23,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, Recording, Target, TxKind, TxMark
+from drynpu.simulate import Collective, Destination, Mark, MarkKind, Recording
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -71,14 +71,14 @@ def at(us: float) -> int:
     return BEGIN_NS + 1_000_000 + round(us * 1000)
 
 
-def mark(message: str, start: float, end: float | None = None, kind: TxKind = TxKind.MARKER, **more: Any) -> TxMark:
+def mark(message: str, start: float, end: float | None = None, kind: MarkKind = MarkKind.POINT, **more: Any) -> Mark:
     values: dict[str, Any] = {"thread": PID} | more
-    return TxMark(kind=kind, message=message, start_ns=at(start), end_ns=at(start if end is None else end), **values)
+    return Mark(kind=kind, message=message, start_ns=at(start), end_ns=at(start if end is None else end), **values)
 
 
 def record(
     directory: Path,
-    marks: list[TxMark],
+    marks: list[Mark],
     *,
     tx: bool = True,
     filters: Filters | None = None,
@@ -95,10 +95,10 @@ def record(
             allocations=Allocations(time_ns=empty, thread=empty, address=empty.astype(np.uint64), size_bytes=empty),
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 20_000_000,
-            tx_marks=tuple(marks),
+            marks=tuple(marks),
             **found,
         ),
-        Target(directory=directory, framework="torch", pid=PID, device_id=0),
+        Destination(directory=directory, framework="torch", pid=PID, device_id=0),
         Setup(
             request=ProfilingRequest(
                 level=level, switches=Switches(tx=tx), filters=Filters() if filters is None else filters
@@ -124,7 +124,7 @@ Files = dict[str, Path]
 
 @pytest.fixture
 def exported(tmp_path: Path) -> Callable[..., Files]:
-    def make(marks: list[TxMark], **more: Any) -> Files:
+    def make(marks: list[Mark], **more: Any) -> Files:
         paths = export_msprof(record(tmp_path, marks, **more), now=NOW)
         return {path.name.replace("_20260131235958", ""): path for path in paths}
 
@@ -138,13 +138,13 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 MARKS = [
     mark("plain", 10, category=3, payload_type=1, payload=2**63, message_type=2),
-    mark("outer", 20, 400, TxKind.PUSH_POP),
-    mark("inner", 30, 40, TxKind.PUSH_POP),
-    mark("crossing", 35, 500, TxKind.START_END, end_thread=77),
-    mark("own thread", 36, 37, TxKind.PUSH_POP, thread=99),
-    mark("in a domain", 50, 60, TxKind.START_END, domain="data"),
-    mark('on "stream", 2', 120, 420, TxKind.START_END, stream=2),
-    mark("dot", 130, kind=TxKind.MARKER_EX, stream=2, domain="data"),
+    mark("outer", 20, 400, MarkKind.PUSH_POP),
+    mark("inner", 30, 40, MarkKind.PUSH_POP),
+    mark("crossing", 35, 500, MarkKind.START_END, end_thread=77),
+    mark("own thread", 36, 37, MarkKind.PUSH_POP, thread=99),
+    mark("in a domain", 50, 60, MarkKind.START_END, domain="data"),
+    mark('on "stream", 2', 120, 420, MarkKind.START_END, stream=2),
+    mark("dot", 130, kind=MarkKind.EXTENDED_POINT, stream=2, domain="data"),
 ]
 
 
@@ -248,8 +248,8 @@ def test_domains_narrow_what_is_recorded(tmp_path: Path, filters: Filters, kept:
 @pytest.mark.parametrize("clock", list(Clock))
 def test_markers_run_in_the_order_of_their_stream(tmp_path: Path, clock: Clock) -> None:
     """Between any two operators a marker: it runs when the kernel before it has ended, before the next begins."""
-    marks = [mark(str(index), index * 100 + 75, stream=2, kind=TxKind.MARKER_EX) for index in range(6)]
-    around = mark("around", 75, 475, TxKind.START_END, stream=2)
+    marks = [mark(str(index), index * 100 + 75, stream=2, kind=MarkKind.EXTENDED_POINT) for index in range(6)]
+    around = mark("around", 75, 475, MarkKind.START_END, stream=2)
     profile = record(tmp_path, [*marks, around], clock=clock)
     table = profile.frame("tx_marks")
     ran = table.filter(table["event_type"] == "marker_ex")["device_start_ns"].to_numpy()
@@ -283,7 +283,7 @@ def test_collectives_with_a_mark_are_ranges_among_those_of_the_user(tmp_path: Pa
         )
         for group, begin, text in groups
     )  # fmt: skip
-    own = [mark("before", 10), mark("on the way", 615, 700, TxKind.START_END, stream=2), mark("after", 5000)]
+    own = [mark("before", 10), mark("on the way", 615, 700, MarkKind.START_END, stream=2), mark("after", 5000)]
     profile = record(tmp_path, own, collectives=collectives)
     table = profile.frame("tx_marks")
     ops = profile.communication_ops.sort("start_ns")
@@ -341,7 +341,7 @@ def test_long_messages_are_whole_when_extended_and_cut_when_plain(tmp_path: Path
 
 def test_a_hundred_thousand_marks_are_quick(tmp_path: Path) -> None:
     marks = [
-        mark(f"step {index % 100}", index / 100, index / 100 + 5, TxKind.START_END, stream=2 if index % 2 else None)
+        mark(f"step {index % 100}", index / 100, index / 100 + 5, MarkKind.START_END, stream=2 if index % 2 else None)
         for index in range(100_000)
     ]
     begun = time.perf_counter()

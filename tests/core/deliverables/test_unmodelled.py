@@ -13,7 +13,7 @@ from drynpu.options import NOT_SIMULATED, Clock, HostUsage, ProfilingRequest, Sa
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Recording, Target
+from drynpu.simulate import Destination, Recording
 
 BEGIN_NS = 1_736_408_883_000_000_000
 Notes = Callable[..., list[str]]
@@ -33,7 +33,7 @@ def notes(tmp_path: Path) -> Notes:
         )
         outcome = write_recording(
             Recording(operators=Operators.from_calls(()), begin_ns=BEGIN_NS, end_ns=BEGIN_NS + 20_000_000),
-            Target(directory=tmp_path, framework="neutral", pid=4321, host_data=False),
+            Destination(directory=tmp_path, framework="neutral", pid=4321, host_data=False),
             Setup(
                 request=ProfilingRequest(**request),  # type: ignore[arg-type]
                 chip=load_chip(chip),

@@ -75,10 +75,10 @@ def test_every_plan_keeps_the_laws(case: tuple[CollectiveRequest, Chip]) -> None
     assert (of.start + of.length)[main].max() == of.ticks == (of.start + of.length).max()
     # A rank that waits for its peers does nothing that depends on them before.
     if of.sync.any():
-        greeted = (of.start + of.length)[of.sync].max()
+        shaken = (of.start + of.length)[of.sync].max()
         assert (of.name[of.sync] == TaskName.Notify_Wait).all()
         assert of.after[moved(of)].all()
-        assert (of.start[moved(of)] >= greeted).all()
+        assert (of.start[moved(of)] >= shaken).all()
     assert of.sync.any() == (len(request.ranks) > 1)
     # On every plane what waiting moves comes after what it does not.
     for plane in range(of.planes):

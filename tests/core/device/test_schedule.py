@@ -9,7 +9,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import Dispatches, HostCosts, Launches, Mark, Schedule, fifo, schedule_streams
+from drynpu.device import Dispatches, DispatchKind, HostCosts, Launches, StreamTimes, fifo, schedule_streams
 from drynpu.options import Clock
 
 COSTS = HostCosts()
@@ -36,8 +36,8 @@ def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
     for _ in range(draw(st.integers(0, 14))):
         clock += draw(st.integers(0, 60_000))
         length = draw(st.integers(0, 50_000))
-        mark = draw(st.sampled_from([Mark.LAUNCH, Mark.LAUNCH, *Mark]))
-        count = draw(st.integers(1, 3)) if mark in (Mark.LAUNCH, Mark.WAIT_STREAM) else 0
+        mark = draw(st.sampled_from([DispatchKind.LAUNCH, DispatchKind.LAUNCH, *DispatchKind]))
+        count = draw(st.integers(1, 3)) if mark in (DispatchKind.LAUNCH, DispatchKind.WAIT_STREAM) else 0
         stream = draw(st.sampled_from([2, 3]))
         rows.append((clock, clock + length, int(mark), count, draw(st.booleans()), stream, draw(st.integers(1, 2))))
         launches += [(stream, draw(st.integers(1, 5000))) for _ in range(count)]
@@ -59,7 +59,7 @@ def work(draw: st.DrawFn) -> tuple[Dispatches, Launches]:
     )
 
 
-def run(case: tuple[Dispatches, Launches], clock: Clock) -> Schedule:
+def run(case: tuple[Dispatches, Launches], clock: Clock) -> StreamTimes:
     return schedule_streams(*case, costs=COSTS, clock=clock, tick_ns=TICK_NS, base_ns=0)
 
 
@@ -73,7 +73,7 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
     for i in range(len(d.start_ns)):
         a, b = int(d.start_ns[i]), int(d.end_ns[i])
         start = a if host is None or clock is Clock.WALL else host + (a - measured_end)
-        waits = d.kind[i] in (Mark.WAIT_DEVICE, Mark.WAIT_STREAM, Mark.SYNCHRONIZE_EVENT)
+        waits = d.kind[i] in (DispatchKind.WAIT_DEVICE, DispatchKind.WAIT_STREAM, DispatchKind.SYNCHRONIZE_EVENT)
         workspace = COSTS.workspace_ns if d.workspace[i] else 0
         cost = (COSTS.operator_ns + workspace + COSTS.enqueue_ns) if d.launches[i] else 0
         cost += COSTS.synchronize_ns if waits else 0
@@ -92,16 +92,16 @@ def one_by_one(case: tuple[Dispatches, Launches], clock: Clock) -> tuple[list[in
                 free[stream] = begin + int(launches.duration_ticks[at])
                 at += 1
         mark, event = d.kind[i], int(d.event[i])
-        if mark == Mark.RECORD_EVENT:
+        if mark == DispatchKind.RECORD_EVENT:
             events[event] = free.get(stream, 0)
-        if mark == Mark.WAIT_EVENT:
+        if mark == DispatchKind.WAIT_EVENT:
             free[stream] = max(free.get(stream, 0), events.get(event, 0))
         if waits and clock is Clock.PROJECTED:
             until = {
-                Mark.WAIT_DEVICE: max(free.values(), default=0),
-                Mark.WAIT_STREAM: free.get(stream, 0),
-                Mark.SYNCHRONIZE_EVENT: events.get(event, 0),
-            }[Mark(int(mark))]
+                DispatchKind.WAIT_DEVICE: max(free.values(), default=0),
+                DispatchKind.WAIT_STREAM: free.get(stream, 0),
+                DispatchKind.SYNCHRONIZE_EVENT: events.get(event, 0),
+            }[DispatchKind(int(mark))]
             end = max(end, math.ceil(until * TICK_NS))
         starts.append(start)
         ends.append(end)
@@ -157,7 +157,7 @@ def test_a_pause_of_the_profiler_takes_no_projected_time() -> None:
     pause = Dispatches(
         start_ns=np.array([100, 5000]),
         end_ns=np.array([4100, 5000]),
-        kind=np.array([int(Mark.PAUSE), int(Mark.LAUNCH)]),
+        kind=np.array([int(DispatchKind.PAUSE), int(DispatchKind.LAUNCH)]),
         launches=zeros,
         workspace=zeros.astype(bool),
         stream=zeros,

@@ -24,7 +24,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Recording, Target
+from drynpu.simulate import Destination, Recording
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -122,7 +122,7 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 begin_ns=BEGIN_NS,
                 end_ns=BEGIN_NS + 10_000_000,
             ),
-            Target(directory=directory, framework="torch", pid=PID, device_id=0),
+            Destination(directory=directory, framework="torch", pid=PID, device_id=0),
             Setup(
                 request=ProfilingRequest(level=level, switches=Switches(record_shapes=True, profile_memory=True)),
                 chip=description,

@@ -22,7 +22,7 @@ from drynpu.options import Clock, ProfilingRequest
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Target
+from drynpu.simulate import Destination
 
 chip = load_chip("Ascend910B2")
 anchors = ClockAnchors.now(chip.hwts_hz)
@@ -37,7 +37,7 @@ setup = Setup(
     anchors=anchors,
     plan=example.RULES.plan,
 )
-write_recording(recording, Target(directory=folder, framework="acme", pid=4711), setup)
+write_recording(recording, Destination(directory=folder, framework="acme", pid=4711), setup)
 """
 
 

@@ -13,16 +13,16 @@ from drynpu.options import Clock, HostSystem, ProfilingRequest, Sampling, Switch
 from drynpu.platforms import Chip
 from drynpu.products import load_profile
 from drynpu.recorder import Outcome, Setup, write_devices
-from drynpu.simulate import Recording, Target, TxKind, TxMark
+from drynpu.simulate import Destination, Mark, MarkKind, Recording
 
 COLUMNS = ("stream_id", "name", "op_type", "start_ns", "duration_ns")
 
 
 def recording(tools: Any, table: Operators) -> Recording:
     at_ns = tools.begin_ns + 5000
-    mark = TxMark(kind=TxKind.MARKER_EX, message="here", start_ns=at_ns, end_ns=at_ns, thread=tools.pid, stream=2)
+    mark = Mark(kind=MarkKind.EXTENDED_POINT, message="here", start_ns=at_ns, end_ns=at_ns, thread=tools.pid, stream=2)
     end_ns = int(table.end_ns.max()) + 10_000
-    return Recording(operators=table, begin_ns=tools.begin_ns, end_ns=end_ns, tx_marks=(mark, evolve(mark)))
+    return Recording(operators=table, begin_ns=tools.begin_ns, end_ns=end_ns, marks=(mark, evolve(mark)))
 
 
 def test_each_device_is_as_it_is_alone(tools: Any, write: Callable[..., Outcome], chip: Chip, tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_each_device_is_as_it_is_alone(tools: Any, write: Callable[..., Outcome]
     tables = {1: tools.mixture(), 6: short}
     outcome = write_devices(
         {device: recording(tools, table) for device, table in tables.items()},
-        Target(directory=tmp_path / "both", framework="acl", pid=tools.pid, host_data=False),
+        Destination(directory=tmp_path / "both", framework="acl", pid=tools.pid, host_data=False),
         Setup(request=request, chip=chip, clock=Clock.PROJECTED, seed=0, anchors=tools.anchors, plan=tools.plan),
     )
     assert outcome.prof_path is not None

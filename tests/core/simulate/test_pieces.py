@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.simulate._pieces import cut_pieces
-from drynpu.simulate._warp import Warp
 
 
 @st.composite
@@ -36,25 +35,3 @@ def test_pieces(rows: list[tuple[int, int, int]]) -> None:
         else:
             assert a < b
             assert not any(a < row[2] < b for row in rows)
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 10**6)), max_size=6))
-def test_a_warp_keeps_order_and_takes_stretches_to_their_counterparts(rows: list[tuple[int, int, int]]) -> None:
-    gaps, widths, costs = np.array(rows, np.int64).reshape(-1, 3).T
-    base = 1_736_408_883_000_000_000
-    end = base + np.cumsum(gaps + widths)
-    target = base + np.cumsum(gaps + costs)
-    warp = Warp.of_stretches(end - widths, end, target - costs, target)
-    times = base + np.arange(-2, 130)
-    after, before = warp(times), warp.ends(times)
-    assert (np.diff(after) >= 0).all()
-    assert (np.diff(before) >= 0).all()
-    assert (before <= after).all()
-    outside = ~((end - widths <= times[:, None]) & (times[:, None] <= end)).any(axis=1)
-    assert (before == after)[outside].all()
-    for a, b, x, y in zip(end - widths, end, target - costs, target, strict=True):
-        # At a jump: whatever begins there comes after it, whatever ends there before it.
-        assert warp.ends(np.array([a]))[0] <= x <= warp(np.array([a]))[0]
-        assert warp.ends(np.array([b]))[0] <= y <= warp(np.array([b]))[0]
-    distances = np.diff(after)[outside[1:] & outside[:-1]]
-    assert (distances == 1).all()

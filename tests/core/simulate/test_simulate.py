@@ -10,24 +10,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu.device import HostCosts, Mark, block_bytes, innermost
+from drynpu.device import DispatchKind, HostCosts, block_bytes, innermost
 from drynpu.kernels import Placement
 from drynpu.options import Clock
-from drynpu.simulate import DEFAULT_STREAM, HostMark, Simulation
+from drynpu.simulate import DEFAULT_STREAM, HostCall, Simulation
 
 COSTS = HostCosts()
 CLOCKS = st.sampled_from(list(Clock))
 
 
 @st.composite
-def marks(draw: st.DrawFn, begin_ns: int, pid: int) -> tuple[HostMark, ...]:
+def marks(draw: st.DrawFn, begin_ns: int, pid: int) -> tuple[HostCall, ...]:
     found = []
     for _ in range(draw(st.integers(0, 5))):
         time = begin_ns + draw(st.sampled_from([0, 1, 700, 15_700, 40_000, 95_701, 200_000]))
-        mark = draw(st.sampled_from([mark for mark in Mark if mark is not Mark.LAUNCH]))
-        until = time + draw(st.integers(0, 90_000)) if mark is Mark.PAUSE else 0
+        mark = draw(st.sampled_from([mark for mark in DispatchKind if mark is not DispatchKind.LAUNCH]))
+        until = time + draw(st.integers(0, 90_000)) if mark is DispatchKind.PAUSE else 0
         stream, event = draw(st.sampled_from([2, 3])), draw(st.integers(1, 2))
-        found.append(HostMark(time, draw(st.sampled_from([pid, pid + 1])), mark, stream, event, until))
+        found.append(HostCall(time, draw(st.sampled_from([pid, pid + 1])), mark, stream, event, until))
     return tuple(found)
 
 
@@ -35,7 +35,7 @@ def draw_simulation(tools: Any, data: st.DataObject, clock: Clock) -> tuple[Any,
     table = tools.operators(data.draw(tools.forests()))
     some = data.draw(marks(tools.begin_ns, tools.pid))
     switches = data.draw(st.sampled_from([(), ((tools.begin_ns + 20_000, tools.pid, 3),)]))
-    return table, tools.simulate(table, clock=clock, marks=some, streams=switches)
+    return table, tools.simulate(table, clock=clock, host_calls=some, streams=switches)
 
 
 @given(st.data(), CLOCKS)
@@ -90,13 +90,13 @@ def test_the_host_does_one_thing_at_a_time_and_time_never_runs_back(
     assert (plan.end_ns[:-1] <= plan.start_ns[1:]).all()
     moments = np.unique(np.concatenate([table.start_ns, table.end_ns, d.start_ns, d.end_ns, [s.begin_ns]]))
     moments = np.unique(np.concatenate([moments + shift for shift in (-1, 0, 1, 5000)]))
-    mapped = s.warp(moments)
+    mapped = s.time_map(moments)
     assert (np.diff(mapped) >= 0).all()
     # Outside of dispatches every nanosecond lasts as long as it did.
     for (a, b), (x, y) in zip(itertools.pairwise(moments.tolist()), itertools.pairwise(mapped.tolist()), strict=True):
         if not ((d.start_ns <= b) & (a <= d.end_ns)).any():
             assert y - x == b - a
-    assert s.warp(np.array([s.begin_ns - 7]))[0] == s.begin_ns - 7
+    assert s.time_map(np.array([s.begin_ns - 7]))[0] == s.begin_ns - 7
     if clock is Clock.WALL:
         assert (mapped == moments).all()
 
@@ -166,7 +166,7 @@ def test_operators_of_two_threads_that_overlap_each_keep_a_piece(tools: Any) -> 
     d = s.dispatches
     assert (d.start_ns - tools.begin_ns).tolist() == [0, 20_000, 80_000]
     assert (d.end_ns - tools.begin_ns).tolist() == [20_000, 80_000, 100_000]
-    assert d.kind.tolist() == [Mark.LAUNCH, Mark.LAUNCH, Mark.PAUSE]
+    assert d.kind.tolist() == [DispatchKind.LAUNCH, DispatchKind.LAUNCH, DispatchKind.PAUSE]
     assert s.rows.tolist() == [0, 1]
     assert (s.op_start_ns - tools.begin_ns).tolist() == [0, 17_100, 34_200 + 500]
     assert (s.op_end_ns - tools.begin_ns).tolist() == [34_200, 34_200, 34_200 + 1000]
@@ -190,8 +190,8 @@ def test_synchronising_waits_for_the_device(tools: Any) -> None:
     )
     calm = tools.simulate(table)
     drained = tools.begin_ns + int((calm.schedule.kernel_start_ticks + calm.kernel_ticks).max()) * 20
-    mark = HostMark(tools.begin_ns + 5000, tools.pid, Mark.WAIT_DEVICE)
-    waited = tools.simulate(table, marks=(mark,))
+    mark = HostCall(tools.begin_ns + 5000, tools.pid, DispatchKind.WAIT_DEVICE)
+    waited = tools.simulate(table, host_calls=(mark,))
     assert calm.op_end_ns[-1] < drained <= waited.op_start_ns[-1]
     assert waited.schedule.wait_ns.max() > 0
     assert (waited.schedule.kernel_start_ticks == calm.schedule.kernel_start_ticks).all()
@@ -199,15 +199,15 @@ def test_synchronising_waits_for_the_device(tools: Any) -> None:
     assert (
         item.op_start_ns[-1] >= tools.begin_ns + int((item.schedule.kernel_start_ticks + item.kernel_ticks).max()) * 20
     )
-    wall = tools.simulate(table, clock=Clock.WALL, marks=(mark,))
+    wall = tools.simulate(table, clock=Clock.WALL, host_calls=(mark,))
     assert wall.op_end_ns.tolist() == table.end_ns.tolist()
 
 
 def test_a_pause_of_the_profiler_takes_no_time(tools: Any) -> None:
     row = tools.Row
     table = tools.operators([row("view", 0, 100), row("#step", 150, 90_300), row("view", 90_200, 90_300)])
-    pause = HostMark(tools.begin_ns + 200, tools.pid, Mark.PAUSE, until_ns=tools.begin_ns + 90_200)
-    s = tools.simulate(table, marks=(pause,))
+    pause = HostCall(tools.begin_ns + 200, tools.pid, DispatchKind.PAUSE, until_ns=tools.begin_ns + 90_200)
+    s = tools.simulate(table, host_calls=(pause,))
     assert (s.op_start_ns - tools.begin_ns).tolist() == [0, 150, 200]
     assert (s.op_end_ns - tools.begin_ns).tolist() == [100, 300, 300]
 
@@ -232,9 +232,9 @@ def test_events_order_streams(tools: Any) -> None:
     table = tools.operators([*(row("long", 10 * i, 10 * i + 5) for i in range(30)), row("add", 1000, 1010)])
     switch = ((begin + 900, pid, 3),)
     free = tools.simulate(table, streams=switch)
-    record = HostMark(begin + 800, pid, Mark.RECORD_EVENT, 2, 1)
-    wait = HostMark(begin + 950, pid, Mark.WAIT_EVENT, 3, 1)
-    ordered = tools.simulate(table, streams=switch, marks=(record, wait))
+    record = HostCall(begin + 800, pid, DispatchKind.RECORD_EVENT, 2, 1)
+    wait = HostCall(begin + 950, pid, DispatchKind.WAIT_EVENT, 3, 1)
+    ordered = tools.simulate(table, streams=switch, host_calls=(record, wait))
     drained = (free.schedule.kernel_start_ticks + free.kernel_ticks)[:-1].max()
     assert free.schedule.kernel_start_ticks[-1] < drained
     assert ordered.schedule.kernel_start_ticks[-1] == drained

@@ -16,8 +16,8 @@ from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.recorder import Setup, write_recording
+from drynpu.simulate import Destination
 from drynpu.simulate import Recording as SessionRecording
-from drynpu.simulate import Target
 from drynpu.tables import API, HOST_OPS, KERNELS, QUEUE, TASKS
 from drynpu.tables._launches import Launches
 from drynpu.tables._stored import Gathered, Stored, Texts, coded, narrow, stored
@@ -152,7 +152,7 @@ def test_a_session_takes_few_bytes_for_each_kernel(tmp_path: Path) -> None:
             begin_ns=session["BEGIN_NS"],
             end_ns=int(table.end_ns[-1]) + 10_000,
         ),
-        Target(directory=tmp_path, framework="torch", pid=session["PID"]),
+        Destination(directory=tmp_path, framework="torch", pid=session["PID"]),
         Setup(
             request=ProfilingRequest(switches=Switches(record_shapes=True)),
             chip=load_chip("910B2"),

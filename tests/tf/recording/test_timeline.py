@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture import DatasetRead
@@ -53,7 +53,7 @@ def test_only_what_launches_is_left_and_lasts_until_the_next() -> None:
     assert (operators.start_ns.tolist(), operators.end_ns.tolist()) == ([10, 20], [20, 22])
     assert set(operators.thread.tolist()) == {1}
     (mark,) = timeline.marks
-    assert (mark.time_ns, mark.mark, mark.thread) == (30, Mark.WAIT_STREAM, 1)
+    assert (mark.time_ns, mark.kind, mark.thread) == (30, DispatchKind.WAIT_STREAM, 1)
 
 
 def test_nodes_that_began_together_are_put_one_after_another() -> None:

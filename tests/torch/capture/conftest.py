@@ -18,7 +18,7 @@ from drynpu.options import Clock, Level, MetricGroup, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Outcome, Setup, write_recording
-from drynpu.simulate import Recording, Target
+from drynpu.simulate import Destination, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer
 from drynpu_torch.rules import FALLBACKS, RULES
@@ -64,14 +64,14 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
         recording = Recording(
             operators=captured.operators,
             allocations=captured.allocations,
-            marks=tuple(captured.marks.marks),
+            host_calls=tuple(captured.marks.marks),
             streams=tuple(captured.marks.streams),
             begin_ns=captured.begin_ns,
             end_ns=captured.end_ns,
         )
         return write_recording(
             recording,
-            Target(directory=directory, framework="torch", pid=os.getpid()),
+            Destination(directory=directory, framework="torch", pid=os.getpid()),
             Setup(
                 request=ProfilingRequest(
                     level=Level.L1,

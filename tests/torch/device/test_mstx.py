@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from drynpu.simulate import DEFAULT_STREAM, TxKind
+from drynpu.simulate import DEFAULT_STREAM, MarkKind
 from drynpu_torch.device import DeviceState, ScriptMarks
 from drynpu_torch.device.npu import mstx
 
@@ -39,7 +39,7 @@ def test_both_spellings_mark_an_instant(marks: ScriptMarks) -> None:
     first, second = marks.marks
     assert (first.message, first.domain, first.stream) == ("class", "default", None)
     assert (second.message, second.domain) == ("object", "own")
-    assert first.kind is TxKind.MARKER
+    assert first.kind is MarkKind.POINT
     assert first.start_ns == first.end_ns <= second.start_ns
     assert first.extended
     assert first.thread == threading.get_native_id()
@@ -72,7 +72,7 @@ def test_ranges_end_in_any_order_and_on_any_thread(marks: ScriptMarks) -> None:
     assert second.start_ns <= first.end_ns <= second.end_ns
     assert second.thread == threading.get_native_id()
     assert second.end_thread == ended_by != second.thread
-    assert {first.kind, second.kind} == {TxKind.START_END}
+    assert {first.kind, second.kind} == {MarkKind.START_END}
 
 
 def test_stacks_are_those_of_a_thread_and_a_domain(marks: ScriptMarks) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from drynpu.simulate import TxKind
+from drynpu.simulate import MarkKind
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.recording import DeviceStream, MarkRows
@@ -74,7 +74,7 @@ class MarkHandles:
         if stamp is None or marks is None:
             return _FAILED
         now_ns = time.time_ns()
-        marks.append((TxKind.MARKER, stamp.message, now_ns, now_ns, threading.get_native_id(), None))
+        marks.append((MarkKind.POINT, stamp.message, now_ns, now_ns, threading.get_native_id(), None))
         return _OK
 
     def mark_stream(self, message: str, stream: DeviceStream | None) -> int:
@@ -83,7 +83,7 @@ class MarkHandles:
         if marks is None or stream is None or not 0 < len(message.encode()) < _MESSAGE_BYTES:
             return _FAILED
         now_ns = time.time_ns()
-        marks.append((TxKind.MARKER_EX, message, now_ns, now_ns, threading.get_native_id(), stream))
+        marks.append((MarkKind.EXTENDED_POINT, message, now_ns, now_ns, threading.get_native_id(), stream))
         return _OK
 
     def push(self, handle: int) -> int:
@@ -104,7 +104,7 @@ class MarkHandles:
             stamp = self._stack.pop()
         except IndexError:
             return _FAILED
-        self._report(marks, TxKind.PUSH_POP, stamp)
+        self._report(marks, MarkKind.PUSH_POP, stamp)
         return _OK
 
     def range_start(self, handle: int) -> tuple[int, int]:
@@ -121,7 +121,7 @@ class MarkHandles:
         stamp, marks = self._started.get(number), self.marks()
         if stamp is None or marks is None:
             return _FAILED
-        self._report(marks, TxKind.START_END, stamp)
+        self._report(marks, MarkKind.START_END, stamp)
         return _OK
 
     def forget(self) -> None:
@@ -130,6 +130,6 @@ class MarkHandles:
         self._started.clear()
 
     @staticmethod
-    def _report(marks: MarkRows, kind: TxKind, stamp: _MarkHandle) -> None:
+    def _report(marks: MarkRows, kind: MarkKind, stamp: _MarkHandle) -> None:
         # The thread is that of the call that reports.
         marks.append((kind, stamp.message, stamp.start_ns, time.time_ns(), threading.get_native_id(), None))

@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeAlias
 from attrs import define, field, frozen
 
 from drynpu.kernels import Operators
-from drynpu.simulate import TxKind
+from drynpu.simulate import MarkKind
 
 DeviceStream: TypeAlias = "tuple[int, int]"
 """A stream of a device: ``(device_id, stream)``."""
-MarkRows: TypeAlias = "list[tuple[TxKind, str, int, int, int, DeviceStream | None]]"
+MarkRows: TypeAlias = "list[tuple[MarkKind, str, int, int, int, DeviceStream | None]]"
 """Marks of the script ``(kind, message, start_ns, end_ns, thread, stream)``; stream None: of the host alone."""
 
 

@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 
 from drynpu.kernels import concatenate, merge_equal
 from drynpu.recorder import Outcome, Planner, Recorder
-from drynpu.simulate import AclCalls, HostSamples, Recording, TxMark
+from drynpu.simulate import AclCalls, HostSamples, Mark, Recording
 from drynpu_acl.recording._captured import CapturedCalls
 from drynpu_acl.recording._timeline import (
     copies_and_steps,
@@ -60,7 +60,7 @@ class DevicesRecording:
             for device_id, part in self.captured.by_device(worked).items()
         }
         switches = recorder.request.switches
-        if not switches.tx and any(recording.tx_marks for recording in recordings.values()):
+        if not switches.tx and any(recording.marks for recording in recordings.values()):
             recorder.request = evolve(recorder.request, switches=evolve(switches, tx=True))
         outcome = recorder.write(recordings, plan, self.directory, host_data=False)
         recorder.outcome = outcome = evolve(outcome, notes=(*outcome.notes, *self._unnamed()))
@@ -86,18 +86,18 @@ class DevicesRecording:
             operators=operators,
             begin_ns=begin_ns,
             end_ns=max(end_ns, int(operators.end_ns.max(initial=0))),
-            marks=waits([call for call in calls if call.device_id == device_id]),
+            host_calls=waits([call for call in calls if call.device_id == device_id]),
             streams=stream_switches(captured, executions),
             graphs=graph_runs(launched),
-            tx_marks=_tx_marks(captured),
+            marks=_tx_marks(captured),
             host_samples=samples,
             calls=AclCalls.from_rows([(call.name, call.start_ns, call.end_ns, call.thread) for call in calls]),
         )
 
 
-def _tx_marks(captured: CapturedCalls) -> tuple[TxMark, ...]:
+def _tx_marks(captured: CapturedCalls) -> tuple[Mark, ...]:
     return tuple(
-        TxMark(
+        Mark(
             kind=kind,
             message=message,
             start_ns=start_ns,

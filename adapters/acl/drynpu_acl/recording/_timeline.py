@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve
 
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.kernels import (
     Call,
     Copy,
@@ -23,22 +23,22 @@ from drynpu.kernels import (
     copy_plan,
 )
 from drynpu.recorder import Planner
-from drynpu.simulate import DEFAULT_STREAM, GraphRun, HostMark, Iteration
+from drynpu.simulate import DEFAULT_STREAM, GraphRun, HostCall, Iteration
 from drynpu_acl.kernels import fusions, planned_memory
 from drynpu_acl.recording._captured import ApiCall, CapturedCalls, CopyCall, ModelExecution
 
 I64 = npt.NDArray[np.int64]
 _COPY = "acl::memcpy"
 _PLACES: Mapping[int, Placement] = {1: Placement.TO_DEVICE, 2: Placement.TO_HOST, 3: Placement.DEVICE}
-_ORDERING: Mapping[str, Mark] = {
-    "aclmdlExecute": Mark.WAIT_STREAM,
-    "aclrtMemcpy": Mark.WAIT_STREAM,
-    "aclrtSynchronizeStream": Mark.WAIT_STREAM,
-    "aclrtSynchronizeStreamWithTimeout": Mark.WAIT_STREAM,
-    "aclrtSynchronizeDevice": Mark.WAIT_DEVICE,
-    "aclrtSynchronizeEvent": Mark.SYNCHRONIZE_EVENT,
-    "aclrtRecordEvent": Mark.RECORD_EVENT,
-    "aclrtStreamWaitEvent": Mark.WAIT_EVENT,
+_ORDERING: Mapping[str, DispatchKind] = {
+    "aclmdlExecute": DispatchKind.WAIT_STREAM,
+    "aclrtMemcpy": DispatchKind.WAIT_STREAM,
+    "aclrtSynchronizeStream": DispatchKind.WAIT_STREAM,
+    "aclrtSynchronizeStreamWithTimeout": DispatchKind.WAIT_STREAM,
+    "aclrtSynchronizeDevice": DispatchKind.WAIT_DEVICE,
+    "aclrtSynchronizeEvent": DispatchKind.SYNCHRONIZE_EVENT,
+    "aclrtRecordEvent": DispatchKind.RECORD_EVENT,
+    "aclrtStreamWaitEvent": DispatchKind.WAIT_EVENT,
 }
 """Calls that wait for the device or order its streams; those that name no stream mean the default one."""
 _ASYNC_COPY = "aclrtMemcpyAsync"
@@ -177,10 +177,10 @@ def _stream_of(copy: CopyCall, calls: Sequence[ApiCall]) -> int:
     return stream_number(calls[before].stream or 0)
 
 
-def waits(calls: Sequence[ApiCall]) -> tuple[HostMark, ...]:
+def waits(calls: Sequence[ApiCall]) -> tuple[HostCall, ...]:
     """Return where the host waited for the device or ordered its streams: as the last thing in calls that do."""
     return tuple(
-        HostMark(
+        HostCall(
             max(call.end_ns - 1, call.start_ns),
             call.thread,
             _ORDERING[call.name],

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from attrs import define, field, frozen
 
 from drynpu.kernels import Call
-from drynpu.simulate import DEFAULT_STREAM, TxKind, TxMark
+from drynpu.simulate import DEFAULT_STREAM, Mark, MarkKind
 
 _STEP = "ProfilerStep#{}"
 _MARK, _RANGE = "Mstx.mark", "Mstx.range_start"
@@ -37,7 +37,7 @@ class ScriptMarks:
     include: frozenset[str] = frozenset()
     exclude: frozenset[str] = frozenset()
     calls: list[Call] = field(factory=list)
-    tx: list[TxMark] = field(factory=list)
+    tx: list[Mark] = field(factory=list)
     _step: tuple[int, int, int] | None = None
     _ranges: dict[int, _Open] = field(factory=dict)
     _ids: Iterator[int] = field(factory=lambda: itertools.count(1))
@@ -59,7 +59,7 @@ class ScriptMarks:
             return
         called_ns = time.time_ns()
         thread, now_ns = threading.get_native_id(), time.time_ns()
-        self._note(_Open(message, domain, now_ns, thread, _stream(stream)), TxKind.MARKER_EX, now_ns)
+        self._note(_Open(message, domain, now_ns, thread, _stream(stream)), MarkKind.EXTENDED_POINT, now_ns)
         self.calls.append(Call(_MARK, called_ns, time.time_ns(), thread))
 
     def range_start(self, message: str, domain: str, stream: object | None) -> int:
@@ -77,21 +77,21 @@ class ScriptMarks:
         begun = self._ranges.get(identity)
         if begun is not None and begun.domain == domain:
             del self._ranges[identity]
-            self._note(begun, TxKind.START_END, time.time_ns())
+            self._note(begun, MarkKind.START_END, time.time_ns())
 
     def _wanted(self, domain: str) -> bool:
         return domain in self.include if self.include else domain not in self.exclude
 
-    def _note(self, begun: _Open, kind: TxKind, end_ns: int) -> None:
+    def _note(self, begun: _Open, kind: MarkKind, end_ns: int) -> None:
         thread = threading.get_native_id()
         self.tx.append(
-            TxMark(
+            Mark(
                 kind=kind,
                 message=begun.message,
                 start_ns=begun.start_ns,
                 end_ns=end_ns,
                 thread=begun.thread,
-                end_thread=thread if kind is TxKind.START_END else None,
+                end_thread=thread if kind is MarkKind.START_END else None,
                 domain=begun.domain,
                 stream=begun.stream,
                 extended=True,

@@ -166,7 +166,7 @@ class MindSporeRecording:
             graphs=self._graphs(calls, begin_ns, end_ns),
             host_samples=recorder.host_samples,
             framework_events=FrameworkEvents.join(self._events),
-            tx_marks=tuple(mark for mark in self.marks.tx if mark.start_ns >= begin_ns),
+            marks=tuple(mark for mark in self.marks.tx if mark.start_ns >= begin_ns),
         )
         outcome = self._write_recording(recording, whole_graph=graph_engine)
         notes = tuple(dict.fromkeys((*self._notes, *memory.notes, *outcome.notes)))

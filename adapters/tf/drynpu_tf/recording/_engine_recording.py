@@ -93,7 +93,7 @@ class EngineRecording:
             operators=timeline.operators,
             begin_ns=recorder.begin_ns,
             end_ns=max(end_ns, *(graph.iterations[-1].end_ns for graph in timeline.graphs), 0),
-            marks=timeline.marks,
+            host_calls=timeline.marks,
             graphs=timeline.graphs,
             dataset=timeline.dataset,
             host_samples=recorder.host_samples,

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, frozen
 
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.kernels import Operators, concatenate
 from drynpu.recorder import Planner
-from drynpu.simulate import DatasetEvent, FusionOp, GraphRun, HostMark, Iteration
+from drynpu.simulate import DatasetEvent, FusionOp, GraphRun, HostCall, Iteration
 from drynpu_tf.capture import DatasetRead
 
 I64 = npt.NDArray[np.int64]
@@ -60,7 +60,7 @@ class Timeline:
 
     operators: Operators
     graphs: tuple[GraphRun, ...]
-    marks: tuple[HostMark, ...]
+    marks: tuple[HostCall, ...]
     dataset: tuple[DatasetEvent, ...] = ()
 
 
@@ -70,7 +70,7 @@ def join(parts: Sequence[Part], plan: Planner) -> Timeline:
     placed: list[Operators] = [part.operators for part in parts if part.execution is None]
     iterations: dict[str, list[Iteration]] = {}
     fusions: dict[str, tuple[FusionOp, ...]] = {}
-    marks: list[HostMark] = []
+    marks: list[HostCall] = []
     dataset: list[DatasetEvent] = []
     free_ns = 0
     graphs = [(part.operators, part.execution) for part in parts if part.execution is not None]
@@ -91,7 +91,7 @@ def join(parts: Sequence[Part], plan: Planner) -> Timeline:
         of_graph.append(Iteration(index=len(of_graph) + 1, start_ns=begin_ns, end_ns=free_ns))
         if returns:
             # A run returns when the device has finished the graph.
-            marks.append(HostMark(free_ns, execution.thread, Mark.WAIT_STREAM))
+            marks.append(HostCall(free_ns, execution.thread, DispatchKind.WAIT_STREAM))
     return Timeline(
         operators=concatenate(placed),
         graphs=tuple(

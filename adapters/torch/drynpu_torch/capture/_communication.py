@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, fields
 
-from drynpu.device import Mark, inherit
+from drynpu.device import DispatchKind, inherit
 from drynpu.kernels import Operators
-from drynpu.simulate import HostMark
+from drynpu.simulate import HostCall
 from drynpu_torch.capture._kineto import Chunk, Interner
 
 _TRANSPORT = "gloo:"
@@ -48,11 +48,13 @@ def inside_communication(
     return own | inherit(depth, parent, own)
 
 
-def functional_waits(operators: Operators) -> list[HostMark]:
+def functional_waits(operators: Operators) -> list[HostCall]:
     """Return the waits of functional collectives as pauses: a device's host would not have waited for the data."""
     if _FUNCTIONAL_WAIT not in operators.names:
         return []
     rows = np.flatnonzero(operators.name == operators.names.index(_FUNCTIONAL_WAIT))
     spans = zip(operators.start_ns[rows].tolist(), operators.end_ns[rows].tolist(), strict=True)
     threads = operators.thread[rows].tolist()
-    return [HostMark(start, of, Mark.PAUSE, until_ns=end) for (start, end), of in zip(spans, threads, strict=True)]
+    return [
+        HostCall(start, of, DispatchKind.PAUSE, until_ns=end) for (start, end), of in zip(spans, threads, strict=True)
+    ]

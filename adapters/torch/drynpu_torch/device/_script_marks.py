@@ -13,7 +13,7 @@ import torch
 from attrs import define, field
 from torch.autograd.profiler import record_function
 
-from drynpu.simulate import DEFAULT_STREAM, TxKind, TxMark
+from drynpu.simulate import DEFAULT_STREAM, Mark, MarkKind
 
 
 class _Stacks(threading.local):
@@ -42,15 +42,15 @@ class ScriptMarks:
     range_ids: Iterator[int]
     include: Collection[str] = ()
     exclude: Collection[str] = ()
-    marks: list[TxMark] = field(factory=list)
-    _open: dict[int, TxMark] = field(factory=dict)
+    marks: list[Mark] = field(factory=list)
+    _open: dict[int, Mark] = field(factory=dict)
     _stacks: _Stacks = field(factory=_Stacks)
 
     def mark(self, message: str, stream: torch.Stream | None, domain: str) -> None:
         """Keep an instant."""
         if self._takes(domain):
             with _operator("mark", stream is not None):
-                self.marks.append(_new(TxKind.MARKER, message, stream, domain))
+                self.marks.append(_new(MarkKind.POINT, message, stream, domain))
 
     def start(self, message: str, stream: torch.Stream | None, domain: str) -> int:
         """Begin a range and return its id, 0 for a domain that is not recorded."""
@@ -84,7 +84,7 @@ class ScriptMarks:
         number = next(self.range_ids)
         with _operator(call, stream is not None):
             # The vendor pushes by starting, so that both are of this kind in the records.
-            self._open[number] = _new(TxKind.START_END, message, stream, domain)
+            self._open[number] = _new(MarkKind.START_END, message, stream, domain)
         return number
 
     def _end(self, call: str, range_id: int) -> None:
@@ -96,9 +96,9 @@ class ScriptMarks:
             self.marks.append(attrs.evolve(begun, end_ns=time.time_ns(), end_thread=thread))
 
 
-def _new(kind: TxKind, message: str, stream: torch.Stream | None, domain: str) -> TxMark:
+def _new(kind: MarkKind, message: str, stream: torch.Stream | None, domain: str) -> Mark:
     now_ns = time.time_ns()
-    return TxMark(
+    return Mark(
         kind=kind,
         message=message,
         start_ns=now_ns,

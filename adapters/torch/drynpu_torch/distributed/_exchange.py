@@ -107,7 +107,7 @@ class _Meeting:
 @define(eq=False)
 class Exchange:
     """
-    The other ranks, as a `drynpu.session.Meeting`; use it as a context.
+    The other ranks, as a `drynpu.simulate.Rendezvous`; use it as a context.
 
     ``notes`` says what could not be known. Without process group, store or other recording ranks, no collective
     waits.

@@ -94,7 +94,7 @@ class ProfInterface:
     def memory(self) -> tuple[Sequence[object], Callable[[I64], I64]]:
         """What Kineto returned for the last recording, and the map of its times to those of the files."""
         outcome = self._result.outcome
-        return (self._result.results, outcome.warp) if outcome is not None else ((), lambda time_ns: time_ns)
+        return (self._result.results, outcome.time_map) if outcome is not None else ((), lambda time_ns: time_ns)
 
     @property
     def operators(self) -> int:

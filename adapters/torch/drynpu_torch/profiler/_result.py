@@ -252,17 +252,17 @@ class Result:
         recording = Recording(
             operators=captured.operators,
             allocations=captured.allocations,
-            marks=tuple(captured.marks.marks),
+            host_calls=tuple(captured.marks.marks),
             streams=tuple(captured.marks.streams),
             begin_ns=max(captured.begin_ns, recorder.begin_ns),
             end_ns=max(captured.end_ns, recorder.begin_ns + 1),
             live_before_bytes=self._live_bytes,
             host_samples=recorder.host_samples,
             collectives=captured.communication.collectives(marked=marks is not None),
-            meeting=exchange,
+            rendezvous=exchange,
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
-            tx_marks=() if marks is None else tuple(marks.marks),
+            marks=() if marks is None else tuple(marks.marks),
         )
         return recorder.write(
             {device.state().current_device: recording},

@@ -17,7 +17,7 @@ from drynpu.options.msprof_cli import LaunchMode, MsprofParsed
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import HostSampler, Setup, write_system
-from drynpu.simulate import Target
+from drynpu.simulate import Destination
 
 
 def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:
@@ -50,7 +50,7 @@ def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:
     samples = sampler.stop()
     path, notes = write_system(
         samples,
-        Target(
+        Destination(
             directory=Path(parsed.request.output.directory or "."),
             framework="",
             pid=os.getpid() if launch.host_pid is None else launch.host_pid,

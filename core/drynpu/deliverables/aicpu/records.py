@@ -90,7 +90,7 @@ def _monotonic_us(context: RecordContext, tick: I64) -> I64:
 def _queue_events(context: RecordContext) -> Records:
     events = context.recording.dataset
     rows = facts.AICPU_DATA_PREPARATION.new(len(events))
-    time = context.simulation.warp(np.array([event.time_ns for event in events], np.int64))
+    time = context.simulation.time_map(np.array([event.time_ns for event in events], np.int64))
     rows["timestamp"] = context.anchors.unix_to_tick(time)
     rows["index"] = np.arange(len(events))
     rows["size"] = _sizes(events)
@@ -107,7 +107,7 @@ def _sizes(events: Sequence[DatasetEvent]) -> npt.NDArray[np.uint64]:
 def _queue_waits(context: RecordContext) -> Records:
     waits = [event for event in context.recording.dataset if event.duration_ns > 0]
     rows = facts.AICPU_QUEUE.new(len(waits))
-    begin = context.simulation.warp(np.array([event.time_ns for event in waits], np.int64)) + context.to_raw_ns
+    begin = context.simulation.time_map(np.array([event.time_ns for event in waits], np.int64)) + context.to_raw_ns
     end = begin + np.array([event.duration_ns for event in waits], np.int64)
     rows["node_tag"] = _GET_NEXT_DEQUEUE_WAIT
     rows["queue_size"] = _sizes(waits)

@@ -101,7 +101,7 @@ class _Tasks:
 def build(context: RecordContext) -> GroupRecords:
     """Return the records of all communication operators; level0 leaves out what describes their tasks."""
     times = context.simulation.collectives
-    if context.request.level is ProfileLevel.NONE or not len(times.work):
+    if context.request.level is ProfileLevel.NONE or not len(times.calls):
         return GroupRecords()
     tasks = _expand(times)
     operators = _operator_ids(context)
@@ -122,7 +122,7 @@ def build(context: RecordContext) -> GroupRecords:
 
 def _expand(times: CollectiveTimes) -> _Tasks:
     """Lay the tasks of the plans on the device: what the peers let wait lengthens and moves them."""
-    work = times.work
+    work = times.calls
     sizes = np.array([len(of) for of in work.plans], np.int64)
     first = np.cumsum(sizes) - sizes
     count = sizes[work.plan]
@@ -152,13 +152,13 @@ def _expand(times: CollectiveTimes) -> _Tasks:
 
 def _joined(times: CollectiveTimes, name: str) -> npt.NDArray[Any]:
     """Return one column of all distinct plans, one after the other."""
-    return np.concatenate([getattr(plan, name) for plan in times.work.plans])
+    return np.concatenate([getattr(plan, name) for plan in times.calls.plans])
 
 
 def _operator_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
-    names = [f"hcom_{of.kind}_" for of in context.simulation.collectives.work.collectives]
+    names = [f"hcom_{of.kind}_" for of in context.simulation.collectives.calls.collectives]
     distinct = {name: index for index, name in enumerate(dict.fromkeys(names))}
-    return context.texts.of(list(distinct))[[distinct[name] for name in names]]
+    return context.texts.ids(list(distinct))[[distinct[name] for name in names]]
 
 
 def _api_rows(level: HostLevel, kind: npt.ArrayLike, context: RecordContext, begin: I64, end: I64) -> Records:
@@ -170,7 +170,7 @@ def _api_rows(level: HostLevel, kind: npt.ArrayLike, context: RecordContext, beg
 
 def _apis(context: RecordContext, tasks: _Tasks, operators: npt.NDArray[np.uint64]) -> Records:
     times, types = context.simulation.collectives, context.types
-    kinds = np.array([types.api(HostLevel.ACL, f"hcom_{of.kind}_") for of in times.work.collectives])
+    kinds = np.array([types.api(HostLevel.ACL, f"hcom_{of.kind}_") for of in times.calls.collectives])
     acl = _api_rows(HostLevel.ACL, kinds, context, times.api_start_ns, times.api_end_ns)
     node = _api_rows(
         HostLevel.NODE, types.api(HostLevel.NODE, "launch"), context, times.node_start_ns, times.node_end_ns
@@ -214,9 +214,9 @@ def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
 
 def _operator_info(context: RecordContext) -> Records:
     times = context.simulation.collectives
-    works, plans = times.work.collectives, times.work.plans
-    algorithms = [of.algorithm or plans[at].algorithm for of, at in zip(works, times.work.plan.tolist(), strict=True)]
-    texts = {name: context.texts.of([name])[0] if name else 0 for name in set(algorithms)}
+    works, plans = times.calls.collectives, times.calls.plans
+    algorithms = [of.algorithm or plans[at].algorithm for of, at in zip(works, times.calls.plan.tolist(), strict=True)]
+    texts = {name: context.texts.ids([name])[0] if name else 0 for name in set(algorithms)}
     rows = _records(facts.HCCL_OP_INFO, context, times.node_end_ns - 1)
     rows["data_type"] = [_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works]
     rows["alg_type"] = [texts[name] for name in algorithms]
@@ -226,7 +226,7 @@ def _operator_info(context: RecordContext) -> Records:
 
 
 def _group_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
-    groups = [of.group for of in context.simulation.collectives.work.collectives]
+    groups = [of.group for of in context.simulation.collectives.calls.collectives]
     ids = {group: group_id(group) for group in set(groups)}
     return np.array([ids[group] for group in groups], np.uint64)
 
@@ -239,8 +239,8 @@ def _node_info(context: RecordContext, operators: npt.NDArray[np.uint64]) -> Rec
 
 def _task_info(context: RecordContext, tasks: _Tasks) -> Records:
     times = context.simulation.collectives
-    works = times.work.collectives
-    names = context.texts.of([name.name for name in TaskName])
+    works = times.calls.collectives
+    names = context.texts.ids([name.name for name in TaskName])
     local = np.array([of.ranks.index(of.rank) for of in works], np.int64)
     dtypes = np.array([_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works], np.int64)
     reduces = tasks.name == TaskName.Reduce_Inline

@@ -36,7 +36,7 @@ def graph_records(context: RecordContext) -> Records:
     """Return one graph_id_map record per graph."""
     graphs = context.recording.graphs
     rows = _new(context, facts.GRAPH_ID_MAP, load_time_ns(context))
-    rows["model_name"] = context.texts.of([graph.model_name for graph in graphs])
+    rows["model_name"] = context.texts.ids([graph.model_name for graph in graphs])
     rows["graph_id"] = [graph.graph_id for graph in graphs]
     rows["model_id"] = [graph.model_id for graph in graphs]
     return rows
@@ -52,8 +52,8 @@ def fusion_records(context: RecordContext) -> Records:
     ]
     rows = _new(context, facts.FUSION_OP_INFO, load_time_ns(context)[[part[0] for part in parts]])
     for row, (_, fusion, names) in zip(rows, parts, strict=True):
-        row["op_name"], row["count"] = context.texts.of([fusion.name])[0], len(names)
-        row["fusion_op_names"][: len(names)] = context.texts.of(names)
+        row["op_name"], row["count"] = context.texts.ids([fusion.name])[0], len(names)
+        row["fusion_op_names"][: len(names)] = context.texts.ids(names)
         row["input_bytes"], row["output_bytes"] = fusion.input_bytes, fusion.output_bytes
         row["weight_bytes"], row["workspace_bytes"] = fusion.weight_bytes, fusion.workspace_bytes
         row["total_bytes"] = fusion.input_bytes + fusion.output_bytes + fusion.weight_bytes + fusion.workspace_bytes
@@ -80,7 +80,7 @@ def static_memory_records(context: RecordContext) -> Records:
     rows = _new(context, STATIC_OP_MEM, load_time_ns(context)[[part[0] for part in parts]])
     for row, (number, name, size, first, last) in zip(rows, parts, strict=True):
         graph = context.recording.graphs[number]
-        row["op_name"] = 0 if name is None else context.texts.of([name])[0]
+        row["op_name"] = 0 if name is None else context.texts.ids([name])[0]
         row["size_bytes"], row["life_start"], row["life_end"] = size, first, last
         row["graph_id"], row["total_allocated_bytes"] = graph.graph_id, _peak_bytes(graph.static_memory)
     return rows

@@ -120,7 +120,7 @@ def get_nexts(context: RecordContext, starts: I64, ends: I64, points: KeyPoints)
     events = [event for event in context.recording.dataset if event.duration_ns > 0]
     time = np.array([event.time_ns for event in events], np.int64)
     length = np.array([event.duration_ns for event in events], np.int64)
-    begin = context.simulation.warp(time)
+    begin = context.simulation.time_map(time)
     return _clipped(
         _GET_NEXT,
         within(time, starts, ends),
@@ -143,7 +143,7 @@ def reduces(context: RecordContext, iteration: I64, points: KeyPoints) -> Interv
     Only all-reduces are marked, as the graph engine marks no other collective.
     """
     times = context.simulation.collectives
-    chosen = np.array([of.kind == _ALL_REDUCE for of in times.work.collectives], bool)
-    end = times.start_ticks + times.work.ticks
-    columns = (column[chosen] for column in (iteration, times.start_ticks, end, times.work.stream))
+    chosen = np.array([of.kind == _ALL_REDUCE for of in times.calls.collectives], bool)
+    end = times.start_ticks + times.calls.ticks
+    columns = (column[chosen] for column in (iteration, times.start_ticks, end, times.calls.stream))
     return _clipped(_REDUCE, *columns, points=points)

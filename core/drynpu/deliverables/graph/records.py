@@ -94,7 +94,7 @@ def _place(context: RecordContext) -> _Iterations:
     starts = np.array([iteration.start_ns for _, iteration in pairs], np.int64)
     ends = np.array([iteration.end_ns for _, iteration in pairs], np.int64)
     of_dispatch = within(operators.start_ns[lowered.dispatch_op], starts, ends)
-    issued = np.array([of.start_ns for of in context.simulation.collectives.work.collectives], np.int64)
+    issued = np.array([of.start_ns for of in context.simulation.collectives.calls.collectives], np.int64)
     return _Iterations(
         graphs=graphs,
         graph=tuple(number for number, _ in pairs),
@@ -135,12 +135,12 @@ def _points(context: RecordContext, iterations: _Iterations) -> Records:
     simulation = context.simulation
     times = simulation.collectives
     start = np.concatenate([simulation.schedule.kernel_start_ticks, times.start_ticks])
-    no_point = np.zeros(len(times.work), bool)
+    no_point = np.zeros(len(times.calls), bool)
     forward, backward = (np.concatenate([side, no_point]) for side in _candidates(context, iterations))
     points = key_points(
         np.concatenate([iterations.of_launch, iterations.of_collective]),
         start,
-        start + np.concatenate([simulation.kernel_ticks, times.work.ticks]),
+        start + np.concatenate([simulation.kernel_ticks, times.calls.ticks]),
         forward=forward,
         backward=backward,
         graph=iterations.graph,

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.deliverables.record_context import RecordContext
-from drynpu.simulate._inputs import TxKind, TxMark
+from drynpu.simulate._inputs import Mark
 
 I64 = npt.NDArray[np.int64]
 
@@ -24,7 +25,7 @@ class CollectiveMarks:
     ``start_tick`` and ``end_tick`` count from the recording's base; ``task`` is the first free number on ``stream``.
     """
 
-    marks: tuple[TxMark, ...]
+    marks: tuple[Mark, ...]
     stream: I64
     start_tick: I64
     end_tick: I64
@@ -45,12 +46,12 @@ def collective_marks(context: RecordContext) -> CollectiveMarks:
     where its markers are numbered after the tasks.
     """
     times = context.simulation.collectives
-    work = times.work
+    work = times.calls
     marked = np.flatnonzero(np.array([bool(of.mark) for of in work.collectives], bool))
     stream = work.stream[marked]
     marks = tuple(
-        TxMark(
-            kind=TxKind.START_END,
+        Mark(
+            kind=MarkKind.START_END,
             message=work.collectives[index].mark.replace(_STREAM, str(on)),
             start_ns=start_ns,
             end_ns=end_ns,

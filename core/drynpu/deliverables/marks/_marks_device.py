@@ -26,10 +26,10 @@ def device_ticks(context: RecordContext, time_ns: I64, stream: I64) -> tuple[I64
     lowered, operators = simulation.lowered, context.recording.operators
     issued = operators.start_ns[lowered.dispatch_op]
     ready = np.maximum.accumulate(simulation.schedule.dequeue_end_ns[simulation.rows])
-    arrival_ns = np.maximum(simulation.warp(time_ns), _latest(issued, ready, time_ns, simulation.base_ns))
+    arrival_ns = np.maximum(simulation.time_map(time_ns), _latest(issued, ready, time_ns, simulation.base_ns))
     tick = np.ceil((arrival_ns - simulation.base_ns) / simulation.tick_ns).astype(np.int64)
     kernel_end = simulation.schedule.kernel_start_ticks + simulation.kernel_ticks
-    work = simulation.collectives.work
+    work = simulation.collectives.calls
     blocking = np.array([of.blocking for of in work.collectives], bool)
     work_time = np.concatenate(
         [issued[lowered.launch_dispatch], np.array([of.start_ns for of in work.collectives], np.int64)[blocking]]

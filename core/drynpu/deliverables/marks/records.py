@@ -13,11 +13,11 @@ from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.marks import facts
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
 from drynpu.deliverables.marks._marks_device import device_ticks
-from drynpu.deliverables.marks.facts import MarkPart
+from drynpu.deliverables.marks.facts import MarkKind, MarkPart
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.kernels import occurrences
 from drynpu.raw import MODEL_ID_NONE
-from drynpu.simulate._inputs import TxKind, TxMark
+from drynpu.simulate._inputs import Mark
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
@@ -26,7 +26,7 @@ _TEXT_BYTES = facts.MESSAGE_BYTES - 1
 _DEFAULT_DOMAIN = "default"
 _MARK_TAG, _RANGE_TAG = 11, 12
 """Tags of the step trace (Ascend/msprof msproftx_model): a mark leaves one record, a range two of equal index."""
-_INSTANTS = (TxKind.MARKER.value, TxKind.MARKER_EX.value)
+_INSTANTS = (MarkKind.POINT.value, MarkKind.EXTENDED_POINT.value)
 _TASK_IDS = 2**16
 
 
@@ -47,7 +47,7 @@ def build(context: RecordContext) -> GroupRecords:
     if not times.marks:
         return GroupRecords()
     is_extended = np.fromiter((_extended(mark) for mark in times.marks), bool, len(times.marks))
-    mark_id = context.host.mark_ids.of(is_extended)
+    mark_id = context.host.mark_numbers.number(is_extended)
     host = _host_records(context, times, is_extended, mark_id)
     return GroupRecords(host={"msproftx": host}, device={"ts_track_step": _device_records(context, times, mark_id)})
 
@@ -56,7 +56,7 @@ def build(context: RecordContext) -> GroupRecords:
 class _Times:
     """Marks by start; host times in ns of the recording's timeline. ``around`` are those of collectives."""
 
-    marks: list[TxMark]
+    marks: list[Mark]
     start_ns: I64
     end_ns: I64
     order: I64
@@ -74,15 +74,15 @@ def _gather(context: RecordContext) -> _Times:
     filters = context.request.filters
     include, exclude = set(filters.tx_domains_include), set(filters.tx_domains_exclude)
 
-    def passes(mark: TxMark) -> bool:
+    def passes(mark: Mark) -> bool:
         return (not include or mark.domain in include) and mark.domain not in exclude
 
-    own = sorted((mark for mark in context.recording.tx_marks if passes(mark)), key=attrgetter("start_ns"))
+    own = sorted((mark for mark in context.recording.marks if passes(mark)), key=attrgetter("start_ns"))
     around = collective_marks(context)
     around = around if all(map(passes, around.marks)) else around.none()
     marks = [*own, *around.marks]
     start, end = (
-        np.concatenate([context.simulation.warp(_column(own, name)), _column(list(around.marks), name)])
+        np.concatenate([context.simulation.time_map(_column(own, name)), _column(list(around.marks), name)])
         for name in ("start_ns", "end_ns")
     )
     order = np.argsort(start, kind="stable")
@@ -96,11 +96,16 @@ def _gather(context: RecordContext) -> _Times:
     )
 
 
-def _extended(mark: TxMark) -> bool:
-    return mark.extended or mark.stream is not None or mark.kind is TxKind.MARKER_EX or mark.domain != _DEFAULT_DOMAIN
+def _extended(mark: Mark) -> bool:
+    return (
+        mark.extended
+        or mark.stream is not None
+        or mark.kind is MarkKind.EXTENDED_POINT
+        or mark.domain != _DEFAULT_DOMAIN
+    )
 
 
-def _column(marks: list[TxMark], name: str) -> I64:
+def _column(marks: list[Mark], name: str) -> I64:
     return np.fromiter(map(attrgetter(name), marks), np.int64, len(marks))
 
 
@@ -117,7 +122,7 @@ def _host_records(context: RecordContext, times: _Times, is_extended: npt.NDArra
     segment = np.arange(len(owner)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
     start, end = times.start_ns + context.to_raw_ns, times.end_ns + context.to_raw_ns
     domains = {domain: number for number, domain in enumerate(dict.fromkeys(mark.domain for mark in marks))}
-    domain = context.texts.of(list(domains))[[domains[mark.domain] for mark in marks]]
+    domain = context.texts.ids(list(domains))[[domains[mark.domain] for mark in marks]]
     rows = facts.MSPROFTX.new(len(owner))
     rows["info_type"] = np.where(is_extended, int(MarkPart.EXTENDED_MARK), int(MarkPart.MARK))[owner]
     rows["segment"], rows["pid"] = segment, context.target.pid

@@ -24,7 +24,7 @@ def build(context: RecordContext) -> GroupRecords:
     # On the grid of the device's counter, from its first tick in the recording to its last.
     begin, after = anchors.unix_to_tick([simulation.begin_ns, simulation.end_ns + 1]).tolist()
     ticks = np.arange(begin, after, max(1, anchors.device_hz // rate_hz))
-    reached = np.searchsorted(simulation.warp(memory.time_ns), anchors.tick_to_unix(ticks), side="right")
+    reached = np.searchsorted(simulation.time_map(memory.time_ns), anchors.tick_to_unix(ticks), side="right")
     reserved = np.concatenate([[memory.reserved_before_bytes], memory.reserved_bytes])[reached]
     total = facts.NPU_MEM.new(len(ticks))
     total["hbm_bytes"], total["tick"] = reserved, ticks

@@ -32,9 +32,9 @@ def build(context: RecordContext) -> GroupRecords:
     )
     release = memory.size_bytes < 0
     owner = np.where(release, np.where(memory.partner >= 0, owner[np.maximum(memory.partner, 0)], -1), owner)
-    ids = context.texts.of(operators.names) if operators.names else np.zeros(1, np.uint64)
+    ids = context.texts.ids(operators.names) if operators.names else np.zeros(1, np.uint64)
     rows = facts.TASK_MEMORY_INFO.new(len(memory.time_ns))
-    rows["thread_id"], rows["timestamp"] = memory.thread, simulation.warp(memory.time_ns) + context.to_raw_ns
+    rows["thread_id"], rows["timestamp"] = memory.thread, simulation.time_map(memory.time_ns) + context.to_raw_ns
     rows["address"], rows["size_bytes"] = memory.address, memory.size_bytes
     rows["node_id"] = np.where(owner >= 0, ids[operators.name[np.maximum(owner, 0)]], np.uint64(0)) if len(rows) else 0
     rows["total_allocated_bytes"] = memory.allocated_bytes

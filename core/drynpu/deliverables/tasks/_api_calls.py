@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._host_rows import HostSide
+from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.tasks import facts as task_facts
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, join_records
 from drynpu.simulate._launch_calls import asks_workspace, launch_api
@@ -22,15 +22,15 @@ Records = npt.NDArray[Any]
 _LAUNCH = "KernelLaunchWithHandle"
 _COPY = "MemcpyAsync"
 _WORKSPACE = "GetWorkspaceSize"
-_SYNCHRONIZATIONS: Mapping[Mark, tuple[str, str]] = {
-    Mark.WAIT_STREAM: ("aclrtSynchronizeStreamWithTimeout", "StreamSynchronize"),
-    Mark.WAIT_DEVICE: ("aclrtSynchronizeDeviceWithTimeout", "DeviceSynchronize"),
-    Mark.SYNCHRONIZE_EVENT: ("aclrtSynchronizeEventWithTimeout", "EventSynchronize"),
+_SYNCHRONIZATIONS: Mapping[DispatchKind, tuple[str, str]] = {
+    DispatchKind.WAIT_STREAM: ("aclrtSynchronizeStreamWithTimeout", "StreamSynchronize"),
+    DispatchKind.WAIT_DEVICE: ("aclrtSynchronizeDeviceWithTimeout", "DeviceSynchronize"),
+    DispatchKind.SYNCHRONIZE_EVENT: ("aclrtSynchronizeEventWithTimeout", "EventSynchronize"),
 }
 """What waits for the device -> its name at the acl and at the runtime level."""
 
 
-def api_events(host: HostSide) -> Records:
+def api_events(host: HostRows) -> Records:
     """
     Return the calls in time order, an enclosing call before what it encloses.
 
@@ -46,7 +46,7 @@ def api_events(host: HostSide) -> Records:
 
 
 def _events(
-    host: HostSide,
+    host: HostRows,
     level: HostLevel,
     kind: npt.ArrayLike,
     thread: npt.ArrayLike,
@@ -61,7 +61,7 @@ def _events(
     return rows
 
 
-def _calls(host: HostSide) -> list[Records]:
+def _calls(host: HostRows) -> list[Records]:
     """
     ACL calls: what asks for the workspace on the calling thread, what launches on the launching thread.
 
@@ -98,7 +98,7 @@ def _calls(host: HostSide) -> list[Records]:
     ]
 
 
-def _launches(host: HostSide) -> list[Records]:
+def _launches(host: HostRows) -> list[Records]:
     """Node and runtime calls inside the launching ACL calls; a copy is a runtime call alone."""
     s, copy = host.simulation.schedule, host.is_copy
     launch = np.flatnonzero(~copy)
@@ -119,7 +119,7 @@ def _launches(host: HostSide) -> list[Records]:
     ]
 
 
-def _synchronizations(host: HostSide) -> list[Records]:
+def _synchronizations(host: HostRows) -> list[Records]:
     """Calls that wait for the device: the wait itself, on the calling thread."""
     s, d = host.simulation.schedule, host.simulation.dispatches
     found: list[Records] = []
@@ -137,12 +137,14 @@ def _synchronizations(host: HostSide) -> list[Records]:
     return found
 
 
-def _scripted(host: HostSide) -> list[Records]:
+def _scripted(host: HostRows) -> list[Records]:
     """Return the calls that the script itself made."""
     calls = host.calls
     if calls is None or not len(calls):
         return []
     kinds = np.array([host.types.api(HostLevel.ACL, name) for name in calls.names], np.int64)
-    warp = host.simulation.warp
-    begin = warp(calls.start_ns)
-    return [_events(host, HostLevel.ACL, kinds[calls.name], calls.thread, begin, np.maximum(warp(calls.end_ns), begin))]
+    time_map = host.simulation.time_map
+    begin = time_map(calls.start_ns)
+    return [
+        _events(host, HostLevel.ACL, kinds[calls.name], calls.thread, begin, np.maximum(time_map(calls.end_ns), begin))
+    ]

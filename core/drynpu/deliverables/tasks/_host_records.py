@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drynpu.deliverables._host_rows import HostSide
+from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._api_calls import api_events
 from drynpu.deliverables.tasks.facts import GeTaskType
@@ -44,7 +44,7 @@ def task_numbers(simulation: Simulation) -> tuple[npt.NDArray[np.uint16], npt.ND
     return split_task_id(occurrences(simulation.stream))
 
 
-def host_records(host: HostSide) -> dict[str, Records]:
+def host_records(host: HostRows) -> dict[str, Records]:
     """Return the records that every recording of tasks leaves on the host, by record kind."""
     records = {
         "api_event": api_events(host),
@@ -57,19 +57,19 @@ def host_records(host: HostSide) -> dict[str, Records]:
     return records
 
 
-def _reports(host: HostSide, kind: RecordKind, time_ns: I64) -> Records:
+def _reports(host: HostRows, kind: RecordKind, time_ns: I64) -> Records:
     """Return records that the launching thread makes, at Unix times."""
     rows = kind.new(len(time_ns))
     rows["thread_id"], rows["timestamp"] = host.launching, time_ns + host.to_raw_ns
     return rows
 
 
-def _inside_runtime(host: HostSide) -> I64:
+def _inside_runtime(host: HostRows) -> I64:
     s = host.simulation.schedule
     return (s.runtime_start_ns + s.runtime_end_ns) // 2
 
 
-def _task_track(host: HostSide) -> Records:
+def _task_track(host: HostRows) -> Records:
     simulation = host.simulation
     kernel = simulation.lowered.launch_kernel
     rows = _reports(host, facts.TASK_TRACK, _inside_runtime(host))
@@ -84,7 +84,7 @@ def _task_track(host: HostSide) -> Records:
     return rows
 
 
-def _memcpy_info(host: HostSide) -> Records:
+def _memcpy_info(host: HostRows) -> Records:
     copies = np.flatnonzero(host.is_copy)
     rows = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[copies])
     rows["size_bytes"] = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
@@ -93,7 +93,7 @@ def _memcpy_info(host: HostSide) -> Records:
     return rows
 
 
-def _node_basic_info(host: HostSide) -> Records:
+def _node_basic_info(host: HostRows) -> Records:
     simulation, costs = host.simulation, host.simulation.costs
     launch = np.flatnonzero(~host.is_copy)
     kernel = simulation.lowered.launch_kernel[launch]
@@ -107,7 +107,7 @@ def _node_basic_info(host: HostSide) -> Records:
     return rows
 
 
-def _tensor_info(host: HostSide) -> Records:
+def _tensor_info(host: HostRows) -> Records:
     """Describe the tensors of every kernel; an operator with more than five has several records."""
     templates, first, count = _tensor_templates(host)
     launch = np.flatnonzero(~host.is_copy)
@@ -121,7 +121,7 @@ def _tensor_info(host: HostSide) -> Records:
     return rows
 
 
-def _tensor_templates(host: HostSide) -> tuple[Records, I64, I64]:
+def _tensor_templates(host: HostRows) -> tuple[Records, I64, I64]:
     """Return the records of every kernel without their time, where each kernel's begin, and their number."""
     per_record = facts.TENSORS_PER_RECORD
     kernels = host.simulation.lowered.kernels

@@ -7,7 +7,7 @@ Everything is a model: transfers take the chip's latency plus bytes over link ra
 
 from __future__ import annotations
 
-from drynpu.device.collectives._algorithms import Algorithm, Step, Transfer, choose
+from drynpu.device.collectives._algorithms import Algorithm, Transfer, TransferStep, choose
 from drynpu.device.collectives._links import Link, LinkType, RdmaType, Topology, TransportType
 from drynpu.device.collectives._plan import (
     LOCAL_NOTIFY,
@@ -28,10 +28,10 @@ __all__ = [
     "Link",
     "LinkType",
     "RdmaType",
-    "Step",
     "TaskName",
     "Topology",
     "Transfer",
+    "TransferStep",
     "TransportType",
     "choose",
     "plan_collective",

@@ -2,7 +2,7 @@
 Which algorithm a collective takes, and the steps of one rank.
 
 * *mesh*: on a board whose devices all see each other, a rank reads from all peers at once (two steps for
-  allReduce: reduce the own part, gather the others');
+  allReduce: reduce the part of this rank, gather those of the others);
 * *ring*: on the first generation's boards, neighbour by neighbour;
 * between boards and cards the faster of ring and pipelined tree for allReduce, doubling for allGather and
   reduceScatter, pairwise for alltoall (the terms of device_and_cost_model.md 2);
@@ -36,7 +36,7 @@ class Transfer:
 
 
 @frozen
-class Step:
+class TransferStep:
     """Transfers at the same time; ``busy_us`` is how long the step lasts on the ranks that move most."""
 
     transfers: tuple[Transfer, ...]
@@ -54,14 +54,15 @@ class Algorithm:
     What a rank does.
 
     ``name`` is what ``alg_type`` shows (empty where the vendor names none); ``before_bytes`` and ``after_bytes``
-    are copied within the device; ``greets`` are the peers of each plane (plane, group rank, link).
+    are copied within the device; ``handshakes`` are the peers that a rank meets on each plane before and after its
+    work: (plane, group rank, link).
     """
 
     name: str
     before_bytes: int
     after_bytes: int
-    greets: tuple[tuple[int, int, Link], ...]
-    steps: tuple[Step, ...]
+    handshakes: tuple[tuple[int, int, Link], ...]
+    steps: tuple[TransferStep, ...]
 
 
 def choose(request: CollectiveRequest, topology: Topology) -> Algorithm:
@@ -75,12 +76,12 @@ def choose(request: CollectiveRequest, topology: Topology) -> Algorithm:
         link = topology.link(request.me, request.other)
         return Algorithm("", before, 0, ((0, request.other, link),), (_point_to_point(request, link),))
     if len(boards) == 1 and shape in ("mesh", "switch"):
-        return Algorithm(_name(shape), before, after, _board_greets(request, topology), _mesh(request, topology))
+        return Algorithm(_name(shape), before, after, _board_handshakes(request, topology), _mesh(request, topology))
     if _in_levels(request, boards, shape):
         steps = _levels(request, topology)
-        return Algorithm(_name(shape), before, after, _greets_of(steps), steps)
+        return Algorithm(_name(shape), before, after, _handshakes(steps), steps)
     steps = _one_by_one(request, topology, ring=len(boards) == 1)
-    return Algorithm(_name(shape), before, after, _greets_of(steps) or _neighbour(request, topology), steps)
+    return Algorithm(_name(shape), before, after, _handshakes(steps) or _neighbour(request, topology), steps)
 
 
 def _name(shape: str) -> str:
@@ -97,11 +98,11 @@ def _local_bytes(request: CollectiveRequest) -> tuple[int, int]:
     return request.size_bytes, 0
 
 
-def _point_to_point(request: CollectiveRequest, link: Link) -> Step:
+def _point_to_point(request: CollectiveRequest, link: Link) -> TransferStep:
     """Over the network the sender writes, elsewhere the receiver reads; the other side waits as long."""
     moves = request.kind != ("receive" if link.rdma else "send")
     transfers = (Transfer(request.other, request.size_bytes, link),) if moves else ()
-    return Step(transfers, link.us(request.size_bytes))
+    return TransferStep(transfers, link.us(request.size_bytes))
 
 
 def _plane(me: int, peer: int, count: int) -> int:
@@ -110,12 +111,12 @@ def _plane(me: int, peer: int, count: int) -> int:
     return distance % (count - 1) if count > 1 else 0
 
 
-def _board_greets(request: CollectiveRequest, topology: Topology) -> tuple[tuple[int, int, Link], ...]:
+def _board_handshakes(request: CollectiveRequest, topology: Topology) -> tuple[tuple[int, int, Link], ...]:
     peers = [(request.me + distance) % request.count for distance in range(1, request.count)]
     return tuple((_plane(request.me, peer, request.count), peer, topology.link(request.me, peer)) for peer in peers)
 
 
-def _greets_of(steps: tuple[Step, ...]) -> tuple[tuple[int, int, Link], ...]:
+def _handshakes(steps: tuple[TransferStep, ...]) -> tuple[tuple[int, int, Link], ...]:
     """Return the first peer of each plane."""
     found: dict[int, tuple[int, int, Link]] = {}
     for step in steps:
@@ -129,21 +130,21 @@ def _neighbour(request: CollectiveRequest, topology: Topology) -> tuple[tuple[in
     return ((0, peer, topology.link(request.me, peer)),)
 
 
-def _mesh(request: CollectiveRequest, topology: Topology) -> tuple[Step, ...]:
+def _mesh(request: CollectiveRequest, topology: Topology) -> tuple[TransferStep, ...]:
     """Read from all peers of one board at once."""
     return _mesh_steps(request, topology, tuple(range(request.count)), request.size_bytes)
 
 
 def _mesh_steps(
     request: CollectiveRequest, topology: Topology, members: tuple[int, ...], payload: int
-) -> tuple[Step, ...]:
+) -> tuple[TransferStep, ...]:
     """Return the steps among *members* (group ranks, all on one board) for *payload* bytes."""
     count, me = len(members), members.index(request.me)
     root = members.index(request.other) if request.other in members else 0
     parts = [payload * (index + 1) // count - payload * index // count for index in range(count)]
     others = [index for index in range(count) if index != me]
 
-    def step(sizes: dict[int, int], *, reduces: bool = False, largest: int = 0) -> Step:
+    def step(sizes: dict[int, int], *, reduces: bool = False, largest: int = 0) -> TransferStep:
         transfers = tuple(
             Transfer(
                 members[at], size, topology.link(request.me, members[at], len(sizes)), _plane(me, at, count), reduces
@@ -153,7 +154,7 @@ def _mesh_steps(
         )
         # Ranks that move nothing themselves still wait for those that do.
         slowest = topology.link(members[0], members[-1], count - 1)
-        return Step(transfers, slowest.us(largest) if largest else 0.0)
+        return TransferStep(transfers, slowest.us(largest) if largest else 0.0)
 
     biggest, kind = max(parts), request.kind
     gather = {at: parts[at] for at in others}
@@ -174,23 +175,23 @@ def _mesh_steps(
     return (step(dict.fromkeys(others, parts[me])),)
 
 
-def _one_by_one(request: CollectiveRequest, topology: Topology, *, ring: bool) -> tuple[Step, ...]:
+def _one_by_one(request: CollectiveRequest, topology: Topology, *, ring: bool) -> tuple[TransferStep, ...]:
     """Return one transfer after the other, as rings, trees and doublings do."""
     return _chain(request, topology, tuple(range(request.count)), request.size_bytes, ring=ring)
 
 
 def _chain(
     request: CollectiveRequest, topology: Topology, members: tuple[int, ...], payload: int, *, ring: bool
-) -> tuple[Step, ...]:
+) -> tuple[TransferStep, ...]:
     count, me = len(members), members.index(request.me)
     kind = request.kind
     # Where a group lies on several boards, the links between them set the pace of every step.
     away = next((peer for peer in members if not topology.same_board(members[0], peer)), members[1])
     pace = topology.link(members[0], away)
 
-    def to(distance: int, size: int, *, reduces: bool = False) -> Step:
+    def to(distance: int, size: int, *, reduces: bool = False) -> TransferStep:
         peer = members[(me + distance) % count]
-        return Step((Transfer(peer, size, topology.link(request.me, peer), 0, reduces),), pace.us(size))
+        return TransferStep((Transfer(peer, size, topology.link(request.me, peer), 0, reduces),), pace.us(size))
 
     part = -(-payload // count)
     if kind == "allReduce":
@@ -201,7 +202,7 @@ def _chain(
         blocks = [1] * (count - 1) if ring else _doubling(count)
         blocks = blocks[::-1] if reduces else blocks
         # A doubling step talks to the rank as far away as the blocks it moves.
-        return tuple(to(1 if ring else blocks_of, blocks_of * unit, reduces=reduces) for blocks_of in blocks)
+        return tuple(to(1 if ring else moved, moved * unit, reduces=reduces) for moved in blocks)
     if kind in ("broadcast", "reduce", "scatter"):
         root = members.index(request.other) if request.other in members else 0
         moves = me != root if kind != "reduce" else me == root
@@ -209,11 +210,13 @@ def _chain(
         hops = max(1, math.ceil(math.log2(count)))
         source = members[(me - 1) % count]
         transfer = Transfer(source, size, topology.link(request.me, source), 0, kind == "reduce")
-        return (Step((transfer,) if moves and size else (), pace.us(size) + (hops - 1) * pace.latency_us),)
+        return (TransferStep((transfer,) if moves and size else (), pace.us(size) + (hops - 1) * pace.latency_us),)
     return tuple(to(distance, part) for distance in range(1, count))
 
 
-def _all_reduce(payload: int, count: int, link: Link, to: Callable[..., Step], *, ring: bool) -> tuple[Step, ...]:
+def _all_reduce(
+    payload: int, count: int, link: Link, to: Callable[..., TransferStep], *, ring: bool
+) -> tuple[TransferStep, ...]:
     """Return the ring, or the pipelined tree where that is faster and the links allow it."""
     part, hops = -(-payload // count), math.ceil(math.log2(count))
     ring_us = 2 * (count - 1) * (link.latency_us + payload / count / (link.gbs * 1000))
@@ -244,7 +247,7 @@ def _in_levels(request: CollectiveRequest, boards: tuple[tuple[int, ...], ...], 
     return even and shape in ("mesh", "switch") and request.kind in ("allReduce", "allGather", "reduceScatter")
 
 
-def _levels(request: CollectiveRequest, topology: Topology) -> tuple[Step, ...]:
+def _levels(request: CollectiveRequest, topology: Topology) -> tuple[TransferStep, ...]:
     """Reduce on the board, then among ranks of the same place on every board, then gather on the board."""
     boards = topology.boards
     own = next(board for board in boards if request.me in board)

@@ -1,10 +1,9 @@
 """
 The tasks of one rank: local copies, notifications and transfers, plane by plane, on the device's tick grid.
 
-A rank greets its peers (``Notify_Record``, ``Notify_Wait``), moves its bytes, says that it is done and waits for the
-others to say so. Plane 0 is the main queue: it begins before the others and ends after them. The times hold for a
-rank whose peers are all there; what it waits for them is added to the tasks marked ``sync`` and moves the tasks
-marked ``after``.
+A rank shakes hands with its peers (``Notify_Record``, ``Notify_Wait``), moves its bytes, and does so once more when all
+are done. Plane 0 is the main queue: it begins before the others and ends after them. The times hold for a rank whose
+peers are all there; what it waits for them is added to the tasks marked ``sync`` and moves the tasks marked ``after``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from drynpu.device.collectives._algorithms import Algorithm, Step, Transfer, choose
+from drynpu.device.collectives._algorithms import Algorithm, Transfer, TransferStep, choose
 from drynpu.device.collectives._links import Link, LinkType, RdmaType, Topology, TransportType
 from drynpu.device.collectives._request import POINT_TO_POINT, CollectiveRequest
 from drynpu.platforms import Chip
@@ -25,7 +24,7 @@ from drynpu.platforms import Chip
 I64 = npt.NDArray[np.int64]
 
 NO_NOTIFY = 0xFFFF_FFFF_FFFF_FFFF
-"""Notify id of tasks that notify nobody."""
+"""Notify id of tasks that notify no rank."""
 _NO_RDMA_NOTIFY = 0xFFFF_FFFF
 LOCAL_NOTIFY = 1 << 16
 """From this number on a notification joins two planes of one device."""
@@ -49,7 +48,7 @@ class CollectivePlan:
     """
     Tasks in order of plane and start, int64 columns ``[n]`` in ticks from the start of the operator.
 
-    ``peer`` is a group rank (the own one for local work); ``notify`` is uint64. ``ticks`` is the length of the
+    ``peer`` is a group rank (that of this rank for local work); ``notify`` is uint64. ``ticks`` is the length of the
     whole operator without waiting.
     """
 
@@ -83,7 +82,7 @@ def plan_collective(request: CollectiveRequest, chip: Chip) -> CollectivePlan:
     Raises
     ------
     OptionError
-        The request cannot be (raised when it is made).
+        The request cannot be (raised when it is created).
     """
     algorithm = choose(request, Topology(chip, request.ranks))
     topology = Topology(chip, request.ranks)
@@ -134,17 +133,17 @@ def _lay(request: CollectiveRequest, algorithm: Algorithm, topology: Topology, *
     """Lay the tasks of all planes; *gap* ticks lie between two tasks of a plane."""
     layer = _Layer(request=request, tick_us=topology.chip.tick_ns / 1000, gap=gap)
     local = topology.local
-    sides = sorted({plane for plane, _, _ in algorithm.greets} - {0})
+    sides = sorted({plane for plane, _, _ in algorithm.handshakes} - {0})
     layer.local_copy(algorithm.before_bytes, local)
     for plane in sides:
         layer.hand_over(0, plane)
-    for plane, peer, link in algorithm.greets:
-        layer.greet(plane, peer, link)
+    for plane, peer, link in algorithm.handshakes:
+        layer.handshake(plane, peer, link)
     first = True
     for step in algorithm.steps:
-        layer.step(step, greeted=first)
+        layer.step(step, first=first)
         first = False
-    layer.finish(algorithm.greets)
+    layer.finish(algorithm.handshakes)
     for plane in sides:
         layer.hand_over(plane, 0)
     if algorithm.after_bytes:
@@ -216,13 +215,13 @@ class _Layer:
         )
 
     def hand_over(self, source: int, target: int) -> None:
-        """One plane lets another of the same device go on."""
+        """Let one plane of the device go on when another has come this far."""
         notify = self.notify(self.request.me, LOCAL_NOTIFY + source * 256 + target)
-        told = self.put(TaskName.Notify_Record, source, notify=notify)
-        self.put(TaskName.Notify_Wait, target, not_before=told, notify=notify)
+        recorded = self.put(TaskName.Notify_Record, source, notify=notify)
+        self.put(TaskName.Notify_Wait, target, not_before=recorded, notify=notify)
 
-    def greet(self, plane: int, peer: int, link: Link) -> None:
-        """Say that this rank is there, and wait until the peer is."""
+    def handshake(self, plane: int, peer: int, link: Link) -> None:
+        """Tell the peer that this rank has arrived, and wait until the peer has."""
         self.record(plane, peer, link, _READY)
         self.wait(plane, peer, _READY, sync=True)
 
@@ -250,16 +249,16 @@ class _Layer:
             notify=notify,
         )
 
-    def step(self, step: Step, *, greeted: bool) -> None:
-        """Run the transfers of a step; the next one begins when all planes and all ranks are through."""
-        if greeted:
-            # From here on everything happens after the peers have come.
+    def step(self, step: TransferStep, *, first: bool) -> None:
+        """Run the transfers of a step; the next one begins when all planes and all ranks have finished it."""
+        if first:
+            # The handshake came before: from here on everything happens after the peers have arrived.
             self.after = True
             self.begun = max(self.free.values(), default=0)
         begun = self.begun
         for transfer in step.transfers:
             self.free[transfer.plane] = max(self.free.get(transfer.plane, 0), begun)
-            if not greeted:
+            if not first:
                 self.record(transfer.plane, transfer.peer, transfer.link, _READY)
                 self.wait(transfer.plane, transfer.peer, _READY)
             self.move(transfer)
@@ -286,9 +285,9 @@ class _Layer:
             transport=TransportType.SDMA,
         )
 
-    def finish(self, greets: tuple[tuple[int, int, Link], ...]) -> None:
-        """Say that this rank is through, and wait until its peers are."""
-        for plane, peer, link in greets:
+    def finish(self, handshakes: tuple[tuple[int, int, Link], ...]) -> None:
+        """Tell the peers that this rank is done, and wait until they are."""
+        for plane, peer, link in handshakes:
             self.record(plane, peer, link, _DONE)
             self.wait(plane, peer, _DONE, ticks=max(1, self.begun - self.free[plane]))
 

@@ -146,7 +146,7 @@ def _named(name: str) -> dict[int, str]:
 def _launch_events(simulation: Simulation, operators: Operators, launching_thread: int) -> list[_Part]:
     """Return the flows from the threads that call to the one that launches, and the launches."""
     lowered, plan, issued = simulation.lowered, simulation.schedule, simulation.collectives
-    collectives = issued.work.collectives
+    collectives = issued.calls.collectives
     # The graph engine launches the kernels of a graph without telling of each.
     alone = np.array([not of.in_graph for of in lowered.plans] or [False])[lowered.dispatch_plan]
     own = np.flatnonzero(alone)
@@ -177,7 +177,7 @@ def _recorded_events(simulation: Simulation, events: FrameworkEvents, flows: int
     """Return what the framework recorded; its flows are numbered behind the *flows* there are."""
     fixed = renumbered(events.records, flows)
     for name in ("start", "end"):
-        fixed[name] = simulation.warp(fixed[name].astype(np.int64))
+        fixed[name] = simulation.time_map(fixed[name].astype(np.int64))
     index = np.where(events.text_index < 0, len(events.texts), events.text_index)
     return _Part(fixed, index, (*events.texts, {}))
 
@@ -223,7 +223,7 @@ def _write_memory(directory: Path, context: RecordContext) -> None:
     """Write every event of the allocator, and what was taken of the device after each."""
     simulation, operators, measured = context.simulation, context.recording.operators, context.recording.memory_totals
     m = simulation.memory
-    time_ns = simulation.warp(m.time_ns)
+    time_ns = simulation.time_map(m.time_ns)
     released = m.size_bytes < 0
     fixed = np.zeros(len(time_ns), mindspore_facts.MS_MEMORY_USAGE)
     fixed["device_id"], fixed["tid"], fixed["pid"] = context.target.device_id, m.thread, context.target.pid
@@ -238,7 +238,7 @@ def _write_memory(directory: Path, context: RecordContext) -> None:
     write_tlv(directory / f"{context.target.framework}.memory_usage", _RECORD, fixed, name, texts)
     allocated, reserved = m.allocated_bytes, m.reserved_bytes
     if not len(time_ns) and measured is not None:
-        time_ns, allocated, reserved = simulation.warp(measured[:, 0]), measured[:, 1], measured[:, 2]
+        time_ns, allocated, reserved = simulation.time_map(measured[:, 0]), measured[:, 1], measured[:, 2]
     columns = (time_ns, allocated, reserved, allocated)
     totals = pl.DataFrame({str(number): column for number, column in enumerate(columns)})
     path = directory / f"cpu_ms_memory_record_{_rank(context)}.txt"

@@ -15,14 +15,14 @@ from drynpu.deliverables.counters.records import sample_metrics
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors, CpuInfo, HostInfo, NetCard
-from drynpu.simulate._target import MINDSPORE, Target
+from drynpu.simulate._destination import MINDSPORE, Destination
 
 _DRIVER_VERSION = 0x072211
 """The first driver whose task ids are unique, which the layouts written here follow (cann_msprof.md 1.9)."""
 _MILLISECONDS = 1000
 
 
-def host_info(target: Target, chip: Chip, anchors: ClockAnchors) -> HostInfo:
+def host_info(target: Destination, chip: Chip, anchors: ClockAnchors) -> HostInfo:
     """Describe this machine; the CPU frequency stays empty where raw host times are nanoseconds and no counts."""
     frequency = f"{anchors.host_hz / 1e6:.6f}" if anchors.host_hz else ""
     up_time = time.time() - psutil.boot_time()
@@ -53,7 +53,7 @@ def host_info(target: Target, chip: Chip, anchors: ClockAnchors) -> HostInfo:
     )
 
 
-def _process_name(target: Target) -> str:
+def _process_name(target: Destination) -> str:
     """
     Return the script's name, which tells processes apart in a timeline.
 
@@ -73,7 +73,7 @@ def _net_cards() -> tuple[NetCard, ...]:
     return tuple(NetCard(name=name, speed=card.speed) for name, card in cards.items() if card.speed > 0)
 
 
-def sample(request: ProfilingRequest, chip: Chip, target: Target, result_dir: Path) -> dict[str, object]:
+def sample(request: ProfilingRequest, chip: Chip, target: Destination, result_dir: Path) -> dict[str, object]:
     """Return the collector's parameters (cann_msprof.md 2.4, sample.json); ``devices`` is set per directory."""
     sampling = request.sampling
     return {

@@ -31,7 +31,7 @@ def write_prof(
     Write a PROF directory: the host's records of *hosts*, those of its device of each of *devices*.
 
     What is there once, such as the name and the control files, is of the first host. Hosts of one directory share
-    their ``texts``, ``types`` and ``mark_ids``. Records are those of *groups*, by default all that are registered.
+    their ``texts``, ``types`` and ``mark_numbers``. Records are those of *groups*, by default all that are registered.
     """
     groups = registered_groups() if groups is None else groups
     context = hosts[0]

@@ -90,7 +90,7 @@ def _op_text(operators: Operators, *, name: int, signature: int, stack: int, rec
 def _write_queue(path: Path, context: RecordContext) -> None:
     simulation, operators = context.simulation, context.recording.operators
     s, lowered, rows, issued = simulation.schedule, simulation.lowered, simulation.rows, simulation.collectives
-    collectives = issued.work.collectives
+    collectives = issued.calls.collectives
     n = len(rows) + len(collectives)
     calling = np.array([of.thread for of in collectives], np.int64)
     thread = np.concatenate([operators.thread[lowered.dispatch_op], calling])
@@ -124,7 +124,7 @@ def _write_memory(path: Path, context: RecordContext) -> None:
     rows, action = rows[order], action[order]
     fixed = np.zeros(len(rows), torch_facts.MEMORY_USAGE)
     fixed["pointer"] = m.address[rows].astype(np.int64)
-    fixed["time"] = context.simulation.warp(m.time_ns)[rows] + context.to_raw_ns
+    fixed["time"] = context.simulation.time_map(m.time_ns)[rows] + context.to_raw_ns
     fixed["size_bytes"] = m.size_bytes[rows]
     fixed["total_allocated_bytes"] = fixed["total_active_bytes"] = m.allocated_bytes[rows]
     fixed["total_reserved_bytes"] = m.reserved_bytes[rows]

@@ -25,13 +25,13 @@ from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import (
     Collective,
     DatasetEvent,
+    Destination,
     GraphRun,
     HostSamples,
     Iteration,
+    Mark,
+    MarkKind,
     Recording,
-    Target,
-    TxKind,
-    TxMark,
 )
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -139,9 +139,9 @@ def _recording(count: int) -> Recording:
                 count=1 << 19,
             ),
         ),
-        tx_marks=(
-            TxMark(kind=TxKind.MARKER, message="here", start_ns=start, end_ns=start, thread=PID, stream=2),
-            TxMark(kind=TxKind.PUSH_POP, message="range", start_ns=start, end_ns=start + STEP_NS, thread=PID),
+        marks=(
+            Mark(kind=MarkKind.POINT, message="here", start_ns=start, end_ns=start, thread=PID, stream=2),
+            Mark(kind=MarkKind.PUSH_POP, message="range", start_ns=start, end_ns=start + STEP_NS, thread=PID),
         ),
         dataset=(DatasetEvent(time_ns=start, action="Dequeue", source="get_next", buffered=3, duration_ns=100_000),),
         host_samples=_samples(),
@@ -156,7 +156,7 @@ def intact(tmp_path_factory: pytest.TempPathFactory) -> Path:
     chip = load_chip("Ascend910B2")
     write_recording(
         _recording(8),
-        Target(directory=directory, framework="torch", pid=PID),
+        Destination(directory=directory, framework="torch", pid=PID),
         Setup(
             request=ProfilingRequest(
                 level=Level.L1,

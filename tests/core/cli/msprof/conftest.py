@@ -16,7 +16,7 @@ from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, GraphRun, Iteration, Recording, Target
+from drynpu.simulate import Collective, Destination, GraphRun, Iteration, Recording
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID, MODEL_ID = 4321, 7
@@ -106,7 +106,7 @@ def make(tmp_path: Path) -> Make:
                 graphs=(graph(),) if graphs else (),
                 collectives=(collective(),) if collectives else (),
             ),
-            Target(directory=parent, framework="torch", pid=PID, host_data=False),
+            Destination(directory=parent, framework="torch", pid=PID, host_data=False),
             Setup(
                 request=ProfilingRequest(level=level, switches=Switches(training_trace=graphs)),
                 chip=load_chip(chip),

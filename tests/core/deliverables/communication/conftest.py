@@ -15,7 +15,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, HostMark, Meeting, Recording, Target
+from drynpu.simulate import Collective, Destination, HostCall, Recording, Rendezvous
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -99,9 +99,9 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
         rank: int = 0,
         chip: str = "Ascend910B2",
         level: Level = Level.L1,
-        marks: tuple[HostMark, ...] = (),
+        host_calls: tuple[HostCall, ...] = (),
         name: str | None = None,
-        meeting: Meeting | None = None,
+        rendezvous: Rendezvous | None = None,
     ) -> Profile:
         directory = tmp_path / (name or f"host_{100 + rank}_{20260101000000000 + rank}_ascend_pt")
         directory.mkdir(parents=True)
@@ -112,10 +112,10 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 begin_ns=BEGIN_NS,
                 end_ns=at(steps, 0),
                 collectives=tuple(collectives),
-                marks=marks,
-                meeting=meeting,
+                host_calls=host_calls,
+                rendezvous=rendezvous,
             ),
-            Target(directory=directory, framework="torch", pid=PID, device_id=rank % 8, rank_id=rank),
+            Destination(directory=directory, framework="torch", pid=PID, device_id=rank % 8, rank_id=rank),
             Setup(
                 request=ProfilingRequest(level=level, switches=Switches(record_shapes=True)),
                 chip=load_chip(chip),

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from drynpu._errors import OptionError
 from drynpu.deliverables.communication.records import group_id
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.options import Level
 from drynpu.raw import ProfReader
-from drynpu.simulate import HostMark
+from drynpu.simulate import HostCall
 from drynpu.tables import Profile
 
 FOUR = (0, 1, 2, 3)
@@ -85,8 +85,8 @@ def test_it_waits_for_the_kernels_before_it_and_holds_those_after(kit: Any) -> N
 
 def test_an_asynchronous_one_overlaps_until_its_event_is_awaited(kit: Any) -> None:
     work = [kit.collective("allReduce", kit.at(0, 121), FOUR, 0, 1 << 22, blocking=False, event=7)]
-    awaited = (HostMark(time_ns=kit.at(0, 160), thread=kit.pid, mark=Mark.WAIT_EVENT, event=7),)
-    profile = kit.record(work, adds=(80, 100, 150, 200), marks=awaited)
+    awaited = (HostCall(time_ns=kit.at(0, 160), thread=kit.pid, kind=DispatchKind.WAIT_EVENT, event=7),)
+    profile = kit.record(work, adds=(80, 100, 150, 200), host_calls=awaited)
     (start, end), kernels = spans(profile.communication_ops)[0], spans(profile.kernels)
     assert start < kernels[2][0] < kernels[2][1] < end
     assert end <= kernels[3][0]
@@ -94,8 +94,8 @@ def test_an_asynchronous_one_overlaps_until_its_event_is_awaited(kit: Any) -> No
 
 def test_a_synchronising_call_waits_for_it(kit: Any) -> None:
     work = [kit.collective("allReduce", kit.at(0, 121), FOUR, 0, 1 << 26, blocking=False)]
-    stop = (HostMark(time_ns=kit.at(0, 150), thread=kit.pid, mark=Mark.WAIT_DEVICE),)
-    profile = kit.record(work, adds=(100, 200), marks=stop)
+    stop = (HostCall(time_ns=kit.at(0, 150), thread=kit.pid, kind=DispatchKind.WAIT_DEVICE),)
+    profile = kit.record(work, adds=(100, 200), host_calls=stop)
     add = profile.host_ops.filter(pl.col("name") == "aten::add")
     assert add["start_ns"][1] >= spans(profile.communication_ops)[0][1]
 

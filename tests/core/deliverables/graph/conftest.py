@@ -16,7 +16,16 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, DatasetEvent, FusionOp, GraphRun, Iteration, Recording, StaticMemory, Target
+from drynpu.simulate import (
+    Collective,
+    DatasetEvent,
+    Destination,
+    FusionOp,
+    GraphRun,
+    Iteration,
+    Recording,
+    StaticMemory,
+)
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -211,7 +220,7 @@ def record(tmp_path: Path) -> Record:
         } | (recording or {})
         write_recording(
             Recording(**parts),
-            Target(directory=directory, framework="torch", pid=PID, device_id=0),
+            Destination(directory=directory, framework="torch", pid=PID, device_id=0),
             Setup(
                 request=ProfilingRequest(
                     level=level, switches=Switches(**asked), filters=Filters() if filters is None else filters

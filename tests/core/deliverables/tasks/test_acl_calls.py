@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.kernels import Call, KernelPlan, KernelSpec, Operators, Signature, TaskType
 from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import AclCalls, HostMark, Recording, Target
+from drynpu.simulate import AclCalls, Destination, HostCall, Recording
 
 KERNEL = KernelSpec(name="k", op_type="K", task_type=TaskType.AI_VECTOR_CORE, vector_ops=1000, bytes_read=10**8)
 
@@ -32,10 +32,10 @@ def recorded(folder: Path, *, calls: bool, acl_api: bool = True) -> list[tuple[s
             operators=Operators.from_calls([Call(Signature("K", ()), begin + 110_000, begin + 150_000, thread)]),
             begin_ns=begin,
             end_ns=begin + 400_000,
-            marks=(HostMark(begin + 199_999, thread, Mark.WAIT_STREAM),),
+            host_calls=(HostCall(begin + 199_999, thread, DispatchKind.WAIT_STREAM),),
             calls=AclCalls.from_rows(rows) if calls else None,
         ),
-        Target(directory=folder, framework="acl", pid=thread, host_data=False),
+        Destination(directory=folder, framework="acl", pid=thread, host_data=False),
         Setup(
             request=ProfilingRequest(switches=Switches(acl_api=acl_api)),
             chip=chip,

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from drynpu.analysis import link_operators
-from drynpu.device import Mark
+from drynpu.device import DispatchKind
 from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.recorder import Outcome
-from drynpu.simulate import HostMark
+from drynpu.simulate import HostCall
 from drynpu.tables import intervals
 
 Write = Callable[..., Outcome]
@@ -64,15 +64,17 @@ def test_nodes_of_a_graph_have_no_call_of_their_own(tools: Any, write: Write) ->
     assert profile.kernels.height == 5
 
 
-@pytest.mark.parametrize(("mark", "call"), [(Mark.WAIT_STREAM, "Stream"), (Mark.SYNCHRONIZE_EVENT, "Event")])
-def test_synchronising_calls_are_shown(tools: Any, write: Write, mark: Mark, call: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "call"), [(DispatchKind.WAIT_STREAM, "Stream"), (DispatchKind.SYNCHRONIZE_EVENT, "Event")]
+)
+def test_synchronising_calls_are_shown(tools: Any, write: Write, kind: DispatchKind, call: str) -> None:
     table = tools.operators([tools.Row("add", 0, 10)])
-    marks = (
-        HostMark(tools.begin_ns + 50, tools.pid, Mark.RECORD_EVENT, event=1),
-        HostMark(tools.begin_ns + 60, tools.pid, mark, event=1),
+    host_calls = (
+        HostCall(tools.begin_ns + 50, tools.pid, DispatchKind.RECORD_EVENT, event=1),
+        HostCall(tools.begin_ns + 60, tools.pid, kind, event=1),
     )
     for number, clock in enumerate(Clock):
-        api = tools.read(write(table, f"run{number}", marks=marks, clock=clock)).api
+        api = tools.read(write(table, f"run{number}", host_calls=host_calls, clock=clock)).api
         assert api.filter(pl.col("name") == f"aclrtSynchronize{call}WithTimeout").height == 1
 
 
@@ -157,7 +159,7 @@ def test_memory_comes_back(tools: Any, write: Write) -> None:
     assert rows["size_bytes"].to_list() == size
     assert size[0] > 0 > size[2]
     assert rows["total_allocated_bytes"].to_list() == [s.memory.allocated_bytes[i] for i in (0, 1, 2, 2)]
-    assert rows["time_ns"].to_list() == [s.warp(s.memory.time_ns)[i] for i in (0, 1, 2, 2)]
+    assert rows["time_ns"].to_list() == [s.time_map(s.memory.time_ns)[i] for i in (0, 1, 2, 2)]
     assert set(rows["device_id"]) == {3}
     assert set(rows["device_type"]) == {20}
     assert profile.device_ids == (3,)
@@ -167,9 +169,11 @@ def test_memory_comes_back(tools: Any, write: Write) -> None:
 def test_the_launching_thread_is_nobody_elses(tools: Any, write: Write) -> None:
     row = tools.Row
     table = tools.operators([row("add", 0, 10)])
-    mark = HostMark(tools.begin_ns + 50, tools.pid + 1, Mark.WAIT_DEVICE)
+    mark = HostCall(tools.begin_ns + 50, tools.pid + 1, DispatchKind.WAIT_DEVICE)
     memory = tools.allocations([(5, 1, 100)], thread=tools.pid + 5)
-    profile = tools.read(write(table, marks=(mark,), allocations=memory, streams=((tools.begin_ns, tools.pid + 8, 3),)))
+    profile = tools.read(
+        write(table, host_calls=(mark,), allocations=memory, streams=((tools.begin_ns, tools.pid + 8, 3),))
+    )
     launching = set(profile.queue.filter(pl.col("side") == "dequeue")["tid"])
     assert launching == {tools.pid + 9}
     waits = profile.api.filter(pl.col("name") == "aclrtSynchronizeDeviceWithTimeout")

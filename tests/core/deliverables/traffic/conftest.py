@@ -20,7 +20,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_torch, load_profile
 from drynpu.raw import ClockAnchors, ProfReader
 from drynpu.recorder import Outcome, Setup, write_recording
-from drynpu.simulate import Collective, Recording, Target
+from drynpu.simulate import Collective, Destination, Recording
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -200,7 +200,7 @@ def run(tmp_path: Path) -> Callable[..., Run]:
                 collectives=collectives,
                 streams=streams,
             ),
-            Target(directory=directory, framework="torch", pid=PID, device_id=device_id),
+            Destination(directory=directory, framework="torch", pid=PID, device_id=device_id),
             Setup(
                 request=ProfilingRequest(
                     level=level,

@@ -23,7 +23,7 @@ from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, export_torch, load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, Recording, Target, TxKind, TxMark
+from drynpu.simulate import Collective, Destination, Mark, MarkKind, Recording
 from drynpu.tables import Profile
 
 BEGIN_NS = 1_736_408_883_000_000_000
@@ -88,15 +88,15 @@ COLLECTIVES = (
 )
 
 
-def marks() -> tuple[TxMark, ...]:
-    def mark(kind: TxKind, message: str, ms: float, **more: Any) -> TxMark:
+def marks() -> tuple[Mark, ...]:
+    def mark(kind: MarkKind, message: str, ms: float, **more: Any) -> Mark:
         start = BEGIN_NS + round(ms * 1_000_000)
-        return TxMark(kind=kind, message=message, start_ns=start, end_ns=start + 700_000, thread=PID, **more)
+        return Mark(kind=kind, message=message, start_ns=start, end_ns=start + 700_000, thread=PID, **more)
 
     return (
-        mark(TxKind.PUSH_POP, "plain", 1.5),
-        mark(TxKind.MARKER_EX, "elsewhere", 2.5, domain="mine"),
-        mark(TxKind.START_END, "on a stream", 4.5, domain="mine", stream=0),
+        mark(MarkKind.PUSH_POP, "plain", 1.5),
+        mark(MarkKind.EXTENDED_POINT, "elsewhere", 2.5, domain="mine"),
+        mark(MarkKind.START_END, "on a stream", 4.5, domain="mine", stream=0),
     )
 
 
@@ -133,9 +133,9 @@ def record(tmp_path: Path) -> Callable[..., Profile]:
                 begin_ns=BEGIN_NS,
                 end_ns=BEGIN_NS + 40_000_000,
                 collectives=collectives,
-                tx_marks=marks(),
+                marks=marks(),
             ),
-            Target(directory=directory, framework=framework, pid=PID, device_id=device_id),
+            Destination(directory=directory, framework=framework, pid=PID, device_id=device_id),
             Setup(
                 request=ProfilingRequest(
                     level=level,

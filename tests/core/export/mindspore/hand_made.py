@@ -28,7 +28,7 @@ from drynpu.options import Activity, Clock, Level, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, FrameworkEvents, Recording, Target, TxKind, TxMark
+from drynpu.simulate import Collective, Destination, FrameworkEvents, Mark, MarkKind, Recording
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID = 4321
@@ -196,8 +196,8 @@ def record(
     activities = described["activities"]
     assert isinstance(activities, list)
     marks = (
-        TxMark(
-            kind=TxKind.MARKER_EX,
+        Mark(
+            kind=MarkKind.EXTENDED_POINT,
             message="here",
             start_ns=BEGIN_NS + 1_110_000,
             end_ns=BEGIN_NS + 1_110_000,
@@ -213,10 +213,10 @@ def record(
             begin_ns=BEGIN_NS,
             end_ns=BEGIN_NS + 2_000_000 + max(steps, 1) * STEP_NS,
             collectives=collectives(steps, rank) if communication else (),
-            tx_marks=marks,
+            marks=marks,
             framework_events=events,
         ),
-        Target(
+        Destination(
             directory=directory,
             framework="mindspore",
             pid=PID,

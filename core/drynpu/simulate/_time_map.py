@@ -1,4 +1,4 @@
-"""From the measured host timeline to the one of the recording: piecewise linear, monotone, in exact offsets."""
+"""The map of measured host times to the timeline of a recording: piecewise linear and monotone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False)
-class Warp:
+class TimeMap:
     """
     A map of host times, int64 ``[n]`` ns.
 
@@ -23,8 +23,8 @@ class Warp:
     to_ns: I64 = field(repr=False)
 
     @classmethod
-    def of_stretches(cls, from_start: I64, from_end: I64, to_start: I64, to_end: I64) -> Warp:
-        """Return the map that takes each stretch to its counterpart, and is the identity if there is none."""
+    def from_stretches(cls, from_start: I64, from_end: I64, to_start: I64, to_end: I64) -> TimeMap:
+        """Return the map that takes each stretch to its counterpart; without any, times stay as they are."""
         return cls(np.stack([from_start, from_end], 1).ravel(), np.stack([to_start, to_end], 1).ravel())
 
     def __call__(self, time_ns: I64) -> I64:

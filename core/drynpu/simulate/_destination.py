@@ -11,7 +11,7 @@ MINDSPORE = "mindspore"
 
 
 @frozen(kw_only=True)
-class Target:
+class Destination:
     """
     Where a recording goes and who made it.
 
