@@ -113,6 +113,8 @@ def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
         assert plausible(kind)
         assert plausible(kind, **bounds)
         assert not any(plausible(kind, **{field: most + 1}) for field, most in bounds.items())
-    raw = np.frombuffer(bytes(6) + b"\0\1" + bytes(64), facts.L2_CACHE.dtype)
-    assert not facts.L2_CACHE.plausible(raw)[0]
+    for place, good in ((5, True), (6, False), (7, False), (8, True)):
+        raw = bytearray(72)
+        raw[place] = 1
+        assert bool(facts.L2_CACHE.plausible(np.frombuffer(bytes(raw), facts.L2_CACHE.dtype))[0]) == good
     assert (facts.HBM_BYTES, facts.LLC_BYTES, facts.READ, facts.WRITE) == (32, 4096, 0, 1)
