@@ -15,6 +15,7 @@ from attrs import frozen
 
 I64 = npt.NDArray[np.int64]
 
+# Blocks are multiples of 512 bytes, 32 of which are padding: see `block_bytes` for the sources.
 _ALIGN = 512
 _PADDING = 32
 

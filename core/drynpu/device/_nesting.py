@@ -1,4 +1,4 @@
-"""Who encloses whom: depth and parent of intervals, per thread, without a loop over the intervals."""
+"""Nesting of intervals: depth and parent on each thread, without a loop over the intervals."""
 
 from __future__ import annotations
 

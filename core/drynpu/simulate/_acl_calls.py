@@ -16,8 +16,8 @@ class AclCalls:
     """
     Calls by their C names (``aclmdlExecute``); columns of shape ``[n]``, in any order.
 
-    A recording that has them shows these calls into ACL; calls that only wait for the device are then not made up
-    from the marks beside them.
+    A recording that has them shows these calls into ACL; no calls are then derived from the waits among its
+    ``host_calls``.
     """
 
     names: tuple[str, ...]

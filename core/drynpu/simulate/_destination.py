@@ -1,4 +1,4 @@
-"""Where a recording goes and who made it."""
+"""The directory that a recording is written to, and the process that it is of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINDSPORE = "mindspore"
 @frozen(kw_only=True)
 class Destination:
     """
-    Where a recording goes and who made it.
+    The directory that a recording is written to, and the process that it is of.
 
     ``framework`` is the prefix of the files in ``FRAMEWORK``; ``prof_number`` counts the PROF directories of this
     process from 0. ``host_data`` and ``device_data`` say which of ``FRAMEWORK`` and ``PROF_*`` are written.

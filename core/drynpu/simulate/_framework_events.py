@@ -18,7 +18,7 @@ class FrameworkEvents:
     """
     Events as ``mindspore.op_range`` has them (mindspore_profiler.md 11), but for their times, which are Unix ns.
 
-    ``pid`` and ``step`` are of no account: whoever writes the file knows better.
+    Their ``pid`` and ``step`` are not read: the writer of the file fills both.
     """
 
     records: npt.NDArray[Any]

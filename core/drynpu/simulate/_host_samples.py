@@ -1,4 +1,4 @@
-"""What was measured of the host beside a recording."""
+"""Measurements of the host beside a recording."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import field, frozen
 @frozen(eq=False, kw_only=True)
 class HostSamples:
     """
-    What was measured, as the text that the collector writes, with Unix ns for times.
+    Measurements as the text that the collector writes, with Unix ns for times.
 
     ``texts`` are by the name of a text kind, ``processes`` by kind and process. ``disk`` has rows
     ``(time_ns, bytes read, bytes written, ticks waited for the disk)``, counted since the process began; the last is
@@ -35,9 +35,9 @@ class HostSamples:
         for part in parts:
             for kind, text in part.texts.items():
                 texts[kind] = texts.get(kind, "") + text
-            for kind, of_kind in part.processes.items():
+            for kind, by_pid in part.processes.items():
                 known = processes.setdefault(kind, {})
-                for pid, text in of_kind.items():
+                for pid, text in by_pid.items():
                     known[pid] = known.get(pid, "") + text
         samples = sum(part.samples for part in parts)
         return cls(

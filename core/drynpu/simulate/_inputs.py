@@ -1,4 +1,4 @@
-"""What a recording can hold besides operators. Times are measured host times (Unix ns)."""
+"""Parts of a recording besides operators. Times are measured host times (Unix ns)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the calls are named by which a plan reaches the device, and what kind of call each is."""
+"""The calls by which the host launches a plan: their names, and whether they ask for a workspace or compile."""
 
 from __future__ import annotations
 

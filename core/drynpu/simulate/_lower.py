@@ -27,16 +27,30 @@ _OFF_DEVICE = (Placement.HOST, Placement.TO_HOST)
 @frozen(eq=False, kw_only=True)
 class LoweredLaunches:
     """
-    Launches of an operator table.
+    The kernels that the operators of a recording launch.
 
-    Rows of operators (``[n]``): ``depth``, ``parent``; ``claimed`` rows lie inside an operator that stands for
-    them and launch nothing; ``computing`` rows lie inside one that launches kernels: they are how the CPU computes
-    those, and a device would not have run them; ``device_memory`` rows allocate device memory.
-    Rows of dispatches (``[d]``, host order): ``dispatch_op`` the operator row, ``dispatch_plan`` the plan,
-    ``dispatch_begin_ns`` when it comes to launching: at the operator's start, or after the last operator that it
-    called where it leaves those to launch for themselves; ``dispatch_until_ns`` when something else is shown inside
-    the operator, if what computes its kernels is shown: at its end, or at the first operator that it called after.
-    Rows of launches (``[m]``): ``launch_dispatch``, ``launch_kernel`` (index into ``kernels``).
+    There is a row for each operator (``[n]``), for each operator that launches (``[d]``, in host order) and for each
+    launch (``[m]``).
+
+    Attributes
+    ----------
+    depth, parent:
+        ``[n]``: how operators enclose each other on their thread; parent -1 for none.
+    claimed:
+        ``[n]``: lies inside an operator that launches for all it calls, and so launches nothing.
+    computing:
+        ``[n]``: lies inside an operator that launches kernels: the CPU computes them with it, a device would not.
+    device_memory:
+        ``[n]``: what it allocates is device memory.
+    dispatch_op, dispatch_plan:
+        ``[d]``: row of the operator, index of its plan.
+    dispatch_begin_ns:
+        ``[d]``: when the operator launches. That is its start, or the end of the last operator that it called if those
+        launch for themselves.
+    dispatch_until_ns:
+        ``[d]``: until when no other operator is shown inside it, where computing operators are shown.
+    launch_dispatch, launch_kernel:
+        ``[m]``: row among the operators that launch, index into ``kernels``.
     """
 
     recording: Recording
@@ -62,7 +76,7 @@ def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
     Map every distinct signature once and gather the launches of all rows.
 
     An operator that claims its children launches for them. One without a rule launches the generic unmapped kernel
-    when it called nothing, or nothing but views and a new tensor to compute into; else what it called speaks.
+    when it called nothing, or nothing but views and a new tensor to compute into; else what it called launches.
     """
     operators = recording.operators
     depth, parent = nest(operators.start_ns, operators.end_ns, operators.thread)
@@ -115,7 +129,7 @@ def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
 
 
 def _speaking(depth: I64, parent: I64, *, mapped: Bools, has_kernels: Bools, allocates: Bools) -> Bools:
-    """Return which rows stand for themselves: those with a rule, and those without whose work nothing else shows."""
+    """Return which rows may launch: those with a rule, and those without whose work no operator inside them shows."""
     speaks = mapped | (np.bincount(parent[parent >= 0], minlength=len(parent)) == 0)
     launches_below, allocates_below = np.zeros(len(parent), bool), np.zeros(len(parent), bool)
     for level in range(int(depth.max(initial=-1)), -1, -1):
@@ -128,16 +142,17 @@ def _speaking(depth: I64, parent: I64, *, mapped: Bools, has_kernels: Bools, all
 
 
 def _dispatches(operators: Operators, depth: I64, parent: I64, launches: Bools, claims: Bools) -> tuple[I64, I64, I64]:
-    """Return the rows that launch in host order, when each begins to, and until when nothing else happens in it."""
+    """Return the rows that launch in host order, when each launches, and until when nothing else happens in it."""
     begin, until = operators.start_ns.copy(), operators.end_ns.copy()
     children = np.flatnonzero((parent >= 0) & launches[np.maximum(parent, 0)])
     owner = parent[children]
-    # An operator that leaves its children to launch comes after them: it works on what they have made.
+    # An operator that leaves its children to launch comes after them: it works on their results.
     after = claims[owner]
     np.maximum.at(begin, owner[~after], operators.end_ns[children[~after]])
     np.minimum.at(until, owner[after], operators.start_ns[children[after]])
     begin = np.minimum(begin, operators.end_ns)
     rows = np.flatnonzero(launches)
+    # Of what launches at the same time the inner operator comes first: the outer one works on its result.
     rows = rows[np.lexsort((-depth[rows], begin[rows]))]
     return rows, begin[rows], np.maximum(begin, until)[rows]
 

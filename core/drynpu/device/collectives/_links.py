@@ -1,4 +1,4 @@
-"""Which link joins two ranks, and what it carries (device_and_cost_model.md 1.3)."""
+"""Links between ranks: their kinds, rates and latencies (device_and_cost_model.md 1.3)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RdmaType(enum.IntEnum):
 
 @frozen
 class Link:
-    """A way from one rank to another: what a transfer on it takes."""
+    """The connection between two ranks, with what a transfer over it takes."""
 
     type: LinkType
     gbs: float

@@ -1,4 +1,4 @@
-"""What one rank asks of its group."""
+"""One communication operator as one rank requests it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CollectiveRequest:
     Raises
     ------
     OptionError
-        The kind is unknown, or ranks do not fit together; every problem is told.
+        The kind is unknown, or ranks do not fit together; every problem is named.
     """
 
     kind: str

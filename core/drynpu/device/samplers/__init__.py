@@ -1,5 +1,3 @@
-"""Modelled samples of the device: what the chip's monitors would have read while the kernels ran."""
+"""Modelled samples of the device: what the chip's samplers would have read while the kernels ran."""
 
 from __future__ import annotations
-
-__all__: list[str] = []

@@ -55,11 +55,11 @@ def key_points(
         Graph of each iteration number; empty: all of one graph.
     """
     ran = np.unique(iteration[iteration >= 0])
-    of = np.zeros(len(ran), np.int64) if not len(graph) else np.asarray(graph, np.int64)[ran]
+    owner = np.zeros(len(ran), np.int64) if not len(graph) else np.asarray(graph, np.int64)[ran]
     begin = _extreme(np.minimum, ran, iteration, start, iteration >= 0)
     finish = _extreme(np.maximum, ran, iteration, end, iteration >= 0)
-    for number in np.unique(of):
-        rows = np.flatnonzero(of == number)
+    for number in np.unique(owner):
+        rows = np.flatnonzero(owner == number)
         finish[rows] = np.maximum.accumulate(finish[rows])
         begin[rows[1:]] = np.maximum(begin[rows[1:]], finish[rows[:-1]])
     first = _extreme(np.minimum, ran, iteration, start, forward)
@@ -73,13 +73,13 @@ def key_points(
     )
 
 
-def _extreme(of: np.ufunc, ran: I64, iteration: I64, ticks: I64, chosen: Bools) -> I64:
+def _extreme(pick: np.ufunc, ran: I64, iteration: I64, ticks: I64, chosen: Bools) -> I64:
     """Return the smallest or largest tick of the *chosen* kernels of each iteration of *ran*, -1 if there are none."""
     rows = np.flatnonzero(chosen & (iteration >= 0))
     least = np.iinfo(np.int64)
-    found = np.full(len(ran), least.max if of is np.minimum else least.min, np.int64)
+    found = np.full(len(ran), least.max if pick is np.minimum else least.min, np.int64)
     place = np.searchsorted(ran, iteration[rows])
-    of.at(found, place, ticks[rows])
+    pick.at(found, place, ticks[rows])
     hit = np.zeros(len(ran), bool)
     hit[place] = True
     return np.where(hit, found, -1)
