@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TOOL = Path(__file__).parents[1] / "mutation" / "mutants.py"
 
 
@@ -30,12 +32,15 @@ def test_numbers_and_switches_of_yaml_are_changed_but_no_keys_texts_and_comments
     mutants = tool()
     path = mutants.CORE / "platforms" / "made_up.yaml"
     text = '"5":  # 7.4\n  split: true\n  events: [0x1f, 7]\n  label: "910"\n  rate: 0.5\n'
+    text += "  fops: 0x4a*32\n  <<: *set_910\n"
     changed = [mutant.source for mutant in mutants._yaml_mutants(path, text)]
     assert changed == [
         text.replace("true", "false"),
         text.replace("0x1f", "32"),
         text.replace("7]", "8]"),
         text.replace("0.5", "1.0"),
+        text.replace("0x4a", "75"),
+        text.replace("32", "33"),
     ]
 
 
@@ -52,7 +57,9 @@ def test_logic_mutants_turn_operators_comparisons_and_rounding(tmp_path: Path) -
     assert {"a < b -> (a <= b)", "a / b -> (a * b)", "a + b -> (a - b)", "np.ceil(a / b) -> (np.floor(a / b))"} <= notes
 
 
-def test_a_changed_magic_number_is_caught() -> None:
-    command = [sys.executable, str(TOOL), "facts", "--only", "raw/_ids.py", "--sample", "1"]
+@pytest.mark.parametrize(("files", "count"), [("platforms/", 7), ("deliverables/tasks", 2), ("raw/_ids.py", 1)])
+def test_changed_facts_are_caught(files: str, count: int) -> None:
+    """The same ten in every run; ``make mutants`` tries all of them."""
+    command = [sys.executable, str(TOOL), "facts", "--only", files, "--sample", str(count), "--seed", "14"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "1 caught (100%)" in done.stdout, done.stdout + done.stderr
+    assert f"{count} caught (100%)" in done.stdout, done.stdout + done.stderr

@@ -122,6 +122,23 @@ def test_events_of_the_l2_cache(
         assert len(events.events) <= 8
 
 
+@pytest.mark.parametrize(
+    ("versions", "events"),
+    # The collector's lists, in the order of a record (hicann/runtime)
+    [
+        (("1",), (0x5B, 0x59, 0x5C, 0x7D, 0x7E, 0x71, 0x79, 0x7C)),
+        (("2", "3", "4"), (0x78, 0x79, 0x77, 0x71, 0x6A, 0x6C, 0x74, 0x62)),
+        (("5", "7", "8", "11"), (0xF6, 0xFB, 0xFC, 0xBF, 0x90, 0x91, 0x9C, 0x9D)),
+        (("15", "16"), (0x00, 0x81, 0x82, 0x83, 0x74, 0x75)),
+    ],
+)
+def test_order_of_the_events_of_the_l2_cache(versions: tuple[str, ...], events: tuple[int, ...]) -> None:
+    for version in versions:
+        found = find_platform(version).l2_events
+        assert found is not None
+        assert found.events == events, version
+
+
 def test_the_310_counts_nothing_per_task_in_l2() -> None:
     """cann_msprof.md 7.4 "l2_cache.data (not 0, 9)"."""
     assert [version for version in (*EVERY, "9") if find_platform(version).l2_events is None] == ["0", "9"]

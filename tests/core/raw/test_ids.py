@@ -9,6 +9,12 @@ from hypothesis import strategies as st
 
 from drynpu import RawFormatError
 from drynpu.raw import (
+    CONTEXT_ID_NONE,
+    EVENT_FLAG,
+    HOST_MAGIC,
+    MODEL_ID_NONE,
+    STARS_MAGIC,
+    STREAM_DESTROYED,
     decode_stream_task,
     encode_stream_task,
     join_task_id,
@@ -16,6 +22,15 @@ from drynpu.raw import (
     split_task_id,
     unpack_stars_header,
 )
+
+
+def test_special_values_are_those_of_the_page() -> None:
+    """cann_msprof.md 7.3: magics, and all ones of 64, 32 and 16 bits for an event, for no graph and a dead stream."""
+    assert (HOST_MAGIC, STARS_MAGIC) == (0x5A5A, 0x6BD3)
+    assert bytes([EVENT_FLAG >> 8 * at & 0xFF for at in range(8)]) == b"\xff" * 8
+    assert EVENT_FLAG == 18446744073709551615
+    assert CONTEXT_ID_NONE == MODEL_ID_NONE == 4294967295  # 4.2 "Model ID"
+    assert STREAM_DESTROYED == 65535
 
 
 @given(st.lists(st.tuples(st.integers(0, 63), st.integers(0, 15), st.integers(0, 63)), min_size=1))
@@ -30,6 +45,7 @@ def test_header_bit_positions() -> None:
     assert pack_stars_header(0x3F, 0, 0) == 0x003F
     assert pack_stars_header(0, 0xF, 0) == 0x03C0
     assert pack_stars_header(0, 0, 0x3F) == 0xFC00
+    assert pack_stars_header(0x22, 5) == 0x0162  # no SQE type is type 0
     assert pack_stars_header(0, 17, 0) == 1 << 6  # the counter runs on, its low four bits stand
 
 
@@ -38,6 +54,8 @@ def test_header_refuses_what_does_not_fit() -> None:
         pack_stars_header(64, 0, 0)
     with pytest.raises(RawFormatError, match="SQE type -1"):
         pack_stars_header(0, 0, [3, -1])
+    with pytest.raises(RawFormatError, match=r"SQE type 64 .* 0 to 63"):
+        pack_stars_header(0, 0, 64)
 
 
 @given(st.lists(st.tuples(st.integers(0, 2047), st.integers(0, 65535)), min_size=1))
@@ -50,9 +68,9 @@ def test_plain_stream_ids_round_trip(rows: list[tuple[int, int]]) -> None:
 
 def test_decoding_of_marked_fields() -> None:
     # bit 12: high task bits stand in the stream field; bit 13: low 12 bits exchanged; neither: modulo 2048.
-    streams, tasks = decode_stream_task([0x7005, 0x2123, 0x0805], [0xE00A, 0x5007, 9])
-    assert streams.tolist() == [0x7005 % 2048, 0x007, 5]
-    assert tasks.tolist() == [0x600A, 0x5123, 9]
+    streams, tasks = decode_stream_task([0x7005, 0x2123, 0x0805, 0x2123], [0xE00A, 0x5007, 9, 0xA006])
+    assert streams.tolist() == [0x7005 % 2048, 0x007, 5, 0x006]
+    assert tasks.tolist() == [0x600A, 0x5123, 9, 0xA123]
 
 
 def test_stream_ids_above_the_plain_range_are_refused() -> None:
