@@ -21,6 +21,7 @@ from drynpu._errors import (
 )
 from drynpu._extras import require
 from drynpu._guard import find_genuine, hand_over
+from drynpu._say import say, say_once
 
 __version__ = "0.1.0"
 
@@ -37,4 +38,6 @@ __all__ = [
     "find_genuine",
     "hand_over",
     "require",
+    "say",
+    "say_once",
 ]

@@ -20,6 +20,7 @@ from drynpu.analysis._communication import (
 from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
 from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
 from drynpu.analysis._launches import (
+    EVENT_APIS,
     MINDSPORE_LAUNCHES,
     MINDSPORE_STEP_TRACE,
     MINDSPORE_STEPS,
@@ -46,6 +47,7 @@ __all__ = [
     "COMMUNICATION_STATISTIC",
     "COMMUNICATION_TIME",
     "COMMUNICATION_TRANSFERS",
+    "EVENT_APIS",
     "HOST_STEPS",
     "ITERATION_TRACE",
     "KERNEL_OP",

@@ -56,7 +56,7 @@ MINDSPORE_STEP_TRACE = pl.Schema(
 )
 
 _LAUNCH_NAMES = r"KernelLaunch|LaunchTask"
-_EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
+EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
 _POINT_TO_POINT = r"^(hcom_\w+SendRecv__\d+|hcom_send__\d+|hcom_receive__\d+|Receive-op|Send-op)"
 
 
@@ -88,7 +88,7 @@ def mindspore_launches(profile: Profile) -> pl.DataFrame:
     work = (
         pl.concat([tasks, collectives])
         .join(calls, on="connection_id", how="inner", maintain_order="left")
-        .filter(pl.col("launched") | pl.col("api").is_in(_EVENT_APIS))
+        .filter(pl.col("launched") | pl.col("api").is_in(EVENT_APIS))
     )
     events = profile.frame("framework_events")
     launches = events.filter(pl.col("name").str.contains(_LAUNCH_NAMES) & (pl.col("start_ns") < pl.col("end_ns")))

@@ -16,14 +16,12 @@ from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Parsed, ProfilingRequest
 from drynpu.platforms import DEFAULT_CHIP
 
-_SECTION = "profiler"
-
 
 def _words() -> dict[str, frozenset[str]]:
     """Return the keys of each dialect; the first of equals wins."""
     return {
         "profiling_options": frozenset(profiling_options.KEYS),
-        "acl_json": frozenset(profiling_options.ACL_JSON.table) | {"switch", _SECTION},
+        "acl_json": frozenset(profiling_options.ACL_JSON.table) | {"switch", acl_json.SECTION},
         "msprof_cli": frozenset(flag.option for flag in msprof_cli.FLAGS.values()),
         "experimental_config": frozenset(a.name for a in attrs.fields(experimental_config.ConfigValues)),
         "request": frozenset(a.name for a in attrs.fields(ProfilingRequest)),
@@ -79,7 +77,7 @@ def parse_mapping(mapping: Mapping[str, Any], *, chip: str = DEFAULT_CHIP, stric
     if dialect == "profiling_options":
         return profiling_options.parse(mapping, chip=chip, strict=strict)
     if dialect == "acl_json":
-        read = acl_json.parse_document if _SECTION in mapping else acl_json.parse
+        read = acl_json.parse_document if acl_json.SECTION in mapping else acl_json.parse
         return read(mapping, chip=chip, strict=strict)
     if dialect == "msprof_cli":
         return msprof_cli.parse(mapping, chip=chip, require_target=False)

@@ -11,9 +11,9 @@ from attrs import Attribute, field, frozen
 
 from drynpu._errors import RawFormatError
 
-_GIGA = 1_000_000_000
+NS_PER_S = 1_000_000_000
 # (counter mod hz) * 1e9 must fit in 63 bits.
-_FASTEST_HZ = 4 * _GIGA
+_FASTEST_HZ = 4 * NS_PER_S
 # Sums of readings must fit in 63 bits.
 _LARGEST = {
     "collection_begin_us": 2**62 // 1000,
@@ -92,7 +92,7 @@ class ClockAnchors:
             collection_begin_us=unix_ns // 1000,
             monotonic_raw_ns=raw_ns,
             host_cntvct=raw_ns,
-            device_cntvct=raw_ns * device_hz // _GIGA,
+            device_cntvct=raw_ns * device_hz // NS_PER_S,
             device_hz=device_hz,
         )
 
@@ -136,10 +136,10 @@ def _integers(values: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 def _to_ticks(elapsed_ns: npt.NDArray[np.int64], hz: int) -> npt.NDArray[np.int64]:
     # Whole seconds and the rest apart: elapsed_ns * hz would not fit in 64 bits. Rounded up: see ClockAnchors.
-    seconds, rest_ns = np.divmod(elapsed_ns, _GIGA)
-    return np.asarray(seconds * hz - (-rest_ns * hz) // _GIGA)
+    seconds, rest_ns = np.divmod(elapsed_ns, NS_PER_S)
+    return np.asarray(seconds * hz - (-rest_ns * hz) // NS_PER_S)
 
 
 def _to_ns(ticks: npt.NDArray[np.int64], hz: int) -> npt.NDArray[np.int64]:
     seconds, rest = np.divmod(ticks, hz)
-    return np.asarray(seconds * _GIGA + rest * _GIGA // hz)
+    return np.asarray(seconds * NS_PER_S + rest * NS_PER_S // hz)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu.raw._clock import NS_PER_S
 from drynpu.raw._controls import PURPOSES, find_control, read_counters, read_json
-
-_GIGA = 1_000_000_000
 
 
 def require(directory: Path, name: str, notes: list[str]) -> Path:
@@ -86,9 +85,9 @@ def counter_base(path: Path, host_hz: int) -> int:
         If the time is missing.
     """
     # cntvct_diff is in host ticks; without a host frequency the vendor's parser counts a tick as a nanosecond.
-    rate = host_hz or _GIGA
+    rate = host_hz or NS_PER_S
     diff = read_counters(path).get("cntvct_diff", 0)
-    return reading(path, "clock_monotonic_raw") + (2 * diff * _GIGA + rate) // (2 * rate)
+    return reading(path, "clock_monotonic_raw") + (2 * diff * NS_PER_S + rate) // (2 * rate)
 
 
 def reading(path: Path, key: str) -> int:

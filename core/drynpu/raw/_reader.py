@@ -13,7 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
-from drynpu.raw._clock import ClockAnchors
+from drynpu.raw._clock import NS_PER_S, ClockAnchors
 from drynpu.raw._clock_files import collection_end, collection_start, counter_base, reading, require
 from drynpu.raw._controls import read_json
 from drynpu.raw._dictionaries import read_hashes, read_types
@@ -25,7 +25,6 @@ from drynpu.raw._slices import note_cut, read_records
 from drynpu.raw._text_files import processes, read_rows
 from drynpu.raw._text_kind import TextKind
 
-_GIGA = 1_000_000_000
 _DEVICE = re.compile(r"device_(0|[1-9][0-9]{0,4})", re.ASCII)
 """Device ids have 16 bits in records; `device_007` is no name of device 7."""
 
@@ -167,7 +166,7 @@ class ProfReader:
             "host_counter_ns": counter_ns,
         }
         if device_id is None:
-            return ClockAnchors(device_cntvct=monotonic_ns, device_hz=_GIGA, **clock)
+            return ClockAnchors(device_cntvct=monotonic_ns, device_hz=NS_PER_S, **clock)
         directory = self._directory(device_id)
         info = self.device_info(device_id)
         if not info.hwts_hz:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
+from drynpu.raw._clock import NS_PER_S
 from drynpu.raw._text_kind import Parse, Parsed, Row, whole
 
-_GIGA = 1_000_000_000
 CLOCK_TITLE = "time_stamp(s):time_stamp(ns)"
 """What the drivers' headers call the first column."""
 
@@ -41,12 +41,12 @@ def read_clock(text: str) -> int | None:
     seconds, _, nanoseconds = text.partition(":")
     if not re.fullmatch(r"[0-9]{1,9}", seconds) or not re.fullmatch(r"[0-9]{1,9}", nanoseconds):
         return None
-    return int(seconds) * _GIGA + int(nanoseconds)
+    return int(seconds) * NS_PER_S + int(nanoseconds)
 
 
 def clock_text(time_ns: int) -> str:
     """Write nanoseconds as ``<seconds>:<nanoseconds>``."""
-    return f"{time_ns // _GIGA}:{time_ns % _GIGA:09d}"
+    return f"{time_ns // NS_PER_S}:{time_ns % NS_PER_S:09d}"
 
 
 def read_counters(count: int, optional: int = 0) -> Callable[[str], Row | None]:

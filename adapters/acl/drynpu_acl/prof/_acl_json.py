@@ -8,12 +8,11 @@ import re
 import sys
 from pathlib import Path
 
-from drynpu import OptionError
+from drynpu import OptionError, say
 from drynpu.options import ProfilingRequest, acl_json
 from drynpu.options.profiling_options import prepare_output
 from drynpu.platforms import Chip
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.messages import say
 
 ProfilerSection = tuple[ProfilingRequest, Path]
 _MOST_DEPTH = 10

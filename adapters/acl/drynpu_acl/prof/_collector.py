@@ -7,9 +7,8 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from drynpu import DrynpuError, OutputError
+from drynpu import DrynpuError, OutputError, say
 from drynpu.recorder import COLLECT_VARIABLE, CollectionCommand, CollectionReport, Collector
-from drynpu_acl.messages import say
 from drynpu_acl.prof._active_api import DYNAMIC, ActiveApi, ActiveApiLock
 from drynpu_acl.prof._session import Sessions
 

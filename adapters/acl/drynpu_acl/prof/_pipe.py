@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from drynpu_acl.messages import say
+from drynpu import say
 
 _CAPACITY = 200_000
 """Records that wait at most, as in the vendor's queue (pyacl_prof.md 8)."""

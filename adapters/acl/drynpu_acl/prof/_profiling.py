@@ -13,9 +13,9 @@ from typing import Any
 
 from attrs import define, field
 
+from drynpu import say
 from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.messages import say
 from drynpu_acl.prof._acl_json import read_acl_json
 from drynpu_acl.prof._active_api import ActiveApi, ActiveApiLock
 from drynpu_acl.prof._collector import LibraryCollector

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from attrs import define, field
 
-from drynpu import DrynpuError
+from drynpu import DrynpuError, say
 from drynpu.options import GraphApi, ProfilingRequest
 from drynpu.recorder import Planner, Recorder
-from drynpu_acl.messages import say
 from drynpu_acl.prof._settings import AclSettings
 from drynpu_acl.recording import FRAMEWORK, CapturedCalls, DevicesRecording, MarkRows
 

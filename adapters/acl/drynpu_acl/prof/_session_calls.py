@@ -8,11 +8,10 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from drynpu import OptionError
+from drynpu import OptionError, say
 from drynpu.options.profiling_options import forbidden_characters, prepare_output
 from drynpu_acl.constants import ConfigType, DataType, ReturnCode
 from drynpu_acl.handles import Handles, handle_numbers
-from drynpu_acl.messages import say
 from drynpu_acl.prof._active_api import DYNAMIC, ActiveApi, ActiveApiLock
 from drynpu_acl.prof._config import MAX_DEVICES, Config, check_config, config_code, config_request, read_devices
 from drynpu_acl.prof._session import Sessions

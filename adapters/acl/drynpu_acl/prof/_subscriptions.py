@@ -7,12 +7,11 @@ from collections.abc import Callable
 
 from attrs import define, field, frozen
 
-from drynpu import OptionError
+from drynpu import OptionError, say
 from drynpu.kernels import KernelPlan, Operators, Signature
 from drynpu.options.acl_config import metric_group
 from drynpu.platforms import Chip
 from drynpu_acl.constants import AicoreMetrics, ReturnCode
-from drynpu_acl.messages import say
 from drynpu_acl.prof._op_times import OpTimes
 from drynpu_acl.prof._pipe import RecordPipe, file_identity, writable
 from drynpu_acl.prof._readers import OpReaders

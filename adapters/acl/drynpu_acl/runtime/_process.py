@@ -7,13 +7,12 @@ import threading
 import time
 from collections.abc import Mapping
 
-from drynpu import DrynpuError
+from drynpu import DrynpuError, say, say_once
 from drynpu.options import Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu_acl.handles import handle_numbers
 from drynpu_acl.kernels import ACL_SIZES
-from drynpu_acl.messages import say, say_once
 from drynpu_acl.runtime._codes import (
     CONTEXT_NULL,
     INVALID_PARAM,

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 
 import tensorflow.compat.v2 as tf
 
+from drynpu import say_once
 from drynpu_tf.bridge.ranks import WORLD_GROUP, get_rank_id, get_rank_size
-from drynpu_tf.messages import say_once
 
 _REDUCTIONS = ("sum", "prod", "max", "min")
 

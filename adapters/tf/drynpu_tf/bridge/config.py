@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+from drynpu import say_once
 from drynpu_tf.bridge.checks import check_profiling_options
-from drynpu_tf.messages import say_once
 
 
 class ProfilingConfig:

@@ -9,11 +9,11 @@ import tensorflow.compat.v2 as tf
 from tensorflow.python.platform import tf_logging
 from tensorflow.python.training import basic_session_run_hooks, session_run_hook
 
+from drynpu import say_once
 from drynpu_tf.bridge.collectives import broadcast
 from drynpu_tf.bridge.iterations import IterationVariables
 from drynpu_tf.bridge.operators import shutdown_system
 from drynpu_tf.bridge.ranks import get_rank_size
-from drynpu_tf.messages import say_once
 
 
 def broadcast_global_variables(root_rank: int, index: int | None = None) -> tf.Operation:

@@ -14,8 +14,8 @@ import tensorflow.compat.v2 as tf
 from tensorflow.core.framework import attr_value_pb2, variable_pb2
 from tensorflow.python.framework import ops
 
+from drynpu import say_once
 from drynpu_tf.bridge.checks import check_positive_integer
-from drynpu_tf.messages import say_once
 from drynpu_tf.sessions import set_turns
 
 _SCOPE = "npu_runconfig"

@@ -6,11 +6,11 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
+from drynpu import say_once
 from drynpu_tf.bridge._estimator_bases import need_estimator
 from drynpu_tf.bridge.estimator import NPUEstimator
 from drynpu_tf.bridge.ranks import get_rank_size
 from drynpu_tf.bridge.run_config import NPURunConfig
-from drynpu_tf.messages import say_once
 
 
 def keras_backend_if_there() -> Any:

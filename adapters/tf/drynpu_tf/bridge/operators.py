@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
-from drynpu_tf.messages import say_once
+from drynpu import say_once
 
 _QUEUE_LENGTH = 1024
 

@@ -10,10 +10,10 @@ from typing import Any, cast
 
 import tensorflow.compat.v2 as tf
 
+from drynpu import say_once
 from drynpu_tf.bridge.collectives import allreduce, mean_over_ranks
 from drynpu_tf.bridge.loss_scale import all_finite, apply_where_finite, scaled_down, scaled_loss
 from drynpu_tf.bridge.ranks import get_rank_size
-from drynpu_tf.messages import say_once
 
 allreduce_gradient = mean_over_ranks
 """``npu_optimizer.allreduce(tensor, average=True)``."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from drynpu import say_once
 from drynpu_tf.bridge import checks
-from drynpu_tf.messages import say_once
 
 
 def npu_resource_init(

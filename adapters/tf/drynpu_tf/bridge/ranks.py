@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from drynpu_tf.messages import say_once
+from drynpu import say_once
 
 WORLD_GROUP = "hccl_world_group"
 _DEVICES_PER_SERVER = 8

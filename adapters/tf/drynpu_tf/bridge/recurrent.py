@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow.compat.v2 as tf
 
-from drynpu_tf.messages import say_once
+from drynpu import say_once
 
 DYNAMIC_RNN_UNIDIRECTION = "UNIDIRECTIONAL"
 DYNAMIC_RNN_BIDIRECTION = "BIDIRECTIONAL"

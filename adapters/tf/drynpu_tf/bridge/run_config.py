@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from drynpu import say_once
 from drynpu_tf.bridge import checks
 from drynpu_tf.bridge._estimator_bases import RunConfigBase
 from drynpu_tf.bridge.config import DumpConfig, DynamicInputConfig, ExperimentalConfig
-from drynpu_tf.messages import say_once
 
 _BASE = (
     "model_dir",

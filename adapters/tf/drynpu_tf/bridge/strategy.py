@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import tensorflow.compat.v2 as tf
 
+from drynpu import say_once
 from drynpu_tf.bridge.ranks import get_rank_size
-from drynpu_tf.messages import say_once
 
 
 class NPUStrategy(tf.compat.v1.distribute.OneDeviceStrategy):

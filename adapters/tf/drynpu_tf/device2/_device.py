@@ -11,14 +11,13 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu import ChipError, OptionError, OutputError
+from drynpu import ChipError, OptionError, OutputError, say_once
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import TraceCapture
 from drynpu_tf.device2._device_capture import DeviceCapture
 from drynpu_tf.device2._environment import check_cluster, device_of, worker_of, workers_of
 from drynpu_tf.device2._hooks import install
 from drynpu_tf.device2._options import NpuConfig
-from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS
 

@@ -12,9 +12,8 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu import CaptureError
+from drynpu import CaptureError, say, say_once
 from drynpu_tf.capture import Stretch, TraceCapture
-from drynpu_tf.messages import say, say_once
 from drynpu_tf.recording import PROCESS, GraphExecution
 
 _RETRY_NS = 500_000_000

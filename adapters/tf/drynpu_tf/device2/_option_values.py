@@ -11,8 +11,8 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 
+from drynpu import say_once
 from drynpu.options import Settings
-from drynpu_tf.messages import say_once
 
 __all__ = ["DeprecatedValue", "NpuBaseConfig", "OptionValue"]
 

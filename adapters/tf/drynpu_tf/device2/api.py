@@ -12,10 +12,10 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 from tensorflow.python.framework import ops
 
+from drynpu import say_once
 from drynpu_tf.device2._device import DEVICES, NpuDeviceHandle
 from drynpu_tf.device2._hooks import npu_compat_function
 from drynpu_tf.device2._options import NpuConfig, NpuRunContextOptions
-from drynpu_tf.messages import say_once
 from drynpu_tf.sessions import install
 
 __all__ = [

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from drynpu_tf.bridge.init import npu_callbacks_append
 from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback
 from drynpu_tf.device2._device import DEVICES
 
@@ -67,10 +68,3 @@ def grouping_gradients_apply(
 def grouping_broadcast(variables: Any) -> Any:
     """Return *variables*, which one worker has already."""
     return variables
-
-
-def npu_callbacks_append(callbacks_list: Any = ()) -> list[Any]:
-    """Return the callbacks with the one that broadcasts variables; what is no list is replaced by a new one."""
-    callbacks = callbacks_list if isinstance(callbacks_list, list) else []
-    callbacks.append(NPUBroadcastGlobalVariablesCallback(0))
-    return callbacks

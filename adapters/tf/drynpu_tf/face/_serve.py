@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from drynpu import say
 from drynpu_tf.face._recognise import only_in_v1
-from drynpu_tf.messages import say
 
 TF1_VARIABLE = "DRYNPU_TF1"
 """Set by ``drynpu run --tf1`` (1) and ``--no-tf1`` (0); not set, the text of the script decides."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from drynpu import say_once
 from drynpu.options import Notice, NoticeCode, Settings, Severity
 from drynpu.options.profiling_options import Start, prepare_output, resolve_start
 from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
-from drynpu_tf.messages import say_once
 from drynpu_tf.options._npu_options import NpuOptions
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from attrs import define, field
 
-from drynpu import DrynpuError
+from drynpu import DrynpuError, say
 from drynpu.options import ProfilingRequest
 from drynpu.recorder import at_process_end
-from drynpu_tf.messages import say
 from drynpu_tf.recording._engine_recording import EngineRecording
 
 

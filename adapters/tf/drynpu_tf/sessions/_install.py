@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from drynpu_tf.messages import say_once
+from drynpu import say_once
 from drynpu_tf.sessions._callables import record_callable, record_options_callable
 from drynpu_tf.sessions._keys import run_key
 from drynpu_tf.sessions._state import DeviceSession, device_session

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from drynpu_tf.messages import say_once
+from drynpu import say_once
 
 __all__ = ["loops_on_device"]
 

@@ -6,9 +6,8 @@ import threading
 
 from attrs import define, evolve, field, frozen
 
-from drynpu import CaptureError
+from drynpu import CaptureError, say
 from drynpu_tf.capture import RunKey, SessionCapture
-from drynpu_tf.messages import say
 from drynpu_tf.recording import EngineRecording, GraphExecution
 
 _MOST_BYTES = 32_000_000

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from attrs import define, field
 
+from drynpu import say_once
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import RunContent, RunKey, SessionCapture
-from drynpu_tf.messages import say_once
 from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS, EngineRecording, GraphExecution
 from drynpu_tf.sessions._keys import fetched_names

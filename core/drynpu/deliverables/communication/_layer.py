@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from drynpu.tables import NO_MODEL
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Value
 from drynpu.writers._numbers import floats_text
-
-_NO_MODEL = 4294967295
 
 
 def communication_blocks(
@@ -88,7 +87,7 @@ def _operations(pid: int, operations: pl.DataFrame) -> Events:
     args: dict[str, Value] = {
         "rank_size": _number_or_unknown("rank_size"),
         "connection_id": pl.col("connection_id"),
-        "model id": pl.col("model_id").fill_null(_NO_MODEL),
+        "model id": pl.col("model_id").fill_null(NO_MODEL),
         "data_type": pl.col("dtype"),
         "alg_type": pl.col("algorithm"),
         "count": _number_or_unknown("count"),

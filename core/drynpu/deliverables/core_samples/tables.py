@@ -44,7 +44,7 @@ CORE_METRICS = pl.Schema(
 
 SCHEMAS: Mapping[str, pl.Schema] = {"core_samples": CORE_SAMPLES, "core_metrics": CORE_METRICS}
 
-_SAMPLE_BASED = "sample-based"
+SAMPLE_BASED = "sample-based"
 _SETTINGS = {"AIC": "ai_core", "AIV": "aiv"}
 
 
@@ -71,7 +71,7 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
 
 def _sampled(context: LoadContext, side: DeviceSide) -> Iterator[_Cores]:
     sample = sample_settings(context, side)
-    if sample.get("ai_core_profiling_mode") != _SAMPLE_BASED:
+    if sample.get("ai_core_profiling_mode") != SAMPLE_BASED:
         return
     names, first_vector = context.platform.core_sample_records, context.platform.first_vector_core
     for name, own_kind in zip(names, _SETTINGS, strict=False):

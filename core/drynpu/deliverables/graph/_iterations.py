@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from drynpu.deliverables.graph.facts import GET_NEXT_TAG, REDUCE_TAG, STEP_END_TAG, STEP_START_TAG
 from drynpu.tables._columns import I64, empty, frame
 
 ITERATIONS = pl.Schema(
@@ -42,14 +43,13 @@ GET_NEXTS = pl.Schema(_INTERVAL)
 """Get-next operations of iterations, in time order."""
 
 _MODEL_START, _MODEL_END, _FORWARD, _BACKWARD, _ITERATION_END = range(5)
-_REDUCE, _GET_NEXT, _STEP_START, _STEP_END = 10_000, 20_000, 60_000, 60_001
 _NULL = -1
 
 
 def iterations_of(marks: pl.DataFrame, notes: list[str]) -> dict[str, pl.DataFrame]:
     """Return the tables ``iterations``, ``reduces`` and ``get_nexts`` of step marks (schema STEP_MARKS)."""
     whole, reduces, nexts = [empty(ITERATIONS)], [empty(REDUCES)], [empty(GET_NEXTS)]
-    is_step = pl.col("tag_id").is_in([_STEP_START, _STEP_END])
+    is_step = pl.col("tag_id").is_in([STEP_START_TAG, STEP_END_TAG])
     ordered = marks.sort("device_id", "model_id", "time_ns", maintain_order=True)
     for (device, model), rows in ordered.filter(~is_step).group_by("device_id", "model_id", maintain_order=True):
         own, reduced, taken = _of_model(rows, notes)
@@ -86,11 +86,11 @@ def _of_model(rows: pl.DataFrame, notes: list[str]) -> tuple[dict[str, I64], dic
         notes.append(f"{int((~good).sum())} iteration(s) of a model start where they end and were rejected")
     stream = rows["stream_id"].to_numpy()
     found = []
-    for first, beyond in ((_REDUCE, _GET_NEXT), (_GET_NEXT, _STEP_START)):
+    for first, beyond in ((REDUCE_TAG, GET_NEXT_TAG), (GET_NEXT_TAG, STEP_START_TAG)):
         chosen = np.flatnonzero((iteration >= 0) & (tag >= first) & (tag < beyond))
         chosen = chosen[good[iteration[chosen]]] if len(good) else chosen
         # All-reduces of a stream follow each other; get-nexts are told apart by their tags.
-        key = stream if first == _REDUCE else stream * _STEP_START + tag // 2
+        key = stream if first == REDUCE_TAG else stream * STEP_START_TAG + tag // 2
         found.append(_pairs(chosen, iteration, key, tag, time))
     return {name: column[good] for name, column in own.items()}, found[0], found[1]
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.deliverables.graph import facts
+from drynpu.deliverables.graph.facts import GET_NEXT_TAG, REDUCE_TAG
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.samplers.iterations import KeyPoints, within
 from drynpu.raw import join_records
@@ -18,7 +19,6 @@ I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
 _MODEL_START, _MODEL_END, _FORWARD, _BACKWARD, _ITERATION_END = range(5)
-_REDUCE, _GET_NEXT = 10_000, 20_000
 _ALL_REDUCE = "allReduce"
 _MOST_INTERVALS = 5_000
 """Tags of one kind that there are numbers for."""
@@ -87,7 +87,7 @@ def in_order(records: Records) -> Records:
     the last that the device does in it, and a reader takes what comes after the end for no part of it.
     """
     tag = records["tag_id"].astype(np.int64)
-    rank = np.where(tag >= _REDUCE, _MODEL_START + 1, np.array([0, 5, 2, 3, 4])[np.minimum(tag, _ITERATION_END)])
+    rank = np.where(tag >= REDUCE_TAG, _MODEL_START + 1, np.array([0, 5, 2, 3, 4])[np.minimum(tag, _ITERATION_END)])
     return np.asarray(records[np.lexsort((tag, rank, records["index_id"], records["tick"]))])
 
 
@@ -122,7 +122,7 @@ def get_nexts(context: RecordContext, starts: I64, ends: I64, points: KeyPoints)
     length = np.array([event.duration_ns for event in events], np.int64)
     begin = context.simulation.time_map(time)
     return _clipped(
-        _GET_NEXT,
+        GET_NEXT_TAG,
         within(time, starts, ends),
         _ticks(context, begin),
         _ticks(context, begin + length),
@@ -146,4 +146,4 @@ def reduces(context: RecordContext, iteration: I64, points: KeyPoints) -> Interv
     chosen = np.array([of.kind == _ALL_REDUCE for of in times.calls.collectives], bool)
     end = times.start_ticks + times.calls.ticks
     columns = (column[chosen] for column in (iteration, times.start_ticks, end, times.calls.stream))
-    return _clipped(_REDUCE, *columns, points=points)
+    return _clipped(REDUCE_TAG, *columns, points=points)

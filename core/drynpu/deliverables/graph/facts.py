@@ -46,6 +46,11 @@ TS_TRACK_STEP = ts_track_record(
 )
 """One record of the step trace."""
 
+# cann_msprof.md 5: the tag of a step trace record says which key point of an iteration it is. Reductions and readers of
+# the data queue are numbered from these on, two tags each: begin and end.
+REDUCE_TAG, GET_NEXT_TAG = 10_000, 20_000
+STEP_START_TAG, STEP_END_TAG = 60_000, 60_001
+
 KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, TS_TRACK_STEP)
 
 README = {

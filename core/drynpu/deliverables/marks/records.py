@@ -23,7 +23,7 @@ I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
 _TEXT_BYTES = facts.MESSAGE_BYTES - 1
-_DEFAULT_DOMAIN = "default"
+DEFAULT_DOMAIN = "default"
 _MARK_TAG, _RANGE_TAG = 11, 12
 """Tags of the step trace (Ascend/msprof msproftx_model): a mark leaves one record, a range two of equal index."""
 _INSTANTS = (MarkKind.POINT.value, MarkKind.EXTENDED_POINT.value)
@@ -101,7 +101,7 @@ def _extended(mark: Mark) -> bool:
         mark.extended
         or mark.stream is not None
         or mark.kind is MarkKind.EXTENDED_POINT
-        or mark.domain != _DEFAULT_DOMAIN
+        or mark.domain != DEFAULT_DOMAIN
     )
 
 

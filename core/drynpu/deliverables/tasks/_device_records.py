@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drynpu.deliverables.graph import facts as graph_facts
+from drynpu.deliverables.graph.facts import STEP_END_TAG, STEP_START_TAG
 from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.deliverables.tasks.facts import SqeType, StarsFunction
@@ -29,7 +30,6 @@ _SQE_TYPES: Mapping[TaskType, SqeType] = {
     TaskType.DSA: SqeType.DSA,
     TaskType.MEMCPY: SqeType.SDMA,
 }
-_STEP_START, _STEP_END = 60_000, 60_001
 
 
 def device_records(simulation: Simulation, anchors: ClockAnchors) -> dict[str, Records]:
@@ -89,6 +89,6 @@ def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors)
     rows = graph_facts.TS_TRACK_STEP.new(2 * len(table))
     rows["tick"] = np.maximum(anchors.unix_to_tick(table[:, 1:].reshape(-1)), 0)
     rows["index_id"] = np.repeat(table[:, 0], 2)
-    rows["tag_id"] = np.tile([_STEP_START, _STEP_END], len(table))
+    rows["tag_id"] = np.tile([STEP_START_TAG, STEP_END_TAG], len(table))
     rows["model_id"], rows["stream_id"] = MODEL_ID_NONE, DEFAULT_STREAM
     return rows

@@ -12,6 +12,7 @@ import polars as pl
 from attrs import field, frozen
 from polars.selectors import categorical
 
+from drynpu.analysis import EVENT_APIS
 from drynpu.deliverables.communication._layer import communication_blocks
 from drynpu.deliverables.communication.tables import SCHEMAS
 from drynpu.writers import _layers as layers
@@ -40,7 +41,6 @@ _ACL_MODES = (
     ("aclgrph", "ACL_GRAPH"),
     ("hcom", "HOST_HCCL"),
 )
-_EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
 _COPY_OPERATIONS = (
     "host to host",
     "host to device",
@@ -87,7 +87,7 @@ def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned:
 
 def _linked(data: Timeline) -> pl.DataFrame:
     """Connection ids whose arrow has both ends: an API call and a kernel, copy, event task or collective."""
-    events = data.api.filter(pl.col("name").is_in(_EVENT_APIS)).select("connection_id")
+    events = data.api.filter(pl.col("name").is_in(EVENT_APIS)).select("connection_id")
     tasks = data.tasks.filter(_is_launched(events["connection_id"])).select("connection_id")
     ends = pl.concat([tasks, data.communication_ops.select("connection_id")])
     return data.api.select("connection_id").join(ends, on="connection_id", how="semi").unique()
@@ -150,7 +150,7 @@ def _api_calls(api: pl.DataFrame) -> pl.DataFrame:
 def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, pruned: bool) -> Iterator[Block]:
     if data.tasks.is_empty():
         return
-    event_apis = data.api.filter(pl.col("name").is_in(_EVENT_APIS))["connection_id"]
+    event_apis = data.api.filter(pl.col("name").is_in(EVENT_APIS))["connection_id"]
     arrow = _is_launched(event_apis) & pl.col("connection_id").is_in(linked["connection_id"].implode())
     tasks = data.tasks.with_columns(arrow.alias("arrow"))
     if pruned:

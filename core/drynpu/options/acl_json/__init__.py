@@ -7,7 +7,7 @@ here is the document around them: a switch that is off is no error, and the file
 
 from __future__ import annotations
 
-from drynpu.options.acl_json._parse import AclJson, parse, parse_document, parse_file
+from drynpu.options.acl_json._parse import SECTION, AclJson, parse, parse_document, parse_file
 from drynpu.options.profiling_options import ACL_JSON
 
-__all__ = ["ACL_JSON", "AclJson", "parse", "parse_document", "parse_file"]
+__all__ = ["ACL_JSON", "SECTION", "AclJson", "parse", "parse_document", "parse_file"]

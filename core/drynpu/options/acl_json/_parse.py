@@ -22,7 +22,7 @@ from drynpu.options.profiling_options._parse import parse_document as parse_opti
 from drynpu.options.profiling_options._reading import Document, read_document
 from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
-_SECTION = "profiler"
+SECTION = "profiler"
 _OFF = ProfilingRequest(
     level=Level.NONE,
     activities=(Activity.DEVICE,),
@@ -131,17 +131,17 @@ def parse_document(document: object, **options: Any) -> AclJson:
     """
     # The limits and the pointed messages of the section hold for the file around it.
     whole = _read(document, strict=bool(options.get("strict", False))).values
-    if _SECTION not in whole:
-        message = f"acl.json has no member {_SECTION!r}; profiling stays off."
-        return _off((Notice(Severity.INFO, _SECTION, message, NoticeCode.IGNORED),))
-    section = whole[_SECTION]
+    if SECTION not in whole:
+        message = f"acl.json has no member {SECTION!r}; profiling stays off."
+        return _off((Notice(Severity.INFO, SECTION, message, NoticeCode.IGNORED),))
+    section = whole[SECTION]
     if not isinstance(section, Mapping):
         reason = f"value {shown(section)} refused: {ACL_JSON.syntax_reason}"
-        raise OptionError([f"{_SECTION}: {ACL_JSON.value_id} {reason}"])
+        raise OptionError([f"{SECTION}: {ACL_JSON.value_id} {reason}"])
     size = _length(section)
     if size > ACL_JSON.byte_limit:
         reason = f"Length of acl json config should be less than or equal to {ACL_JSON.byte_limit}"
-        raise OptionError([f"{_SECTION}: {ACL_JSON.value_id} value {size} refused: {reason}"])
+        raise OptionError([f"{SECTION}: {ACL_JSON.value_id} value {size} refused: {reason}"])
     return parse(section, **options)
 
 

@@ -23,9 +23,10 @@ from drynpu.deliverables.framework_mindspore.facts import (
     MsShapesField,
 )
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
+from drynpu.products._tlv_file import read_tlv_file
 from drynpu.products.mindspore._minddata_tables import load_minddata
 from drynpu.products.mindspore._schemas import SCHEMAS
-from drynpu.raw import ClockAnchors, TlvRecords, read_tlv
+from drynpu.raw import ClockAnchors, TlvRecords
 from drynpu.tables._columns import empty, frame, i64
 from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
 
@@ -61,14 +62,14 @@ def load_mindspore(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     notes: list[str] = []
     tables = dict(no_framework().tables)
     own: dict[str, pl.DataFrame] = {}
-    records = _tlv(directory / "mindspore.op_range", mindspore_facts.MS_OP_RANGE, notes)
+    records = read_tlv_file(directory / "mindspore.op_range", mindspore_facts.MS_OP_RANGE, notes)
     if records is not None:
         own["framework_events"] = _events(records, to_unix, notes)
         tables["host_ops"], tables["queue"] = _operators(own["framework_events"])
-    shapes = _tlv(directory / "mindspore.record_shapes", mindspore_facts.MS_RECORD_SHAPES, notes)
+    shapes = read_tlv_file(directory / "mindspore.record_shapes", mindspore_facts.MS_RECORD_SHAPES, notes)
     if shapes is not None:
         own["operator_shapes"] = _shapes(shapes)
-    memory = _tlv(directory / "mindspore.memory_usage", mindspore_facts.MS_MEMORY_USAGE, notes)
+    memory = read_tlv_file(directory / "mindspore.memory_usage", mindspore_facts.MS_MEMORY_USAGE, notes)
     if memory is not None:
         own["framework_memory"] = _memory(memory)
         tables["allocations"] = _allocations(own["framework_memory"])
@@ -81,14 +82,6 @@ def load_mindspore(directory: Path, to_unix: ToUnix) -> FrameworkTables:
 
 def _one(directory: Path, pattern: str) -> Path | None:
     return min(directory.glob(pattern), default=None)
-
-
-def _tlv(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> TlvRecords | None:
-    if not path.is_file():
-        return None
-    records = read_tlv(path, dtype)
-    notes.extend(records.notes)
-    return records
 
 
 def _text(records: TlvRecords, number: int) -> pl.Series:

@@ -12,6 +12,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu._errors import OptionError, OutputError, RawFormatError
+from drynpu.deliverables.core_samples.tables import SAMPLE_BASED
 from drynpu.deliverables.counters.facts import FFTS_PROFILE, FFTS_PROFILE_V6
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_group import RecordGroup
@@ -44,7 +45,6 @@ _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "Pip
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
 _DEFAULT_METRICS = "PipeUtilization"
 _COUNTER_READERS = {"ffts_profile": task_counters, "ffts_profile_v6": task_counters_v6}
-_SAMPLE_BASED = "sample-based"
 
 
 @frozen(eq=False, kw_only=True)
@@ -210,7 +210,7 @@ def _device_work(reader: ProfReader, device: int, metrics: str, notes: list[str]
 def _task_records(reader: ProfReader, device: int, name: str) -> Records:
     """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
     kind = {kind.name: kind for kind in (FFTS_PROFILE, FFTS_PROFILE_V6)}[name]
-    if _sample(reader, device).get("ai_core_profiling_mode") == _SAMPLE_BASED:
+    if _sample(reader, device).get("ai_core_profiling_mode") == SAMPLE_BASED:
         return kind.new(0)
     return reader.read(kind.name, device)
 

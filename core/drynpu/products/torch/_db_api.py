@@ -19,7 +19,7 @@ _OPERATOR, _QUEUE, _TRACE = 50001, 50002, 50003
 _FIRST_CONNECTION = 5 << 28
 """Connection ids of the framework are those of the task queue above this, so that they are none of the toolkit's."""
 
-_TID_BITS = 2**32
+TID_BITS = 2**32
 _MARK_OPERATOR = "mstx_"
 _LAUNCH = (pl.col("level") == "node") & (pl.col("name") == "launch")
 
@@ -72,7 +72,7 @@ def _calls(rows: pl.DataFrame) -> pl.DataFrame:
     shown = rows.with_columns(
         pl.col("start_ns").alias("startNs"),
         pl.col("end_ns").alias("endNs"),
-        (pl.col("pid") * _TID_BITS + pl.col("tid")).alias("globalTid"),
+        (pl.col("pid") * TID_BITS + pl.col("tid")).alias("globalTid"),
     )
     absent = [pl.lit(None, dtype).alias(name) for name, dtype in _API.items() if name not in shown.columns]
     return shown.with_columns(absent).select(pl.col(name).cast(dtype) for name, dtype in _API.items())

@@ -10,12 +10,11 @@ import polars as pl
 
 from drynpu.analysis import host_steps, memory_record, operator_memory
 from drynpu.deliverables.tasks._db_host import NO_HOST_UID
-from drynpu.products.torch._db_api import API_TYPES
+from drynpu.products.torch._db_api import API_TYPES, TID_BITS
 from drynpu.tables import Profile
 
 _ENVIRONMENT = "ENV_VARIABLES"
 _NOTHING = -1
-_TID_BITS = 2**32
 _TOOLKIT_NAME = "cann::"
 _ALLOCATION = {
     "size": "size_bytes",
@@ -77,7 +76,7 @@ def collection_rows(profile: Profile) -> pl.DataFrame:
     return profile.gc.select(
         pl.col("start_ns").alias("startNs"),
         pl.col("end_ns").alias("endNs"),
-        (pl.col("pid") * _TID_BITS).alias("globalTid"),
+        (pl.col("pid") * TID_BITS).alias("globalTid"),
     )
 
 

@@ -10,7 +10,8 @@ import polars as pl
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import OpRangeField
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
-from drynpu.raw import FlatRecords, TlvRecords, read_flat, read_tlv
+from drynpu.products._tlv_file import read_tlv_file
+from drynpu.raw import FlatRecords, TlvRecords, read_flat
 from drynpu.tables._columns import I64, Records, frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
@@ -31,25 +32,17 @@ def load_torch(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     notes: list[str] = []
     tables = dict(no_framework().tables)
     for name, file, dtype, build in _TLV_FILES:
-        records = _tlv(directory / file, dtype, notes)
+        records = read_tlv_file(directory / file, dtype, notes)
         if records is not None:
             tables[name] = build(records, to_unix)
     calls = _flat(directory / "torch.python_tracer_func", torch_facts.PYTHON_TRACER_FUNC, notes)
     if calls is not None:
-        words = _tlv(directory / "torch.python_tracer_hash", torch_facts.HASH_KEY, notes)
+        words = read_tlv_file(directory / "torch.python_tracer_hash", torch_facts.HASH_KEY, notes)
         tables["python_calls"] = _python_calls(calls, words, to_unix)
     collections = _flat(directory / "torch.gc_record", torch_facts.GC_RECORD, notes)
     if collections is not None:
         tables["gc"] = _gc(collections, to_unix)
     return FrameworkTables(tables=tables, notes=tuple(notes))
-
-
-def _tlv(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> TlvRecords | None:
-    if not path.is_file():
-        return None
-    records = read_tlv(path, dtype)
-    notes.extend(records.notes)
-    return records
 
 
 def _flat(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> FlatRecords | None:

@@ -15,7 +15,7 @@ from drynpu_torch.profiler._values import AiCMetrics, ProfilerActivity, Profiler
 
 CONFIG_NAME = "profiler_config.json"
 _MAX_BYTES = 1024 * 1024
-_NEXT_STEP = -1
+NEXT_STEP = -1
 _FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 
 
@@ -161,8 +161,8 @@ def _number(document: Mapping[str, Any], name: str, least: int, default: int, lo
 
 def _start_step(document: Mapping[str, Any], log: logging.Logger) -> int:
     """Return the step to begin with; a file of the older form, without the key, means the next one."""
-    value = document.get("start_step", _NEXT_STEP)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= _NEXT_STEP:
+    value = document.get("start_step", NEXT_STEP)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= NEXT_STEP:
         return value
     log.warning("Invalid parameter start_step, reset it to 0.")
     return 0

@@ -21,6 +21,7 @@ from drynpu_torch.profiler._profile import profile, tensorboard_trace_handler
 from drynpu_torch.profiler._schedule import schedule
 from drynpu_torch.profiler.dynamic._config import (
     CONFIG_NAME,
+    NEXT_STEP,
     DynamicConfig,
     parse_config,
     parse_document,
@@ -31,7 +32,6 @@ from drynpu_torch.profiler.dynamic._monitor import ConfigMonitor
 
 _MEASURED_STEP = 10
 """The watch of the file follows the length of the step after this one."""
-_NEXT_STEP = -1
 
 
 @define(eq=False)
@@ -155,7 +155,7 @@ class DynamicProfile:
         waiting = self._waiting
         if waiting is None:
             return
-        if waiting.start_step in (_NEXT_STEP, self.step_number):
+        if waiting.start_step in (NEXT_STEP, self.step_number):
             self._waiting = None
             self._begin(waiting)
         elif waiting.start_step < self.step_number:

@@ -1,4 +1,4 @@
-"""What the adapter says at run time: one line each, on stderr, so that the program's own output stays its own."""
+"""What drynpu says at run time: one line each, on stderr, so that the script's own output stays its own."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import sys
 import textwrap
 
 _LONGEST = 500
+"""Characters of a line; what a script passed, and a message quotes, may be longer."""
 
 
 def say(text: str) -> None:
-    """Print one line; what a program passed may be longer than that."""
+    """Print one line."""
     line = textwrap.shorten(text, _LONGEST, placeholder=" ...") if len(text) > _LONGEST or "\n" in text else text
     sys.stderr.write(f"[drynpu] {line}\n")
     sys.stderr.flush()
