@@ -13,21 +13,19 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 
-SCRIPT = """
-import json, sqlite3
+PROFILE = """
+import csv, json, sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import neutral_session as example
 from drynpu.deliverables.registry import GROUPS
-from drynpu.options import Clock, profiling_options
+from drynpu.options import Clock, acl_json, msprof_cli, profiling_options
 from drynpu.platforms import load_chip
 from drynpu.products import export_msprof, export_msprof_db, load_profile
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
 from drynpu.simulate import Destination
-
-assert "heat" in {group.name for group in GROUPS}
 
 
 def profile(folder, options):
@@ -41,8 +39,11 @@ def profile(folder, options):
     Path(folder).mkdir()
     place = Destination(directory=Path(folder), framework="example", pid=4711, host_data=False)
     return load_profile(write_recording(recording, place, setup).prof_path)
+"""
+"""Records the session without a framework, with options of profiling_options, and reads it."""
 
-
+RECORD = """
+assert "heat" in {group.name for group in GROUPS}
 warm = profile("warm", {"sys_hardware_mem_freq": 50})
 files = {path.name.partition("_2")[0].removesuffix(".txt"): path for path in export_msprof(warm)}
 header, first, second = files["heat"].read_text().splitlines()
@@ -64,37 +65,73 @@ def _parts() -> dict[str, str]:
     return dict(re.findall(r"^```python\n# (deliverables/\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 
 
+METRICS = """
+names = ("aic_mac_time(us)", "aic_mac_ratio", "aic_mte1_time(us)", "aic_mte1_ratio")
+(summary,) = (path for path in export_msprof(profile("p", {"aic_metrics": "CubeLoad"})) if "op_summary" in path.name)
+header, *rows = csv.reader(summary.read_text().splitlines())
+assert tuple(name for name in header if name.startswith("aic_") and "total" not in name) == names
+times = {row[header.index("OP Type")]: row[header.index("aic_mac_time(us)")] for row in rows}
+assert float(times["MatMulV2"]) > 0 == float(times["LayerNorm"])
+for parsed in (
+    acl_json.parse({"switch": "on", "aic_metrics": "CubeLoad"}, chip="Ascend910B2"),
+    msprof_cli.parse({"application": "./a", "aic-metrics": "CubeLoad"}, chip="Ascend910B2"),
+):
+    assert parsed.request.aic_metrics.value == "cube_load"
+"""
+
+
 @pytest.fixture
 def core(tmp_path: Path) -> Path:
-    """The folder of a copy of the core to which the example of the page was added."""
+    """A copy of the core, to add to."""
     core = tmp_path / "core" / "drynpu"
     shutil.copytree(ROOT / "core" / "drynpu", core, ignore=shutil.ignore_patterns("__pycache__"))
-    for name, text in _parts().items():
-        (core / name).parent.mkdir(exist_ok=True)
-        (core / name).write_text(text, encoding="utf-8")
-    (option, entry) = re.findall(r"^```yaml\n# (\S+): leaves\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[0]
-    options = core / "options" / "options.yaml"
-    head, name, rows = options.read_text(encoding="utf-8").partition(f"  {option}:\n")
-    options.write_text(head + name + rows.replace("    leaves:\n", f"    leaves:\n{entry}", 1), encoding="utf-8")
     return core
 
 
-def test_the_sampled_record_is_a_folder_and_one_entry(core: Path, tmp_path: Path) -> None:
-    added = {path.relative_to(core).as_posix() for path in (core / "deliverables" / "heat").iterdir()}
-    assert added == set(_parts())
-    assert len(added) + 1 == 7
+def _insert(file: Path, text: str, *, after: tuple[str, ...]) -> None:
+    """Put *text* behind the last of lines that follow each other in the file, not necessarily at once."""
+    rest, head = file.read_text(encoding="utf-8"), ""
+    for line in after:
+        before, found, rest = rest.partition(line)
+        assert found, line
+        head += before + found
+    file.write_text(head + text + rest, encoding="utf-8")
+
+
+def _run(script: str, core: Path, folder: Path) -> None:
     path = ":".join(map(str, (core.parent, ROOT / "examples" / "core")))
-    environment = {"PYTHONPATH": path, "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    origin = f"import drynpu\nassert drynpu.__file__.startswith({str(core)!r})\n"
     done = subprocess.run(
-        [sys.executable, "-c", f"import drynpu\nassert drynpu.__file__.startswith({str(core)!r})\n{SCRIPT}"],
-        cwd=tmp_path,
-        env=environment,
+        [sys.executable, "-c", origin + PROFILE + script],
+        cwd=folder,
+        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin", "HOME": str(folder)},
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_sampled_record_is_a_folder_and_one_entry(core: Path, tmp_path: Path) -> None:
+    for name, text in _parts().items():
+        (core / name).parent.mkdir(exist_ok=True)
+        (core / name).write_text(text, encoding="utf-8")
+    ((option, entry),) = re.findall(r"^```yaml\n# (\S+): leaves\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    _insert(core / "options" / "options.yaml", entry, after=(f"  {option}:\n", "    leaves:\n"))
+    assert len(list((core / "deliverables" / "heat").iterdir())) + 1 == 7
+    _run(RECORD, core, tmp_path)
+
+
+def test_the_metric_group_is_a_row_and_a_name(core: Path, tmp_path: Path) -> None:
+    ((counters, member),) = re.findall(
+        r"^```yaml\n# counters.yaml, .*?\n(.*?)^```\n\n^```python\n# _values.py, MetricGroup\n(.*?)^```$",
+        PAGE,
+        re.MULTILINE | re.DOTALL,
+    )
+    _insert(core / "platforms" / "counters.yaml", counters, after=("  A2:\n", "    groups:\n"))
+    _insert(core / "options" / "_values.py", f"    {member}", after=("class MetricGroup", '    NONE = "none"\n'))
+    _run(METRICS, core, tmp_path)
 
 
 def test_the_files_of_the_page_exist() -> None:
