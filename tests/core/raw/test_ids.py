@@ -68,9 +68,9 @@ def test_plain_stream_ids_round_trip(rows: list[tuple[int, int]]) -> None:
 
 def test_decoding_of_marked_fields() -> None:
     # bit 12: high task bits stand in the stream field; bit 13: low 12 bits exchanged; neither: modulo 2048.
-    streams, tasks = decode_stream_task([0x7005, 0x2123, 0x0805, 0x2123], [0xE00A, 0x5007, 9, 0xA006])
-    assert streams.tolist() == [0x7005 % 2048, 0x007, 5, 0x006]
-    assert tasks.tolist() == [0x600A, 0x5123, 9, 0xA123]
+    streams, tasks = decode_stream_task([0x7005, 0x2123, 0x0805, 0x2122], [0xE00A, 0x5007, 9, 0xA007])
+    assert streams.tolist() == [0x7005 % 2048, 0x007, 5, 0x007]
+    assert tasks.tolist() == [0x600A, 0x5123, 9, 0xA122]
 
 
 def test_stream_ids_above_the_plain_range_are_refused() -> None:
