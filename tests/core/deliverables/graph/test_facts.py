@@ -31,3 +31,9 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.GRAPH_ID_MAP.dtype, "<HHIIIQ" + "QII216s")
     assert fits(facts.TS_TRACK_STEP.dtype, "<BBHIQQQHHHH")
     assert facts.FUSION_OPS_PER_RECORD == 8
+
+
+def test_tags_of_the_step_trace() -> None:
+    """cann_msprof.md 5: "10000 + 2k", "20000 + 2k / 20001 + 2k get-next", "60000/60001 explicit step start/end"."""
+    assert (facts.REDUCE_TAG, facts.GET_NEXT_TAG) == (10000, 20000)
+    assert (facts.STEP_START_TAG, facts.STEP_END_TAG) == (60000, 60001)
