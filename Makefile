@@ -15,7 +15,7 @@ MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # What torch would otherwise print about oneDNN, its tracer and its allocator.
 QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
-PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV=$(CURDIR)/$(CONSUMERS) $(BIN)/python -m pytest -q
+PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
 .PHONY: help venv demo mutants test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check bench clean distclean
