@@ -6,13 +6,14 @@ from typing import Any, Protocol
 
 from attrs import define, field
 
+from drynpu_mindspore.target import ASCEND
+
 __all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "Context"]
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
 
 _TARGETS = ("CPU", "GPU", "Ascend", "Davinci")
-_ASCEND = "Ascend"
 _MODES = (GRAPH_MODE, PYNATIVE_MODE)
 _MOST_DEVICES = 4095
 # Options of MindSpore 2.7 beside the mode and the device: kept, told on request, without effect.
@@ -48,7 +49,7 @@ class Context:
     """
 
     log: _Log
-    target: str = _ASCEND
+    target: str = ASCEND
     device_id: int = 0
     mode: int = PYNATIVE_MODE
     kept: dict[str, Any] = field(factory=dict)
@@ -112,7 +113,7 @@ class Context:
             )
         if target == "Davinci":
             self.log.warning("The device 'Davinci' is deprecated and will be removed in the next version.")
-        self.target = _ASCEND if target == "Davinci" else target
+        self.target = ASCEND if target == "Davinci" else target
 
     def _number(self, device_id: int) -> None:
         if not 0 <= device_id <= _MOST_DEVICES:

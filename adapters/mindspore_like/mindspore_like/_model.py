@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from drynpu import OptionError
+from drynpu_mindspore.target import ASCEND
 from mindspore_like import log
 from mindspore_like._batches import Batches, as_tuple, size_of
 from mindspore_like._callback import Callback, CallbackParams, Callbacks, RunContext
@@ -14,7 +15,6 @@ from mindspore_like._context import GRAPH_MODE, Context
 
 __all__ = ["Metric", "Model"]
 
-_ASCEND = "Ascend"
 _WITH_LOSS = 2
 
 
@@ -154,7 +154,7 @@ class Model:
             raise ValueError("There is no valid data in dataset, please check dataset file firstly.")
         members = Callbacks.of(callbacks)
         members.check_names(mode)
-        if sink and self._context.target != _ASCEND:
+        if sink and self._context.target != ASCEND:
             log.info("%s", f"The {self._context.target} cannot support dataset sink mode currently.")
             sink = False
         sunk = sink_size if sink and sink_size > 0 else size

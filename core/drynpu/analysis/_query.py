@@ -8,6 +8,7 @@ from drynpu._errors import OutputError
 from drynpu.analysis._graph import iteration_trace
 from drynpu.raw import ProfReader
 from drynpu.tables import NO_MODEL, Profile
+from drynpu.writers._numbers import UNKNOWN
 
 QUERY_COLUMNS = (
     "Job Info",
@@ -20,7 +21,6 @@ QUERY_COLUMNS = (
     "Rank ID",
 )
 _LONGEST = 5
-_UNKNOWN = "N/A"
 
 
 def query_profile(profile: Profile) -> pl.DataFrame:
@@ -42,10 +42,10 @@ def query_profile(profile: Profile) -> pl.DataFrame:
     job, rank = reader.host_info.job_info, str(reader.host_info.rank_id)
     rows = []
     if (profile.prof_path / "host").is_dir():
-        rows.append((job, "", "host", reader.collection_date() or _UNKNOWN, *[_UNKNOWN] * 3, rank))
+        rows.append((job, "", "host", reader.collection_date() or UNKNOWN, *[UNKNOWN] * 3, rank))
     for device in reader.device_ids:
-        date = reader.collection_date(device) or _UNKNOWN
-        models = _models(profile, device) or [(_UNKNOWN,) * 3]
+        date = reader.collection_date(device) or UNKNOWN
+        models = _models(profile, device) or [(UNKNOWN,) * 3]
         rows += [(job, str(device), f"device_{device}", date, *model, rank) for model in models]
     table = pl.DataFrame(rows, schema=dict.fromkeys(QUERY_COLUMNS, pl.String), orient="row")
     return table.sort("Job Info", "Collection Time", maintain_order=True)

@@ -11,13 +11,11 @@ from attrs import field, frozen
 from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
 from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
+from drynpu.kernels import UNMAPPED_SUFFIX
 from drynpu.tables import Profile
-
-UNMAPPED_SUFFIX = "_Unmapped"
-"""Ends the name of the generic kernel that stands for an operator without a rule."""
+from drynpu.writers._numbers import UNKNOWN
 
 _NPU_DEVICE = 20
-_UNKNOWN = "N/A"
 
 
 @frozen
@@ -120,7 +118,7 @@ def _told(profile: Profile, key: str) -> str:
     """Return what the simulation said of itself: ``drynpu`` of the metadata holds it, or the key with that prefix."""
     own = profile.metadata.get("drynpu")
     value = own.get(key) if isinstance(own, Mapping) else profile.metadata.get(f"drynpu_{key}")
-    return str(value) if value else _UNKNOWN
+    return str(value) if value else UNKNOWN
 
 
 def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
@@ -131,7 +129,7 @@ def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
         .sort("total", "op_type", "task_type", descending=[True, False, False])
     )
     return tuple(
-        KernelShare(op_type or _UNKNOWN, core or _UNKNOWN, count, total / 1000, total / whole)
+        KernelShare(op_type or UNKNOWN, core or UNKNOWN, count, total / 1000, total / whole)
         for op_type, core, count, total in rows.iter_rows()
     )
 

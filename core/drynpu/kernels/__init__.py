@@ -24,6 +24,7 @@ from drynpu.kernels._nodes import (
 )
 from drynpu.kernels._operators import Allocations, Call, Operators
 from drynpu.kernels._rules import (
+    UNMAPPED_SUFFIX,
     Rule,
     RuleBook,
     broadcast_shape,
@@ -62,6 +63,7 @@ __all__ = [
     "FORMATS",
     "MODEL_VERSION",
     "NO_DATA",
+    "UNMAPPED_SUFFIX",
     "Allocations",
     "Binding",
     "Call",

@@ -15,6 +15,10 @@ Rule: TypeAlias = Callable[[Signature], "KernelPlan | None"]
 _NOTHING = KernelPlan()
 
 
+UNMAPPED_SUFFIX = "_Unmapped"
+"""Ends the name of the generic kernel that stands for an operator without a rule."""
+
+
 class RuleBook:
     """
     Maps operator signatures to kernel plans, each distinct signature once.
@@ -140,7 +144,7 @@ def unmapped_plan(signature: Signature) -> KernelPlan:
     outputs = (TensorDesc(shape, largest.dtype),) if shape is not None and largest else ()
     name = _camel_case(signature.name)
     kernel = KernelSpec(
-        name=f"aclnn{name}_{name}_Unmapped",
+        name=f"aclnn{name}_{name}{UNMAPPED_SUFFIX}",
         op_type=name,
         task_type=TaskType.AI_VECTOR_CORE,
         inputs=inputs,

@@ -21,6 +21,9 @@ from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEU
 ToUnix = Callable[[I64], I64]
 """Converts raw host times, int64 ``[n]``, to Unix nanoseconds."""
 
+NO_TASKS = "off"
+"""Level of sample.json that stands for Level_none: memory and host files only (torch_npu_profiler.md 3.6)."""
+
 FRAMEWORK_FOLDER = "FRAMEWORK"
 """Folder of a result directory in which the bundled products keep what the framework recorded."""
 

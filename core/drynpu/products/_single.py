@@ -10,7 +10,8 @@ import polars as pl
 from drynpu.analysis import stack_times
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS
-from drynpu.products.torch._export import NO_TASKS, trace_blocks
+from drynpu.products._product import NO_TASKS
+from drynpu.products.torch._export import trace_blocks
 from drynpu.tables import Profile
 from drynpu.writers._files import make_directory, new_file
 from drynpu.writers._json import SPACED, write_trace

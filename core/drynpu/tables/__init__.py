@@ -25,6 +25,7 @@ from drynpu.tables._schemas import (
     PYTHON_CALLS,
     QUEUE,
     STEP_MARKS,
+    STEP_PREFIX,
     TASKS,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "PYTHON_CALLS",
     "QUEUE",
     "STEP_MARKS",
+    "STEP_PREFIX",
     "TASKS",
     "Profile",
     "intervals",

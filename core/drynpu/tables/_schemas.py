@@ -15,6 +15,9 @@ NO_CONTEXT = 4294967295
 NO_MODEL = 4294967295
 """Model id of an operator launched on its own, outside any graph."""
 
+STEP_PREFIX = "ProfilerStep#"
+"""Begins the name of the annotation that marks a step; its number follows (torch_npu_profiler.md 5.2)."""
+
 HOST_OPS = pl.Schema(
     {
         "op_id": pl.Int64,  # row number in start order

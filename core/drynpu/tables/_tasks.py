@@ -26,7 +26,7 @@ _NO_LAUNCH_TYPE = ["", "FFTS_PLUS", "UNKNOWN"]
 
 _COUNTED = ("device_id", "counters", "block_num", "mix_block_num", "task_type", "duration_ns")
 _COUNTER_ROWS = 65_536
-_PART_ROWS = 131_072
+PART_ROWS = 131_072
 _COUNTED_KERNELS = pl.Schema([*KERNELS.items(), ("counters", pl.Int64())])
 """Kernels with the row of their counters on the device, -1 if none."""
 
@@ -43,7 +43,7 @@ def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[Stored, 
     copies = _copies(host)
     tasks, kernels, collectives = Gathered(TASKS), Gathered(_COUNTED_KERNELS), []
     # In parts: with all that is known of them, tasks take ten times the room of their tables.
-    for part in ran.iter_slices(_PART_ROWS) if ran.height else [ran]:
+    for part in ran.iter_slices(PART_ROWS) if ran.height else [ran]:
         known = _classify(_describe(part, host, copies))
         tasks.append(known.select(pl.col(name).cast(dtype) for name, dtype in TASKS.items()))
         kernels.append(_kernels(known))

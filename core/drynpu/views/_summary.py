@@ -13,13 +13,13 @@ from rich.text import Text
 
 from drynpu.analysis import Summary, summarise
 from drynpu.tables import Profile
+from drynpu.writers._numbers import UNKNOWN
 
 _TOP = 8
 _COLUMNS = 80
 _BAR = range(4, 13)
 """Lengths that the bar of a step may have; it is left out where its row would not fit the width above."""
 _SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
-_UNKNOWN = "N/A"
 _OUTPUT = "ASCEND_PROFILER_OUTPUT/"
 _TRACE = f"{_OUTPUT}trace_view.json"
 
@@ -35,8 +35,8 @@ def render_summary(summary: Summary, *, others: Sequence[Path] = ()) -> Group:
 
 
 def _parts(summary: Summary, others: Sequence[Path]) -> Iterator[RenderableType]:
-    yield Rule(Text("Ascend profile" if summary.chip == _UNKNOWN else f"{summary.chip} (simulated)"))
-    if summary.chip != _UNKNOWN:
+    yield Rule(Text("Ascend profile" if summary.chip == UNKNOWN else f"{summary.chip} (simulated)"))
+    if summary.chip != UNKNOWN:
         yield Text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.", style="dim")
     if summary.steps.height:
         yield Text("Where the step time went, ms (communication: what computing does not hide)", style="italic")
@@ -115,7 +115,7 @@ def _remarks(summary: Summary) -> Iterator[Text]:
             f"{summary.unmapped_count} kernels stand for operators without a rule (a generic vector kernel): {names}",
             style="yellow",
         )
-    elif summary.chip != _UNKNOWN and summary.kernel_count:
+    elif summary.chip != UNKNOWN and summary.kernel_count:
         yield Text("Every operator that launches a kernel is mapped.")
     for note in summary.notes:
         yield Text(f"note: {note}", style="yellow")

@@ -16,6 +16,9 @@ import polars as pl
 from drynpu.platforms import Platform
 
 # Outside these bounds Python's repr switches to an exponent and spells it differently from polars.
+UNKNOWN = "N/A"
+"""What is shown where a value is neither measured nor modelled, as the vendor shows it."""
+
 _REPR_SMALL = 1e-4
 _REPR_LARGE = 1e16
 

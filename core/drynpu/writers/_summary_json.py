@@ -9,10 +9,10 @@ import polars as pl
 
 from drynpu.writers._files import REPEATED
 from drynpu.writers._json import SPACED, Events, Value, write_trace
+from drynpu.writers._numbers import UNKNOWN
 
 _DEVICE = "Device_id"
 _NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?$"
-_UNKNOWN = "N/A"
 
 
 def by_device(tables: Mapping[str, pl.DataFrame]) -> Iterator[dict[str, pl.DataFrame]]:
@@ -39,7 +39,7 @@ def write_json_table(path: Path, table: pl.DataFrame) -> Path:
     rows = table.fill_null("")
     numbers = [name for name in rows.columns if _holds_numbers(rows[name])]
     texts = tuple(name for name in rows.columns if name not in numbers)
-    rows = rows.with_columns(pl.col(numbers).replace(_UNKNOWN, f'"{_UNKNOWN}"'))
+    rows = rows.with_columns(pl.col(numbers).replace(UNKNOWN, f'"{UNKNOWN}"'))
     members: dict[str, Value] = {
         title: pl.col(name) for title, name in zip(_titles(rows.columns), rows.columns, strict=True)
     }
@@ -59,5 +59,5 @@ def _titles(columns: list[str]) -> list[str]:
 
 def _holds_numbers(cells: pl.Series) -> bool:
     """Return whether a column holds numbers; names stay texts, whatever they look like."""
-    known = cells.filter(cells != _UNKNOWN)
+    known = cells.filter(cells != UNKNOWN)
     return "Name" not in cells.name and bool(known.len()) and bool(known.str.contains(_NUMBER).all())

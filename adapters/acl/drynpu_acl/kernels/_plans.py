@@ -6,10 +6,7 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, NodeCall, Signature
-
-_UNMAPPED = "_Unmapped"
-"""What ends the name of a kernel that stands for an operator without a rule (``drynpu.kernels.unmapped_plan``)."""
+from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, NodeCall, Signature
 
 
 def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
@@ -27,7 +24,7 @@ def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature],
             kernels = tuple(
                 evolve(
                     kernel,
-                    name=f"{call.node}{_UNMAPPED}",
+                    name=f"{call.node}{UNMAPPED_SUFFIX}",
                     op_type=signature.name,
                     outputs=call.outputs,
                     bytes_written=sum(t.size_bytes for t in call.outputs),

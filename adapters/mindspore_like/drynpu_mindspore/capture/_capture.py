@@ -23,8 +23,7 @@ from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._options import CaptureOptions
 from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
 from drynpu_mindspore.capture._pool import NO_TOTALS, read_pool
-
-_CPU = "CPU"
+from drynpu_mindspore.target import CPU
 
 
 @frozen(eq=False, kw_only=True)
@@ -173,7 +172,7 @@ def _settle() -> list[str]:
 def _cpu_profiler() -> Any:
     from mindspore import _c_expression
 
-    return _c_expression.Profiler.get_instance(_CPU)
+    return _c_expression.Profiler.get_instance(CPU)
 
 
 def _dataset_profiler() -> Any:

@@ -10,8 +10,9 @@ from typing import Any
 
 from attrs import define, field
 
-ASCEND = "Ascend"
-_CPU = "CPU"
+from drynpu.products.mindspore import WHOLE_GRAPH
+from drynpu_mindspore.target import ASCEND, CPU
+
 _NAMES_OF_ASCEND = (ASCEND, "Davinci")
 
 _ONLY_ON_ASCEND = frozenset(
@@ -27,7 +28,6 @@ _ONLY_ON_ASCEND = frozenset(
 """Options that MindSpore's CPU build takes with a warning that it ignores them."""
 
 _GRAPH_MODE = 0
-_WHOLE_GRAPH = "O2"
 _KERNEL_BY_KERNEL = "O0"
 
 
@@ -93,10 +93,10 @@ class SimulatedDevice:
                 self.target = device_target
                 return
             if isinstance(device_id, int) and not isinstance(device_id, bool) and device_id >= 0:
-                genuine(_CPU)
+                genuine(CPU)
                 self.device_id = device_id
             else:
-                genuine(_CPU, device_id)
+                genuine(CPU, device_id)
             self.target = ASCEND
 
         return set_device
@@ -106,7 +106,7 @@ class SimulatedDevice:
 
         @functools.wraps(genuine)
         def move_to(tensor: Any, to: str, blocking: bool = True) -> Any:
-            return genuine(tensor, _CPU if self.is_ascend and to == ASCEND else to, blocking)
+            return genuine(tensor, CPU if self.is_ascend and to == ASCEND else to, blocking)
 
         return move_to
 
@@ -135,14 +135,14 @@ class SimulatedDevice:
         if target not in _NAMES_OF_ASCEND:
             return told
         if "device_target" in told:
-            told["device_target"] = _CPU
+            told["device_target"] = CPU
         for name in _ONLY_ON_ASCEND & told.keys():
             del told[name]
         # Running a graph as a whole is what the CPU build does not offer.
-        if told.get("jit_level") == _WHOLE_GRAPH:
+        if told.get("jit_level") == WHOLE_GRAPH:
             told["jit_level"] = _KERNEL_BY_KERNEL
         config = told.get("jit_config")
-        if isinstance(config, dict) and config.get("jit_level") == _WHOLE_GRAPH:
+        if isinstance(config, dict) and config.get("jit_level") == WHOLE_GRAPH:
             told["jit_config"] = {**config, "jit_level": _KERNEL_BY_KERNEL}
         return told
 

@@ -6,7 +6,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drynpu_mindspore.patching._device import ASCEND, SimulatedDevice
+from drynpu_mindspore.patching._device import SimulatedDevice
+from drynpu_mindspore.target import ASCEND
 
 Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 

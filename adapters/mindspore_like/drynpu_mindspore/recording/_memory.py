@@ -10,12 +10,12 @@ from drynpu.kernels import Allocations, Operators
 from drynpu_mindspore.capture import GraphMemory, MemoryModel
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._request import WHOLE_GRAPH
+from drynpu_mindspore.target import ASCEND
 
 __all__ = ["MODELLED", "model_memory"]
 
 MODELLED = "device memory: allocations and releases, from the graphs"
 """How the metadata names the model."""
-_ASCEND = "Ascend"
 _PLANNED = "MindSpore's memory is not known: at jit level O2 the graph engine plans it, which is not modelled"
 _NOTHING_KNOWN = "the memory of operators is not known: there are no graphs to tell of it"
 
@@ -27,7 +27,7 @@ def model_memory(run: RunRequest, parts: Sequence[GraphMemory | None], operators
     *parts* are what each stop told; graphs that were known at one are known at the next.
     """
     nothing = MemoryModel(allocations=Allocations.empty())
-    if not run.parameters.profile_memory or run.device_target != _ASCEND:
+    if not run.parameters.profile_memory or run.device_target != ASCEND:
         return nothing
     if run.jit_level == WHOLE_GRAPH:
         return evolve(nothing, notes=(_PLANNED,))

@@ -15,6 +15,7 @@ from drynpu.kernels import Call, Operators, concatenate
 from drynpu.options import Activity, Settings
 from drynpu.recorder import Outcome, Recorder, framework_plan, load_chosen_chip
 from drynpu.simulate import FrameworkEvents, GraphRun, Iteration, Recording
+from drynpu.tables import STEP_PREFIX
 from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
 from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._capture import Capturing
@@ -24,14 +25,13 @@ from drynpu_mindspore.recording._memory import MODELLED, model_memory
 from drynpu_mindspore.recording._pipeline import write_pipeline
 from drynpu_mindspore.recording._plans import launching_plans
 from drynpu_mindspore.recording._request import WHOLE_GRAPH, profiling_request
+from drynpu_mindspore.target import ASCEND
 
 I64 = npt.NDArray[np.int64]
 
 _FRAMEWORK = "mindspore"
 _HOST_HZ = 1_000_000_000
 """Times of op_range are counts of the host, here of nanoseconds."""
-_ASCEND = "Ascend"
-_STEP = "ProfilerStep#"
 
 
 @define(kw_only=True)
@@ -132,7 +132,7 @@ class MindSporeRecording:
 
     def finalize(self) -> None:
         """Write what describes the run. Raises `OutputError`."""
-        if self.run.device_target == _ASCEND:
+        if self.run.device_target == ASCEND:
             write_info(self.path, self.run)
 
     def write_metadata(self, metadata: dict[str, Any], indent: int | None) -> None:
@@ -183,14 +183,14 @@ class MindSporeRecording:
             self.path,
             rank_id=int(run.rank_id) if run.rank_id.isdecimal() else 0,
             host_data=Activity.HOST in activities,
-            device_data=run.device_target == _ASCEND and Activity.DEVICE in activities,
+            device_data=run.device_target == ASCEND and Activity.DEVICE in activities,
         )
 
     def _graphs(self, calls: Sequence[Call], begin_ns: int, end_ns: int) -> tuple[GraphRun, ...]:
         """Return the graph whose iterations are the steps, where the iteration trace is asked for."""
         if not self._recorder.request.switches.training_trace:
             return ()
-        steps = sorted((call.start_ns, call.end_ns) for call in calls if call.name.startswith(_STEP))
+        steps = sorted((call.start_ns, call.end_ns) for call in calls if call.name.startswith(STEP_PREFIX))
         iterations = tuple(
             Iteration(index=number, start_ns=start, end_ns=end)
             for number, (start, end) in enumerate(steps or [(begin_ns, end_ns)], 1)

@@ -22,12 +22,11 @@ from drynpu.options import (
 )
 from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, METRIC_NAMES
 from drynpu.platforms import Chip
+from drynpu.products.mindspore import WHOLE_GRAPH
 from drynpu_mindspore.profiler import Parameters, ProfilerActivity, ProfilerLevel, RunRequest
 
 __all__ = ["WHOLE_GRAPH", "profiling_request"]
 
-WHOLE_GRAPH = "O2"
-"""The jit level at which the graph engine has a whole graph; its iterations have a trace of their own."""
 
 _LEVELS: Mapping[ProfilerLevel, Level] = {
     ProfilerLevel.LevelNone: Level.NONE,

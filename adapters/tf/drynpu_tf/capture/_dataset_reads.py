@@ -12,8 +12,6 @@ from __future__ import annotations
 from attrs import frozen
 
 ITERATOR_GET_NEXT = "IteratorGetNext"
-GET_NEXT = "GetNext"
-"""The graph engine's type of the operator that takes the data."""
 ITERATORS = frozenset({"Iterator", "IteratorV2"})
 """Iterators whose elements go through a queue."""
 

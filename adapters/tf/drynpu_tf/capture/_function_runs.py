@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
+from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.device import innermost, nest
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc, node_signature
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
-from drynpu_tf.capture._dataset_reads import GET_NEXT, ITERATOR_GET_NEXT, DatasetRead
+from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, DatasetRead
 from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
 from drynpu_tf.capture._nodes import is_backward
 from drynpu_tf.capture._onednn import written_operator

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
+from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
 from drynpu.simulate import FusionOp
-from drynpu_tf.capture._dataset_reads import GET_NEXT, ITERATOR_GET_NEXT, ITERATORS
+from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._nodes import is_backward, producer
 from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._turns import stats_of_turns

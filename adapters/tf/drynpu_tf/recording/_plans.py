@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from drynpu.kernels import KernelPlan, Signature
+from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, Signature
 from drynpu.recorder import Planner
 
 _NODE = 1
 """Where ``drynpu_tf.rules.signature`` puts the name of the node."""
-_UNMAPPED = "_Unmapped"
-"""What ends the name of a kernel that stands for an operator without a rule (``drynpu.kernels.unmapped_plan``)."""
 
 
 def node_plans(plan: Planner) -> Planner:
@@ -28,7 +26,7 @@ def node_plans(plan: Planner) -> Planner:
             return found
         if not found.mapped:
             kernels = tuple(
-                evolve(kernel, name=f"{node}{_UNMAPPED}", op_type=signature.name) for kernel in found.kernels
+                evolve(kernel, name=f"{node}{UNMAPPED_SUFFIX}", op_type=signature.name) for kernel in found.kernels
             )
             found = evolve(found, kernels=kernels)
         return evolve(found, claims=True, synchronizes=False, in_graph=True)

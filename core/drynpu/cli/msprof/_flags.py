@@ -10,6 +10,7 @@ import click
 from attrs import frozen
 
 from drynpu import CommandError
+from drynpu.deliverables.communication.facts import ANALYSES
 from drynpu.options.msprof_cli import FLAGS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,7 +19,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MODES = ("parse", "query", "export", "analyze")
 
 _BAD_PARAMETER = 1
-_RULES = ("communication", "communication_matrix")
 _PROCESSING: Mapping[str, tuple[str, str]] = {
     "parse": ("on|off", "Read the records and mark the data as parsed, then list it."),
     "export": ("on|off", "Write the results: tables, timeline, database."),
@@ -67,7 +67,7 @@ class Request:
     json_tables: bool = False
     reports: str = ""
     clear: bool = False
-    rules: tuple[str, ...] = _RULES
+    rules: tuple[str, ...] = ANALYSES
     warnings: tuple[str, ...] = ()
 
 
@@ -166,13 +166,13 @@ def _number(name: str, text: str) -> int:
 
 def _rules(text: str) -> tuple[str, ...]:
     if text == "both":
-        return _RULES
+        return ANALYSES
     if not text:
         raise _bad("Argument --rule: expected one argument")
     given = text.split(",")
     for rule in given:
-        if rule not in _RULES:
+        if rule not in ANALYSES:
             raise _bad(
                 f"Argument --rule: invalid value: {rule}. Please input 'communication' or 'communication_matrix'."
             )
-    return tuple(rule for rule in _RULES if rule in given)
+    return tuple(rule for rule in ANALYSES if rule in given)

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.tables import Profile
-from drynpu.writers._numbers import Writer, decimal_text, floats_text, us_text
+from drynpu.writers._numbers import UNKNOWN, Writer, decimal_text, floats_text, us_text
 
 READ_TABLES = ("aicpu_kernels", "data_queue", "queue_waits")
 """What its files and layers are made of: without rows in any of them there are none."""
 
-_UNKNOWN = "N/A"
 _TIMES = {
     "compute_ns": "Compute_time(us)",
     "copy_ns": "Memcpy_time(us)",
@@ -42,7 +41,7 @@ def _kernels(profile: Profile) -> pl.DataFrame:
     return profile.frame("aicpu_kernels").select(
         _device_id(),
         us_text(pl.col("start_ns"), "\t").alias("Timestamp(us)"),
-        pl.col("name").replace("", _UNKNOWN).alias("Node"),
+        pl.col("name").replace("", UNKNOWN).alias("Node"),
         *(decimal_text(pl.col(name)).alias(title) for name, title in _TIMES.items()),
         pl.col("stream_id").cast(pl.String).alias("Stream ID"),
         pl.col("task_id").cast(pl.String).alias("Task ID"),
@@ -58,7 +57,7 @@ def _queue(profile: Profile) -> pl.DataFrame:
         time.alias("Timestamp(us)"),
         pl.col("action").alias("Action"),
         pl.col("source").alias("Source"),
-        pl.col("buffered").cast(pl.String).fill_null(_UNKNOWN).alias("Cached Buffer Size"),
+        pl.col("buffered").cast(pl.String).fill_null(UNKNOWN).alias("Cached Buffer Size"),
     )
 
 
@@ -68,5 +67,5 @@ def _waits(profile: Profile) -> pl.DataFrame:
         pl.col("name").alias("Node Name"),
         pl.col("start_us").cast(pl.String).alias("Start Time(us)"),
         pl.col("end_us").cast(pl.String).alias("End Time(us)"),
-        pl.col("queue_size").cast(pl.String).fill_null(_UNKNOWN).alias("Queue Size"),
+        pl.col("queue_size").cast(pl.String).fill_null(UNKNOWN).alias("Queue Size"),
     )

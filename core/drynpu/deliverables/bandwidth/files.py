@@ -12,12 +12,10 @@ from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables.bandwidth import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
-from drynpu.writers._numbers import Writer, float_text, floats_text, rounded_text
+from drynpu.writers._numbers import UNKNOWN, Writer, float_text, floats_text, rounded_text
 
 READ_TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
 """What its files and layers are made of: without rows in any of them there are none."""
-
-_UNKNOWN = "N/A"
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -94,14 +92,14 @@ def _l2_cache(profile: Profile) -> pl.DataFrame:
         rate = pl.when(pl.col("requests") > 0).then(pl.col(name) / pl.col("requests")).otherwise(0.0)
         return floats_text(tasks.select(rate.round(6)).to_series())
 
-    hits = pl.lit(share("hits")) if profile.platform.l2_hit_rate else pl.lit(_UNKNOWN)
+    hits = pl.lit(share("hits")) if profile.platform.l2_hit_rate else pl.lit(UNKNOWN)
     table = tasks.select(
         _device_id(),
         pl.col("stream_id").cast(pl.String).alias("Stream Id"),
         pl.col("task_id").cast(pl.String).alias("Task Id"),
         hits.alias("Hit Rate"),
         pl.lit(share("victims")).alias("Victim Rate"),
-        pl.col("name").replace("", _UNKNOWN).alias("Op Name"),
+        pl.col("name").replace("", UNKNOWN).alias("Op Name"),
     )
     return table if (tasks["name"] != "").any() else table.drop("Op Name")
 

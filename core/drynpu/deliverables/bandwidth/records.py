@@ -16,14 +16,13 @@ from drynpu.deliverables.tasks._host_records import task_numbers
 from drynpu.device.samplers.cache import encode_cache_events
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.kernels import TaskType
+from drynpu.kernels._traffic import LINE_BYTES
 from drynpu.options import NOT_SIMULATED, Level, LlcMode
 from drynpu.platforms import CacheEvents
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
-_LINE_BYTES = 128
-"""Of one request to a cache; assumed."""
 _COUNT_LIMIT = 2**32
 _REASONS = {
     **NOT_SIMULATED,
@@ -123,12 +122,12 @@ def _llc(context: RecordContext, edges: I64) -> Records:
     requested, missed = (
         (flows.writes, flows.write_misses) if mode is LlcMode.WRITE else (flows.reads, flows.read_misses)
     )
-    requests = _gains(requested, edges, _LINE_BYTES * units)
+    requests = _gains(requested, edges, LINE_BYTES * units)
     counts = {
         events.traffic[0]: _gains(flows.reads, edges, facts.LLC_BYTES * units),
         events.traffic[1]: _gains(flows.writes, edges, facts.LLC_BYTES * units),
         events.first_request: requests,
-        events.first_hit: np.maximum(requests - _gains(missed, edges, _LINE_BYTES * units), 0),
+        events.first_hit: np.maximum(requests - _gains(missed, edges, LINE_BYTES * units), 0),
     }
     table = np.zeros((len(edges), units, len(events.codes)), np.int64)
     for place, code in enumerate(events.codes):
@@ -163,7 +162,7 @@ def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
 
     def lines(*names: str) -> I64:
         total = np.sum([work[name] for name in names], axis=0)
-        return np.asarray(-(-total // _LINE_BYTES), np.int64)
+        return np.asarray(-(-total // LINE_BYTES), np.int64)
 
     reads, writes = lines("gm_to_l1_bytes", "gm_to_ub_bytes"), lines("l0c_to_gm_bytes", "ub_to_gm_bytes")
     read_misses = np.minimum(lines("aic_main_read_bytes", "aiv_main_read_bytes"), reads)

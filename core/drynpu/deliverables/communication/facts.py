@@ -47,6 +47,9 @@ HCCL_INFO = additional_info(
 )
 """One task of a communication operator (cann_msprof.md 7.3); numbers that do not apply are all ones."""
 
+ANALYSES = ("communication", "communication_matrix")
+"""The analyses of communication that ``msprof --analyze`` makes (cann_msprof.md 6.2)."""
+
 KINDS: tuple[RecordKind, ...] = (HCCL_OP_INFO, HCCL_INFO)
 
 README = {

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.deliverables._traffic import edges_us
+from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.core_samples import facts
 from drynpu.deliverables.counters.records import count_launches, counter_notes, metric_name
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
@@ -19,8 +20,6 @@ from drynpu.raw import join_records
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
-
-_US_PER_S = 1_000_000
 
 
 @frozen(eq=False, kw_only=True)
@@ -56,7 +55,7 @@ def build(context: RecordContext) -> GroupRecords:
     if limit is not None and kinds[0].number > limit:
         note = f"ai_core_utilization is not written: {context.chip.name} has more cube cores than the {limit} numbers"
         return GroupRecords(notes=(f"{note} that records have for them",))
-    times_us = edges_us(context, _US_PER_S // rate_hz)
+    times_us = edges_us(context, US_PER_S // rate_hz)
     names = context.chip.platform.core_sample_records
     if len(names) == 1:
         parts = [_records(context, kind, names[0], times_us) for kind in kinds]

@@ -51,6 +51,9 @@ TS_TRACK_STEP = ts_track_record(
 REDUCE_TAG, GET_NEXT_TAG = 10_000, 20_000
 STEP_START_TAG, STEP_END_TAG = 60_000, 60_001
 
+GET_NEXT = "GetNext"
+"""Operator type that takes data from the queue (cann_msprof.md 5)."""
+
 KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, TS_TRACK_STEP)
 
 README = {

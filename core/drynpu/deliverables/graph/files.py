@@ -14,12 +14,11 @@ from drynpu.deliverables.tasks._statistics import op_statistic_table
 from drynpu.tables import Profile
 from drynpu.writers._files import REPEATED
 from drynpu.writers._json import Events, JsonStyle
-from drynpu.writers._numbers import Writer, duration_text, float_text, statistic_text, us_text
+from drynpu.writers._numbers import UNKNOWN, Writer, duration_text, float_text, statistic_text, us_text
 from drynpu.writers._text_table import TextTable
 
 Block = Events | Sequence[str]
 
-_UNKNOWN = "N/A"
 _KIB = 1024
 
 
@@ -33,7 +32,7 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
 
 
 def _or_unknown(text: pl.Expr) -> pl.Expr:
-    return text.fill_null(_UNKNOWN)
+    return text.fill_null(UNKNOWN)
 
 
 def _step_trace(profile: Profile, writer: Writer) -> pl.DataFrame:
@@ -71,7 +70,7 @@ def _reduce_cells(profile: Profile, trace: pl.DataFrame, writer: Writer) -> pl.D
         own = reduces.filter(pl.col("place") == place)
         cells = trace.select(key).join(own, on=key, how="left", maintain_order="left")
         columns += [
-            cells[name].fill_null(_UNKNOWN).alias(f"{title}{REPEATED}{place}")
+            cells[name].fill_null(UNKNOWN).alias(f"{title}{REPEATED}{place}")
             for name, title in (("start", "Reduce Start(us)"), ("duration", "Reduce Duration(us)"))
         ]
     return pl.DataFrame(columns)
@@ -82,7 +81,7 @@ def _fusion_op(profile: Profile, writer: Writer) -> pl.DataFrame:
     model = pl.col("model_id").replace_strict(list(names), list(names.values()), default="", return_dtype=pl.String)
     return profile.frame("fusion_ops").select(
         pl.lit("host").alias("Device_id"),
-        model.replace("", _UNKNOWN).alias("Model Name"),
+        model.replace("", UNKNOWN).alias("Model Name"),
         pl.col("model_id").cast(pl.String).alias("Model ID"),
         pl.col("name").alias("Fusion Op"),
         pl.col("original_ops").alias("Original Ops"),
@@ -139,9 +138,9 @@ def with_graph_columns(profile: Profile, table: TextTable, writer: Writer) -> Te
         pl.col(STARTS),
     )
     shown = starts["model_id"].replace_strict(
-        list(names), list(names.values()), default=_UNKNOWN, return_dtype=pl.String
+        list(names), list(names.values()), default=UNKNOWN, return_dtype=pl.String
     )
-    infer = infer_ids(profile, starts).cast(pl.String).fill_null(_UNKNOWN)
+    infer = infer_ids(profile, starts).cast(pl.String).fill_null(UNKNOWN)
     before, after = summary.columns.index("Model ID"), summary.columns.index("Stream ID")
     columns = summary.get_columns()
     columns.insert(after + 1, infer.alias("Infer ID"))
@@ -158,5 +157,5 @@ def per_graph_op_statistic(profile: Profile, writer: Writer) -> pl.DataFrame | N
     for model in profile.compact("kernels", "model_id")["model_id"].unique().sort().to_list():
         own = evolve(profile, kernels=profile.kernels.filter(pl.col("model_id") == model))
         table = op_statistic_table(op_statistic(own), writer)
-        parts.append(table.insert_column(1, pl.lit(names.get(model, _UNKNOWN)).alias("Model Name")))
+        parts.append(table.insert_column(1, pl.lit(names.get(model, UNKNOWN)).alias("Model Name")))
     return pl.concat(parts) if parts else None

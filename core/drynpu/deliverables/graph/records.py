@@ -19,6 +19,7 @@ from drynpu.deliverables.graph._key_points import (
     point_records,
     reduces,
 )
+from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.device import inherit
@@ -34,8 +35,6 @@ Records = npt.NDArray[Any]
 
 _BACKWARD_SCOPE = 1
 """torch's RecordScope::BACKWARD_FUNCTION, as in ``Operators.scope``."""
-_GET_NEXT = "GetNext"
-"""The graph engine's type of the operator that takes data from the queue (its AutoFindFpOpIndex looks behind it)."""
 
 
 @frozen(eq=False, kw_only=True)
@@ -177,7 +176,7 @@ def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools,
     backward_op = backward_op | inherit(lowered.depth, lowered.parent, backward_op)
     op = lowered.dispatch_op[lowered.launch_dispatch]
     computes = np.array([kind is not TaskType.MEMCPY for kind in context.simulation.task_types] or [False])
-    takes_data = np.array([kernel.op_type == _GET_NEXT for kernel in lowered.kernels] or [False])
+    takes_data = np.array([kernel.op_type == GET_NEXT for kernel in lowered.kernels] or [False])
     computes = (computes & ~takes_data)[lowered.launch_kernel]
     sides = []
     for side, own, asked in (

@@ -11,7 +11,7 @@ from drynpu.deliverables.host import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._layers import HOST_SLOT, Layer
-from drynpu.writers._numbers import Writer, float_text, rounded_text
+from drynpu.writers._numbers import UNKNOWN, Writer, float_text, rounded_text
 
 READ_TABLES = (
     *("host_cpu_usage", "host_memory_usage", "host_disk_usage", "host_network_usage"),
@@ -19,7 +19,6 @@ READ_TABLES = (
 )
 """What its files and layers are made of: without rows in any of them there are none."""
 
-_UNKNOWN = "N/A"
 _SYSTEM_MEMORY = {
     "Memory Total": "total_kb",
     "Memory Free": "free_kb",
@@ -67,7 +66,7 @@ def _host(rows: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
 
 
 def _unknown(name: str) -> pl.Expr:
-    return pl.lit(_UNKNOWN).alias(name)
+    return pl.lit(UNKNOWN).alias(name)
 
 
 def _cpu(profile: Profile) -> pl.DataFrame:
@@ -104,7 +103,7 @@ def _disk(profile: Profile) -> pl.DataFrame:
 def _network(profile: Profile) -> pl.DataFrame:
     return _host(
         profile.frame("host_network_usage"),
-        rounded_text(pl.col("card_kb_s").first()).fill_null(_UNKNOWN).alias("Netcard Speed(KB/s)"),
+        rounded_text(pl.col("card_kb_s").first()).fill_null(UNKNOWN).alias("Netcard Speed(KB/s)"),
         rounded_text(pl.col("kb_s").max()).alias("Peak Used Speed(KB/s)"),
         _unknown("Recommend Speed(KB/s)"),
     )

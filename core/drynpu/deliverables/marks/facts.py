@@ -56,6 +56,9 @@ One mark or range of the user (cann_msprof.md 7.3). Times are raw host times; a 
 ``mark_id`` the ``index_id`` of the ts_track_step record that the device leaves.
 """
 
+DEFAULT_DOMAIN = "default"
+"""Domain of marks that name none (torch_npu_profiler.md 1.10)."""
+
 KINDS: tuple[RecordKind, ...] = (MSPROFTX,)
 
 README = {

@@ -10,11 +10,9 @@ from drynpu.tables import Profile
 from drynpu.writers import _layers as shown
 from drynpu.writers._events import duration_event, launched_by
 from drynpu.writers._json import Events, JsonStyle, Value, constant
-from drynpu.writers._numbers import Writer, us_text
+from drynpu.writers._numbers import UNKNOWN, Writer, us_text
 
 Block = Events | Sequence[str]
-
-_UNKNOWN = "N/A"
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -25,7 +23,7 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
 
 def _known(value: pl.Expr, where: pl.Expr | None = None) -> pl.Expr:
     text = value.cast(pl.String)
-    return (text if where is None else pl.when(where).then(text)).fill_null(_UNKNOWN)
+    return (text if where is None else pl.when(where).then(text)).fill_null(UNKNOWN)
 
 
 def _table(marks: pl.DataFrame) -> pl.DataFrame:
@@ -43,8 +41,8 @@ def _table(marks: pl.DataFrame) -> pl.DataFrame:
         _known(pl.col("message_type"), plain).alias("message_type"),
         "message",
         _known(pl.col("domain")).alias("domain"),
-        us_text(pl.col("device_start_ns"), "\t").fill_null(_UNKNOWN).alias("Device Start_time(us)"),
-        us_text(pl.col("device_end_ns"), "\t").fill_null(_UNKNOWN).alias("Device End_time(us)"),
+        us_text(pl.col("device_start_ns"), "\t").fill_null(UNKNOWN).alias("Device Start_time(us)"),
+        us_text(pl.col("device_end_ns"), "\t").fill_null(UNKNOWN).alias("Device End_time(us)"),
     )
 
 

@@ -13,7 +13,7 @@ from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.marks import facts
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
 from drynpu.deliverables.marks._marks_device import device_ticks
-from drynpu.deliverables.marks.facts import MarkKind, MarkPart
+from drynpu.deliverables.marks.facts import DEFAULT_DOMAIN, MarkKind, MarkPart
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.kernels import occurrences
 from drynpu.raw import MODEL_ID_NONE
@@ -23,7 +23,6 @@ I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
 _TEXT_BYTES = facts.MESSAGE_BYTES - 1
-DEFAULT_DOMAIN = "default"
 _MARK_TAG, _RANGE_TAG = 11, 12
 """Tags of the step trace (Ascend/msprof msproftx_model): a mark leaves one record, a range two of equal index."""
 _INSTANTS = (MarkKind.POINT.value, MarkKind.EXTENDED_POINT.value)

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.tables import Profile
-from drynpu.writers._numbers import Writer, floats_text
+from drynpu.writers._numbers import UNKNOWN, Writer, floats_text
 
 READ_TABLES = ("soc_pmu_tasks",)
 """What its files and layers are made of: without rows in any of them there are none."""
-
-_UNKNOWN = "N/A"
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -41,6 +39,6 @@ def _table(profile: Profile) -> pl.DataFrame:
         pl.col("task_id").cast(pl.String).alias("Task Id"),
         share("hits").alias("TLB Hit Rate"),
         share("misses").alias("TLB Miss Rate"),
-        pl.col("name").replace("", _UNKNOWN).alias("Op Name"),
+        pl.col("name").replace("", UNKNOWN).alias("Op Name"),
     )
     return table if (tasks["name"] != "").any() else table.drop("Op Name")

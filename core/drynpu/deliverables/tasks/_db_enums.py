@@ -8,12 +8,12 @@ from types import MappingProxyType
 import polars as pl
 
 from drynpu.deliverables.npu_memory.facts import MODULE_NAMES
+from drynpu.writers._numbers import UNKNOWN
 
 OTHER = 65535
 """INVALID_TYPE, other, RESERVE: what none of the numbers stands for."""
 
-_UNKNOWN = "N/A"
-_NO_VALUE = {255: "RESERVED", 65534: _UNKNOWN, OTHER: "INVALID_TYPE"}
+_NO_VALUE = {255: "RESERVED", 65534: UNKNOWN, OTHER: "INVALID_TYPE"}
 
 
 def _numbered(text: str, first: int = 0) -> dict[int, str]:
@@ -63,5 +63,5 @@ def enum_number(text: pl.Expr, name: str) -> pl.Expr:
     numbers = {word: number for number, word in known.items()}
     # The tables show a number that has no name as itself.
     numbers |= {str(number): number for number in known}
-    found = text.replace("", _UNKNOWN).fill_null(_UNKNOWN)
+    found = text.replace("", UNKNOWN).fill_null(UNKNOWN)
     return found.replace_strict(numbers, default=OTHER, return_dtype=pl.Int64)

@@ -9,10 +9,10 @@ from drynpu.deliverables._db_columns import GLOBAL_TID_BITS, Rows
 from drynpu.deliverables.tasks._db_enums import ENUMS, enum_number, enum_rows
 from drynpu.deliverables.tasks._db_tasks import mark_connection
 from drynpu.tables import Profile
+from drynpu.writers._numbers import UNKNOWN
 from drynpu.writers._text_table import TextTable
 from drynpu.writers.db._schema import SCHEMA_VERSION
 
-_UNKNOWN = "N/A"
 _NO_DEVICE, _NO_RANK = -1, -1
 _NO_NAME = "UNKNOWN"
 NO_HOST_UID = "0"
@@ -57,7 +57,7 @@ def _calls(api: pl.DataFrame) -> TextTable:
         enum_number(pl.col("level"), "ENUM_API_TYPE").alias("type"),
         (pl.col("pid") * GLOBAL_TID_BITS + pl.col("tid")).alias("globalTid"),
         pl.col("connection_id").alias("connectionId"),
-        pl.col("name").replace("", _UNKNOWN),
+        pl.col("name").replace("", UNKNOWN),
     ]
     return TextTable.of(api, columns)
 
@@ -74,7 +74,7 @@ def _marks(marks: pl.DataFrame) -> pl.DataFrame:
         "message",
         thread.alias("globalTid"),
         thread.alias("endGlobalTid"),
-        pl.col("domain").fill_null(_UNKNOWN).alias("domainId"),
+        pl.col("domain").fill_null(UNKNOWN).alias("domainId"),
         mark_connection().alias("connectionId"),
     )
 

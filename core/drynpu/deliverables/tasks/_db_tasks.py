@@ -9,9 +9,9 @@ from polars.selectors import categorical
 
 from drynpu.deliverables.tasks._db_enums import ENUMS, OTHER, enum_number
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
+from drynpu.writers._numbers import UNKNOWN
 from drynpu.writers._text_table import Table, TextTable
 
-_UNKNOWN = "N/A"
 _LEVEL0 = "level0"
 _KEY = ["device_id", "stream_id", "task_id", "batch_id", "context_id"]
 _ID = "globalTaskId"
@@ -75,7 +75,7 @@ def _kernel_rows(profile: Profile, ids: pl.Series) -> Rows:
 
 
 def _text(name: str) -> pl.Expr:
-    return pl.col(name).replace("", _UNKNOWN).fill_null(_UNKNOWN)
+    return pl.col(name).replace("", UNKNOWN).fill_null(UNKNOWN)
 
 
 def _tasks(tasks: pl.DataFrame, pid: int) -> TextTable:
@@ -151,7 +151,7 @@ def _keys(*frames: pl.DataFrame) -> list[pl.Series]:
 
 def _compute(kernels: pl.DataFrame, *, detailed: bool) -> TextTable:
     """Return the kernels; without operator information (level0) everything it would tell is ``N/A``."""
-    unknown = pl.lit(_UNKNOWN)
+    unknown = pl.lit(UNKNOWN)
     described = [
         _shape(f"{side}_{part}") if part == "shapes" else _text(f"{side}_{part}")
         for side in ("input", "output")
@@ -181,11 +181,11 @@ def _shape(name: str) -> pl.Expr:
     """Return shapes in the quotes that op_summary shows around them."""
     absent = pl.col(name.replace("shapes", "dtypes")).fill_null("") == ""
     quoted = pl.concat_str([pl.lit('"'), pl.col(name), pl.lit('"')])
-    return pl.when(absent).then(pl.lit(_UNKNOWN)).otherwise(quoted)
+    return pl.when(absent).then(pl.lit(UNKNOWN)).otherwise(quoted)
 
 
 def _schedules(kernels: pl.DataFrame, *, detailed: bool) -> pl.DataFrame:
-    unknown = pl.lit(_UNKNOWN)
+    unknown = pl.lit(UNKNOWN)
     return (
         _identified(kernels)
         .with_columns(categorical().cast(pl.String))

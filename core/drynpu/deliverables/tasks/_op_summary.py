@@ -8,13 +8,12 @@ import polars as pl
 
 from drynpu.platforms import Platform
 from drynpu.tables import KERNELS
-from drynpu.writers._numbers import Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
+from drynpu.writers._numbers import UNKNOWN, Writer, duration_text, rounded_text, thousandths_text, us_text, wait_text
 from drynpu.writers._text_table import TextTable
 
 STARTS = "start_ns"
 """Column of ``op_summary`` beside those of the file: start in ns, to find the step of a row."""
 
-_UNKNOWN = "N/A"
 _WHOLE_TASK = 4294967295
 _NO_MODEL = "4294967295"
 _STARS_COLUMNS = ("Mix Block Num", "Context ID")
@@ -118,7 +117,7 @@ def op_summary(
 
 
 def _filled(cells: pl.Series) -> pl.Series:
-    return cells.fill_null(_UNKNOWN) if cells.null_count() else cells
+    return cells.fill_null(UNKNOWN) if cells.null_count() else cells
 
 
 def _order(kernels: pl.DataFrame, communication_ops: pl.DataFrame) -> pl.DataFrame:
@@ -145,7 +144,7 @@ def _rows(table: pl.DataFrame, row: pl.Series) -> pl.DataFrame:
 
 
 def _kernel_cells(kernels: pl.DataFrame, counters: list[str], writer: Writer, *, level0: bool) -> list[pl.Expr]:
-    context = pl.when(pl.col("context_id") == _WHOLE_TASK).then(pl.lit(_UNKNOWN)).otherwise(_text("context_id"))
+    context = pl.when(pl.col("context_id") == _WHOLE_TASK).then(pl.lit(UNKNOWN)).otherwise(_text("context_id"))
     return [
         _text("model_id").alias("Model ID"),
         _text("task_id").alias("Task ID"),
@@ -162,7 +161,7 @@ def _text(name: str) -> pl.Expr:
 
 
 def _known(name: str) -> pl.Expr:
-    return pl.col(name).replace("", _UNKNOWN)
+    return pl.col(name).replace("", UNKNOWN)
 
 
 def _operator_info() -> list[pl.Expr]:
@@ -171,7 +170,7 @@ def _operator_info() -> list[pl.Expr]:
         absent = pl.col(f"{side}_dtypes") == ""
         # The cell carries quotes of its own, so that spreadsheets take the shapes as text.
         shapes = pl.concat_str([pl.lit('"'), pl.col(f"{side}_shapes"), pl.lit('"')])
-        tensors.append(pl.when(absent).then(pl.lit(_UNKNOWN)).otherwise(shapes).alias(f"{shown} Shapes"))
+        tensors.append(pl.when(absent).then(pl.lit(UNKNOWN)).otherwise(shapes).alias(f"{shown} Shapes"))
         tensors.append(_known(f"{side}_dtypes").alias(f"{shown} Data Types"))
         tensors.append(_known(f"{side}_formats").alias(f"{shown} Formats"))
     return [
@@ -187,7 +186,7 @@ def _operator_info() -> list[pl.Expr]:
 
 def _no_operator_info() -> list[pl.Expr]:
     unknown = ("OP Type", "OP State", "Task Type", "Mix Block Num", "HF32 Eligible", *_TENSORS)
-    return [*(pl.lit(_UNKNOWN).alias(name) for name in unknown), pl.lit("0").alias("Block Num")]
+    return [*(pl.lit(UNKNOWN).alias(name) for name in unknown), pl.lit("0").alias("Block Num")]
 
 
 def _counter(kernels: pl.DataFrame, name: str, writer: Writer) -> pl.Expr:
@@ -205,8 +204,8 @@ def _collective_cells(*, level0: bool) -> list[pl.Expr]:
     """Collectives keep name, type (not at level0), start and duration (cann_msprof.md 8); the rest is ``N/A``."""
     # hcom_allReduce__586_0_1 -> hcom_allReduce_
     named = pl.col("name").str.extract(r"^(.+?_)_\d")
-    known = pl.when(pl.col("op_type") != "").then("op_type").otherwise(named).fill_null(_UNKNOWN)
-    op_type = pl.lit(_UNKNOWN) if level0 else known
+    known = pl.when(pl.col("op_type") != "").then("op_type").otherwise(named).fill_null(UNKNOWN)
+    op_type = pl.lit(UNKNOWN) if level0 else known
     return [
         _text("model_id").fill_null(_NO_MODEL).alias("Model ID"),
         pl.col("name").alias("Op Name"),

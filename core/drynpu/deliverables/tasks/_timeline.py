@@ -15,6 +15,7 @@ from polars.selectors import categorical
 from drynpu.analysis import EVENT_APIS
 from drynpu.deliverables.communication._layer import communication_blocks
 from drynpu.deliverables.communication.tables import SCHEMAS
+from drynpu.tables._tasks import PART_ROWS
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
@@ -22,7 +23,6 @@ from drynpu.writers._numbers import Writer, float_text, us_text
 
 Block = Events | Sequence[str]
 
-_PART_ROWS = 131_072
 _API_LAYERS = {
     "acl": "AscendCL",
     "model": "Model",
@@ -127,7 +127,7 @@ def _kept(rows: pl.DataFrame, prepare: Callable[[pl.DataFrame], pl.DataFrame]) -
     """Return the rows that trace_view.json keeps at Level0; *prepare* gives them the column ``shown``."""
     kept = [
         prepare(part.with_columns(categorical().cast(pl.String))).select(layers.kept_at_level0(pl.col("shown")))
-        for part in rows.iter_slices(_PART_ROWS)
+        for part in rows.iter_slices(PART_ROWS)
     ]
     return rows.filter(pl.concat(kept).to_series()) if kept else rows
 

@@ -20,6 +20,7 @@ from drynpu.options.experimental_config._constants import (
 from drynpu.options.experimental_config._noted import NOTED_VARIABLES, noted_variables
 from drynpu.options.experimental_config._parse import Flags, build_parsed, parse
 from drynpu.options.experimental_config._profile import (
+    PROFILE_FLAGS,
     STEP_MESSAGE,
     HandlerValues,
     InterfaceValues,
@@ -39,6 +40,7 @@ __all__ = [
     "METRIC_GROUPS",
     "NOTED_VARIABLES",
     "PROFILER_LEVELS",
+    "PROFILE_FLAGS",
     "STEP_MESSAGE",
     "ConfigValues",
     "Flags",

@@ -17,7 +17,7 @@ from drynpu.options._schedule import Schedule
 STEP_MESSAGE = "Invalid parameter step, which must be not less than 0."
 """Text of the ``ValueError`` that a schedule raises for a negative step, before the error suffix."""
 
-_FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+PROFILE_FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 _MAX_WORKER_LENGTH = 226
 
 
@@ -96,7 +96,7 @@ def normalise_interface(
     """
     notices: list[Notice] = []
     chosen = _activities(activities, supported, notices)
-    values = {name: _flag(name, flags.get(name, False), notices) for name in _FLAGS}
+    values = {name: _flag(name, flags.get(name, False), notices) for name in PROFILE_FLAGS}
     if config_given and not config_valid:
         message = "Parameter experimental_config is an instance of _ExperimentalConfig, reset it to default."
         notices.append(warning("experimental_config", message))

@@ -29,7 +29,7 @@ from drynpu.options.profiling_options import (
 )
 from drynpu.platforms import Platform
 
-_MAX_PATH = 1024
+MAX_PATH = 1024
 _MAX_DEVICE_ID = 63
 # The order in which the command lists the groups, with those that not every chip has at the end.
 _METRIC_ORDER = (
@@ -203,16 +203,16 @@ def _op_types(flag: Flag, text: str, _: FlagContext) -> tuple[str, ...]:
 
 def _output(flag: Flag, text: str, context: FlagContext) -> str:
     path = os.path.normpath(Path(context.cwd) / _given(flag, text))
-    if len(path) > _MAX_PATH:
-        raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {_MAX_PATH}")
+    if len(path) > MAX_PATH:
+        raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {MAX_PATH}")
     if forbidden_characters(path) or "\0" in path:
         raise Refusal(f"Argument {flag.option} {_plain(path)} contains invalid character.")
     return path
 
 
 def _path(flag: Flag, text: str, _: FlagContext) -> str:
-    if len(_given(flag, text)) > _MAX_PATH:
-        raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {_MAX_PATH}")
+    if len(_given(flag, text)) > MAX_PATH:
+        raise Refusal(f"Argument {flag.option} is invalid because of exceeds the maximum length of {MAX_PATH}")
     return text
 
 

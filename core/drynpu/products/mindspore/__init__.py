@@ -7,12 +7,12 @@ from pathlib import Path
 
 from drynpu.analysis import select_mindspore_steps
 from drynpu.products._product import FRAMEWORK_FOLDER, Product
-from drynpu.products.mindspore._export import export_mindspore, mindspore_forms
+from drynpu.products.mindspore._export import WHOLE_GRAPH, export_mindspore, mindspore_forms
 from drynpu.products.mindspore._framework_files import write_mindspore
 from drynpu.products.mindspore._framework_tables import has_mindspore, load_mindspore, mindspore_clock
 from drynpu.products.mindspore._schemas import SCHEMAS
 
-__all__ = ["MINDSPORE_PRODUCT", "export_mindspore"]
+__all__ = ["MINDSPORE_PRODUCT", "WHOLE_GRAPH", "export_mindspore"]
 
 
 def _recognise(directory: Path, info: Mapping[str, object]) -> bool:

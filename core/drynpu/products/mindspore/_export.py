@@ -15,10 +15,12 @@ from attrs import frozen
 
 from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
 from drynpu.deliverables.communication.db import export_communication_db
+from drynpu.deliverables.communication.facts import ANALYSES
 from drynpu.deliverables.communication.files import mindspore_json_files
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS
 from drynpu.options import ExportType
+from drynpu.products._product import NO_TASKS
 from drynpu.products.mindspore._memory import mindspore_memory_record, mindspore_operator_memory
 from drynpu.products.mindspore._minddata import pipeline_raw_table, pipeline_summary, summary_rows
 from drynpu.products.mindspore._tables import (
@@ -38,11 +40,9 @@ from drynpu.writers._text_table import Table
 
 _OUTPUT = "ASCEND_PROFILER_OUTPUT"
 _CRLF = "\r\n"
-_NO_TASKS = "off"
-_WHOLE_GRAPH = "O2"
+WHOLE_GRAPH = "O2"
 _COPIED = ("op_statistic", "api_statistic", "static_op_mem", "l2_cache", "hbm", "nic", "roce", "pcie", "hccs")
 """Tables of the toolkit that are copied under their stem."""
-_RULES = ("communication", "communication_matrix")
 
 
 @frozen(kw_only=True)
@@ -66,7 +66,7 @@ class _Asked:
         return cls(
             host="CPU" in activities,
             device="NPU" in activities and profile.prof_path is not None,
-            schedule=bool(told.get("is_set_schedule", True)) and profile.profiler_info.get("jit_level") != _WHOLE_GRAPH,
+            schedule=bool(told.get("is_set_schedule", True)) and profile.profiler_info.get("jit_level") != WHOLE_GRAPH,
             memory=bool(told.get("profile_memory", True)),
             shapes=bool(told.get("record_shapes", True)),
             pipeline=bool(told.get("data_process", True)),
@@ -153,7 +153,7 @@ def _host_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, 
 def _device_tables(profile: Profile, asked: _Asked, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table, str]]:
     writer, steps, overlaps = toolkit_writer(profile.platform), mindspore_steps(profile), overlap(profile)
     tables = toolkit_tables(profile, writer, groups)
-    if profile.level != _NO_TASKS:
+    if profile.level != NO_TASKS:
         shown = steps if asked.schedule and steps.height else None
         summary = whole_op_summary(profile, writer)
         yield (
@@ -210,8 +210,8 @@ def _write_databases(profile: Profile, directory: Path, rank: int, groups: Seque
     names: list[str] = []
     with tempfile.TemporaryDirectory(prefix=".database-", dir=directory) as folder:
         communication = None
-        if profile.level not in ("level0", _NO_TASKS):
-            communication = export_communication_db(profile, Path(folder), _RULES)
+        if profile.level not in ("level0", NO_TASKS):
+            communication = export_communication_db(profile, Path(folder), ANALYSES)
         for found, name in (
             (export_msprof_db(profile, Path(folder), groups=groups), f"ascend_mindspore_profiler_{rank}.db"),
             (communication, "communication_analyzer.db"),

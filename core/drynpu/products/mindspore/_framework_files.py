@@ -28,18 +28,18 @@ from drynpu.deliverables.framework_mindspore.facts import (
 )
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.kernels import Operators, Placement
+from drynpu.products.mindspore._framework_tables import FLOW
 from drynpu.raw import write_tlv
 from drynpu.raw._document import write_document
 from drynpu.simulate._framework_events import FrameworkEvents, renumbered
 from drynpu.simulate._memory import Simulation
+from drynpu.tables import STEP_PREFIX
 
 I64 = npt.NDArray[np.int64]
 Records = npt.NDArray[Any]
 
 _RECORD = 1
 """Type of every record; readers do not look at it."""
-_FLOW = "flow"
-_STEP = "ProfilerStep#"
 _SCOPES = ("Default/", "Gradients/", "recompute_Default/")
 _COUNT_NS = 10
 """What a reader takes a count of the host for where no PROF directory says (100 MHz)."""
@@ -168,7 +168,7 @@ def _launch_events(simulation: Simulation, operators: Operators, launching_threa
     launches["tid"], launches["flow_id"] = launching_thread, flow_id
     launches["start"], launches["end"] = times("dequeue_start_ns"), times("dequeue_end_ns")
     return [
-        _Part(flows, np.zeros(len(index), np.int64), (_named(_FLOW),)),
+        _Part(flows, np.zeros(len(index), np.int64), (_named(FLOW),)),
         _Part(launches, index, tuple(_named(name) for name in names)),
     ]
 
@@ -185,9 +185,9 @@ def _recorded_events(simulation: Simulation, events: FrameworkEvents, flows: int
 def _steps(simulation: Simulation, operators: Operators) -> I64:
     """Return start, end and number of the steps, int64 ``[s, 3]`` by start."""
     numbers = {
-        code: int(name.removeprefix(_STEP))
+        code: int(name.removeprefix(STEP_PREFIX))
         for code, name in enumerate(operators.names)
-        if name.startswith(_STEP) and name.removeprefix(_STEP).isdecimal()
+        if name.startswith(STEP_PREFIX) and name.removeprefix(STEP_PREFIX).isdecimal()
     }
     rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
     number = np.array([numbers[code] for code in operators.name[rows].tolist()], np.int64)

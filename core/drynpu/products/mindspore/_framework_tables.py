@@ -30,7 +30,7 @@ from drynpu.raw import ClockAnchors, TlvRecords
 from drynpu.tables._columns import empty, frame, i64
 from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
 
-_FLOW = "flow"
+FLOW = "flow"
 _LAUNCHES = r"KernelLaunch|LaunchTask"
 _NPU = 20
 _CPU_LINE = re.compile(r"^(?P<name>[^;]*);(?P<type>[^;]*);(?:.*;)?(?P<runs>[^;]*)$")
@@ -124,7 +124,7 @@ def _events(records: TlvRecords, to_unix: ToUnix, notes: list[str]) -> pl.DataFr
             "flow_id": pl.Series(i64(flow))
             .to_frame("id")
             .select(pl.when(pl.Series(flow != np.uint64(MS_ABSENT))).then("id"))["id"],
-            "is_flow": shown["name"] == _FLOW,
+            "is_flow": shown["name"] == FLOW,
             "is_stack": fixed["is_stack"],
             "custom_info": _text(records, MsOpRangeField.CUSTOM_INFO),
         },
@@ -143,7 +143,7 @@ def _shown_name() -> pl.Expr:
         .then(pl.concat_str("module_graph", "event_graph", "name", separator="::"))
         .when("is_stage")
         .then("stage")
-        .when(pl.col("name") == _FLOW)
+        .when(pl.col("name") == FLOW)
         .then("full_name")
         .otherwise(pl.concat_str("module", "event", "full_name", separator="::"))
     )

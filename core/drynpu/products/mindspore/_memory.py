@@ -7,10 +7,9 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.tables import Profile
-from drynpu.writers._numbers import floats_text, us_text
+from drynpu.writers._numbers import UNKNOWN, floats_text, us_text
 from drynpu.writers._text_table import TextTable
 
-_UNKNOWN = "N/A"
 _KIB, _MIB, _RECORD_MB = 1024, 1024**2, 1000
 
 
@@ -28,9 +27,9 @@ def mindspore_operator_memory(profile: Profile) -> pl.DataFrame:
             "Size(KB)": floats_text(rows["size_bytes"] / _KIB),
             "Allocation Time(us)": _float_us(rows["time_ns"]),
             "Release Time(us)": _float_us(rows["time_ns_released"]),
-            "Active Release Time(us)": pl.Series([_UNKNOWN] * rows.height, dtype=pl.String),
+            "Active Release Time(us)": pl.Series([UNKNOWN] * rows.height, dtype=pl.String),
             "Duration(us)": _float_us(rows["time_ns_released"] - rows["time_ns"]),
-            "Active Duration(us)": pl.Series([_UNKNOWN] * rows.height, dtype=pl.String),
+            "Active Duration(us)": pl.Series([UNKNOWN] * rows.height, dtype=pl.String),
             **_totals(rows, "Allocation", ""),
             **_totals(rows, "Release", "_released"),
             "Stream Ptr": rows["stream_ptr"].cast(pl.String),
@@ -82,7 +81,7 @@ def _quotient(values: pl.Series, divisor: int) -> pl.Series:
 
 
 def _known(values: pl.Series) -> pl.Series:
-    return floats_text(values).fill_null(_UNKNOWN)
+    return floats_text(values).fill_null(UNKNOWN)
 
 
 _RECORD = pl.Schema(

@@ -18,8 +18,7 @@ from drynpu.deliverables.tasks._host_records import host_records
 from drynpu.options import Level
 from drynpu.products.toolkit._controls import host_info, sample
 from drynpu.raw import DeviceInfo, ProfWriter
-
-_STEP_PREFIX = "ProfilerStep#"
+from drynpu.tables import STEP_PREFIX
 
 
 def write_prof(
@@ -108,9 +107,9 @@ def _core_records(context: RecordContext) -> GroupRecords:
 def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:
     operators, simulation = context.recording.operators, context.simulation
     numbers = {
-        index: int(name.removeprefix(_STEP_PREFIX))
+        index: int(name.removeprefix(STEP_PREFIX))
         for index, name in enumerate(operators.names)
-        if name.startswith(_STEP_PREFIX) and name.removeprefix(_STEP_PREFIX).isdigit()
+        if name.startswith(STEP_PREFIX) and name.removeprefix(STEP_PREFIX).isdigit()
     }
     rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
     return tuple(

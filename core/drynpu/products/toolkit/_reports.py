@@ -17,12 +17,12 @@ from attrs import evolve, field, frozen
 
 from drynpu._errors import CommandError
 from drynpu._spelling import did_you_mean
+from drynpu.options.msprof_cli._read import MAX_PATH
 from drynpu.writers._json import Events
 
 Block = Events | Sequence[str]
 
 _BAD_PATH = 2
-_MAX_PATH = 1024
 _MAX_BYTES = 64 * 1024 * 1024
 _HARDWARE = 14
 _KEYS: Mapping[int, str] = {
@@ -147,8 +147,8 @@ def _chosen(path: Path, switches: Mapping[str, Any]) -> Reports:
 
 def _content(path: Path) -> bytes:
     shown = f'The path "{path}"'
-    if len(str(path)) > _MAX_PATH:
-        message = f'Please ensure the length of input path "{path}" less than {_MAX_PATH}'
+    if len(str(path)) > MAX_PATH:
+        message = f'Please ensure the length of input path "{path}" less than {MAX_PATH}'
         raise CommandError(message, exit_code=_BAD_PATH)
     if path.is_symlink():
         raise CommandError(f"{shown} is link. Please check the path.", exit_code=_BAD_PATH)

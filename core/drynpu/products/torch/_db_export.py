@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from drynpu.deliverables.record_group import RecordGroup
+from drynpu.products._product import NO_TASKS
 from drynpu.products.toolkit._db import database_tables, has_toolkit_data, toolkit_rows
 from drynpu.products.torch._db_analysis import communication_rows, step_trace_rows
 from drynpu.products.torch._db_api import api_rows
@@ -24,7 +25,6 @@ from drynpu.writers.db._writer import new_database
 
 _FIRST_STRING, _FIRST_MEMORY_STRING = 1 << 28, 2 << 28
 _REPLACED = "RANK_DEVICE_MAP"
-_NO_TASKS = "off"
 
 
 def export_torch_db(
@@ -70,7 +70,7 @@ def export_torch_db(
 
 
 def _has_steps(profile: Profile) -> bool:
-    return profile.prof_path is not None and profile.level != _NO_TASKS
+    return profile.prof_path is not None and profile.level != NO_TASKS
 
 
 def _write_profile(profile: Profile, path: Path, environment: Mapping[str, str], groups: Sequence[RecordGroup]) -> None:

@@ -34,6 +34,7 @@ from drynpu.deliverables.tasks._statistics import (
 from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
 from drynpu.options import ExportType
 from drynpu.options.experimental_config import EXPORTS, noted_variables
+from drynpu.products._product import NO_TASKS
 from drynpu.products.toolkit._msprof import timeline_of
 from drynpu.products.torch._db_export import export_torch_db
 from drynpu.products.torch._host_trace import HostTrace, host_blocks, kernel_arrows
@@ -51,8 +52,6 @@ from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
 
 OUTPUT_NAME = "ASCEND_PROFILER_OUTPUT"
-NO_TASKS = "off"
-"""Level of sample.json that stands for Level_none: memory and host files only (torch_npu_profiler.md 3.6)."""
 
 
 def requested_forms(profile: Profile) -> tuple[ExportType, ...]:

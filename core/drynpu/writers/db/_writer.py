@@ -11,14 +11,13 @@ import polars as pl
 
 from drynpu._errors import OutputError
 from drynpu.writers._files import new_path
+from drynpu.writers._text_table import CHUNK_ROWS, TextTable, chunks_of
 from drynpu.writers._text_table import Table as Rows
-from drynpu.writers._text_table import TextTable, chunks_of
 from drynpu.writers.db._schema import Table
 
 NO_TEXT = 4_294_967_295
 """Stands for an empty text of the framework, which STRING_IDS does not have (torch_npu_profiler.md 4.16)."""
 
-_CHUNK_ROWS = 65_536
 _STRINGS = "STRING_IDS"
 
 
@@ -58,7 +57,7 @@ class DatabaseWriter:
             self._made.append(name)
         self._number(rows, table, first_string)
         statement = table.insert()
-        for part in chunks_of(rows, _CHUNK_ROWS):
+        for part in chunks_of(rows, CHUNK_ROWS):
             columns = (self._stored(part[column], kind, first_string) for column, kind in table.columns.items())
             self._connection.executemany(statement, zip(*(column.to_list() for column in columns), strict=True))
 
@@ -88,7 +87,7 @@ class DatabaseWriter:
             column: {} for column, kind in table.columns.items() if kind != "TEXT" and shown[column].dtype == pl.String
         }
         if len(seen) > 1:
-            for part in chunks_of(rows, _CHUNK_ROWS):
+            for part in chunks_of(rows, CHUNK_ROWS):
                 for column, distinct in seen.items():
                     distinct.update(dict.fromkeys(_distinct(part[column]).to_list()))
         for distinct in seen.values():

@@ -15,14 +15,13 @@ from typing import Any, TypeVar
 
 from typing_extensions import Self
 
+from drynpu.deliverables.marks.facts import DEFAULT_DOMAIN
 from drynpu_torch.device._state import state
 from drynpu_torch.device._streams import Stream
 
 __all__ = ["annotate", "mstx"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_DEFAULT_DOMAIN = "default"
 
 
 class annotate:  # noqa: N801 - the vendor's name
@@ -32,7 +31,7 @@ class annotate:  # noqa: N801 - the vendor's name
     An empty message stands for the name of the function that is decorated.
     """
 
-    def __init__(self, message: str = "", stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> None:
+    def __init__(self, message: str = "", stream: Any = None, domain: str = DEFAULT_DOMAIN) -> None:
         self.message = message
         self.stream = stream
         self.domain = domain
@@ -66,7 +65,7 @@ class mstx:  # noqa: N801 - the vendor's name
     annotate = annotate
 
     @staticmethod
-    def mark(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> None:
+    def mark(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> None:
         """Mark an instant."""
         if _usable("mark", message, domain, stream):
             marks = state().script_marks
@@ -74,7 +73,7 @@ class mstx:  # noqa: N801 - the vendor's name
                 marks.mark(message, stream or None, domain)
 
     @staticmethod
-    def range_start(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> int:
+    def range_start(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> int:
         """Begin a range that any thread may end; return its id, 0 where it is not recorded."""
         if not _usable("range_start", message, domain, stream):
             return 0
@@ -82,7 +81,7 @@ class mstx:  # noqa: N801 - the vendor's name
         return 0 if marks is None else marks.start(message, stream or None, domain)
 
     @staticmethod
-    def range_end(range_id: int, domain: str = _DEFAULT_DOMAIN) -> None:
+    def range_end(range_id: int, domain: str = DEFAULT_DOMAIN) -> None:
         """End the range of that id; 0 and ids that are not open are ignored."""
         if _usable_id("range_end", range_id) and _usable_domain("range_end", domain):
             marks = state().script_marks
@@ -90,7 +89,7 @@ class mstx:  # noqa: N801 - the vendor's name
                 marks.end(range_id, domain)
 
     @staticmethod
-    def range_push(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> int:
+    def range_push(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> int:
         """Begin a range inside those of this thread and domain; return their number before, -1 if not recorded."""
         if not _usable("range_push", message, domain, stream):
             return -1
@@ -98,7 +97,7 @@ class mstx:  # noqa: N801 - the vendor's name
         return -1 if marks is None else marks.push(message, stream or None, domain)
 
     @staticmethod
-    def range_pop(domain: str = _DEFAULT_DOMAIN) -> int:
+    def range_pop(domain: str = DEFAULT_DOMAIN) -> int:
         """End the innermost range of this thread and domain; return how many are left, -1 if there is none."""
         if not _usable_domain("range_pop", domain):
             return -1
@@ -106,7 +105,7 @@ class mstx:  # noqa: N801 - the vendor's name
         return -1 if marks is None else marks.pop(domain)
 
     @staticmethod
-    def mstx_range(message: str, stream: Any = None, domain: str = _DEFAULT_DOMAIN) -> Callable[[F], F]:
+    def mstx_range(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> Callable[[F], F]:
         """Return a decorator that puts a range around every call of a function."""
 
         def decorate(function: F) -> F:

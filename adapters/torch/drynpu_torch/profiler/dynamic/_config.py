@@ -10,13 +10,13 @@ from typing import Any
 
 from attrs import frozen
 
+from drynpu.options.experimental_config import PROFILE_FLAGS
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._values import AiCMetrics, ProfilerActivity, ProfilerLevel
 
 CONFIG_NAME = "profiler_config.json"
 _MAX_BYTES = 1024 * 1024
 NEXT_STEP = -1
-_FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 
 
 @frozen(kw_only=True)
@@ -75,7 +75,7 @@ def template() -> str:
         "prof_dir": "./",
         "analyse": False,
         "async_mode": False,
-        **dict.fromkeys(_FLAGS, False),
+        **dict.fromkeys(PROFILE_FLAGS, False),
         "active": 1,
         "warmup": 0,
         "start_step": 0,
@@ -106,7 +106,7 @@ def parse_document(data: bytes) -> dict[str, Any]:
 def parse_config(document: Mapping[str, Any], log: logging.Logger) -> DynamicConfig:
     """Return what *document* asks for; what cannot be used is replaced and named in the log. Nothing raises."""
     _name_unknown_keys(document, log)
-    arguments: dict[str, Any] = {name: document.get(name, False) for name in _FLAGS}
+    arguments: dict[str, Any] = {name: document.get(name, False) for name in PROFILE_FLAGS}
     arguments["activities"] = _activities(document.get("activities"), log)
     arguments["experimental_config"] = _experimental_config(document.get("experimental_config"), log)
     analyse, async_mode = document.get("analyse"), document.get("async_mode")
