@@ -12,8 +12,8 @@ from attrs import evolve
 from drynpu_mindspore.profiler._backend import Analysis
 from drynpu_mindspore.profiler._directory_name import checked_folder
 from drynpu_mindspore.profiler._session import Session
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import AnalysisMode
-from drynpu_mindspore.profiler._voice import Voice
 
 DEFAULT_PROCESSES = max(1, (os.cpu_count() or 1) // 2)
 """Processes that analyse several runs, if the script does not say."""
@@ -23,26 +23,26 @@ _RAW = re.compile(r"FRAMEWORK$|PROF_\d+_\d+_[0-9a-zA-Z]+")
 _MODES = [mode.value for mode in AnalysisMode]
 
 
-def asked(before: Analysis, pretty: Any, step_list: Any, mode: Any, voice: Voice) -> Analysis:
+def asked(before: Analysis, pretty: Any, step_list: Any, mode: Any, user_log: UserLog) -> Analysis:
     """
     Return how to analyse, from the arguments of ``analyse``; a bad one is replaced, which the log says.
 
     A bad ``step_list`` leaves the steps of the last call in force, as the vendor's does.
     """
-    checked = evolve(before, pretty=_pretty(pretty, voice))
+    checked = evolve(before, pretty=_pretty(pretty, user_log))
     if step_list is not None:
-        checked = evolve(checked, step_list=_steps(step_list, before.step_list, voice))
-    return evolve(checked, asynchronous=_mode(mode, voice) == AnalysisMode.ASYNC_MODE.value)
+        checked = evolve(checked, step_list=_steps(step_list, before.step_list, user_log))
+    return evolve(checked, asynchronous=_mode(mode, user_log) == AnalysisMode.ASYNC_MODE.value)
 
 
-def _pretty(value: Any, voice: Voice) -> bool:
+def _pretty(value: Any, user_log: UserLog) -> bool:
     if isinstance(value, bool):
         return value
-    voice.warning(f"For profiler, the parameter pretty must be bool, but got {type(value)}, reset to False.")
+    user_log.warning(f"For profiler, the parameter pretty must be bool, but got {type(value)}, reset to False.")
     return False
 
 
-def _steps(value: Any, before: tuple[int, ...] | None, voice: Voice) -> tuple[int, ...] | None:
+def _steps(value: Any, before: tuple[int, ...] | None, user_log: UserLog) -> tuple[int, ...] | None:
     problem = ""
     if not isinstance(value, list):
         problem = f"the parameter step_list must be a list, but got type {type(value)}"
@@ -51,17 +51,19 @@ def _steps(value: Any, before: tuple[int, ...] | None, voice: Voice) -> tuple[in
     elif value and max(value) - min(value) + 1 != len(value):
         problem = "the elements of the parameter step_list must be continuous integers"
     if problem:
-        voice.error(f"For profiler, {problem}, step_list reset to None.")
+        user_log.error(f"For profiler, {problem}, step_list reset to None.")
         return before
     return tuple(sorted(value)) or None
 
 
-def _mode(value: Any, voice: Voice) -> str:
+def _mode(value: Any, user_log: UserLog) -> str:
     if not isinstance(value, str):
-        voice.warning(f"For Profiler.analyse(), the parameter mode must be str, but got {type(value)}, reset to sync.")
+        user_log.warning(
+            f"For Profiler.analyse(), the parameter mode must be str, but got {type(value)}, reset to sync."
+        )
         return AnalysisMode.SYNC_MODE.value
     if value not in _MODES:
-        voice.warning(
+        user_log.warning(
             f"For Profiler.analyse(), the parameter mode must be one of {_MODES}, but got {value}, reset to sync."
         )
         return AnalysisMode.SYNC_MODE.value
@@ -86,18 +88,18 @@ def analyse_folder(
     folder = checked_folder(path)
     runs = _runs_in(folder)
     if not runs:
-        session.voice.error(
+        session.user_log.error(
             f"Invalid path: {folder}. Expected a *_ascend_ms_* directory "
             "or a parent directory of multiple *_ascend_ms_*"
         )
         return
-    how = asked(Analysis(), pretty, step_list, AnalysisMode.SYNC_MODE.value, session.voice)
-    how = evolve(how, data_simplification=_simplification(data_simplification, session.voice))
+    how = asked(Analysis(), pretty, step_list, AnalysisMode.SYNC_MODE.value, session.user_log)
+    how = evolve(how, data_simplification=_simplification(data_simplification, session.user_log))
     failed = session.backend.analyse_offline(runs, how, min(processes, len(runs)))
-    catches = session.generation.manners.catches
+    catches = session.generation.behaviour.catches
     begin = "Call to offline_analyse failed. Exception" if catches else "offline analysis failed"
     for reason in failed.values():
-        session.voice.error(f"{begin}: {reason}")
+        session.user_log.error(f"{begin}: {reason}")
 
 
 def _runs_in(folder: Path) -> list[Path]:
@@ -111,10 +113,10 @@ def _is_run(folder: Path) -> bool:
     return any(_RAW.match(each.name) and each.is_dir() for each in folder.iterdir())
 
 
-def _simplification(value: Any, voice: Voice) -> bool:
+def _simplification(value: Any, user_log: UserLog) -> bool:
     if isinstance(value, bool):
         return value
-    voice.warning(
+    user_log.warning(
         f"For profiler, the type of data_simplification should be bool, but got {type(value)}, reset to True."
     )
     return True

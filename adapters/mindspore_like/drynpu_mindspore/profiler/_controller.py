@@ -39,9 +39,9 @@ class Controller:
         change = transition(ACTION_OF[previous], None if following is None else ACTION_OF[following])
         if not change.steps:
             return
-        self.session.voice.info(f"ProfilerAction transition: {previous} -> {following}")
+        self.session.user_log.info(f"ProfilerAction transition: {previous} -> {following}")
         if change.warning is not None:
-            self.session.voice.warning(change.warning.value)
+            self.session.user_log.warning(change.warning.value)
         for call in _calls(change.steps):
             self._carry_out(call)
 

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define
 
 from drynpu import OutputError
-from drynpu_mindspore.profiler._voice import Voice
+from drynpu_mindspore.profiler._user_log import UserLog
 
 _LONGEST_WORKER_NAME = 225
 _LONGEST_PATH, _LONGEST_PART = 4096, 255
@@ -33,7 +33,7 @@ class RunDirectoryName:
         ``None`` for the host's name.
     """
 
-    voice: Voice
+    user_log: UserLog
     handler_folder: Path | None = None
     worker_name: str | None = None
 
@@ -50,11 +50,11 @@ class RunDirectoryName:
         if isinstance(worker_name, str) and 0 < len(worker_name) <= _LONGEST_WORKER_NAME:
             self.worker_name = worker_name
         elif worker_name is not None:
-            self.voice.warning("Invalid parameter worker_name, reset it to default.")
+            self.user_log.warning("Invalid parameter worker_name, reset it to default.")
         if dir_name is None:
             return
         if not isinstance(dir_name, str) or not dir_name:
-            self.voice.warning("Invalid parameter dir_name, reset it to default.")
+            self.user_log.warning("Invalid parameter dir_name, reset it to default.")
             return
         self.handler_folder = checked_folder(dir_name)
 
@@ -63,7 +63,7 @@ class RunDirectoryName:
         if self.handler_folder is None:
             return given
         if "output_path" in given:
-            self.voice.warning(
+            self.user_log.warning(
                 "Both on_trace_ready path and output_path are provided. The on_trace_ready path takes effect. "
                 f"Final path is {self.handler_folder}"
             )

@@ -12,6 +12,7 @@ from drynpu_mindspore.profiler._config import CONFIG_FIELDS, _ExperimentalConfig
 from drynpu_mindspore.profiler._guarded import caught
 from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._session import Session
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import (
     AicoreMetrics,
     ExportType,
@@ -19,7 +20,6 @@ from drynpu_mindspore.profiler._values import (
     ProfilerActivity,
     ProfilerLevel,
 )
-from drynpu_mindspore.profiler._voice import Voice
 
 OPTIONS_VARIABLE = "MS_PROFILER_OPTIONS"
 
@@ -53,10 +53,10 @@ class EnvProfiler:
 
     @classmethod
     def _start(cls) -> None:
-        options = _read(os.environ.get(OPTIONS_VARIABLE, ""), cls._session.voice)
+        options = _read(os.environ.get(OPTIONS_VARIABLE, ""), cls._session.user_log)
         if not options.get("start"):
             return
-        keywords = _keywords(options, cls._session.voice)
+        keywords = _keywords(options, cls._session.user_log)
         config: dict[str, Any] = {name: keywords.get(name) for name in CONFIG_FIELDS}
         cls.profiler = cls._make_profile(
             **{name: keywords.get(name) for name in _PROFILE_FIELDS},
@@ -65,12 +65,12 @@ class EnvProfiler:
         )
         # Already started, unless "start_profile" says no: then it is started all the same.
         cls.profiler.start()
-        cls._session.voice.info("Profiler init success.")
+        cls._session.user_log.info("Profiler init success.")
 
     def analyse(self) -> None:
         """Stop the profiler and write the deliverables; without a call this happens when the process ends."""
         if self.profiler is None:
-            self._session.voice.info("Profiler is not initialized, skip analyse.")
+            self._session.user_log.info("Profiler is not initialized, skip analyse.")
             return
         self.profiler.stop()
 
@@ -81,7 +81,7 @@ class EnvProfiler:
             cls.profiler.stop()
 
 
-def _read(text: str, voice: Voice) -> dict[str, Any]:
+def _read(text: str, user_log: UserLog) -> dict[str, Any]:
     if not text:
         return {}
     try:
@@ -90,7 +90,7 @@ def _read(text: str, voice: Voice) -> dict[str, Any]:
         options = None
     if options and isinstance(options, dict):
         return options
-    voice.error("Failed to load MS_PROFILER_OPTIONS, json decode error.")
+    user_log.error("Failed to load MS_PROFILER_OPTIONS, json decode error.")
     return {}
 
 
@@ -106,37 +106,37 @@ _SEVERAL: Mapping[str, tuple[type[enum.Enum], list[Any]]] = {
 _ORDER = ("profiler_level", "activities", "aic_metrics", "host_sys", "export_type")
 
 
-def _keywords(options: Mapping[str, Any], voice: Voice) -> dict[str, Any]:
+def _keywords(options: Mapping[str, Any], user_log: UserLog) -> dict[str, Any]:
     """Turn the texts of the enumerations into their members; what is no list is left for the profiler to refuse."""
     keywords = {name: value for name, value in options.items() if name not in EnvProfiler.NOT_SUPPORTED_PARAMS}
     for name in (each for each in _ORDER if each in keywords):
         value = keywords[name]
         if name in _ONE:
-            keywords[name] = _member(value, type(_ONE[name]), _ONE[name], voice)
+            keywords[name] = _member(value, type(_ONE[name]), _ONE[name], user_log)
         elif name == "export_type":
-            keywords[name] = _export_types(value, voice)
+            keywords[name] = _export_types(value, user_log)
         elif isinstance(value, list):
             kind, default = _SEVERAL[name]
-            members = [_member(each, kind, default, voice) for each in value]
+            members = [_member(each, kind, default, user_log) for each in value]
             keywords[name] = default if default in members else members
     return keywords
 
 
-def _export_types(values: Any, voice: Voice) -> list[ExportType]:
+def _export_types(values: Any, user_log: UserLog) -> list[ExportType]:
     """Return the forms that are named, in a list; a text is taken letter by letter, as the vendor's loop does."""
     default: list[ExportType] = [ExportType.Text]
     for value in values if isinstance(values, (list, str)) else [values]:
-        if _member(value, ExportType, default, voice) is default:
+        if _member(value, ExportType, default, user_log) is default:
             return [ExportType.Text]
     named: list[ExportType] = [ExportType(value) for value in values]
     return named
 
 
-def _member(value: Any, kind: type[enum.Enum], default: Any, voice: Voice) -> Any:
+def _member(value: Any, kind: type[enum.Enum], default: Any, user_log: UserLog) -> Any:
     """Return the member with that value, or *default*, which the log says."""
     if value in [member.value for member in kind]:
         return kind(value)
-    voice.warning(
+    user_log.warning(
         f"The value '{value}' of parameter '{kind.__name__}' is invalid, use default value '{default}' instead."
     )
     return default

@@ -20,9 +20,9 @@ _RELEASES: Mapping[str, tuple[str, ...]] = {
 
 
 @frozen(kw_only=True)
-class Manners:
+class SurfaceBehaviour:
     """
-    In what the generations of ``Profiler`` differ.
+    Behaviour of ``Profiler`` that differs between its generations.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Manners:
     analyses_first:
         ``analyse`` comes before ``finalize``, and nothing is cleared.
     metadata_indent:
-        Of ``profiler_metadata.json``.
+        Spaces that ``profiler_metadata.json`` is indented by; ``None`` for one line.
     offline_simplification:
         Default of ``offline_analyse(data_simplification=)``.
     """
@@ -62,10 +62,10 @@ class Generation(enum.Enum):
     """2.6 and 2.7: ``profile``, errors are logged."""
 
     @property
-    def manners(self) -> Manners:
-        """In what this generation differs from the others."""
+    def behaviour(self) -> SurfaceBehaviour:
+        """How ``Profiler`` behaves in this generation."""
         newest = self is Generation.V27
-        return Manners(
+        return SurfaceBehaviour(
             deprecated=newest,
             catches=newest,
             metrics_keyword="aic_metrics" if newest else "aicore_metrics",

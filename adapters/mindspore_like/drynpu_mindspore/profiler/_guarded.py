@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import ParamSpec, Protocol, TypeVar
 
 from drynpu_mindspore.profiler._generation import Generation
-from drynpu_mindspore.profiler._voice import Voice
+from drynpu_mindspore.profiler._user_log import UserLog
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -22,7 +22,7 @@ class GuardedSession(Protocol):
     def generation(self) -> Generation: ...
 
     @property
-    def voice(self) -> Voice: ...
+    def user_log(self) -> UserLog: ...
 
     def raise_failure(self) -> None: ...
 
@@ -44,10 +44,10 @@ def caught(session: GuardedSession, name: str, call: Callable[[], _R]) -> _R | N
     try:
         result = call()
     except Exception as error:
-        if not session.generation.manners.catches:
+        if not session.generation.behaviour.catches:
             raise
         # The script's run is worth more than its profile.
-        session.voice.error(f"Call to {name} failed. Exception: {error}")
+        session.user_log.error(f"Call to {name} failed. Exception: {error}")
     finally:
         session.depth -= 1
     if session.depth == 0:

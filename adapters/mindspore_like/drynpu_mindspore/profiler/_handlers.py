@@ -38,10 +38,10 @@ def make_handler(
     """
     session.place.configure(dir_name, worker_name)
     if not isinstance(analyse_flag, bool):
-        session.voice.warning("analyse_flag is not bool, set by default.")
+        session.user_log.warning("analyse_flag is not bool, set by default.")
         analyse_flag = True
     if not isinstance(async_mode, bool):
-        session.voice.warning("async_mode is not bool, set by default.")
+        session.user_log.warning("async_mode is not bool, set by default.")
         async_mode = False
 
     def handler_fn(prof_inst: RunHandle) -> None:
@@ -63,6 +63,6 @@ def completion(session: Session, handler: Callable[..., Any] | None) -> Callable
     meant: Callable[[], Any] | None = getattr(handler, HANDLER_MARK, None)
     if meant is not None:
         return meant
-    if session.generation.manners.handler_takes_run:
+    if session.generation.behaviour.handler_takes_run:
         return functools.partial(handler, RunHandle(session))
     return handler

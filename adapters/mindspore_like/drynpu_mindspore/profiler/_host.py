@@ -26,7 +26,7 @@ class Log(Protocol):
 
 
 class Host(Protocol):
-    """A framework with MindSpore's manners: real MindSpore, or the package that looks like it."""
+    """A framework with MindSpore's profiler: real MindSpore, or the package that looks like it."""
 
     @property
     def log(self) -> Log:

@@ -8,8 +8,8 @@ from typing import Any
 from drynpu_mindspore.profiler._generation import Generation
 from drynpu_mindspore.profiler._parameters import Parameters
 from drynpu_mindspore.profiler._schedule import Schedule
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import AicoreMetrics, ProfilerActivity, ProfilerLevel
-from drynpu_mindspore.profiler._voice import Voice
 
 V22_DEFAULTS: Mapping[str, Any] = {
     "output_path": "./data",
@@ -40,7 +40,7 @@ _V22_METRICS: Mapping[int, AicoreMetrics] = {
 def with_current_names(given: Mapping[str, Any], generation: Generation) -> dict[str, Any]:
     """Return the keywords of 2.4 and later by their current names; in 2.7 ``aicore_metrics`` has no effect."""
     current = dict(given)
-    keyword = generation.manners.metrics_keyword
+    keyword = generation.behaviour.metrics_keyword
     if keyword != "aic_metrics":
         current.pop("aic_metrics", None)
         if keyword in current:
@@ -48,7 +48,7 @@ def with_current_names(given: Mapping[str, Any], generation: Generation) -> dict
     return current
 
 
-def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
+def normalise_v22(given: Mapping[str, Any], user_log: UserLog) -> Parameters:
     """
     Return what a profiler of 2.3 and before collects, in the current parameters.
 
@@ -62,13 +62,13 @@ def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
     TypeError
         ``start_profile`` is no bool.
     """
-    values = _v22_values(given, voice)
+    values = _v22_values(given, user_log)
     if values["profile_communication"] and not values["start_profile"]:
         raise RuntimeError(
             "For 'Profiler', the parameter profile_communication can not be True while starting profiler "
             "in the process of training."
         )
-    metrics = _metrics(values["aicore_metrics"], voice)
+    metrics = _metrics(values["aicore_metrics"], user_log)
     detailed = values["profile_communication"] or metrics is not AicoreMetrics.AiCoreNone
     device = (ProfilerActivity.NPU,) if values["op_time"] else ()
     return Parameters(
@@ -86,28 +86,28 @@ def normalise_v22(given: Mapping[str, Any], voice: Voice) -> Parameters:
     )
 
 
-def _v22_values(given: Mapping[str, Any], voice: Voice) -> dict[str, Any]:
+def _v22_values(given: Mapping[str, Any], user_log: UserLog) -> dict[str, Any]:
     """Return the keywords with their defaults, bad values replaced."""
     start = given.get("start_profile", True)
     if not isinstance(start, bool):
         raise TypeError(f"For 'Profiler', the parameter start_profile must be bool, but got type {type(start)}")
-    return {name: _checked(name, given.get(name, default), default, voice) for name, default in V22_DEFAULTS.items()}
+    return {name: _checked(name, given.get(name, default), default, user_log) for name, default in V22_DEFAULTS.items()}
 
 
-def _checked(name: str, value: Any, default: Any, voice: Voice) -> Any:
+def _checked(name: str, value: Any, default: Any, user_log: UserLog) -> Any:
     expected = type(default)
     if isinstance(value, expected):
         return value
-    voice.warning(
+    user_log.warning(
         f"For 'Profiler', the parameter {name} must be {expected.__name__}, but got type {type(value)}, "
         f"it will be set to {default}."
     )
     return default
 
 
-def _metrics(code: int, voice: Voice) -> AicoreMetrics:
+def _metrics(code: int, user_log: UserLog) -> AicoreMetrics:
     if code not in _V22_METRICS:
-        voice.warning(
+        user_log.warning(
             f"For 'Profiler', the parameter aicore_metrics must be in {sorted(_V22_METRICS)}, but got {code}, "
             "it will be set to 0."
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu_mindspore.profiler._voice import Voice
+from drynpu_mindspore.profiler._user_log import UserLog
 
 _MOST_BYTES = 100 * 1024 * 1024
 
@@ -17,7 +17,7 @@ _MOST_BYTES = 100 * 1024 * 1024
 class Metadata:
     """Texts by key, until they are written."""
 
-    voice: Voice
+    user_log: UserLog
     values: dict[str, Any] = field(factory=dict)
 
     def add(self, key: Any, value: Any) -> None:
@@ -32,7 +32,7 @@ class Metadata:
         try:
             self.values[key] = json.loads(value)
         except ValueError:
-            self.voice.warning("The metadata value must be json format string. Skip this metadata")
+            self.user_log.warning("The metadata value must be json format string. Skip this metadata")
 
     def take(self) -> dict[str, Any]:
         """Return what was added, and forget it."""
@@ -41,12 +41,12 @@ class Metadata:
 
     def _is_acceptable(self, key: Any, value: Any) -> bool:
         if not isinstance(key, str) or not isinstance(value, str):
-            self.voice.warning("The key and value of metadata must be string. Skip this metadata.")
+            self.user_log.warning("The key and value of metadata must be string. Skip this metadata.")
             return False
         # Of what is held already the vendor counts the table without its texts.
         if sys.getsizeof(self.values) + sys.getsizeof(key) + sys.getsizeof(value) >= _MOST_BYTES:
-            self.voice.warning("Too many metadata added. Skip this metadata")
+            self.user_log.warning("Too many metadata added. Skip this metadata")
             return False
         if key in self.values:
-            self.voice.warning(f"{key} is already saved as metadata, override it.")
+            self.user_log.warning(f"{key} is already saved as metadata, override it.")
         return True

@@ -37,7 +37,7 @@ class Mstx:
 
     @classmethod
     def _refuse(cls, text: str) -> None:
-        cls._session.voice.warning(text)
+        cls._session.user_log.warning(text)
 
     @classmethod
     def mark(cls, message: str, stream: Any = None, domain: str = "default") -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, fields_dict, frozen
 
 from drynpu_mindspore.profiler._schedule import DEFAULT_SCHEDULE_TEXT, Schedule
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import (
     AicoreMetrics,
     ExportType,
@@ -15,7 +16,6 @@ from drynpu_mindspore.profiler._values import (
     ProfilerActivity,
     ProfilerLevel,
 )
-from drynpu_mindspore.profiler._voice import Voice
 
 Handler = Callable[..., Any]
 
@@ -118,85 +118,87 @@ _DEPRECATED_WHEN_TRUE: Mapping[str, str] = {
 }
 
 
-def normalise(given: Mapping[str, Any], voice: Voice, default_schedule: Callable[[], Schedule]) -> Parameters:
+def normalise(given: Mapping[str, Any], user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Parameters:
     """
-    Return the parameters that a profiler with these keywords has, and say on *voice* what was replaced.
+    Return the parameters that a profiler with these keywords has, and say on *user_log* what was replaced.
 
     Parameters
     ----------
     given:
         Keywords as the script wrote them, an experimental config already spread out. Unknown ones are ignored.
-    voice:
+    user_log:
         Told in the vendor's words and order.
     default_schedule:
         Makes ``Schedule(wait=0, active=1)``; that the log hears of it is part of the surface.
     """
-    _warn_of_deprecated(given, voice)
+    _warn_of_deprecated(given, user_log)
     checked: dict[str, Any] = {}
     if given.get("schedule") is None:
         checked["schedule"] = default_schedule()
     for name in fields_dict(Parameters):
         value = given.get(name)
         if name == "schedule" and value is not None:
-            checked[name] = _schedule(value, voice, default_schedule)
+            checked[name] = _schedule(value, user_log, default_schedule)
         elif value is not None:
-            checked[name] = _checked(name, value, voice)
+            checked[name] = _checked(name, value, user_log)
     parameters = Parameters(**checked)
-    return _reconcile(parameters, voice, is_set_schedule=isinstance(given.get("schedule"), Schedule))
+    return _reconcile(parameters, user_log, is_set_schedule=isinstance(given.get("schedule"), Schedule))
 
 
-def _warn_of_deprecated(given: Mapping[str, Any], voice: Voice) -> None:
+def _warn_of_deprecated(given: Mapping[str, Any], user_log: UserLog) -> None:
     for name, value in given.items():
         if name in _DEPRECATED:
-            voice.warn(_DEPRECATED[name])
+            user_log.warn(_DEPRECATED[name])
         elif name in _DEPRECATED_WHEN_TRUE and value is True:
-            voice.warn(_DEPRECATED_WHEN_TRUE[name])
+            user_log.warn(_DEPRECATED_WHEN_TRUE[name])
 
 
-def _schedule(value: Any, voice: Voice, default_schedule: Callable[[], Schedule]) -> Schedule:
+def _schedule(value: Any, user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Schedule:
     """Return the schedule to show; the vendor's makes the default one twice for a bad value, which the log shows."""
     if isinstance(value, Schedule):
         return value
     default_schedule()
-    voice.warning(f"For Profiler, schedule value is Invalid, reset to {DEFAULT_SCHEDULE_TEXT}")
+    user_log.warning(f"For Profiler, schedule value is Invalid, reset to {DEFAULT_SCHEDULE_TEXT}")
     return default_schedule()
 
 
-def _checked(name: str, value: Any, voice: Voice) -> Any:
+def _checked(name: str, value: Any, user_log: UserLog) -> Any:
     """Return *value*, or what replaces it."""
     if name == "on_trace_ready":
-        return _handler(value, voice)
+        return _handler(value, user_log)
     if name == "activities":
-        return _activities(value, voice)
+        return _activities(value, user_log)
     if name == "export_type":
-        return _export_types(value, voice)
+        return _export_types(value, user_log)
     if name == "host_sys":
-        return _host_systems(value, voice)
+        return _host_systems(value, user_log)
     if name.startswith("mstx_domain"):
-        return _domains(name, value, voice)
+        return _domains(name, value, user_log)
     expected = _SCALARS[name]
     if isinstance(value, expected):
         return value
     default = fields_dict(Parameters)[name].default
-    voice.warning(f"For Profiler, the type of {name} should be {expected}, but got {type(value)}, reset to {default}.")
+    user_log.warning(
+        f"For Profiler, the type of {name} should be {expected}, but got {type(value)}, reset to {default}."
+    )
     return default
 
 
-def _handler(value: Any, voice: Voice) -> Handler | None:
+def _handler(value: Any, user_log: UserLog) -> Handler | None:
     if callable(value):
         return value  # type: ignore[no-any-return] # a callable of the script's
-    voice.warning("For Profiler, on_trace_ready value is Invalid, reset to None.")
+    user_log.warning("For Profiler, on_trace_ready value is Invalid, reset to None.")
     return None
 
 
-def _activities(value: Any, voice: Voice) -> tuple[ProfilerActivity, ...]:
+def _activities(value: Any, user_log: UserLog) -> tuple[ProfilerActivity, ...]:
     if isinstance(value, list) and all(isinstance(each, ProfilerActivity) for each in value):
         return tuple(dict.fromkeys(value))
-    voice.warning(f"For Profiler, activities value is Invalid, reset to {list(_BOTH)}.")
+    user_log.warning(f"For Profiler, activities value is Invalid, reset to {list(_BOTH)}.")
     return _BOTH
 
 
-def _export_types(value: Any, voice: Voice) -> tuple[ExportType, ...]:
+def _export_types(value: Any, user_log: UserLog) -> tuple[ExportType, ...]:
     if not value:
         return (ExportType.Text,)
     if isinstance(value, ExportType):
@@ -205,65 +207,65 @@ def _export_types(value: Any, voice: Voice) -> tuple[ExportType, ...]:
         return (ExportType(value),)
     if isinstance(value, list) and all(isinstance(each, ExportType) for each in value):
         return tuple(dict.fromkeys(value))
-    voice.warning("Invalid parameter export_type, reset it to text.")
+    user_log.warning("Invalid parameter export_type, reset it to text.")
     return (ExportType.Text,)
 
 
-def _host_systems(value: Any, voice: Voice) -> tuple[HostSystem, ...]:
+def _host_systems(value: Any, user_log: UserLog) -> tuple[HostSystem, ...]:
     if not value:
         return ()
     if isinstance(value, list) and all(isinstance(each, HostSystem) for each in value):
         return tuple(dict.fromkeys(value))
-    voice.warning("For Profiler, 'host_sys' value is Invalid, reset to [].")
+    user_log.warning("For Profiler, 'host_sys' value is Invalid, reset to [].")
     return ()
 
 
-def _domains(name: str, value: Any, voice: Voice) -> tuple[str, ...]:
+def _domains(name: str, value: Any, user_log: UserLog) -> tuple[str, ...]:
     if not value:
         return ()
     if not isinstance(value, list):
-        voice.warning(f"For Profiler, {name} value is Invalid, reset to [].")
+        user_log.warning(f"For Profiler, {name} value is Invalid, reset to [].")
         return ()
     for each in value:
         if not isinstance(each, str) or not each:
-            voice.warning(f"{name} has value {each} is not str or is empty, reset to [].")
+            user_log.warning(f"{name} has value {each} is not str or is empty, reset to [].")
             return ()
     return tuple(value)
 
 
-def _reconcile(given: Parameters, voice: Voice, *, is_set_schedule: bool) -> Parameters:
+def _reconcile(given: Parameters, user_log: UserLog, *, is_set_schedule: bool) -> Parameters:
     """Settle values that contradict each other, in the vendor's order."""
     result = given
     if is_set_schedule and result.data_process:
-        voice.warn("When 'schedule' is set, 'data_process' will be set to False.")
+        user_log.warn("When 'schedule' is set, 'data_process' will be set to False.")
         result = evolve(result, data_process=False)
-    result = _reconcile_level(result, voice)
+    result = _reconcile_level(result, user_log)
     if result.record_shapes and ProfilerActivity.CPU not in result.activities:
-        voice.warn(
+        user_log.warn(
             "when 'ProfilerActivity.CPU' is not set in 'activities', 'Record_shapes' cannot be set to True, "
             "reset to 'False'."
         )
         result = evolve(result, record_shapes=False)
-    return _reconcile_domains(result, voice)
+    return _reconcile_domains(result, user_log)
 
 
-def _reconcile_level(given: Parameters, voice: Voice) -> Parameters:
+def _reconcile_level(given: Parameters, user_log: UserLog) -> Parameters:
     level, metrics = given.profiler_level, given.aic_metrics
     if level is ProfilerLevel.LevelNone and not given.mstx:
-        voice.warn(
+        user_log.warn(
             "when 'mstx' is disabled, 'profiler_level' cannot be set to 'ProfilerLevel.LevelNone', "
             "reset to 'ProfilerLevel.Level0'."
         )
         level = ProfilerLevel.Level0
     with_metrics = level in (ProfilerLevel.Level1, ProfilerLevel.Level2)
     if not with_metrics and metrics is not AicoreMetrics.AiCoreNone:
-        voice.warn(
+        user_log.warn(
             f"when 'profiler_level' is set to '{level}', 'aic_metrics' cannot be set to other value except "
             f"'AicoreMetrics.AiCoreNone', reset to 'AicoreMetrics.AiCoreNone'."
         )
         metrics = AicoreMetrics.AiCoreNone
     if with_metrics and metrics is AicoreMetrics.AiCoreNone:
-        voice.warn(
+        user_log.warn(
             f"when 'profiler_level' is set to '{level}', 'aic_metrics' cannot be set to 'AicoreMetrics.AiCoreNone', "
             f"reset to 'AicoreMetrics.PipeUtilization'."
         )
@@ -271,15 +273,15 @@ def _reconcile_level(given: Parameters, voice: Voice) -> Parameters:
     return evolve(given, profiler_level=level, aic_metrics=metrics)
 
 
-def _reconcile_domains(given: Parameters, voice: Voice) -> Parameters:
+def _reconcile_domains(given: Parameters, user_log: UserLog) -> Parameters:
     if not given.mstx and (given.mstx_domain_include or given.mstx_domain_exclude):
-        voice.warn(
+        user_log.warn(
             "when 'mstx' is set to 'False', 'mstx_domain_include' and 'mstx_domain_exclude' cannot be set, "
             "reset them to '[]'."
         )
         return evolve(given, mstx_domain_include=(), mstx_domain_exclude=())
     if given.mstx_domain_include and given.mstx_domain_exclude:
-        voice.warn(
+        user_log.warn(
             "mstx_domain_include and mstx_domain_exclude can not be set together, "
             "mstx_domain_exclude has been reset to []."
         )

@@ -52,7 +52,7 @@ class Profile(Profiling):
         )
         given: Any = schedule
         if given and not callable(given):
-            self._session.voice.warning("schedule is not Callable, set by default.")
+            self._session.user_log.warning("schedule is not Callable, set by default.")
         has_schedule = bool(given) and callable(given)
         self._follow(given if has_schedule else always_record, shows_steps=has_schedule)
         if starts:
@@ -71,7 +71,7 @@ class Profile(Profiling):
     def step(self) -> None:
         """Go on to the next step."""
         if not self._has_started:
-            self._session.voice.error("profile is stopped, step takes no effect!")
+            self._session.user_log.error("profile is stopped, step takes no effect!")
             return
         self._advance()
 
@@ -79,7 +79,9 @@ class Profile(Profiling):
         if not self._has_started:
             return
         if sys.is_finalizing():
-            self._session.voice.warning("profile is not stopped at the end of the program. The data may be incomplete.")
+            self._session.user_log.warning(
+                "profile is not stopped at the end of the program. The data may be incomplete."
+            )
             return
         self.stop()
-        self._session.voice.warning("profile is stopped at the end of the program.")
+        self._session.user_log.warning("profile is stopped at the end of the program.")

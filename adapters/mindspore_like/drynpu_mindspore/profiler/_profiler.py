@@ -28,8 +28,8 @@ class Profiler(Profiling):
     """A schedule was given, and `step` has not been called."""
 
     def __init__(self, **kwargs: Any) -> None:
-        if self._session.generation.manners.deprecated:
-            self._session.voice.warning(_DEPRECATED)
+        if self._session.generation.behaviour.deprecated:
+            self._session.user_log.warning(_DEPRECATED)
         starts = self._prepare(kwargs)
         self._has_schedule = kwargs.get("schedule") is not None
         self._waits_for_step = self._has_schedule
@@ -44,7 +44,7 @@ class Profiler(Profiling):
     def stop(self) -> None:
         """Record no longer; with a schedule the run is complete then."""
         if self._waits_for_step:
-            self._session.voice.warning("The profiler has schedule. Please use step() to collect data.")
+            self._session.user_log.warning("The profiler has schedule. Please use step() to collect data.")
             return
         if self._is_closed():
             return
@@ -60,10 +60,10 @@ class Profiler(Profiling):
     def step(self) -> None:
         """Go on to the next step of the schedule."""
         if not self._has_schedule:
-            self._session.voice.error("With no schedule in the Profiler, step takes no effect!")
+            self._session.user_log.error("With no schedule in the Profiler, step takes no effect!")
             return
         if not self._has_started:
-            self._session.voice.error("Profiler is stopped, step takes no effect!")
+            self._session.user_log.error("Profiler is stopped, step takes no effect!")
             return
         self._advance()
         self._waits_for_step = False
@@ -78,18 +78,18 @@ class Profiler(Profiling):
             session.stop()
             self._has_started = False
         if self._has_schedule:
-            session.voice.warning("The profiler has schedule. Please use 'on_trace_ready' to analyse data.")
+            session.user_log.warning("The profiler has schedule. Please use 'on_trace_ready' to analyse data.")
             return
-        if session.generation.manners.analyses_first:
+        if session.generation.behaviour.analyses_first:
             session.analyse()
             session.finalize()
             return
         if offline_path:
-            session.voice.warning(
+            session.user_log.warning(
                 "The parameter 'offline_path' for Profiler.analyse() is deprecated, please use "
                 "Profiler.offline_analyse() instead."
             )
-        session.how = asked(session.how, pretty, step_list, mode, session.voice)
+        session.how = asked(session.how, pretty, step_list, mode, session.user_log)
         session.finalize()
         session.analyse()
         session.clear()
@@ -105,7 +105,7 @@ class Profiler(Profiling):
         """Analyse the run that *path* is, or the runs in it; left out, the release decides on simplification."""
         session = cls._session
         if data_simplification is None:
-            data_simplification = session.generation.manners.offline_simplification
+            data_simplification = session.generation.behaviour.offline_simplification
         caught(
             session,
             "offline_analyse",
@@ -124,7 +124,7 @@ class Profiler(Profiling):
         TypeError
             Not on Ascend: *device_id* is no number, *op_name* is neither a name nor names.
         """
-        self._session.voice.warn(
+        self._session.user_log.warn(
             "mindspore.Profiler.op_analyse is deprecated and will be removed in future versions.  "
         )
         target = self._session.host.device_target()
@@ -146,7 +146,7 @@ class Profiler(Profiling):
         """Stop at the end of the process, or of the object."""
         if self._has_started:
             self.stop()
-            self._session.voice.warning("Profiler is stopped at the end of the program.")
+            self._session.user_log.warning("Profiler is stopped at the end of the program.")
 
     @guarded
     def __del__(self) -> None:

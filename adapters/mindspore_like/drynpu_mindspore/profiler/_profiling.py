@@ -51,7 +51,7 @@ class Profiling(ABC):
 
     def _begin(self) -> None:
         if self._has_started:
-            self._session.voice.warning(
+            self._session.user_log.warning(
                 f"The {self._called} has already started. Do not turn on again in the open state."
             )
             return
@@ -70,7 +70,9 @@ class Profiling(ABC):
     def _is_closed(self) -> bool:
         """Say that there is nothing to stop, if so."""
         if not self._has_started:
-            self._session.voice.error(f"The {self._called} has not started. Do not turn off again in the closed state.")
+            self._session.user_log.error(
+                f"The {self._called} has not started. Do not turn off again in the closed state."
+            )
         return not self._has_started
 
     @guarded

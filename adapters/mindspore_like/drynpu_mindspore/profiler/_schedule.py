@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import ProfilerAction
-from drynpu_mindspore.profiler._voice import Voice
 
 NO_WARMUP = "Profiler won't be using warmup, this can skew profiler results"
 STEP_BELOW_ZERO = "Invalid parameter step, which must be not less than 0."
@@ -37,7 +37,7 @@ class Schedule:
     Values that are no ``int``, a bool or too small are replaced, which the log says.
     """
 
-    _voice: ClassVar[Voice]
+    _user_log: ClassVar[UserLog]
 
     def __init__(self, *, wait: int, active: int, warmup: int = 0, repeat: int = 0, skip_first: int = 0) -> None:
         self.wait = wait
@@ -59,12 +59,12 @@ class Schedule:
             value: Any = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 given = type(value).__name__
-                self._voice.warning(
+                self._user_log.warning(
                     f"Parameter '{name}' should be of type int, but got {given}. reset to int {default}."
                 )
                 setattr(self, name, default)
         if self.warmup == 0:
-            self._voice.warning(NO_WARMUP)
+            self._user_log.warning(NO_WARMUP)
 
     def __call__(self, step: int) -> ProfilerAction:
         """

@@ -20,8 +20,8 @@ from drynpu_mindspore.profiler._legacy import normalise_v22, with_current_names
 from drynpu_mindspore.profiler._metadata import Metadata
 from drynpu_mindspore.profiler._parameters import Parameters, normalise
 from drynpu_mindspore.profiler._schedule import Schedule
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import DeviceTarget
-from drynpu_mindspore.profiler._voice import Voice
 
 __all__ = ["Session"]
 
@@ -40,7 +40,7 @@ class Session:
     Attributes
     ----------
     host, backend, generation:
-        The framework served, what records, and the release whose manners hold.
+        The framework served, what records, and the release whose behaviour holds.
     schedule_class:
         ``schedule`` of this surface.
     place:
@@ -69,7 +69,7 @@ class Session:
     backend: Backend
     generation: Generation
     schedule_class: Callable[..., Schedule]
-    voice: Voice
+    user_log: UserLog
     place: RunDirectoryName
     parameters: Parameters | None = None
     is_set_schedule: bool = False
@@ -85,7 +85,7 @@ class Session:
     started: weakref.WeakSet[Any] = field(factory=weakref.WeakSet)
 
     def __attrs_post_init__(self) -> None:
-        self.metadata = Metadata(self.voice)
+        self.metadata = Metadata(self.user_log)
 
     def configure(self, given: Mapping[str, Any]) -> Parameters:
         """
@@ -107,11 +107,11 @@ class Session:
             raise RuntimeError(f"Profiling: unsupported backend: {target}")
         given = self.place.with_folder(given)
         if self.generation is Generation.V22:
-            parameters = normalise_v22(given, self.voice)
+            parameters = normalise_v22(given, self.user_log)
             self.is_set_schedule = False
         else:
             flat = self._with_config(with_current_names(given, self.generation))
-            parameters = normalise(flat, self.voice, self._default_schedule)
+            parameters = normalise(flat, self.user_log, self._default_schedule)
             self.is_set_schedule = isinstance(given.get("schedule"), Schedule)
         self.folder = checked_folder(parameters.output_path)
         self.parameters = parameters
@@ -127,7 +127,7 @@ class Session:
         if isinstance(config, _ExperimentalConfig):
             return {**flat, **config.describe()}
         if config is not None:
-            self.voice.warning(
+            self.user_log.warning(
                 "For Profiler, experimental_config value must be the 'mindspore.profiler._ExperimentalConfig' class, "
                 "reset to default value."
             )
@@ -141,7 +141,7 @@ class Session:
             return
         self.refused = _MODE_VARIABLE in os.environ and self.host.device_target() == DeviceTarget.NPU.value
         if self.refused:
-            self.voice.error(_MODE_SET)
+            self.user_log.error(_MODE_SET)
         self.run = self.backend.init(
             RunRequest(
                 folder=self.folder,
@@ -216,7 +216,7 @@ class Session:
     def write_metadata(self) -> None:
         """Write what the script added, if anything, and forget it."""
         if self.metadata.values and self.run is not None:
-            self.backend.write_metadata(self.metadata.take(), self.generation.manners.metadata_indent)
+            self.backend.write_metadata(self.metadata.take(), self.generation.behaviour.metadata_indent)
 
     @property
     def collects_marks(self) -> bool:
@@ -226,7 +226,7 @@ class Session:
 
     def _ready(self, verb: str) -> bool:
         if self.run is None:
-            self.voice.warning(f"ProfilerInterface {verb} failed, profiler has not been initialized.")
+            self.user_log.warning(f"ProfilerInterface {verb} failed, profiler has not been initialized.")
         return self.run is not None
 
 

@@ -22,7 +22,7 @@ from drynpu_mindspore.profiler._profiler_v22 import ProfilerV22
 from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._session import Session
-from drynpu_mindspore.profiler._voice import Voice
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler.dynamic import DynamicMonitor
 
 
@@ -57,15 +57,15 @@ class Surface:
 
 def build_surface(host: Host, backend: Backend, generation: Generation = Generation.V27) -> Surface:
     """Make the classes and functions of one process; what they share is a session of their own."""
-    voice = Voice(host.log)
-    schedule: type[Schedule] = _bound("Schedule", "schedule", (Schedule,), _voice=voice)
+    user_log = UserLog(host.log)
+    schedule: type[Schedule] = _bound("Schedule", "schedule", (Schedule,), _user_log=user_log)
     session = Session(
         host=host,
         backend=backend,
         generation=generation,
         schedule_class=schedule,
-        voice=voice,
-        place=RunDirectoryName(voice),
+        user_log=user_log,
+        place=RunDirectoryName(user_log),
     )
     profile: type[Profile] = _bound("Profile", "profiler", (Profile,), _session=session)
     base = ProfilerV22 if generation is Generation.V22 else Profiler
@@ -120,7 +120,7 @@ def _uncalled_handler(session: Session) -> Callable[..., Any]:
         try:
             session.analyse()
         except Exception as error:  # noqa: BLE001 - the one thing of those releases that caught what it could not do
-            session.voice.error(f"Call tensorboard_trace_handler failed. Exception: {error}")
+            session.user_log.error(f"Call tensorboard_trace_handler failed. Exception: {error}")
 
     setattr(tensor_board_trace_handler, HANDLER_MARK, tensor_board_trace_handler)
     return tensor_board_trace_handler
@@ -137,7 +137,7 @@ def _analyse(session: Session) -> Callable[..., None]:
         """Analyse the run that *profiler_path* is, or the runs in it, in at most that many processes."""
         number: Any = max_process_number
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            session.voice.warning(
+            session.user_log.warning(
                 f"Parameter 'max_process_number' should be of type int, but got {type(number).__name__}. "
                 f"reset to int {DEFAULT_PROCESSES}."
             )

@@ -104,7 +104,7 @@ class Ours:
         return [made.to_dict(), repr(made), [made(step).name for step in range(60)]]
 
     def _dynamic_file(self, text: str) -> Any:
-        options = read_options(json.loads(text), self._session.voice)
+        options = read_options(json.loads(text), self._session.user_log)
         how = {
             "analyse": options.analyses,
             "asynchronous": options.asynchronous,
@@ -115,7 +115,7 @@ class Ours:
         return self._plain({**options.profile, **options.config, **how})
 
     def _environment(self, text: str) -> Any:
-        return self._plain(_keywords(json.loads(text), self._session.voice))
+        return self._plain(_keywords(json.loads(text), self._session.user_log))
 
     def _worker_name(self, value: Any) -> Any:
         self._session.place.configure(None, value)

@@ -268,7 +268,7 @@ def test_the_daemon_is_not_there(bench: Any, monkeypatch: pytest.MonkeyPatch) ->
 def test_numbers_of_older_files_are_understood(bench: Any) -> None:
     options = read_options(
         {"profiler_level": 1, "activities": 1, "export_type": 2, "aic_metrics": 3, "analyse_mode": 1, "analyse": True},
-        bench.surface.session.voice,
+        bench.surface.session.user_log,
     )
     assert options.config["profiler_level"] is ProfilerLevel.Level1
     assert options.config["aic_metrics"] is AicoreMetrics.MemoryL0
@@ -287,7 +287,7 @@ def test_numbers_of_older_files_are_understood(bench: Any) -> None:
 def test_types_that_are_neither_text_nor_number(bench: Any) -> None:
     options = read_options(
         {"aic_metrics": True, "profiler_level": None, "activities": "CPU", "export_type": {}, "analyse_mode": 7},
-        bench.surface.session.voice,
+        bench.surface.session.user_log,
     )
     assert (options.analyses, options.asynchronous) == (False, False)
     assert [text for _, text in bench.texts()] == [
@@ -299,7 +299,7 @@ def test_types_that_are_neither_text_nor_number(bench: Any) -> None:
             ("export_type", "a list", "dict", "[ExportType.Text]"),
         )
     ] + ["'analyse_mode' needs to be set to one of '-1, 0, and 1', but got '7', will be reset to default: 'None'."]
-    assert read_options({"aic_metrics": "None"}, bench.surface.session.voice).config["aic_metrics"] is (
+    assert read_options({"aic_metrics": "None"}, bench.surface.session.user_log).config["aic_metrics"] is (
         AicoreMetrics.AiCoreNone
     )
 
@@ -307,7 +307,7 @@ def test_types_that_are_neither_text_nor_number(bench: Any) -> None:
 def test_bad_values_of_the_file_are_replaced_and_named(bench: Any) -> None:
     options = read_options(
         {"start_step": "2", "with_stack": 1, "profiler_level": "x", "activities": ["x"], "aic_metrics": 99},
-        bench.surface.session.voice,
+        bench.surface.session.user_log,
     )
     assert (options.start_step, options.profile["with_stack"]) == (-1, False)
     assert [text for _, text in bench.texts()] == [

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from drynpu_mindspore.profiler._config import CONFIG_FIELDS
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import (
     AicoreMetrics,
     ExportType,
@@ -16,7 +17,6 @@ from drynpu_mindspore.profiler._values import (
     ProfilerActivity,
     ProfilerLevel,
 )
-from drynpu_mindspore.profiler._voice import Voice
 
 DEFAULT_DOCUMENT: Mapping[str, Any] = {
     "start_step": -1,
@@ -133,24 +133,24 @@ class DynamicOptions:
     config: Mapping[str, Any]
 
 
-def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
+def read_options(document: Mapping[str, Any], user_log: UserLog) -> DynamicOptions:
     """Return what a file asks for; a bad value is replaced, which the log says."""
     values = {**DEFAULT_DOCUMENT, **{name: document[name] for name in DEFAULT_DOCUMENT if name in document}}
     for name, kind in _PLAIN:
-        values[name] = _plain(name, values[name], kind, voice)
+        values[name] = _plain(name, values[name], kind, user_log)
     for name, kind, called, default in _OR_NUMBER:
         if isinstance(values[name], bool) or not isinstance(values[name], (kind, int)):
-            voice.warning(
+            user_log.warning(
                 f"'{name}' should be {called} or a non-bool integer, but got {type(values[name]).__name__}. "
                 f"Will be reset to default value: '{default}'."
             )
             values[name] = DEFAULT_DOCUMENT[name]
     if not isinstance(values["prof_path"], str):
-        voice.warning(f"'prof_path' should be str, but got {type(values['prof_path']).__name__}. ")
+        user_log.warning(f"'prof_path' should be str, but got {type(values['prof_path']).__name__}. ")
         values["prof_path"] = DEFAULT_DOCUMENT["prof_path"]
-    _take_members(values, voice)
+    _take_members(values, user_log)
     if values["analyse_mode"] not in _MODES:
-        voice.warning(
+        user_log.warning(
             f"'analyse_mode' needs to be set to one of '-1, 0, and 1', but got '{values['analyse_mode']}', "
             "will be reset to default: 'None'."
         )
@@ -165,30 +165,30 @@ def read_options(document: Mapping[str, Any], voice: Voice) -> DynamicOptions:
     )
 
 
-def _take_members(values: dict[str, Any], voice: Voice) -> None:
+def _take_members(values: dict[str, Any], user_log: UserLog) -> None:
     """Replace texts and numbers by the members of enumerations that they stand for."""
     both, text = _ACTIVITIES[0], [ExportType.Text]
-    values["profiler_level"] = _LEVEL.read(values["profiler_level"], voice)
-    values["activities"] = _listed("activities", values["activities"], ProfilerActivity, _ACTIVITIES, both, voice)
-    values["aic_metrics"] = _METRIC.read(values["aic_metrics"], voice)
-    values["export_type"] = _listed("export_type", values["export_type"], ExportType, _EXPORTS, text, voice)
-    values["host_sys"] = _members(values["host_sys"], HostSystem, None, voice) if values["host_sys"] else None
+    values["profiler_level"] = _LEVEL.read(values["profiler_level"], user_log)
+    values["activities"] = _listed("activities", values["activities"], ProfilerActivity, _ACTIVITIES, both, user_log)
+    values["aic_metrics"] = _METRIC.read(values["aic_metrics"], user_log)
+    values["export_type"] = _listed("export_type", values["export_type"], ExportType, _EXPORTS, text, user_log)
+    values["host_sys"] = _members(values["host_sys"], HostSystem, None, user_log) if values["host_sys"] else None
 
 
-def _plain(name: str, value: Any, kind: type, voice: Voice) -> Any:
+def _plain(name: str, value: Any, kind: type, user_log: UserLog) -> Any:
     fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
     if fits:
         return value
     default = DEFAULT_DOCUMENT[name]
-    voice.warning(
+    user_log.warning(
         f"'{name}' should be {kind.__name__}, but got {type(value).__name__}. "
         f"will be reset to default value: '{default}'."
     )
     return default
 
 
-def _warn_of_number(name: str, value: Any, instead: str, voice: Voice) -> None:
-    voice.warning(
+def _warn_of_number(name: str, value: Any, instead: str, user_log: UserLog) -> None:
+    user_log.warning(
         f"The parameter '{name}={value}' does not support passing in the int type in future versions. "
         f"Please use the {instead} type instead."
     )
@@ -205,16 +205,16 @@ class _Choice:
     allowed: str
     """What the message about a number says of it, and of the value, which stands at ``{}``."""
 
-    def read(self, value: int | str, voice: Voice) -> enum.Enum:
+    def read(self, value: int | str, user_log: UserLog) -> enum.Enum:
         """Return the member; what names none is the default, which the log says."""
         if isinstance(value, int):
-            _warn_of_number(self.name, value, "str", voice)
+            _warn_of_number(self.name, value, "str", user_log)
             if value not in self.numbers:
-                voice.warning(f"{self.allowed.format(value)}will be reset to default: '{self.default}'.")
+                user_log.warning(f"{self.allowed.format(value)}will be reset to default: '{self.default}'.")
             return self.numbers.get(value, self.default)
         if value not in self.texts:
             # Twice, as shipped.
-            voice.warning(
+            user_log.warning(
                 f"'{value}' is not a valid {self.name}, will be reset to will be reset to default: "
                 f"'{self.default.name}'."
             )
@@ -249,22 +249,22 @@ def _listed(
     kind: type[enum.Enum],
     numbers: Mapping[int, Sequence[enum.Enum]],
     default: Sequence[enum.Enum],
-    voice: Voice,
+    user_log: UserLog,
 ) -> list[enum.Enum]:
     if isinstance(value, int):
-        _warn_of_number(name, value, "list", voice)
+        _warn_of_number(name, value, "list", user_log)
         if value not in numbers:
-            voice.warning(f"{_NUMBERS_OF[name].format(value=value)}will be reset to default: '{default}'.")
+            user_log.warning(f"{_NUMBERS_OF[name].format(value=value)}will be reset to default: '{default}'.")
         return list(numbers.get(value, default))
-    return _members(value, kind, default, voice) or []
+    return _members(value, kind, default, user_log) or []
 
 
 def _members(
-    values: Sequence[Any], kind: type[enum.Enum], default: Sequence[enum.Enum] | None, voice: Voice
+    values: Sequence[Any], kind: type[enum.Enum], default: Sequence[enum.Enum] | None, user_log: UserLog
 ) -> list[enum.Enum] | None:
     allowed = [member.value for member in kind]
     for value in values:
         if value not in allowed:
-            voice.warning(f"'{value}' is not a valid {kind.__name__} member. will be reset to default: '{default}'.")
+            user_log.warning(f"'{value}' is not a valid {kind.__name__} member. will be reset to default: '{default}'.")
             return None if default is None else list(default)
     return [kind(value) for value in values]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attrs import define
 
-from drynpu_mindspore.profiler._voice import Voice
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler.dynamic._config import DEFAULT_DOCUMENT, DynamicOptions, read_options
 
 _NAME = "profiler_config.json"
@@ -28,7 +28,7 @@ class ConfigFile:
         Least time in seconds between two looks.
     """
 
-    voice: Voice
+    user_log: UserLog
     path: Path
     poll_s: float
     _options: DynamicOptions | None = None
@@ -36,9 +36,9 @@ class ConfigFile:
     _looked_s: float = -float("inf")
 
     @classmethod
-    def in_folder(cls, folder: str, poll_s: float, voice: Voice) -> ConfigFile:
+    def in_folder(cls, folder: str, poll_s: float, user_log: UserLog) -> ConfigFile:
         """Return the file of a folder, which may not be there yet."""
-        return cls(voice, Path(os.path.realpath(Path(folder) / _NAME)), poll_s)
+        return cls(user_log, Path(os.path.realpath(Path(folder) / _NAME)), poll_s)
 
     def write_default(self) -> None:
         """Write one that starts nothing, unless there is one. Raises `OSError`."""
@@ -58,7 +58,7 @@ class ConfigFile:
         try:
             status = self.path.stat()
         except OSError:
-            self.voice.error("Dynamic profiler cfg json not exists")
+            self.user_log.error("Dynamic profiler cfg json not exists")
             return
         version = (status.st_mtime_ns, status.st_size)
         if version == self._seen:
@@ -67,13 +67,13 @@ class ConfigFile:
         try:
             document = json.loads(self.path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            self.voice.error(f"Dynamic profiler process load json failed: {error}")
+            self.user_log.error(f"Dynamic profiler process load json failed: {error}")
             self._say_invalid()
             return
         if isinstance(document, dict):
-            self._options = read_options(document, self.voice)
+            self._options = read_options(document, self.user_log)
         else:
             self._say_invalid()
 
     def _say_invalid(self) -> None:
-        self.voice.error("Dynamic profiler json is not valid, please check the json file.")
+        self.user_log.error("Dynamic profiler json is not valid, please check the json file.")

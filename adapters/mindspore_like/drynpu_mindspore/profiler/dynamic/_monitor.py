@@ -11,7 +11,7 @@ from drynpu_mindspore.profiler._guarded import caught, guarded
 from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._session import Session
-from drynpu_mindspore.profiler._voice import Voice
+from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler.dynamic._config import DynamicOptions
 from drynpu_mindspore.profiler.dynamic._file import ConfigFile
 
@@ -53,7 +53,7 @@ class DynamicMonitor:
     ) -> None:
         super().__init__()
         del kwargs
-        voice = self._session.voice
+        user_log = self._session.user_log
         rank = os.environ.get("RANK_ID", "0")
         self._rank = int(rank) if rank.isdigit() else 0
         self._profiler: Profile | None = None
@@ -62,20 +62,20 @@ class DynamicMonitor:
         self._is_started = False
         self._steps = 0
         self._file: ConfigFile | None = None
-        if _asks_for_daemon(voice):
+        if _asks_for_daemon(user_log):
             if cfg_path is not None:
-                voice.warning(f"If you export '{_DAEMON_VARIABLE}=1', your 'cfg_path' parameter will be invalid!")
-            voice.warning(_NO_DAEMON)
+                user_log.warning(f"If you export '{_DAEMON_VARIABLE}=1', your 'cfg_path' parameter will be invalid!")
+            user_log.warning(_NO_DAEMON)
             return
         if not isinstance(cfg_path, str):
             raise TypeError(f"If you set '{_DAEMON_VARIABLE}' to not 1, The cfg_path must be a string.")
         if not isinstance(output_path, str):
-            voice.warning(
+            user_log.warning(
                 f"The output_path must be a string, but got type {type(output_path)}, it will be set to '{_OUTPUT}'."
             )
             output_path = _OUTPUT
         self._output = output_path
-        self._file = ConfigFile.in_folder(cfg_path, _checked_interval(poll_interval, voice), voice)
+        self._file = ConfigFile.in_folder(cfg_path, _checked_interval(poll_interval, user_log), user_log)
         caught(self._session, "_init_cfg_json", self._init_file)
         self._session.started.add(self)
 
@@ -98,7 +98,7 @@ class DynamicMonitor:
         if step != first:
             return
         if self._is_started:
-            self._session.voice.error(
+            self._session.user_log.error(
                 f"Dynamic profiler is already started at step {self._recorded[0]}, "
                 f"please wait the first profiler finished at step {self._recorded[1]}."
             )
@@ -140,7 +140,7 @@ class DynamicMonitor:
             problem = f"start_step must be greater than step_num, but get start_step = {first}, stop_step = {last}"
         if not problem:
             return first, last
-        self._session.voice.error(problem if first > last else f"{problem}, step_num = {step}")
+        self._session.user_log.error(problem if first > last else f"{problem}, step_num = {step}")
         return _NO_WINDOW
 
     # In a loop of the user's.
@@ -162,7 +162,7 @@ class DynamicMonitor:
         if first < 0 or last < 0 or self._steps < first:
             return
         if self._steps > last and last != self._recorded[1]:
-            self._session.voice.warning(
+            self._session.user_log.warning(
                 f"stop_step must be greater than step_num, but get start_step = {first}, stop_step = {last}, "
                 f"step_num = {self._steps}"
             )
@@ -172,7 +172,7 @@ class DynamicMonitor:
         self._recorded = first, last
         if first > last:
             self._profiler = None
-            self._session.voice.error(
+            self._session.user_log.error(
                 f"Rank {self._rank} Dynamic profiler start at step {first} and stop at step {last} must be "
                 "greater than or equal to 0, and stop step should not be less than start step"
             )
@@ -189,7 +189,7 @@ class DynamicMonitor:
             profiler.stop()
             self._session.finalize()
             self._session.clear()
-            self._session.voice.warning(f"Rank {self._rank} Dynamic profiler stop at end of training")
+            self._session.user_log.warning(f"Rank {self._rank} Dynamic profiler stop at end of training")
 
     def _options(self) -> DynamicOptions | None:
         return None if self._file is None else self._file.options()
@@ -212,21 +212,21 @@ class DynamicMonitor:
         _print(f"Rank {self._rank} Dynamic profiler start at step {first}, will stop at step {last}")
 
 
-def _asks_for_daemon(voice: Voice) -> bool:
+def _asks_for_daemon(user_log: UserLog) -> bool:
     text = os.environ.get(_DAEMON_VARIABLE, "0")
     try:
         return int(text) == 1
     except ValueError:
-        voice.error(f"Environment variable '{_DAEMON_VARIABLE}' value not valid, will be set to 0 !")
+        user_log.error(f"Environment variable '{_DAEMON_VARIABLE}' value not valid, will be set to 0 !")
         return False
 
 
-def _checked_interval(value: Any, voice: Voice) -> int:
+def _checked_interval(value: Any, user_log: UserLog) -> int:
     if not isinstance(value, int):
-        voice.error("Poll interval must be an integer, reset to 2.")
+        user_log.error("Poll interval must be an integer, reset to 2.")
         return _POLL_S
     if value < 1:
-        voice.error("Poll interval must be greater than 1, reset to 2.")
+        user_log.error("Poll interval must be greater than 1, reset to 2.")
         return _POLL_S
     return value
 

@@ -1,4 +1,4 @@
-"""The two channels on which the surface says what it changed: the framework's log, and Python's warnings."""
+"""The log that users of the profiler read: the framework's own, and Python's warnings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _OURS = f"{__name__.partition('.')[0]}."
 
 
 @frozen
-class Voice:
-    """Says things to the user of the surface."""
+class UserLog:
+    """Write messages for the user into the framework's log or as Python warnings."""
 
     log: Log
 
