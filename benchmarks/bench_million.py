@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from drynpu.deliverables.registry import GROUPS
 from drynpu.kernels import Allocations, KernelPlan, KernelSpec, Operators, Signature, TaskType, TensorDesc
 from drynpu.options import Clock, ProfilingRequest, Switches
 from drynpu.platforms import load_chip
@@ -150,9 +151,9 @@ def export(what: str, profile: Profile, directory: Path) -> Spent:
     stamp, writer = moment.strftime("%Y%m%d%H%M%S"), toolkit_writer(profile.platform)
     begin = now()
     if what == "csv":
-        _msprof._csv_tables(directory, stamp, _msprof.toolkit_tables(profile, writer))
+        _msprof._csv_tables(directory, stamp, _msprof.toolkit_tables(profile, writer, GROUPS))
     elif what == "json":
-        _msprof._timelines(profile, directory, stamp, writer, Reports())
+        _msprof._timelines(profile, directory, stamp, writer, Reports(), GROUPS)
     else:
         export_msprof_db(profile, directory, moment)
     return since(begin)

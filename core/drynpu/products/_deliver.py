@@ -9,6 +9,7 @@ from pathlib import Path
 from drynpu.deliverables.registry import registered_groups
 from drynpu.options import ExportType
 from drynpu.products._load import load_profile
+from drynpu.products._results import export_result
 from drynpu.products.registry import product_named
 from drynpu.products.toolkit._msprof import export_msprof
 
@@ -54,7 +55,7 @@ def deliver(
         if ExportType.TEXT in forms and not simplify:
             export_msprof(profile, groups=groups)
         on_part("toolkit")
-    product.export(profile, forms, groups)
+    export_result(profile, forms, groups)
     if simplify and profile.prof_path is not None:
         for pattern in product.simplified:
             for found in profile.prof_path.glob(pattern):

@@ -202,10 +202,10 @@ def test_the_storage_limit_is_that_of_the_raw_data(tools: Any, write: Write, mon
     create = ProfWriter.create
     limits: list[int | None] = []
 
-    def small(parent: Path, *, storage_limit_mb: int | None, **rest: Any) -> ProfWriter:
+    def small(parent: Path, kinds: Any, *, storage_limit_mb: int | None, **rest: Any) -> ProfWriter:
         limits.append(storage_limit_mb)
         least = None if storage_limit_mb is None else storage_limit_mb // 200
-        return create(parent, storage_limit_mb=least, slice_bytes=100_000, **rest)
+        return create(parent, kinds, storage_limit_mb=least, slice_bytes=100_000, **rest)
 
     monkeypatch.setattr(ProfWriter, "create", small)
     table = tools.operators([tools.Row("add", 10_000 * i, 10_000 * i + 5000) for i in range(4000)])
