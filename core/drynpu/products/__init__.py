@@ -7,12 +7,11 @@ column.
 
 from __future__ import annotations
 
-from drynpu.products._deliver import deliver
+from drynpu.products._deliver import deliver, export_result, result_forms
 from drynpu.products._find import find_profiles
 from drynpu.products._load import load_profile
 from drynpu.products._process import deliver_beside, deliver_in_process, deliver_many
 from drynpu.products._product import FrameworkTables, Product, ToUnix, no_framework
-from drynpu.products._results import export_result, result_forms
 from drynpu.products._single import export_stacks, export_trace
 from drynpu.products.mindspore import export_mindspore
 from drynpu.products.toolkit._db import export_msprof_db
