@@ -7,6 +7,7 @@ An adapter brings the operators of a graph in the order in which they run and sa
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -182,7 +183,7 @@ class FormatChanges:
 
 
 @define
-class FormatPass:
+class FormatPass(ABC):
     """
     Where blocked formats begin and end in a graph.
 
@@ -199,29 +200,29 @@ class FormatPass:
     _converted: set[Place] = field(factory=set, init=False)
     _count: int = field(default=0, init=False)
 
+    @abstractmethod
     def images(self, operator: GraphOperator) -> tuple[int, ...]:
         """Return the inputs that are images to an operator that works on blocked ones; none for all others."""
-        raise NotImplementedError
 
+    @abstractmethod
     def makes_image(self, operator: GraphOperator) -> bool:
         """Return whether such an operator also returns a blocked image."""
-        raise NotImplementedError
 
+    @abstractmethod
     def follows(self, operator: GraphOperator) -> tuple[int, ...]:
         """Return the inputs that are images to an operator that returns what it is given; none for all others."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_constant(self, place: Place) -> bool:
         """Return whether a tensor is known when the graph is compiled: it is stored as it is wanted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def channels_first(self, operator: GraphOperator) -> bool:
         """Return whether the images of an operator are NCHW where they are plain."""
-        raise NotImplementedError
 
+    @abstractmethod
     def reads_shape(self, operator: GraphOperator) -> bool:
         """Return whether an operator only reads the shape of what it takes."""
-        raise NotImplementedError
 
     def lay_out(self, operators: Sequence[GraphOperator]) -> dict[int, FormatChanges]:
         """Return the format changes of the operators that work on blocked images, by ``id`` of the operator."""
