@@ -14,12 +14,12 @@ EVERY = ("0", "1", "2", "3", "4", "5", "7", "8", "11", "15", "16")
 COLUMNS_OF_1_8 = {"1": "910 (v2)", "4": "310P (v3.3)", "5": "A2/A3 (v4, 910B/910_93)", "7": "310B"}
 OTHERS_LIKE = {"0": "1", "2": "4", "3": "4", "8": "7", "11": "7"}
 
-# hicann/runtime platform_interface.h, mini_v3_platform.cpp: what 1.8 calls "chip specific", and UB of the 310B.
+# No page lists what 1.8 calls "chip specific", nor UB of the 310B: these repeat counters.yaml, which names the source.
 EVENTS_310B = {
     "MemoryUB": (0x37, 0x38, 0x1A5, 0x1A6, 0x17F, 0x180, 0x191),
     "PipelineExecuteUtilization": (0x12C, 0x49, 0x4A, 0x9, 0x302, 0xC, 0xD, 0x303),
 }
-# hicann/runtime david_v121_platform.cpp, by name in the order of the register list.
+# No page lists these by name: they repeat counters.yaml, which names the source (david_v121_platform.cpp).
 EVENTS_950 = {
     "ArithmeticUtilization": (0x323, 0x324),
     "PipeUtilization": (0x501, 0x301, 0x1, 0x701, 0x202, 0x203, 0x34, 0x35, 0x714),
