@@ -10,10 +10,10 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu import CaptureError
+from drynpu.arrays import I64
 from drynpu.kernels import Operators, Signature, TensorDesc
 from drynpu.kernels.ops import ge_dtype
 from drynpu_mindspore.capture import CapturedMindSpore, CaptureOptions, input_texts, is_backward
@@ -102,7 +102,7 @@ class CallCapture:
         return CapturedMindSpore(operators=_operators(table, calls))
 
 
-def _operators(rows: npt.NDArray[np.int64], calls: list[tuple[str, Reported]]) -> Operators:
+def _operators(rows: I64, calls: list[tuple[str, Reported]]) -> Operators:
     """Return rows of (number of the call, start, end, thread) as a table; a row takes at least 1 ns."""
     start, end = rows[:, 1], np.maximum(rows[:, 2], rows[:, 1] + 1)
     order = np.lexsort((-end, start))

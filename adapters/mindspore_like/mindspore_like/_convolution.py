@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mindspore_like._operators import Array
+from drynpu.arrays import Array
 
 __all__ = ["convolve"]
 

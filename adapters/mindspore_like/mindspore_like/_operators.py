@@ -8,15 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
+from drynpu.arrays import Array
 from mindspore_like._call_capture import TensorKey
 from mindspore_like._runtime import RUNTIME
 
 __all__ = ["Array", "TimedOperator", "matmul", "record_operator", "reduce", "run", "scope", "timed_operator"]
 
-Array = npt.NDArray[Any]
 _RECORDER = RUNTIME.recorder
 
 scope = _RECORDER.scope

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mindspore_like._operators import Array, matmul, reduce, run
+from drynpu.arrays import Array
+from mindspore_like._operators import matmul, reduce, run
 
 __all__ = ["Tensor", "cast", "operand"]
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from drynpu.arrays import Array as _Array
 from mindspore_like import _operators as _ops
 from mindspore_like._convolution import convolve as _convolve
-from mindspore_like._operators import Array as _Array
 from mindspore_like._tensor import Tensor as _Tensor
 from mindspore_like._tensor import cast
 from mindspore_like._tensor import operand as _operand

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from attrs import evolve
 
 from drynpu.analysis._kept import once_per_profile
 from drynpu.analysis._overlap import OVERLAP_KINDS
+from drynpu.arrays import I64
 from drynpu.tables import Profile
-
-I64 = npt.NDArray[np.int64]
 
 MINDSPORE_LAUNCHES = pl.Schema(
     {

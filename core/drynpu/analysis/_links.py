@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from attrs import field, frozen
 
 from drynpu.analysis._kept import once_per_profile
+from drynpu.arrays import I64
 from drynpu.tables import NO_CONTEXT, Profile, intervals
-
-I64 = npt.NDArray[np.int64]
 
 KERNEL_OP = pl.Schema(
     {

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from drynpu.analysis._links import link_operators, open_at
+from drynpu.arrays import I64, Bools
 from drynpu.tables import Profile
-
-I64 = npt.NDArray[np.int64]
 
 NPU_DEVICE = 20
 _WORKSPACE = 1
@@ -130,7 +128,7 @@ def _names(profile: Profile, rows: pl.DataFrame) -> pl.Series:
     return names.scatter(queued, named).alias("name") if len(queued) else names.alias("name")
 
 
-def _climb(rows: I64, parent: I64, wanted: npt.NDArray[np.bool_]) -> I64:
+def _climb(rows: I64, parent: I64, wanted: Bools) -> I64:
     """Return for each operator the nearest one at or above it that is *wanted*, -1 if there is none."""
     found = rows.copy()
     while True:

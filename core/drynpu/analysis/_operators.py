@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from drynpu.analysis._links import link_operators, sum_up
 from drynpu.analysis._steps import STEP_NAME
+from drynpu.arrays import I64
 from drynpu.tables import Profile
-
-I64 = npt.NDArray[np.int64]
 
 OPERATOR_DETAILS = pl.Schema(
     {

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile
+from drynpu.arrays import I64
 from drynpu.tables import Profile, intervals
-
-I64 = npt.NDArray[np.int64]
 
 COMPUTING, COMMUNICATION = "Computing", "Communication"
 EXPOSED, FREE = "Communication(Not Overlapped)", "Free"

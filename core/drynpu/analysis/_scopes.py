@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, Bools
 from drynpu.tables import Profile
-
-I64 = npt.NDArray[np.int64]
 
 SCOPE_BARS = pl.Schema({"name": pl.String, "depth": pl.Int64, "start_ns": pl.Int64, "end_ns": pl.Int64})
 """One row per bar, by depth and start."""
@@ -64,7 +62,7 @@ def _device(profile: Profile, launches: pl.DataFrame) -> pl.DataFrame:
     return tasks.select("start_ns", end.alias("end_ns"), scope.alias("scope"))
 
 
-def _one_at_a_time(start: I64, end: I64) -> npt.NDArray[np.bool_]:
+def _one_at_a_time(start: I64, end: I64) -> Bools:
     """Return which of the intervals, in order of start, begin when the last one that was kept has ended."""
     count = len(start)
     kept = np.zeros(count + 1, bool)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile
 from drynpu.analysis._links import Links, link_operators
+from drynpu.arrays import I64
 from drynpu.tables import Profile
-
-I64 = npt.NDArray[np.int64]
 
 STEP_NAME = r"^ProfilerStep#(\d+)$"
 

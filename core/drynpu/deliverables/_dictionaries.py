@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
+from drynpu.arrays import I64, U64, Bools
 from drynpu.deliverables.tasks.facts import NodeType, RuntimeType
 from drynpu.raw import HostLevel, hash_text
 
@@ -18,7 +18,7 @@ class TextIds:
 
     hashes: dict[int, str] = field(factory=dict)
 
-    def ids(self, texts: Sequence[str]) -> npt.NDArray[np.uint64]:
+    def ids(self, texts: Sequence[str]) -> U64:
         """Return the ids of *texts*, shape ``[len(texts)]``, and remember them."""
         ids = [hash_text(text) for text in texts]
         self.hashes.update(zip(ids, texts, strict=True))
@@ -63,7 +63,7 @@ class MarkNumbers:
 
     last: int = 0
 
-    def number(self, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def number(self, wanted: Bools) -> I64:
         """Return the next numbers for those marks that want one, 0 for others."""
         ids = np.where(wanted, self.last + np.cumsum(wanted), 0)
         self.last += int(np.count_nonzero(wanted))

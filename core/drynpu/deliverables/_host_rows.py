@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.arrays import I64, U64, Bools
 from drynpu.deliverables._dictionaries import MarkNumbers, TextIds, TypeIds
 from drynpu.kernels import KernelSpec, Operators, TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.simulate import AclCalls, Simulation
-
-I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False, kw_only=True)
@@ -45,7 +43,7 @@ class HostRows:
         table = np.array([value(kernel) for kernel in self.simulation.lowered.kernels] or [0], np.int64)
         return table[self.simulation.lowered.launch_kernel]
 
-    def text_ids(self, text: Callable[[KernelSpec], str]) -> npt.NDArray[np.uint64]:
+    def text_ids(self, text: Callable[[KernelSpec], str]) -> U64:
         """Return the id of a text for every kernel, uint64 ``[k]``; kernels that never ran leave no text."""
         kernels = self.simulation.lowered.kernels
         ids = np.zeros(max(len(kernels), 1), np.uint64)
@@ -54,6 +52,6 @@ class HostRows:
         return ids
 
     @property
-    def is_copy(self) -> npt.NDArray[np.bool_]:
+    def is_copy(self) -> Bools:
         """Which launches are copies, which have no operator and no node level; ``[m]``."""
         return np.asarray(self.of_kernels(lambda kernel: kernel.task_type is TaskType.MEMCPY), bool)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.soc_pmu.facts import SocPmuType
-from drynpu.tables._columns import I64, Records, ordinals
+from drynpu.tables._columns import ordinals
 from drynpu.tables._sides import DeviceSide
 
 _CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")

@@ -13,15 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import F64, I64, Bools
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.collectives import CollectiveRequest, LinkType
 from drynpu.device.samplers.links import LinkBytes, link_bytes
 from drynpu.device.samplers.traffic import Flow, join_flows, sample_times
 from drynpu.kernels import Copy, TaskType
 from drynpu.simulate._memory import Simulation
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False)
@@ -63,7 +61,7 @@ def _per_kernel(simulation: Simulation, *names: str) -> F64:
     return np.asarray(np.sum([work[name] for name in names], axis=0), np.float64)
 
 
-def _engines(simulation: Simulation) -> npt.NDArray[np.bool_]:
+def _engines(simulation: Simulation) -> Bools:
     """Return which kernels run on AI cores, behind L2."""
     return np.asarray((simulation.costs.aic_time_ns > 0) | (simulation.costs.aiv_time_ns > 0))
 

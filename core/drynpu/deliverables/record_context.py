@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.arrays import Records
 from drynpu.deliverables._dictionaries import TextIds, TypeIds
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.options import ProfilingRequest
@@ -16,8 +16,6 @@ from drynpu.raw import ClockAnchors
 from drynpu.simulate._destination import Destination
 from drynpu.simulate._memory import Simulation
 from drynpu.simulate._recording import Recording
-
-Records = npt.NDArray[Any]
 
 
 @frozen(eq=False, kw_only=True)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I64, U64
 
 # Blocks are multiples of 512 bytes, 32 of which are padding: see `block_bytes` for the sources.
 _ALIGN = 512
@@ -70,7 +69,7 @@ class DeviceMemory:
 
     time_ns: I64
     thread: I64
-    address: npt.NDArray[np.uint64]
+    address: U64
     size_bytes: I64
     partner: I64
     allocated_bytes: I64
@@ -78,7 +77,7 @@ class DeviceMemory:
     reserved_before_bytes: int = 0
 
 
-def pair(address: npt.NDArray[np.uint64], size_bytes: I64) -> I64:
+def pair(address: U64, size_bytes: I64) -> I64:
     """
     Return for every event the row of its counterpart, -1 if it has none; events are in time order.
 
@@ -96,7 +95,7 @@ def pair(address: npt.NDArray[np.uint64], size_bytes: I64) -> I64:
 def account(
     time_ns: I64,
     thread: I64,
-    address: npt.NDArray[np.uint64],
+    address: U64,
     size_bytes: I64,
     *,
     live_before_bytes: int = 0,

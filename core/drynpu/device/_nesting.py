@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I64, Bools
 
 
 def nest(start_ns: I64, end_ns: I64, thread: I64) -> tuple[I64, I64]:
@@ -50,7 +49,7 @@ def _link(rows: I64, depth: I64, parent: I64) -> None:
         parent[inner] = np.where(position >= 0, outer[np.maximum(position, 0)], -1)
 
 
-def inherit(depth: I64, parent: I64, flag: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def inherit(depth: I64, parent: I64, flag: Bools) -> Bools:
     """Return for every row whether any of its ancestors (not itself) carries *flag*; shapes ``[n]``."""
     inherited = np.zeros(len(depth), bool)
     for level in range(1, int(depth.max(initial=0)) + 1):
@@ -59,9 +58,7 @@ def inherit(depth: I64, parent: I64, flag: npt.NDArray[np.bool_]) -> npt.NDArray
     return inherited
 
 
-def innermost(
-    time_ns: I64, on_thread: I64, start_ns: I64, end_ns: I64, thread: I64, parent: I64
-) -> npt.NDArray[np.int64]:
+def innermost(time_ns: I64, on_thread: I64, start_ns: I64, end_ns: I64, thread: I64, parent: I64) -> I64:
     """
     Return the row of the innermost interval open at each time on its thread, -1 if none.
 

@@ -15,14 +15,11 @@ import enum
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
+from drynpu.arrays import I64, Bools
 from drynpu.device._costs import HostCosts
 from drynpu.options import Clock
-
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 class DispatchKind(enum.IntEnum):

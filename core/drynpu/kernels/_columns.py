@@ -7,17 +7,15 @@ Plain arrays in and out: it works on genuine records as well, whatever order the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import F64, Array
 from drynpu.kernels._core import CoreCounters, divide
 from drynpu.kernels._counter_groups import counter_group
 from drynpu.platforms import MetricColumn, Platform, find_platform, known_platforms
 
-F64 = npt.NDArray[np.float64]
-Columns = dict[str, npt.NDArray[Any]]
+Columns = dict[str, Array]
 
 _PIPES = "PipeUtilization"
 

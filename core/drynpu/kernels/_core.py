@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import F64, Integers
 from drynpu.platforms import Formula, MetricColumn
-
-F64 = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.integer[Any]]
 
 _BITS_PER_GIB = 2.0**33
 
@@ -28,9 +25,9 @@ class CoreCounters:
     records tell it, as those of the 950 do (Ascend/msprof chip6_pmu_calculator); ``None``: it follows from the cycles.
     """
 
-    total_cycles: Ints
-    pmu: Ints
-    block_num: Ints
+    total_cycles: Integers
+    pmu: Integers
+    block_num: Integers
     mhz: float
     cores: int
     events: Sequence[int]

@@ -9,17 +9,15 @@ from the formula that the parser applies to it (4.2), so that the columns give b
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OptionError
+from drynpu.arrays import I64
 from drynpu.kernels._counter_groups import counter_group, custom_events
 from drynpu.kernels._counting import Counts
 from drynpu.kernels._events import counter_events
 from drynpu.kernels._table import CostTable
 from drynpu.platforms import Chip
-
-I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False, kw_only=True)

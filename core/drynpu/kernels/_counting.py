@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import F64
 from drynpu.kernels._table import CostTable
 from drynpu.kernels._traffic import LINE_BYTES
 
@@ -25,7 +25,6 @@ __all__ = [
     "vector_cycles",
 ]
 
-F64 = npt.NDArray[np.float64]
 Count = Callable[[CostTable], F64]
 Counts = Mapping[int, Count]
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import F64, I64, U64, Integers
 from drynpu.kernels._types import KernelSpec, TensorDesc
 
 __all__ = ["jitter", "occurrences"]
 
-U64 = npt.NDArray[np.uint64]
 
 _SIGMA = 0.04
 _SIGMA_SHORT = 0.12
@@ -24,7 +22,7 @@ _PIECE_BITS = np.uint64(16)
 _EXP_TERMS = 14
 
 
-def occurrences(kernel_index: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+def occurrences(kernel_index: Integers) -> I64:
     """Return, per launch, how many earlier launches (shape ``[m]``) have the same kernel."""
     order = np.argsort(kernel_index, kind="stable")
     ordered = kernel_index[order]
@@ -35,12 +33,12 @@ def occurrences(kernel_index: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.in
 
 
 def jitter(
-    kernel_index: npt.NDArray[np.integer[Any]],
-    occurrence: npt.NDArray[np.integer[Any]],
-    duration_ns: npt.NDArray[np.float64],
+    kernel_index: Integers,
+    occurrence: Integers,
+    duration_ns: F64,
     seed: int,
     kernels: Sequence[KernelSpec] = (),
-) -> npt.NDArray[np.float64]:
+) -> F64:
     """
     Return a factor per launch, log-normal with median 1: sigma 4 %, 12 % for kernels under 3 us.
 
@@ -99,7 +97,7 @@ def _mix(state: U64) -> U64:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _normal(state: U64) -> npt.NDArray[np.float64]:
+def _normal(state: U64) -> F64:
     """
     Return a normal number per state: the sum of 12 uniform ones less 6, which has variance 1.
 
@@ -116,7 +114,7 @@ def _normal(state: U64) -> npt.NDArray[np.float64]:
     return (total.astype(np.float64) + 0.5 * pieces) / 65536.0 - pieces / 2
 
 
-def _exp(x: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _exp(x: F64) -> F64:
     """Return e**x for |x| < 1 by its series: additions and multiplications only, for the reason of _normal."""
     result = np.ones_like(x)
     for term in range(_EXP_TERMS, 0, -1):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve
 
+from drynpu.arrays import I32, Array
 from drynpu.kernels._operators import Operators
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
     start, end = _column(parts, "start_ns", np.int64), _column(parts, "end_ns", np.int64)
     order = np.lexsort((-end, start))
 
-    def codes(name: str, begins: list[int]) -> npt.NDArray[np.int32]:
+    def codes(name: str, begins: list[int]) -> I32:
         own = _column(parts, name, np.int32)
         moved = own + np.repeat(np.array(begins, np.int32), lengths)
         return np.asarray(np.where(own >= 0, moved, np.int32(-1))[order], np.int32)
@@ -66,8 +66,8 @@ def merge_equal(operators: Operators) -> Operators:
     )
 
 
-def _column(parts: Sequence[Operators], name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
-    joined: npt.NDArray[Any] = np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
+def _column(parts: Sequence[Operators], name: str, dtype: type[np.generic]) -> Array:
+    joined: Array = np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
     return joined.astype(dtype)
 
 

@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
 
+from drynpu.arrays import I32, I64, U8, U64
 from drynpu.kernels._types import Signature, TensorDesc
 
 __all__ = ["Allocations", "Call", "Operators"]
-
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
 
 
 def _same_length(instance: object, columns: Sequence[npt.NDArray[np.generic]]) -> None:
@@ -77,7 +75,7 @@ class Operators:
     fwd_thread: I64
     sequence: I64
     """Links a forward operator to its backward node; -1 none."""
-    scope: npt.NDArray[np.uint8]
+    scope: U8
     """0 function, 1 backward function, 7 user annotation (torch's RecordScope)."""
     signature: I32
     signatures: tuple[Signature, ...] = ()
@@ -162,7 +160,7 @@ class Allocations:
 
     time_ns: I64
     thread: I64
-    address: npt.NDArray[np.uint64]
+    address: U64
     size_bytes: I64
 
     def __attrs_post_init__(self) -> None:

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-import numpy.typing as npt
-
+from drynpu.arrays import F64
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._counter_groups import counter_group
 from drynpu.platforms import Formula, MetricColumn, Platform
-
-F64 = npt.NDArray[np.float64]
 
 
 def core_columns(metrics: str, platform: Platform, events: Sequence[int]) -> tuple[MetricColumn, ...]:

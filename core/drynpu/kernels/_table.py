@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve, field, fields, frozen
 
+from drynpu.arrays import F64, I64, Array, Bools, Integers
 from drynpu.kernels._cost import cost
 from drynpu.kernels._pipes import cube_dtype
 from drynpu.kernels._tuning import Tuning
@@ -16,9 +15,6 @@ from drynpu.kernels._types import KernelCost, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
 __all__ = ["CostTable"]
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False, kw_only=True)
@@ -49,14 +45,14 @@ class CostTable:
     aiv_icache_miss_rate: F64
     aiv_blocks: I64
     """Vector blocks: ``mix_block_num`` for MIX_AIC, else ``block_num``."""
-    mac_int8: npt.NDArray[np.bool_]
+    mac_int8: Bools
     """Whether the cube multiplies 8-bit integers, which a counter of its own counts."""
     kernel: I64
     """Row of ``work``."""
-    work: Mapping[str, npt.NDArray[Any]] = field(repr=False)
+    work: Mapping[str, Array] = field(repr=False)
     """The remaining fields of :class:`KernelCost`, one row per kernel: noise changes none of them."""
 
-    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+    def __getattr__(self, name: str) -> Array:
         """Gather a column of ``work``: there are many, and hardly anybody wants all of a million launches."""
         if name in _WORK:
             return self.work[name][self.kernel]
@@ -72,7 +68,7 @@ class CostTable:
         # Calls that differ in a number, as an optimizer's do from step to step, launch the same kernels.
         by_spec = {spec: cost(spec, chip, tuning) for spec in dict.fromkeys(specs)}
         costs = [by_spec[spec] for spec in specs]
-        columns: dict[str, npt.NDArray[Any]] = {
+        columns: dict[str, Array] = {
             field.name: np.array([getattr(c, field.name) for c in costs], _DTYPE[str(field.type)])
             for field in fields(KernelCost)
         }
@@ -86,7 +82,7 @@ class CostTable:
             **{name: column for name, column in columns.items() if name not in _WORK},
         )
 
-    def take(self, index: npt.NDArray[np.integer[Any]], factor: F64 | None = None) -> CostTable:
+    def take(self, index: Integers, factor: F64 | None = None) -> CostTable:
         """
         Gather rows.
 

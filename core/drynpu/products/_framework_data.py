@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.products._python_files import write_collections, write_frames
 from drynpu.products.registry import product_named
@@ -26,7 +26,7 @@ def write_framework_data(context: RecordContext, *, keep_computing: bool) -> Non
     directory = target.directory / product.folder
     product.write(directory, context, keep_computing)
 
-    def to_raw(time_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def to_raw(time_ns: I64) -> I64:
         return context.simulation.time_map(time_ns) + context.to_raw_ns
 
     if recording.python_frames is not None:

@@ -10,12 +10,13 @@ from typing import Any
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.arrays import I64
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.options import ExportType
 from drynpu.raw import ClockAnchors
 from drynpu.tables import Profile
-from drynpu.tables._columns import I64, empty
+from drynpu.tables._columns import empty
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 
 ToUnix = Callable[[I64], I64]

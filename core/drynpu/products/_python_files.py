@@ -6,15 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import FrameworkRecord
 from drynpu.device import nest
 from drynpu.raw import write_flat, write_tlv
 from drynpu.simulate import PythonFrames
-
-I64 = npt.NDArray[np.int64]
 
 _HASH_VALUE = 1
 _PY_CALL, _PY_RETURN, _C_CALL, _C_RETURN = range(4)
@@ -46,7 +44,7 @@ def write_frames(directory: Path, prefix: str, frames: PythonFrames, to_raw: Cal
     write_tlv(path, FrameworkRecord.PYTHON_HASH, keys, np.arange(len(texts)), texts)
 
 
-def _thread(frames: PythonFrames, rows: I64) -> npt.NDArray[np.void]:
+def _thread(frames: PythonFrames, rows: I64) -> Records:
     """
     Return calls and returns of one thread in the order in which they happened.
 
@@ -81,9 +79,7 @@ def _inside(depth: I64) -> I64:
     return following - np.arange(len(depth)) - 1
 
 
-def write_collections(
-    path: Path, collections_ns: npt.NDArray[np.int64], to_raw: Callable[[I64], I64], pid: int
-) -> None:
+def write_collections(path: Path, collections_ns: I64, to_raw: Callable[[I64], I64], pid: int) -> None:
     """Write the garbage collections, shape ``[n, 2]`` (start, end); no file without any. Raises `OutputError`."""
     if not len(collections_ns):
         return

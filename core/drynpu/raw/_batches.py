@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.arrays import I64, Array
 from drynpu.raw._ids import STREAM_DESTROYED
 
 
 def batches_from_flips(
-    stream_id: npt.ArrayLike, task_id: npt.ArrayLike, start_tick: npt.ArrayLike, flips: npt.NDArray[Any]
-) -> npt.NDArray[np.int64]:
+    stream_id: npt.ArrayLike, task_id: npt.ArrayLike, start_tick: npt.ArrayLike, flips: Array
+) -> I64:
     """
     Return the batch of each device task: the number of flips its stream had seen when it started.
 
@@ -41,9 +40,7 @@ def batches_from_flips(
     return batch
 
 
-def _overtaken(
-    tasks: npt.NDArray[np.int64], flips: npt.NDArray[Any], first_after: npt.NDArray[np.intp]
-) -> npt.NDArray[np.intp]:
+def _overtaken(tasks: I64, flips: Array, first_after: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     """Move each flip before the tasks it was overtaken by; ``tasks`` are in time order."""
     moved = first_after.copy()
     for number in np.flatnonzero((flips["task_id"] != 0) & (flips["flip_number"] != STREAM_DESTROYED)):
@@ -52,6 +49,6 @@ def _overtaken(
     return moved
 
 
-def _count_from(positions: npt.NDArray[np.intp], length: int) -> npt.NDArray[np.int64]:
+def _count_from(positions: npt.NDArray[np.intp], length: int) -> I64:
     """Count the positions at or before each index."""
     return np.asarray(np.cumsum(np.bincount(positions, minlength=length + 1)[:length]), np.int64)

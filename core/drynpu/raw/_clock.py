@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import Attribute, field, frozen
 
 from drynpu._errors import RawFormatError
+from drynpu.arrays import I64, Array
 
 NS_PER_S = 1_000_000_000
 # (counter mod hz) * 1e9 must fit in 63 bits.
@@ -101,45 +101,45 @@ class ClockAnchors:
         """Unix time minus monotonic time."""
         return self.collection_begin_us * 1000 - self.monotonic_raw_ns
 
-    def unix_to_host(self, unix_ns: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def unix_to_host(self, unix_ns: npt.ArrayLike) -> I64:
         """Raw host times of Unix nanoseconds."""
         monotonic_ns = _integers(unix_ns) - self.offset_ns
         if not self.host_hz:
             return np.asarray(monotonic_ns)
         return _to_ticks(monotonic_ns - self.host_counter_ns, self.host_hz) + self.host_cntvct
 
-    def host_to_unix(self, raw: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def host_to_unix(self, raw: npt.ArrayLike) -> I64:
         """Unix nanoseconds of raw host times."""
         counts = _integers(raw)
         if not self.host_hz:
             return np.asarray(counts + self.offset_ns)
         return _to_ns(counts - self.host_cntvct, self.host_hz) + (self.host_counter_ns + self.offset_ns)
 
-    def unix_to_tick(self, unix_ns: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def unix_to_tick(self, unix_ns: npt.ArrayLike) -> I64:
         """Device ticks of Unix nanoseconds."""
         elapsed_ns = _integers(unix_ns) - (self.device_counter_ns + self.offset_ns)
         return _to_ticks(elapsed_ns, self.device_hz) + self.device_cntvct
 
-    def tick_to_unix(self, tick: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    def tick_to_unix(self, tick: npt.ArrayLike) -> I64:
         """Unix nanoseconds of device ticks."""
         elapsed = _integers(tick) - self.device_cntvct
         return _to_ns(elapsed, self.device_hz) + (self.device_counter_ns + self.offset_ns)
 
 
-def _integers(values: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    numbers: npt.NDArray[Any] = np.asarray(values)
+def _integers(values: npt.ArrayLike) -> I64:
+    numbers: Array = np.asarray(values)
     if numbers.size and numbers.dtype.kind not in "iu":
         message = f"times must be integers, not {numbers.dtype}: fractions of a nanosecond have no place in a record"
         raise RawFormatError(message)
     return numbers.astype(np.int64)
 
 
-def _to_ticks(elapsed_ns: npt.NDArray[np.int64], hz: int) -> npt.NDArray[np.int64]:
+def _to_ticks(elapsed_ns: I64, hz: int) -> I64:
     # Whole seconds and the rest apart: elapsed_ns * hz would not fit in 64 bits. Rounded up: see ClockAnchors.
     seconds, rest_ns = np.divmod(elapsed_ns, NS_PER_S)
     return np.asarray(seconds * hz - (-rest_ns * hz) // NS_PER_S)
 
 
-def _to_ns(ticks: npt.NDArray[np.int64], hz: int) -> npt.NDArray[np.int64]:
+def _to_ns(ticks: I64, hz: int) -> I64:
     seconds, rest = np.divmod(ticks, hz)
     return np.asarray(seconds * NS_PER_S + rest * NS_PER_S // hz)

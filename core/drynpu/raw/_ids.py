@@ -6,12 +6,11 @@ Source: cann_msprof.md 7.2 to 7.4.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from drynpu._errors import RawFormatError
+from drynpu.arrays import I64, U16, Array
 
 HOST_MAGIC = 0x5A5A
 STARS_MAGIC = 0x6BD3
@@ -26,9 +25,7 @@ MAX_PLAIN_STREAM_ID = 2047
 _BIT12, _BIT13 = 0x1000, 0x2000
 
 
-def pack_stars_header(
-    function: npt.ArrayLike, counter: npt.ArrayLike, sqe_type: npt.ArrayLike = 0
-) -> npt.NDArray[np.uint16]:
+def pack_stars_header(function: npt.ArrayLike, counter: npt.ArrayLike, sqe_type: npt.ArrayLike = 0) -> U16:
     """
     Pack the first field of stars_soc and ffts_profile records (cann_msprof.md 7.4).
 
@@ -54,15 +51,13 @@ def pack_stars_header(
 
 def unpack_stars_header(
     header: npt.ArrayLike,
-) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+) -> tuple[U16, U16, U16]:
     """Return function (6 bits), running counter (4 bits) and SQE type (6 bits) of each header."""
-    bits: npt.NDArray[np.uint16] = np.asarray(header).astype(np.uint16)
+    bits: U16 = np.asarray(header).astype(np.uint16)
     return np.asarray(bits & 0x3F), np.asarray(bits >> 6 & 0xF), np.asarray(bits >> 10)
 
 
-def encode_stream_task(
-    stream_id: npt.ArrayLike, task_id: npt.ArrayLike
-) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+def encode_stream_task(stream_id: npt.ArrayLike, task_id: npt.ArrayLike) -> tuple[U16, U16]:
     """
     Return the two id fields of a device record for plain streams: ids stand as they are, no marker bit is set.
 
@@ -77,9 +72,7 @@ def encode_stream_task(
     return streams.astype(np.uint16), tasks.astype(np.uint16)
 
 
-def decode_stream_task(
-    stream_field: npt.ArrayLike, task_field: npt.ArrayLike
-) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+def decode_stream_task(stream_field: npt.ArrayLike, task_field: npt.ArrayLike) -> tuple[U16, U16]:
     """
     Return stream and task id of device records (cann_msprof.md 7.4).
 
@@ -98,7 +91,7 @@ def decode_stream_task(
     return stream_out.astype(np.uint16), task_out.astype(np.uint16)
 
 
-def split_task_id(number: npt.ArrayLike) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+def split_task_id(number: npt.ArrayLike) -> tuple[U16, U16]:
     """
     Return (task_id, batch_id) of the n-th task of a stream, n from 0.
 
@@ -115,13 +108,13 @@ def split_task_id(number: npt.ArrayLike) -> tuple[npt.NDArray[np.uint16], npt.ND
     return (numbers & 0xFFFF).astype(np.uint16), (numbers >> 16).astype(np.uint16)
 
 
-def join_task_id(task_id: npt.ArrayLike, batch_id: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def join_task_id(task_id: npt.ArrayLike, batch_id: npt.ArrayLike) -> I64:
     """Undo `split_task_id`."""
     return np.asarray(np.asarray(batch_id).astype(np.int64) << 16 | np.asarray(task_id).astype(np.int64))
 
 
-def _bounded(what: str, values: npt.ArrayLike, largest: int) -> npt.NDArray[np.int64]:
-    numbers: npt.NDArray[Any] = np.asarray(values)
+def _bounded(what: str, values: npt.ArrayLike, largest: int) -> I64:
+    numbers: Array = np.asarray(values)
     if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) > largest):
         worst = int(numbers.max()) if int(numbers.max()) > largest else int(numbers.min())
         message = f"{what} {worst} does not fit: allowed are 0 to {largest}"

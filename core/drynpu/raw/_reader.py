@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy.typing as npt
 import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu.arrays import Array
 from drynpu.raw._clock import NS_PER_S, ClockAnchors
 from drynpu.raw._clock_files import collection_end, collection_start, counter_base, reading, require
 from drynpu.raw._controls import read_json
@@ -203,7 +203,7 @@ class ProfReader:
             return 0
         return host - device
 
-    def read(self, kind: str, device_id: int | None = None) -> npt.NDArray[Any]:
+    def read(self, kind: str, device_id: int | None = None) -> Array:
         """
         Read all records of a kind: all slices, unaging before aging, then by number, joined.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from drynpu._errors import RawFormatError
+from drynpu.arrays import U8, Records
 from drynpu.raw._record_kind import RecordKind
 
 
-def record_bytes(entry: RecordKind, records: npt.NDArray[Any], first: int) -> bytes:
+def record_bytes(entry: RecordKind, records: Records, first: int) -> bytes:
     """
     Give the bytes of records with zeros where the layout has no field: numpy leaves chance values there.
 
@@ -36,7 +36,7 @@ def record_bytes(entry: RecordKind, records: npt.NDArray[Any], first: int) -> by
     return raw.tobytes()
 
 
-def _mask(dtype: np.dtype[Any]) -> npt.NDArray[np.uint8]:
+def _mask(dtype: np.dtype[Any]) -> U8:
     """Give 255 for each byte of a record that belongs to a field, 0 for the others."""
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype

@@ -9,14 +9,13 @@ from __future__ import annotations
 import enum
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import Bools, Records
 from drynpu.raw._ids import HOST_MAGIC, STARS_MAGIC
 from drynpu.raw._record_kind import (
     FieldSpec,
     Layout,
     RecordKind,
-    Records,
     has_host_magic,
     has_stars_magic,
     layout,
@@ -93,7 +92,7 @@ def aicpu_record(name: str, type_id: int, data_len: int, *fields: FieldSpec) -> 
     )
 
 
-def _has_track_size(records: Records) -> npt.NDArray[np.bool_]:
+def _has_track_size(records: Records) -> Bools:
     """Judge ts_track records by the size that stands in them."""
     return np.asarray(records["size"] == _TRACK_BYTES)
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.arrays import Bools, Records
 from drynpu.raw._ids import HOST_MAGIC, STARS_MAGIC
 
-Records = npt.NDArray[Any]
 Layout = np.dtype[np.void]
-Plausible = Callable[[Records], npt.NDArray[np.bool_]]
+Plausible = Callable[[Records], Bools]
 FieldSpec = tuple[str, object, int]
 """Name, format and offset of a field."""
 
@@ -53,7 +51,7 @@ class RecordKind:
             records[name] = value
         return records
 
-    def members(self, records: Records) -> npt.NDArray[np.bool_]:
+    def members(self, records: Records) -> Bools:
         """Return which records of a file are of this kind rather than of another one in the same file."""
         if self.function is None:
             return np.ones(len(records), np.bool_)
@@ -77,12 +75,12 @@ def device_kind(
     return RecordKind(name=name, side="device", stem=stem, dtype=dtype, plausible=plausible, constants=constants)
 
 
-def has_host_magic(records: Records) -> npt.NDArray[np.bool_]:
+def has_host_magic(records: Records) -> Bools:
     """Judge host records by their magic number."""
     return np.asarray(records["magic"] == HOST_MAGIC)
 
 
-def has_stars_magic(records: Records) -> npt.NDArray[np.bool_]:
+def has_stars_magic(records: Records) -> Bools:
     """Judge records of the hardware scheduler by their magic number."""
     return np.asarray(records["magic"] == STARS_MAGIC)
 
@@ -90,7 +88,7 @@ def has_stars_magic(records: Records) -> npt.NDArray[np.bool_]:
 def reserved_is_zero(at: int, size: int = 4) -> Plausible:
     """Judge records without a magic number by the reserved bytes at that offset, which must be zero."""
 
-    def plausible(records: Records) -> npt.NDArray[np.bool_]:
+    def plausible(records: Records) -> Bools:
         octets = np.ascontiguousarray(records).view("u1").reshape(len(records), records.dtype.itemsize)
         return np.asarray(~octets[:, at : at + size].any(axis=1))
 
@@ -100,7 +98,7 @@ def reserved_is_zero(at: int, size: int = 4) -> Plausible:
 def in_range(also: Plausible | None = None, **bounds: tuple[int, int]) -> Plausible:
     """Judge records by fields of which only a few values are known; ``also`` must hold as well."""
 
-    def plausible(records: Records) -> npt.NDArray[np.bool_]:
+    def plausible(records: Records) -> Bools:
         good = np.ones(len(records), np.bool_) if also is None else also(records)
         for name, (least, most) in bounds.items():
             good = good & (records[name] >= least) & (records[name] <= most)

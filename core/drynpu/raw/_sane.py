@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu.arrays import Bools, Records
 from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._record_kind import RecordKind
 
@@ -22,9 +21,6 @@ _IDS = {"index_id": 2**53, "model_id": 2**32 - 1, "life_start": 2**53, "life_end
 _MOST_BYTES = 2**53
 _MOST_COUNT = 2**62
 _EVENT_FLAG = 2**64 - 1
-
-_Records = npt.NDArray[Any]
-_Mask = npt.NDArray[np.bool_]
 
 
 @frozen
@@ -53,7 +49,7 @@ def bounds_of(anchors: Callable[[], ClockAnchors]) -> Bounds:
     return Bounds(host=(host[0], host[1]), ticks=(ticks[0], ticks[1]))
 
 
-def only_sane(records: _Records, entry: RecordKind, bounds: Bounds, notes: list[str]) -> _Records:
+def only_sane(records: Records, entry: RecordKind, bounds: Bounds, notes: list[str]) -> Records:
     """
     Leave out the records that hold what no recording can: times far away from it, ids and sizes beyond all limits.
 
@@ -73,11 +69,11 @@ def only_sane(records: _Records, entry: RecordKind, bounds: Bounds, notes: list[
         return records
     count = len(good) - int(good.sum())
     notes.append(f"{entry.name}: {count} record(s) with an impossible {' or '.join(wrong)} were left out")
-    kept: _Records = records[good]
+    kept: Records = records[good]
     return kept
 
 
-def _fine(name: str, column: _Records, entry: RecordKind, bounds: Bounds) -> _Mask | None:
+def _fine(name: str, column: Records, entry: RecordKind, bounds: Bounds) -> Bools | None:
     if name in _IDS:
         return np.asarray((column <= _IDS[name]) | (column == _EVENT_FLAG) & name.startswith("life"))
     if name.endswith("_bytes"):
@@ -91,7 +87,7 @@ def _fine(name: str, column: _Records, entry: RecordKind, bounds: Bounds) -> _Ma
     return None
 
 
-def _within(column: _Records, bounds: tuple[int, int] | None) -> _Mask:
+def _within(column: Records, bounds: tuple[int, int] | None) -> Bools:
     if bounds is None:
         return np.asarray(column <= _MOST_COUNT)
     least, most = max(bounds[0], 0), max(bounds[1], 0)

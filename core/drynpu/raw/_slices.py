@@ -7,21 +7,18 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OutputError
+from drynpu.arrays import U8, Array, Records
 from drynpu.raw._files import DONE
 from drynpu.raw._record_kind import RecordKind
 
 _PREFIXES = ("unaging", "aging")
 _PROBED = 32
 """Records looked at to find where records begin."""
-
-_Bytes = npt.NDArray[np.uint8]
 
 
 @frozen
@@ -52,7 +49,7 @@ def find_slices(directory: Path, stem: str) -> list[Slice]:
     return sorted(found, key=lambda entry: (entry.rank, entry.number, entry.path.name))
 
 
-def read_records(directory: Path, entry: RecordKind, notes: list[str]) -> npt.NDArray[Any]:
+def read_records(directory: Path, entry: RecordKind, notes: list[str]) -> Records:
     """
     Read all records of a kind in a data directory; what cannot be used is left out and noted.
 
@@ -61,7 +58,7 @@ def read_records(directory: Path, entry: RecordKind, notes: list[str]) -> npt.ND
     OutputError
         If a slice cannot be read.
     """
-    parts: list[npt.NDArray[Any]] = []
+    parts: list[Array] = []
     for stem in (entry.stem, *entry.also):
         slices = find_slices(directory, stem)
         for run in unbroken(slices, stem, notes):
@@ -120,7 +117,7 @@ def _promised_size(mark: Path) -> int | None:
     return None if match is None else int(match[1])
 
 
-def _read(run: Sequence[Slice]) -> _Bytes:
+def _read(run: Sequence[Slice]) -> U8:
     """Read the files into one array: joining them afterwards would take their room twice."""
     try:
         sizes = [entry.path.stat().st_size for entry in run]
@@ -134,14 +131,14 @@ def _read(run: Sequence[Slice]) -> _Bytes:
     return data[:filled]
 
 
-def _fill(file: io.RawIOBase, room: _Bytes) -> int:
+def _fill(file: io.RawIOBase, room: U8) -> int:
     filled = 0
     while filled < len(room) and (count := file.readinto(room[filled:].data)):
         filled += count
     return filled
 
 
-def _records(data: _Bytes, entry: RecordKind, name: str, notes: list[str]) -> npt.NDArray[Any]:
+def _records(data: U8, entry: RecordKind, name: str, notes: list[str]) -> Records:
     start = _first_record(data, entry)
     count, rest = divmod(len(data) - start, entry.dtype.itemsize)
     if start:
@@ -159,7 +156,7 @@ def _records(data: _Bytes, entry: RecordKind, name: str, notes: list[str]) -> np
     return records[good]
 
 
-def _first_record(data: _Bytes, entry: RecordKind) -> int:
+def _first_record(data: U8, entry: RecordKind) -> int:
     """
     Offset of the first whole record.
 

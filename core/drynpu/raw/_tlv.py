@@ -11,13 +11,13 @@ import struct
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import RawFormatError
+from drynpu.arrays import I64, U8, Array, Records
 from drynpu.raw._files import read_bytes, write_atomically
 from drynpu.raw._hash import encode_text
 
@@ -26,16 +26,14 @@ _LONGEST = 0xFFFF_FFFF
 _CHUNK = 1 << 15
 """Records handled at once: bounds the index arrays of the scatter (32768 * 64 * 8 bytes)."""
 
-_Bytes = npt.NDArray[np.uint8]
-
 
 @frozen(eq=False)
 class TlvRecords:
     """What a TLV file holds: the fixed parts, and for each record an index into the distinct sets of texts."""
 
-    fixed: npt.NDArray[Any]
+    fixed: Records
     """Structured array, one row per record."""
-    text_index: npt.NDArray[np.int64]
+    text_index: I64
     """Row of ``texts`` per record, -1 for a record without text fields."""
     texts: tuple[dict[int, str], ...]
     """Distinct sets of texts, field id -> text."""
@@ -47,14 +45,14 @@ class TlvRecords:
 class FlatRecords:
     """What a flat file holds."""
 
-    fixed: npt.NDArray[Any]
+    fixed: Records
     notes: tuple[str, ...]
 
 
 def write_tlv(
     path: Path,
     record_type: int,
-    fixed: npt.NDArray[Any],
+    fixed: Records,
     text_index: npt.ArrayLike | None = None,
     texts: Sequence[Mapping[int, str]] = (),
 ) -> None:
@@ -121,7 +119,7 @@ def read_tlv(path: Path, dtype: np.dtype[np.void], record_type: int | None = Non
     return TlvRecords(fixed=fixed, text_index=text_index, texts=texts, notes=tuple(notes))
 
 
-def write_flat(path: Path, records: npt.NDArray[Any]) -> None:
+def write_flat(path: Path, records: Records) -> None:
     """
     Write fixed structs one after the other; nothing at all for no records.
 
@@ -149,10 +147,10 @@ def read_flat(path: Path, dtype: np.dtype[np.void]) -> FlatRecords:
     return FlatRecords(fixed=np.frombuffer(data, dtype, count).copy(), notes=notes)
 
 
-def _checked_index(text_index: npt.ArrayLike | None, count: int, texts: int) -> npt.NDArray[np.int64]:
+def _checked_index(text_index: npt.ArrayLike | None, count: int, texts: int) -> I64:
     if text_index is None:
         return np.full(count, -1, np.int64)
-    index: npt.NDArray[np.int64] = np.asarray(text_index).astype(np.int64)
+    index: I64 = np.asarray(text_index).astype(np.int64)
     if index.shape != (count,):
         message = f"text_index has shape {index.shape}: there are {count} records, each needs one entry"
         raise RawFormatError(message)
@@ -182,7 +180,7 @@ def _template(record_type: int, fixed_size: int, blob: bytes) -> bytes:
     return _HEADER.pack(record_type, length) + bytes(fixed_size) + blob
 
 
-def _records(templates: Sequence[bytes], fixed: npt.NDArray[Any], index: npt.NDArray[np.int64]) -> Iterator[memoryview]:
+def _records(templates: Sequence[bytes], fixed: Records, index: I64) -> Iterator[memoryview]:
     size = fixed.dtype.itemsize
     lengths = np.array([len(template) for template in templates], np.int64)
     within = np.arange(size, dtype=np.int64) + _HEADER.size
@@ -195,7 +193,7 @@ def _records(templates: Sequence[bytes], fixed: npt.NDArray[Any], index: npt.NDA
         yield out.data
 
 
-def _bytes_of(fixed: npt.NDArray[Any]) -> _Bytes:
+def _bytes_of(fixed: Records) -> U8:
     """Return the bytes of each row, ``[n, itemsize]``; numpy has no view of rows without any."""
     size = fixed.dtype.itemsize
     return np.ascontiguousarray(fixed).view(np.uint8).reshape(-1, size) if size else np.empty((len(fixed), 0), np.uint8)
@@ -203,7 +201,7 @@ def _bytes_of(fixed: npt.NDArray[Any]) -> _Bytes:
 
 def _scan(
     data: bytes, fixed_size: int, record_type: int | None, name: str, notes: list[str]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[bytes, int]]:
+) -> tuple[I64, I64, dict[bytes, int]]:
     """
     Return where the fixed parts of the usable records start, and the bytes of their text fields.
 
@@ -260,8 +258,8 @@ def _note_once(notes: list[str], note: str) -> None:
         notes.append(note)
 
 
-def _gather(data: _Bytes, starts: npt.NDArray[np.int64], dtype: np.dtype[np.void]) -> npt.NDArray[Any]:
-    fixed: npt.NDArray[Any] = np.empty(len(starts), dtype)
+def _gather(data: U8, starts: I64, dtype: np.dtype[np.void]) -> Array:
+    fixed: Records = np.empty(len(starts), dtype)
     rows = _bytes_of(fixed)
     within = np.arange(dtype.itemsize, dtype=np.int64)
     for first in range(0, len(starts), _CHUNK):

@@ -6,13 +6,12 @@ import random
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import numpy.typing as npt
 import polars as pl
 from attrs import define, field
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu.arrays import Records
 from drynpu.raw._ageing import SliceStore
 from drynpu.raw._clock import ClockAnchors
 from drynpu.raw._controls import check_rates, control_files
@@ -84,7 +83,7 @@ class ProfWriter:
         message = f"Cannot create a new PROF directory in {parent}: {_ATTEMPTS} names were taken."
         raise OutputError(message)
 
-    def write(self, kind: str, records: npt.NDArray[Any], device_id: int | None = None, *, aging: bool = False) -> None:
+    def write(self, kind: str, records: Records, device_id: int | None = None, *, aging: bool = False) -> None:
         """
         Write records of a kind as slices of whole records; nothing at all for no records.
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I32, I64
 
 
 @frozen(eq=False, kw_only=True)
@@ -22,7 +21,7 @@ class AclCalls:
 
     names: tuple[str, ...]
     """The distinct names."""
-    name: npt.NDArray[np.int32]
+    name: I32
     start_ns: I64
     """Unix time, as measured."""
     end_ns: I64

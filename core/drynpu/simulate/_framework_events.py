@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT
 
@@ -21,9 +20,9 @@ class FrameworkEvents:
     Their ``pid`` and ``step`` are not read: the writer of the file fills both.
     """
 
-    records: npt.NDArray[Any]
+    records: Records
     """``mindspore_facts.MS_OP_RANGE``, shape ``[n]``."""
-    text_index: npt.NDArray[np.int64]
+    text_index: I64
     """Row of ``texts`` per event, -1 for none."""
     texts: tuple[dict[int, str], ...] = field(repr=False)
     """Distinct sets of texts, ``MsOpRangeField`` -> text."""
@@ -53,14 +52,14 @@ class FrameworkEvents:
         )
 
 
-def renumbered(records: npt.NDArray[Any], first: int) -> npt.NDArray[Any]:
+def renumbered(records: Records, first: int) -> Records:
     """Return a copy of the records whose flows have numbers that are greater by *first*."""
     copied = records.copy()
     copied["flow_id"][records["flow_id"] != MS_ABSENT] += np.uint64(first)
     return copied
 
 
-def _last_flow(records: npt.NDArray[Any]) -> int:
+def _last_flow(records: Records) -> int:
     """Return the greatest number of a flow, 0 without any."""
     flows = records["flow_id"]
     return int(flows[flows != MS_ABSENT].max(initial=0))

@@ -7,15 +7,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64, Bools
 from drynpu.device import inherit, nest
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Placement, Signature
 from drynpu.simulate._recording import Recording
-
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 Planner: TypeAlias = Callable[[Signature], KernelPlan]
 """Maps an operator call to its kernels, as `drynpu.kernels.RuleBook.plan` does."""

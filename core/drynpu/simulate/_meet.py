@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve, frozen
 
 from drynpu._errors import OptionError
+from drynpu.arrays import I64, Bools
 from drynpu.device import Dispatches, HostCosts
 from drynpu.device.collectives import CollectivePlan, CollectiveRequest, plan_collective
 from drynpu.platforms import Chip
 from drynpu.raw import MAX_PLAIN_STREAM_ID
 from drynpu.simulate._inputs import DEFAULT_STREAM, Collective
 from drynpu.simulate._order import GROUP_STREAM, HostOrder
-
-I64 = npt.NDArray[np.int64]
 
 _LAUNCH_NS = 25_000
 """Launching a whole operator: mean of ``Launch_Ffts`` (24.9 us) in a genuine api_statistic."""
@@ -46,7 +44,7 @@ class CollectiveCalls:
     plan: I64
     issuing: I64
     stream: I64
-    waits: npt.NDArray[np.bool_]
+    waits: Bools
     wait_ticks: I64
     ticks: I64
     node_ns: I64

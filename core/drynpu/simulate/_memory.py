@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64
 from drynpu.device import CACHING_POOL, DeviceMemory, MemoryPool, account, innermost, pair
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._schedule import ScheduledWork
-
-I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False, kw_only=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.arrays import I64
 from drynpu.kernels import Allocations, Operators
 from drynpu.simulate._acl_calls import AclCalls
 from drynpu.simulate._framework_events import FrameworkEvents
@@ -46,7 +46,7 @@ class Recording:
     rendezvous: Rendezvous | None = None
     """What tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
     python_frames: PythonFrames | None = None
-    memory_totals: npt.NDArray[np.int64] | None = None
+    memory_totals: I64 | None = None
     """
     Unix ns, bytes allocated and bytes reserved after each event of the framework's own pool, ``[n, 3]``. It is written
     for MindSpore where no ``allocations`` are known.

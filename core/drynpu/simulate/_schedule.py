@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve, frozen
 
+from drynpu.arrays import F64, I64, Bools
 from drynpu.device import Dispatches, HostCosts, Launches, StreamTimes, schedule_streams
 from drynpu.kernels import CostTable, TaskType, jitter, occurrences, task_type_on
 from drynpu.options import Clock
@@ -21,9 +21,6 @@ from drynpu.simulate._inputs import Rendezvous
 from drynpu.simulate._lower import LoweredLaunches
 from drynpu.simulate._meet import CollectiveCalls, PlannedWork
 from drynpu.simulate._time_map import TimeMap
-
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @frozen(eq=False, kw_only=True)
@@ -74,7 +71,7 @@ class ScheduledWork:
     dispatches: Dispatches
     schedule: StreamTimes
     rows: I64
-    factor: npt.NDArray[np.float64]
+    factor: F64
     """Jitter of each launch: what the cost of its kernel is multiplied by."""
     kernel_ticks: I64
     stream: I64

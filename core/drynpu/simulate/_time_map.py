@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I64
 
 
 @frozen(eq=False)

@@ -8,10 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64
 from drynpu.tables._stored import coded
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[np.void]
 
 
 def i64(values: npt.ArrayLike) -> I64:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from drynpu.arrays import I64, Records
 from drynpu.raw import HostLevel
-from drynpu.tables._columns import I64, Records, empty, texts
+from drynpu.tables._columns import empty, texts
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._schemas import COMMUNICATION_OPS
 from drynpu.tables._sides import HostSide

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.counters.facts import PmuFunction
 from drynpu.deliverables.tasks.facts import StarsFunction
 from drynpu.raw import decode_stream_task, unpack_stars_header
-from drynpu.tables._columns import I64, Records, ordinals
+from drynpu.tables._columns import ordinals
 
 _TASK_BITS = 16
 _OVERFLOW = 4
@@ -111,7 +111,7 @@ class Counters:
     ``[n, 2]``: how long each half took, where the records say so.
     """
 
-    measured: npt.NDArray[np.bool_]
+    measured: Bools
     start_tick: I64
     end_tick: I64
     cycles: I64
@@ -169,7 +169,7 @@ def _rows(tasks: DeviceTasks, records: Records) -> I64:
     return _owners(tasks, keys, records["end_tick"].astype(np.int64))
 
 
-def _sums(count: int, row: I64, half: I64, records: Records) -> tuple[npt.NDArray[np.bool_], I64, I64]:
+def _sums(count: int, row: I64, half: I64, records: Records) -> tuple[Bools, I64, I64]:
     cycles, pmu = np.zeros((count, 2), np.int64), np.zeros((count, 2, records["pmu"].shape[1]), np.int64)
     np.add.at(cycles, (row, half), records["total_cycles"].astype(np.int64))
     np.add.at(pmu, (row, half), records["pmu"].astype(np.int64))

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from attrs import frozen
 
+from drynpu.arrays import I64, U16, Array, Records
 from drynpu.raw import EVENT_FLAG, HostLevel
 from drynpu.tables import intervals
-from drynpu.tables._columns import I64, Records, frame, gather_text
+from drynpu.tables._columns import frame, gather_text
 from drynpu.tables._schemas import API, CANN_ALLOCATIONS, NO_MODEL
 from drynpu.tables._stored import Stored, Texts, coded
 
@@ -52,10 +51,10 @@ class Calls:
     """
 
     table: Stored
-    level: npt.NDArray[np.uint16]
+    level: U16
     start_ns: I64
     end_ns: I64
-    tid: npt.NDArray[Any]
+    tid: Array
 
     def around(self, level: HostLevel, time_ns: I64, tid: I64) -> I64:
         """Return the row of the innermost call of *level* on the same thread at each time, -1 if none."""

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 from attrs import field, frozen
 
+from drynpu.arrays import I64, Records
 from drynpu.raw import ClockAnchors, HostLevel
-from drynpu.tables._columns import I64, Records, ordinals
+from drynpu.tables._columns import ordinals
 from drynpu.tables._host import Calls, Dictionaries
 from drynpu.tables._stored import Stored, coded
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, U64, Records
 from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.kernels import DTYPES, FORMATS
-from drynpu.tables._columns import I64, Records, ordinals
+from drynpu.tables._columns import ordinals
 from drynpu.tables._host import Dictionaries
 from drynpu.tables._stored import Stored, Texts, coded
 
@@ -110,7 +110,7 @@ def distinct_rows(records: Records, fields: Sequence[str] | None = None) -> tupl
     return first, inverse
 
 
-def _words(records: Records, layout: np.dtype[np.void]) -> npt.NDArray[np.uint64]:
+def _words(records: Records, layout: np.dtype[np.void]) -> U64:
     """Return the fields of *layout* as words of 64 bits, ``[n, words]``; the last is filled up with zeros."""
     content = np.zeros(len(records), layout)
     for name in layout.names or ():
@@ -120,7 +120,7 @@ def _words(records: Records, layout: np.dtype[np.void]) -> npt.NDArray[np.uint64
     return padded.view(np.uint64)
 
 
-def _distinct(values: npt.NDArray[np.uint64]) -> tuple[I64, I64]:
+def _distinct(values: U64) -> tuple[I64, I64]:
     # Rows as such are sorted as byte strings; numbers are sorted as numbers only without an axis.
     axis = 0 if values.ndim > 1 else None
     first, inverse = np.unique(values, axis=axis, return_index=True, return_inverse=True)[1:]

@@ -7,9 +7,9 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu._errors import OptionError
+from drynpu.arrays import F64, I64
 from drynpu.kernels import CoreCounters, metric_column_names, metric_columns
 from drynpu.platforms import Platform
-from drynpu.tables._columns import I64
 
 _DECIMALS = 3
 
@@ -50,8 +50,8 @@ class Measured:
     cycles: I64
     pmu: I64
     blocks: I64
-    duration_us: npt.NDArray[np.float64]
-    core_us: npt.NDArray[np.float64] | None = None
+    duration_us: F64
+    core_us: F64 | None = None
 
 
 def parse_events(text: object, default: tuple[int, ...]) -> tuple[int, ...]:

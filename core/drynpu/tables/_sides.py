@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from attrs import frozen
 
+from drynpu.arrays import I64, Records
 from drynpu.raw import ClockAnchors, HostLevel
-from drynpu.tables._columns import I64, Records
 from drynpu.tables._device import Counters, DeviceTasks
 from drynpu.tables._host import Calls, Dictionaries
 from drynpu.tables._launches import Launches

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, Bools
 from drynpu.deliverables.tasks.facts import SqeType
 from drynpu.raw import HostLevel
-from drynpu.tables._columns import I64
 from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
 from drynpu.tables._launches import launch_key
 from drynpu.tables._pmu import Measured, counter_columns
@@ -207,7 +207,7 @@ def _kernels(known: pl.DataFrame) -> pl.DataFrame:
 def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str, pl.Series]:
     """Return counter columns, null where a kernel was not measured; none at all where nothing was."""
     columns: dict[str, npt.NDArray[np.generic]] = {}
-    known: dict[str, npt.NDArray[np.bool_]] = {}
+    known: dict[str, Bools] = {}
     for work in devices:
         if not work.side.metrics:
             continue
@@ -224,7 +224,7 @@ def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str
     return {name: _where_known(columns.pop(name), known[name]) for name in known}
 
 
-def _where_known(values: npt.NDArray[np.generic], known: npt.NDArray[np.bool_]) -> pl.Series:
+def _where_known(values: npt.NDArray[np.generic], known: Bools) -> pl.Series:
     series = pl.Series(values)
     return series if known.all() else pl.select(pl.when(pl.Series(known)).then(series)).to_series()
 

@@ -9,9 +9,8 @@ form: sorted, disjoint, not touching, none empty.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I64, Bools
 
 
 def _boundaries(members: list[I64]) -> tuple[I64, list[I64]]:
@@ -28,7 +27,7 @@ def _boundaries(members: list[I64]) -> tuple[I64, list[I64]]:
     return bounds, covers
 
 
-def _stretches(bounds: I64, inside: npt.NDArray[np.bool_]) -> I64:
+def _stretches(bounds: I64, inside: Bools) -> I64:
     """Join the stretches between bounds that are *inside* (one flag per bound, for what follows it)."""
     if not len(bounds):
         return np.empty((0, 2), np.int64)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
+from drynpu.arrays import I64, Records
 from drynpu.device import fifo
 from drynpu.kernels import KernelPlan, Operators, Signature, TaskType, jitter, occurrences
 from drynpu.options import Clock
@@ -37,7 +37,7 @@ class OpTimes:
 
     def records(
         self, operators: Operators, model_id: int, *, counters: bool, start_ns: int, end_ns: int
-    ) -> tuple[npt.NDArray[np.void], list[tuple[str, str]]]:
+    ) -> tuple[Records, list[tuple[str, str]]]:
         """
         Return the unsigned records of one run, without device and ``op_index``, and the name and type of each.
 
@@ -76,10 +76,10 @@ class OpTimes:
     def _earlier(
         self,
         operators: Operators,
-        dispatch_plan: npt.NDArray[np.int64],
-        launch_dispatch: npt.NDArray[np.int64],
-        kernel: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.int64]:
+        dispatch_plan: I64,
+        launch_dispatch: I64,
+        kernel: I64,
+    ) -> I64:
         """Return how often the kernel of each launch ran in earlier runs, and count this run."""
         base = np.zeros(int(kernel.max(initial=-1)) + 1, np.int64)
         first, position = np.unique(kernel, return_index=True)

@@ -6,9 +6,9 @@ import threading
 from itertools import count
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
+from drynpu.arrays import U64, Records
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.prof._memory import read_memory
 from drynpu_acl.prof._records import RECORD_BYTES, read_records
@@ -16,8 +16,6 @@ from drynpu_acl.prof._records import RECORD_BYTES, read_records
 _BAD, _OK = int(ReturnCode.INVALID_PARAM), int(ReturnCode.SUCCESS)
 _MOST_LENGTH = 4096
 _ALSO_NUL = 1
-
-Records = npt.NDArray[np.void]
 
 
 @define
@@ -36,7 +34,7 @@ class OpReaders:
     _checked: tuple[bytes, Records] | None = None
     """The last good buffer: a script asks for its records one by one."""
 
-    def register(self, words: list[tuple[str, str]]) -> npt.NDArray[np.uint64]:
+    def register(self, words: list[tuple[str, str]]) -> U64:
         """Keep a name and a type for each of as many records and return their indices, uint64 ``[n]``."""
         with self._lock:
             numbers = [next(self._numbers) for _ in words]

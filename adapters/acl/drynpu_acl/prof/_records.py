@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.arrays import U8, Records
+
 RECORD = np.dtype(
     {
         "names": [
@@ -48,7 +50,7 @@ def _crc_table() -> npt.NDArray[np.uint32]:
 _CRC = _crc_table()
 
 
-def crc32c(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
+def crc32c(data: U8) -> npt.NDArray[np.uint32]:
     """Return the checksum of every row, uint32 ``[n]``, of bytes of shape ``[n, length]``."""
     crc = np.full(len(data), 0xFFFF_FFFF, np.uint32)
     for column in data.T:
@@ -56,11 +58,11 @@ def crc32c(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint32]:
     return crc
 
 
-def _bytes(records: npt.NDArray[np.void]) -> npt.NDArray[np.uint8]:
+def _bytes(records: Records) -> U8:
     return np.frombuffer(records.tobytes(), np.uint8).reshape(-1, RECORD_BYTES)
 
 
-def signed(records: npt.NDArray[np.void]) -> bytes:
+def signed(records: Records) -> bytes:
     """Return the bytes of records of the dtype `RECORD`, their signatures filled in and their padding zero."""
     clean = np.zeros(len(records), RECORD)
     for name in RECORD.names or ():
@@ -69,7 +71,7 @@ def signed(records: npt.NDArray[np.void]) -> bytes:
     return clean.tobytes()
 
 
-def read_records(data: bytes) -> npt.NDArray[np.void] | None:
+def read_records(data: bytes) -> Records | None:
     """Return the records in *data*; ``None`` if their number is not whole or any of them is damaged."""
     if not data or len(data) % RECORD_BYTES:
         return None

@@ -8,7 +8,6 @@ from itertools import zip_longest
 from operator import attrgetter
 
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve
 
 from drynpu.device import DispatchKind
@@ -27,7 +26,6 @@ from drynpu.simulate import DEFAULT_STREAM, GraphRun, HostCall, Iteration
 from drynpu_acl.kernels import fusions, planned_memory
 from drynpu_acl.recording._captured import ApiCall, CapturedCalls, CopyCall, ModelExecution
 
-I64 = npt.NDArray[np.int64]
 _COPY = "acl::memcpy"
 _PLACES: Mapping[int, Placement] = {1: Placement.TO_DEVICE, 2: Placement.TO_HOST, 3: Placement.DEVICE}
 _ORDERING: Mapping[str, DispatchKind] = {

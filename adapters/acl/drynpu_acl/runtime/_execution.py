@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
+from drynpu.arrays import I32, Array
 from drynpu.kernels import Operators
 from drynpu_acl.kernels import Compiled
 from drynpu_acl.runtime._codes import (
@@ -24,8 +23,6 @@ from drynpu_acl.runtime._data import DataBuffer, Dataset, DataSets
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import ModelFile, NodeTimes, Tensor
 
-Array = npt.NDArray[Any]
-I32 = npt.NDArray[np.int32]
 _FUNCTION_SCOPE = 0
 _MOST_COMPILED = 128
 

@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
+from drynpu.arrays import U8
 from drynpu_acl.runtime._codes import (
     INVALID_PARAM,
     MEMORY_ALLOCATION,
     PARAM_INVALID,
     SUCCESS,
 )
-
-Bytes = npt.NDArray[np.uint8]
 
 _ALIGNMENT = 64
 _KEPT_OBJECTS, _KEPT_BYTES = 256, 64 * 2**20
@@ -82,7 +81,7 @@ class Memory:
             if used + size > self.capacity_bytes:
                 return 0, MEMORY_ALLOCATION
             try:
-                room: Bytes = np.empty(size + _ALIGNMENT, np.uint8)
+                room: U8 = np.empty(size + _ALIGNMENT, np.uint8)
             except (MemoryError, ValueError):
                 return 0, MEMORY_ALLOCATION
             address = -(-room.ctypes.data // _ALIGNMENT) * _ALIGNMENT
@@ -183,14 +182,14 @@ class Memory:
         ctypes.memmove(pointer, values.ctypes.data, values.nbytes)
         return True
 
-    def view(self, pointer: int, size: int) -> Bytes | None:
+    def view(self, pointer: int, size: int) -> U8 | None:
         """Return *size* bytes as an array on the memory itself; a freed block lives on in its views."""
         block = self.find(pointer, size)
         if block is None:
             return None
         owner = block.owner
         if isinstance(owner, bytes):
-            array: Bytes = np.frombuffer(owner, np.uint8)
+            array: U8 = np.frombuffer(owner, np.uint8)
             return array[pointer - block.address :][:size]
         interface = _Interface(pointer, size, owner, writable=block.writable)
         return np.asarray(interface)

@@ -13,16 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
 from drynpu import DrynpuError
+from drynpu.arrays import I64, Array
 from drynpu.kernels import TensorDesc
 from drynpu.kernels.ops import ge_dtype
 from drynpu_acl.kernels import ACL_SIZES, Compiled, GraphNode, acl_dtype, compile_graph
-
-Array = npt.NDArray[Any]
-I64 = npt.NDArray[np.int64]
 
 _LARGEST_MODEL = 2**31
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.arrays import Array
 from drynpu_acl.runtime._memory import Memory
 
 _NUMPY_TYPES: Final = MappingProxyType({np.dtype(code).num: np.dtype(code) for code in "?bBhHiIlLqQefdgFDG"})
@@ -82,7 +83,7 @@ class Utilities:
         contiguous = np.ascontiguousarray(array)
         return self._memory.lend(contiguous), contiguous
 
-    def ptr_to_numpy(self, pointer: int, shape: tuple[int, ...], npy_type: int) -> npt.NDArray[Any]:
+    def ptr_to_numpy(self, pointer: int, shape: tuple[int, ...], npy_type: int) -> Array:
         """
         Return an array on the memory itself.
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu import CaptureError
+from drynpu.arrays import I64
 from drynpu.kernels import Operators
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._describe import describe, is_known
@@ -42,7 +42,7 @@ class CapturedMindSpore:
     host_events: FrameworkEvents = field(factory=FrameworkEvents.empty)
     notes: tuple[str, ...] = ()
     memory: GraphMemory | None = None
-    pool: npt.NDArray[np.int64] = field(default=NO_TOTALS)
+    pool: I64 = field(default=NO_TOTALS)
 
 
 @define

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I32, I64, Bools
 from drynpu.kernels import NO_DATA, Operators, Signature, TensorDesc
 from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.capture._graphs import GraphStore, shapes_of
@@ -15,8 +15,6 @@ from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._launches import Launches
 from drynpu_mindspore.capture._pynative import explain
 from drynpu_mindspore.rules import signature
-
-I32 = npt.NDArray[np.int32]
 
 _FUNCTION, _BACKWARD_FUNCTION = 0, 1
 _INPUT = re.compile(r"input_\d+:([^;]*);")
@@ -88,7 +86,7 @@ def _explained(
     forward: Sequence[tuple[ForwardCall, ...]],
     call: I32,
     signatures: dict[Signature, int],
-) -> tuple[I32, npt.NDArray[np.bool_]]:
+) -> tuple[I32, Bools]:
     """Return the calls of PyNative's launches, and which of them are backward; new ones are added to *signatures*."""
     kinds = [primitive_of(name) for name in launches.names]
     distinct = list(dict.fromkeys(kinds))
@@ -110,7 +108,7 @@ def _text(launches: Launches, description: int) -> str:
     return launches.described[description] if description >= 0 else ""
 
 
-def _in_turn(launches: Launches) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _in_turn(launches: Launches) -> tuple[I64, I64]:
     turn = np.arange(len(launches))
     start = np.maximum.accumulate(launches.start_ns - turn) + turn if len(launches) else launches.start_ns
     end = np.maximum(launches.end_ns, start + 1)

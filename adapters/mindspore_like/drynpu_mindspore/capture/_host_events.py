@@ -15,16 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu.raw import read_tlv
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
-
-I64 = npt.NDArray[np.int64]
 
 _FILE = "mindspore.op_range"
 _RELEASE = "2.7."
@@ -144,9 +142,7 @@ def _split(events: FrameworkEvents) -> tuple[FrameworkEvents, I64]:
     )
 
 
-def hide_own_calls(
-    records: npt.NDArray[Any], text_index: I64, texts: Sequence[Mapping[int, str]]
-) -> npt.NDArray[np.bool_]:
+def hide_own_calls(records: Records, text_index: I64, texts: Sequence[Mapping[int, str]]) -> Bools:
     """
     Return which events are calls of this package's functions, or calls of any function from inside those.
 
@@ -168,7 +164,7 @@ def hide_own_calls(
     return hidden
 
 
-def _of(records: npt.NDArray[Any], kinds: tuple[tuple[str, str], ...]) -> npt.NDArray[np.bool_]:
+def _of(records: Records, kinds: tuple[tuple[str, str], ...]) -> Bools:
     found = np.zeros(len(records), bool)
     for module, event in kinds:
         found |= (records["module"] == MS_MODULES.index(module)) & (records["event"] == MS_EVENTS.index(event))

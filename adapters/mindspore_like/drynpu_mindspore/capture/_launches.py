@@ -11,12 +11,10 @@ from io import StringIO
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from attrs import evolve, frozen
 
-I64 = npt.NDArray[np.int64]
-I32 = npt.NDArray[np.int32]
+from drynpu.arrays import I32, I64
 
 _NS_PER_MS = 1_000_000
 _UNKNOWN = ";;"

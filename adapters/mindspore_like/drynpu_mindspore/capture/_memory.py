@@ -11,17 +11,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64
 from drynpu.device import block_bytes
 from drynpu.kernels import Allocations, Operators
 from drynpu_mindspore.capture._lives import Buffer, Lives, lives_of
 from drynpu_mindspore.capture._runs import find_runs
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
-
-I64 = npt.NDArray[np.int64]
 
 _FIRST_ADDRESS = 1 << 44
 _ON_CPU = "totals of memory are those of MindSpore's pool on the CPU"

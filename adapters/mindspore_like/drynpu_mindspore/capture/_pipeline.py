@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import field, frozen
 
 from drynpu import CaptureError
-
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I64
 
 _FILES: Mapping[str, str] = {
     "pipeline": "pipeline_profiling_{}.json",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I64
 
 NO_TOTALS: I64 = np.empty((0, 3), np.int64)
 

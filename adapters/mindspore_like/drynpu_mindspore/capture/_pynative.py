@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
+from drynpu.arrays import I32, I64, Bools
 from drynpu.kernels import Signature
 from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.capture._gradients import EXPLAINED, MATRIX_CALLS, as_launched, expected_gradients
 from drynpu_mindspore.rules import NOTHING, signature
-
-I32 = npt.NDArray[np.int32]
 
 _REACH = 12
 """How many launches a call may come after the one before it: what a cell computes besides (casts, tiles)."""
@@ -38,7 +36,7 @@ class Explained:
 
     signatures: tuple[Signature, ...]
     call: I32
-    backward: npt.NDArray[np.bool_]
+    backward: Bools
 
 
 @define(eq=False)
@@ -54,7 +52,7 @@ class _Pattern:
 class _Explainer:
     codes: I32
     kinds: tuple[str, ...]
-    ends: npt.NDArray[np.int64]
+    ends: I64
     """Rows at which a backward pass is over: launches of graphs, such as optimizers."""
     numbers: dict[Signature, int] = field(factory=dict)
     patterns: dict[tuple[ForwardCall, ...], _Pattern] = field(factory=dict)
@@ -183,9 +181,7 @@ def _find(codes: I32, pattern: I32, at: int) -> int:
     return found // width if found >= 0 else -1
 
 
-def explain(
-    codes: I32, kinds: Sequence[str], ends: npt.NDArray[np.int64], graphs: Sequence[tuple[ForwardCall, ...]]
-) -> Explained:
+def explain(codes: I32, kinds: Sequence[str], ends: I64, graphs: Sequence[tuple[ForwardCall, ...]]) -> Explained:
     """
     Explain launches by the forward graphs that were saved while they ran.
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64
 from drynpu.kernels import Operators, TensorDesc
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
-I64 = npt.NDArray[np.int64]
 Node = tuple[str, tuple[TensorDesc, ...]]
 """What the launch of a node is known by: full name and tensors that go in."""
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, evolve, field
 
+from drynpu.arrays import I64
 from drynpu.kernels import Call, Operators, concatenate
 from drynpu.options import Activity, Settings
 from drynpu.recorder import Outcome, Recorder, framework_plan, load_chosen_chip
@@ -26,8 +26,6 @@ from drynpu_mindspore.recording._pipeline import write_pipeline
 from drynpu_mindspore.recording._plans import launching_plans
 from drynpu_mindspore.recording._request import WHOLE_GRAPH, profiling_request
 from drynpu_mindspore.target import ASCEND
-
-I64 = npt.NDArray[np.int64]
 
 _FRAMEWORK = "mindspore"
 _HOST_HZ = 1_000_000_000

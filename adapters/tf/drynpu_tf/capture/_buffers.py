@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64
 from drynpu.device import nest
 from drynpu_tf.capture._planes import Kind, Planes
-
-I64 = npt.NDArray[np.int64]
 
 UNKNOWN = -1
 

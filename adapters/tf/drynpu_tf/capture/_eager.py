@@ -15,14 +15,13 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
+from drynpu.arrays import I32, I64
 from drynpu.kernels import Operators, Signature, TensorDesc, node_signature
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.rules import dtype_name, tensor_desc
 
-I64 = npt.NDArray[np.int64]
 _Tensors = tuple[tuple[tuple[int, ...], int], ...]
 _Call = tuple[str, _Tensors, tuple[object, ...], _Tensors]
 """Type, inputs, attributes (name, value, ...), outputs."""
@@ -155,7 +154,7 @@ def _traced(
     planes: Planes,
     threads: dict[int, int],
     names: Sequence[str],
-    name: npt.NDArray[np.int32],
+    name: I32,
     thread: I64,
     start: I64,
     end: I64,

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
+from drynpu.arrays import I32, I64, U8
 from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.device import innermost, nest
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc, node_signature
@@ -21,8 +21,6 @@ from drynpu_tf.capture._onednn import written_operator
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import Runs
 from drynpu_tf.rules import GraphNode, compile_graph, tensor_desc
-
-I64 = npt.NDArray[np.int64]
 
 _FEED, _FETCH = "_Arg", "_Retval"
 _FUNCTION, _BACKWARD_FUNCTION = 0, 1
@@ -60,7 +58,7 @@ class _Variant:
     """
 
     names: tuple[str, ...]
-    scope: npt.NDArray[np.uint8]
+    scope: U8
     sources: Mapping[int, str]
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
@@ -104,7 +102,7 @@ class FunctionRuns:
         bounds, data_bounds = (np.searchsorted(of, np.arange(len(runs.call) + 1)) for of in (runs.run, runs.data_run))
         steps, buffered = _steps(planes, runs.call), buffered_elements(planes)
         calls = _Calls.of(planes, runs.node)
-        known: dict[tuple[int, bytes], tuple[_Variant, npt.NDArray[np.int32]]] = {}
+        known: dict[tuple[int, bytes], tuple[_Variant, I32]] = {}
         found = []
         for number, call in enumerate(runs.call.tolist()):
             nodes = slice(int(bounds[number]), int(bounds[number + 1]))
@@ -131,7 +129,7 @@ class FunctionRuns:
             )
         return found
 
-    def _placed(self, function: str, calls: _Calls, numbers: I64) -> tuple[_Variant, npt.NDArray[np.int32]]:
+    def _placed(self, function: str, calls: _Calls, numbers: I64) -> tuple[_Variant, I32]:
         """Return the variant that makes the calls with those *numbers*, and where in it each number is."""
         own = [calls.distinct[number] for number in numbers.tolist()]
         # Numbers differ from stretch to stretch, names do not.
@@ -181,7 +179,7 @@ class FunctionRuns:
         )
 
 
-def _operators(planes: Planes, rows: I64, position: npt.NDArray[np.int32], variant: _Variant, thread: int) -> Operators:
+def _operators(planes: Planes, rows: I64, position: I32, variant: _Variant, thread: int) -> Operators:
     """Return the table of one run, whose nodes are at *rows* and make the calls at *position* of the variant."""
     start, end = planes.start_ns[rows], planes.end_ns[rows]
     order = np.lexsort((-end, start))

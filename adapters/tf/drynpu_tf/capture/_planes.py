@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
+from drynpu.arrays import I32, I64, Bools
 from drynpu_tf.capture._wire import Wire
-
-I64 = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 ANCHOR = "drynpu.anchor"
 _HOST_PLANE = "/host:CPU"
@@ -81,9 +79,9 @@ class Planes:
     """
 
     kind: npt.NDArray[np.int8]
-    text: npt.NDArray[np.int32]
-    op_type: npt.NDArray[np.int32]
-    extra: npt.NDArray[np.int32]
+    text: I32
+    op_type: I32
+    extra: I32
     number: I64
     thread: I64
     start_ns: I64
@@ -167,13 +165,13 @@ class _Stats:
             columns["member"][stat], columns["value"][stat], columns["end"][stat] = member, value, stop
         return cls(wire, meaning, event, fields.column(_STAT_METADATA, len(begin)), **columns)
 
-    def numbers(self, column: I64, name: str, rows: Mask) -> None:
+    def numbers(self, column: I64, name: str, rows: Bools) -> None:
         """Put the numbers called *name* into the *rows* (a mask) of a column."""
         found = self._called(name, rows)
         found = found[(self.member[found] == _STAT_UINT64) | (self.member[found] == _STAT_INT64)]
         column[self.event[found]] = self.value[found]
 
-    def texts(self, column: I64, name: str, rows: Mask) -> None:
+    def texts(self, column: I64, name: str, rows: Bools) -> None:
         """Put the texts called *name* into the *rows* (a mask) of a column, by their numbers."""
         found = self._called(name, rows)
         references = found[self.member[found] == _STAT_REFERENCE]
@@ -185,7 +183,7 @@ class _Stats:
             text = self.wire.content[int(self.value[row]) : int(self.end[row])].decode(errors="replace")
             column[self.event[row]] = self.meaning.texts.of(text)
 
-    def _called(self, name: str, rows: Mask) -> I64:
+    def _called(self, name: str, rows: Bools) -> I64:
         # Backwards: of two stats with one name the first one counts, which is written last.
         return np.flatnonzero((self.metadata == self.meaning.stats.get(name, -1)) & rows[self.event])[::-1]
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64, Bools
 from drynpu.device import nest
 from drynpu_tf.capture._planes import Kind, Planes
-
-I64 = npt.NDArray[np.int64]
 
 
 @frozen(eq=False, kw_only=True)
@@ -76,7 +74,7 @@ def _data(planes: Planes, place: dict[int, int], called: dict[int, int], outer: 
     return data[order], run[order]
 
 
-def _nearest(parent: I64, flag: npt.NDArray[np.bool_]) -> I64:
+def _nearest(parent: I64, flag: Bools) -> I64:
     """Return for every row its nearest ancestor that carries *flag*, -1 if none does."""
     found = parent.copy()
     while True:

@@ -7,9 +7,9 @@ from itertools import compress
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
+from drynpu.arrays import I32, U8
 from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
 from drynpu.simulate import FusionOp
@@ -60,7 +60,7 @@ class SessionGraph:
     nodes: tuple[_Node, ...]
     names: tuple[str, ...]
     index: dict[str, int]
-    scope: npt.NDArray[np.uint8]
+    scope: U8
     watched: frozenset[str]
     sources: Mapping[int, str]
     _variants: dict[_Spelled, GraphVariant] = field(factory=dict)
@@ -102,7 +102,7 @@ class SessionGraph:
             return [self._variant(names, stats, split=split)]
         return [self._variant(list(turn), list(turn.values()), split=split) for turn in turns]
 
-    def signatures_of(self, variants: Sequence[GraphVariant]) -> tuple[tuple[Signature, ...], npt.NDArray[np.int32]]:
+    def signatures_of(self, variants: Sequence[GraphVariant]) -> tuple[tuple[Signature, ...], I32]:
         """Return the signatures of all turns, those with the same shapes once, and where each turn's begin."""
         distinct = {id(variant): variant for variant in variants}
         number = {key: place for place, key in enumerate(distinct)}

@@ -15,10 +15,10 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
 from drynpu import CaptureError
+from drynpu.arrays import I32, I64
 from drynpu.kernels import Operators
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture._dataset_reads import DatasetRead
@@ -148,8 +148,8 @@ class SessionCapture:
 def _operators(
     graph: SessionGraph,
     variants: Sequence[GraphVariant],
-    node: npt.NDArray[np.int32],
-    times: npt.NDArray[np.int64],
+    node: I32,
+    times: I64,
     thread: int,
 ) -> Operators:
     """

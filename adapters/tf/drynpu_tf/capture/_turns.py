@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+
+from drynpu.arrays import I32, I64
 
 
 def spelled(node: Any) -> tuple[bytes, ...]:
@@ -47,7 +48,7 @@ def _start_ns(node: Any) -> int:
     return int(node.all_start_nanos + node.op_start_rel_nanos)
 
 
-def occurrence(node: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+def occurrence(node: I32) -> I64:
     """Return for the numbers of nodes, in the order in which they ran, how often each had run before."""
     order = np.argsort(node, kind="stable")
     first = np.searchsorted(node[order], node[order], side="left")

@@ -9,11 +9,9 @@ protobuf.dev/programming-guides/encoding.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, frozen
 
-I64 = npt.NDArray[np.int64]
-U64 = npt.NDArray[np.uint64]
+from drynpu.arrays import I64, U8, U64
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _KIND = 7
@@ -77,7 +75,7 @@ class Wire:
     """
 
     content: bytes
-    _octets: npt.NDArray[np.uint8]
+    _octets: U8
     _words: U64
 
     @classmethod
@@ -86,7 +84,7 @@ class Wire:
         content += _PADDING
         octets = np.frombuffer(content, np.uint8)
         # The eight bytes from every position on, as a little-endian number.
-        words: npt.NDArray[np.uint64] = np.ndarray((len(content) - 8,), np.dtype("<u8"), octets, strides=(1,))
+        words: U64 = np.ndarray((len(content) - 8,), np.dtype("<u8"), octets, strides=(1,))
         return cls(content, octets, words)
 
     def fields(self, begin: I64, end: I64) -> Fields:

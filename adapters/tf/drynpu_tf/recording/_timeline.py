@@ -11,16 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve, frozen
 
+from drynpu.arrays import I64, Bools
 from drynpu.device import DispatchKind
 from drynpu.kernels import Operators, concatenate
 from drynpu.recorder import Planner
 from drynpu.simulate import DatasetEvent, FusionOp, GraphRun, HostCall, Iteration
 from drynpu_tf.capture import DatasetRead
-
-I64 = npt.NDArray[np.int64]
 
 _ACTION = "Last queue dequeue"
 """What dp records say of an element that left the device's queue (msprof parse_dp_data.py)."""
@@ -124,9 +122,9 @@ class _Launches:
 
     def __init__(self, plan: Planner) -> None:
         self._plan = plan
-        self._known: dict[int, npt.NDArray[np.bool_]] = {}
+        self._known: dict[int, Bools] = {}
 
-    def of(self, operators: Operators) -> npt.NDArray[np.bool_]:
+    def of(self, operators: Operators) -> Bools:
         signatures = operators.signatures
         known = self._known.get(id(signatures))
         if known is None:

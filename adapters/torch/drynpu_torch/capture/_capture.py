@@ -7,9 +7,9 @@ import time
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, evolve, field, frozen
 
+from drynpu.arrays import I32, I64, Bools
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu.simulate import PythonFrames
@@ -135,7 +135,7 @@ class Capture:
 
 
 def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: HostCallRecorder) -> CapturedTorch:
-    def column(name: str) -> npt.NDArray[np.int64]:
+    def column(name: str) -> I64:
         return np.concatenate([getattr(chunk, name) for chunk in chunks])
 
     start, end = column("start_ns"), column("end_time_ns")
@@ -187,7 +187,7 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: HostCallRecorder) ->
     )
 
 
-def _of_our_own(names: list[str], name: npt.NDArray[np.int64], parent: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+def _of_our_own(names: list[str], name: I64, parent: I64) -> Bools:
     """
     Tell which rows, shape ``[n]``, are traces of the sink that neither a device nor plain PyTorch would leave.
 
@@ -202,12 +202,12 @@ def _of_our_own(names: list[str], name: npt.NDArray[np.int64], parent: npt.NDArr
 
 def _placements(
     names: list[str],
-    name: npt.NDArray[np.int64],
-    parent: npt.NDArray[np.int64],
-    depth: npt.NDArray[np.int64],
-    call: npt.NDArray[np.int64],
+    name: I64,
+    parent: I64,
+    depth: I64,
+    call: I64,
     tracer: KinetoTracer,
-) -> npt.NDArray[np.int64]:
+) -> I64:
     """
     Tell where each operator works: index into :class:`Placement`, shape ``[n]``.
 
@@ -218,7 +218,7 @@ def _placements(
     """
     place = np.full(len(name), _PLACEMENTS.index(Placement.DEVICE), np.int64)
 
-    def named(test: object) -> npt.NDArray[np.bool_]:
+    def named(test: object) -> Bools:
         table = np.array([bool(test(text)) for text in names] or [False])  # type: ignore[operator]
         return np.asarray(table[name], bool)
 
@@ -255,8 +255,8 @@ def _only_scalars(example: tuple[str, list[object], list[str], list[object]] | N
 
 
 def _signatures(
-    tracer: KinetoTracer, call: npt.NDArray[np.int64], placement: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int32], tuple[Signature, ...], tuple[tuple[str, str], ...]]:
+    tracer: KinetoTracer, call: I64, placement: I64
+) -> tuple[I32, tuple[Signature, ...], tuple[tuple[str, str], ...]]:
     key = np.where(call >= 0, call * len(_PLACEMENTS) + placement, -1)
     distinct, index = np.unique(key, return_inverse=True)
     signatures: list[Signature] = []

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve, fields
 
+from drynpu.arrays import I64, Bools
 from drynpu.device import DispatchKind, inherit
 from drynpu.kernels import Operators
 from drynpu.simulate import HostCall
@@ -39,9 +39,7 @@ def without_transport(chunk: Chunk, names: Interner) -> Chunk:
     )
 
 
-def inside_communication(
-    names: list[str], name: npt.NDArray[np.int64], depth: npt.NDArray[np.int64], parent: npt.NDArray[np.int64]
-) -> npt.NDArray[np.bool_]:
+def inside_communication(names: list[str], name: I64, depth: I64, parent: I64) -> Bools:
     """Tell which operators are calls of ``c10d`` or lie inside one: the device's part of them is no kernel."""
     calls = np.array([text.startswith(_CALL) for text in names] or [False])
     own = np.asarray(calls[name], bool)

@@ -17,7 +17,6 @@ from itertools import count, repeat
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from attrs import define, field, frozen
 from torch._C._profiler import RecordScope, _ExperimentalConfig
@@ -31,6 +30,7 @@ from torch.autograd import (
 )
 
 from drynpu import CaptureError
+from drynpu.arrays import I64, U8, U64, Bools
 from drynpu_torch.capture._threads import RecordedThreads
 
 E = TypeVar("E")
@@ -47,7 +47,7 @@ class Interner:
 
     _ids: defaultdict[object, int] = field(factory=lambda: defaultdict(count().__next__))
 
-    def index(self, values: object, length: int) -> npt.NDArray[np.int64]:
+    def index(self, values: object, length: int) -> I64:
         """Return the id of every value of an iterable of hashable values, shape ``[length]``."""
         return np.fromiter(map(self._ids.__getitem__, values), np.int64, length)  # type: ignore[call-overload]
 
@@ -67,23 +67,23 @@ class Chunk:
 
     begin_ns: int
     end_ns: int
-    name: npt.NDArray[np.int64]
-    start_ns: npt.NDArray[np.int64]
-    end_time_ns: npt.NDArray[np.int64]
-    thread: npt.NDArray[np.int64]
-    fwd_thread: npt.NDArray[np.int64]
-    sequence: npt.NDArray[np.int64]
-    scope: npt.NDArray[np.uint8]
-    call: npt.NDArray[np.int64]
-    stack: npt.NDArray[np.int64]
-    memory_time_ns: npt.NDArray[np.int64]
-    memory_thread: npt.NDArray[np.int64]
-    memory_address: npt.NDArray[np.uint64]
-    memory_bytes: npt.NDArray[np.int64]
-    frame_name: npt.NDArray[np.int64]
-    frame_start_ns: npt.NDArray[np.int64]
-    frame_end_ns: npt.NDArray[np.int64]
-    frame_thread: npt.NDArray[np.int64]
+    name: I64
+    start_ns: I64
+    end_time_ns: I64
+    thread: I64
+    fwd_thread: I64
+    sequence: I64
+    scope: U8
+    call: I64
+    stack: I64
+    memory_time_ns: I64
+    memory_thread: I64
+    memory_address: U64
+    memory_bytes: I64
+    frame_name: I64
+    frame_start_ns: I64
+    frame_end_ns: I64
+    frame_thread: I64
 
 
 @define(kw_only=True)
@@ -199,7 +199,7 @@ class KinetoTracer:
             "frame_thread": _threads(kind.device_resource_id, events),
         }
 
-    def _calls(self, kind: Any, ops: list[object], names: list[str]) -> npt.NDArray[np.int64]:
+    def _calls(self, kind: Any, ops: list[object], names: list[str]) -> I64:
         getters = (kind.structured_input_shapes, kind.dtypes, kind.concrete_inputs)
 
         def rows() -> Iterator[tuple[Any, ...]]:
@@ -219,15 +219,15 @@ class KinetoTracer:
         return call
 
 
-def _column(getter: Callable[[object], int], events: list[object]) -> npt.NDArray[np.int64]:
+def _column(getter: Callable[[object], int], events: list[object]) -> I64:
     return np.fromiter(map(getter, events), np.int64, len(events))
 
 
-def _threads(getter: Callable[[object], int], events: list[object]) -> npt.NDArray[np.int64]:
+def _threads(getter: Callable[[object], int], events: list[object]) -> I64:
     return np.fromiter(map(getter, events), np.uint64, len(events)).astype(np.int64)
 
 
-def _taken(values: list[V], rows: npt.NDArray[np.int64]) -> list[V]:
+def _taken(values: list[V], rows: I64) -> list[V]:
     return values if len(rows) == len(values) else [values[row] for row in rows.tolist()]
 
 
@@ -256,7 +256,7 @@ def _unreadable_name(text: bytes) -> str:
     return f"{place.decode(errors='replace')}): <unknown>" if found else "<unknown>"
 
 
-def _memory(kind: Any, events: list[object], kept: npt.NDArray[np.bool_], result: Any) -> dict[str, Any]:
+def _memory(kind: Any, events: list[object], kept: Bools, result: Any) -> dict[str, Any]:
     """Return by time those of the allocator's *events* that are *kept*."""
     time_ns, size = _column(kind.start_ns, events), _column(kind.nbytes, events)
     rows = np.argsort(time_ns, kind="stable")
@@ -269,7 +269,7 @@ def _memory(kind: Any, events: list[object], kept: npt.NDArray[np.bool_], result
     }
 
 
-def _addresses(result: Any, time_ns: npt.NDArray[np.int64], size: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
+def _addresses(result: Any, time_ns: I64, size: I64) -> U64:
     """
     Return the addresses of allocator events at those times and of those sizes, all 0 if they cannot be told.
 

@@ -10,16 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64
 from drynpu.simulate import PythonFrames
 
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
 _OWN = re.compile(r"drynpu_torch[./]")
 """Our files, and methods that attrs wrote for our classes."""
 _MODULE_PREFIX, _MODULE_MARK = "nn.Module: ", "######"
-
-I64 = npt.NDArray[np.int64]
 
 
 def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:

@@ -8,10 +8,9 @@ import threading
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import I64, Bools
 
 
 @define
@@ -44,7 +43,7 @@ class RecordedThreads:
         finally:
             threading.Thread.start = original  # type: ignore[method-assign]
 
-    def keep(self, thread: I64, time_ns: I64) -> npt.NDArray[np.bool_]:
+    def keep(self, thread: I64, time_ns: I64) -> Bools:
         """Return for events, shape ``[n]``, whether their thread was to be recorded at that time."""
         kept = np.ones(len(thread), bool)
         present = np.unique(thread)

@@ -8,10 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from drynpu import ChipError
+from drynpu.arrays import I64
 from drynpu.options import Activity, Level, ProfilingRequest, Settings
 from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
 from drynpu.platforms import DEFAULT_CHIP, load_chip
@@ -24,8 +22,6 @@ from drynpu_torch.profiler._metadata import Metadata, environment_variables, tra
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
-
-I64 = npt.NDArray[np.int64]
 
 _NEUTRAL_ACTIVITY = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
 

@@ -12,15 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 from torch.profiler._memory_profiler import Action, Category, MemoryProfile, TensorKey
 
+from drynpu.arrays import I64
 from drynpu.writers import new_file
 from drynpu_torch.device import npu
 from drynpu_torch.profiler._messages import print_error
-
-I64 = npt.NDArray[np.int64]
 
 CATEGORIES = (
     "PARAMETER",

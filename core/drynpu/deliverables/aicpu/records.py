@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64, U64, Records
 from drynpu.deliverables._requested import requested_deliverables
 from drynpu.deliverables.aicpu import facts
 from drynpu.deliverables.aicpu.facts import UNKNOWN_SIZE
@@ -17,9 +16,6 @@ from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import TaskType
 from drynpu.options import Level
 from drynpu.simulate._inputs import DatasetEvent
-
-Records = npt.NDArray[Any]
-I64 = npt.NDArray[np.int64]
 
 _GET_NEXT_DEQUEUE_WAIT = next(tag for tag, name in facts.QUEUE_NODES.items() if name == "GetNext_dequeue_wait")
 
@@ -100,7 +96,7 @@ def _queue_events(context: RecordContext) -> Records:
     return rows
 
 
-def _sizes(events: Sequence[DatasetEvent]) -> npt.NDArray[np.uint64]:
+def _sizes(events: Sequence[DatasetEvent]) -> U64:
     return np.array([UNKNOWN_SIZE if event.buffered is None else event.buffered for event in events], np.uint64)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.aicpu.facts import QUEUE_NODES, UNKNOWN_SIZE
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.raw import decode_stream_task
 from drynpu.tables import intervals
-from drynpu.tables._columns import I64, Records, empty, frame, texts
+from drynpu.tables._columns import empty, frame, texts
 from drynpu.tables._sides import DeviceSide
 
 AICPU_KERNELS = pl.Schema(

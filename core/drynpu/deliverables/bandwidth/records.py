@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
 from drynpu.deliverables._traffic import BothDirections, cache_flows, edges_us, memory_flows
 from drynpu.deliverables._units import US_PER_S
@@ -19,9 +17,6 @@ from drynpu.kernels import TaskType
 from drynpu.kernels._traffic import LINE_BYTES
 from drynpu.options import NOT_SIMULATED, Level, LlcMode
 from drynpu.platforms import CacheEvents
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _COUNT_LIMIT = 2**32
 _REASONS = {

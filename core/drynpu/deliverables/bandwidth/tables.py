@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables._sample_settings import event_codes, sample_settings
 from drynpu.deliverables._task_counters import operator_names, soc_counters
 from drynpu.deliverables._units import MB
@@ -16,10 +17,8 @@ from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.soc_pmu.facts import SocPmuType
 from drynpu.platforms import CacheEvents
 from drynpu.raw import decode_stream_task
-from drynpu.tables._columns import I64, Records, frame, i64
+from drynpu.tables._columns import frame, i64
 from drynpu.tables._sides import DeviceSide
-
-F64 = npt.NDArray[np.float64]
 
 MEMORY_BANDWIDTH = pl.Schema(
     {

@@ -9,12 +9,12 @@ communication call (``master`` on plane 0, else ``slave``) around the runtime ca
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64, U16, U64, Array, Records
 from drynpu.deliverables.communication import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
@@ -24,9 +24,6 @@ from drynpu.kernels import occurrences
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, RecordKind, join_records, pack_stars_header, split_task_id
 from drynpu.simulate._schedule import CollectiveTimes
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _NONE = 0xFFFF_FFFF
 _OPS_MODE = 1
@@ -92,8 +89,8 @@ class _Tasks:
     stream: I64
     start_ticks: I64
     ticks: I64
-    task_id: npt.NDArray[np.uint16]
-    batch_id: npt.NDArray[np.uint16]
+    task_id: U16
+    batch_id: U16
     api_start_ns: I64
     api_end_ns: I64
 
@@ -150,12 +147,12 @@ def _expand(times: CollectiveTimes) -> _Tasks:
     )
 
 
-def _joined(times: CollectiveTimes, name: str) -> npt.NDArray[Any]:
+def _joined(times: CollectiveTimes, name: str) -> Array:
     """Return one column of all distinct plans, one after the other."""
     return np.concatenate([getattr(plan, name) for plan in times.calls.plans])
 
 
-def _operator_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
+def _operator_ids(context: RecordContext) -> U64:
     names = [f"hcom_{of.kind}_" for of in context.simulation.collectives.calls.collectives]
     distinct = {name: index for index, name in enumerate(dict.fromkeys(names))}
     return context.texts.ids(list(distinct))[[distinct[name] for name in names]]
@@ -168,7 +165,7 @@ def _api_rows(level: HostLevel, kind: npt.ArrayLike, context: RecordContext, beg
     return rows
 
 
-def _apis(context: RecordContext, tasks: _Tasks, operators: npt.NDArray[np.uint64]) -> Records:
+def _apis(context: RecordContext, tasks: _Tasks, operators: U64) -> Records:
     times, types = context.simulation.collectives, context.types
     kinds = np.array([types.api(HostLevel.ACL, f"hcom_{of.kind}_") for of in times.calls.collectives])
     acl = _api_rows(HostLevel.ACL, kinds, context, times.api_start_ns, times.api_end_ns)
@@ -225,13 +222,13 @@ def _operator_info(context: RecordContext) -> Records:
     return rows
 
 
-def _group_ids(context: RecordContext) -> npt.NDArray[np.uint64]:
+def _group_ids(context: RecordContext) -> U64:
     groups = [of.group for of in context.simulation.collectives.calls.collectives]
     ids = {group: group_id(group) for group in set(groups)}
     return np.array([ids[group] for group in groups], np.uint64)
 
 
-def _node_info(context: RecordContext, operators: npt.NDArray[np.uint64]) -> Records:
+def _node_info(context: RecordContext, operators: U64) -> Records:
     rows = _records(task_facts.NODE_BASIC_INFO, context, context.simulation.collectives.node_end_ns - 1)
     rows["op_name"], rows["op_type"], rows["task_type"] = operators, operators, int(GeTaskType.HCCL)
     return rows

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.tables import intervals
-from drynpu.tables._columns import I64, Records, gather_text, texts
+from drynpu.tables._columns import gather_text, texts
 from drynpu.tables._communication import HCCL_DTYPES, group_texts
 
 COMMUNICATION_TASKS = pl.Schema(
@@ -156,7 +156,7 @@ def _transfers(tasks: pl.DataFrame) -> list[pl.Series]:
     return found.with_columns(pl.when(marked).then(moved)).get_columns()
 
 
-def _rdma_runs(tasks: pl.DataFrame) -> tuple[npt.NDArray[np.bool_], I64, I64, I64]:
+def _rdma_runs(tasks: pl.DataFrame) -> tuple[Bools, I64, I64, I64]:
     """
     Find runs of RDMA payloads in one plane of one operator.
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables._traffic import edges_us
 from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.core_samples import facts
@@ -17,9 +15,6 @@ from drynpu.device.samplers.cores import core_counts
 from drynpu.kernels import event_codes
 from drynpu.options import Level
 from drynpu.raw import join_records
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 
 @frozen(eq=False, kw_only=True)
@@ -99,7 +94,7 @@ def _kinds(context: RecordContext, metrics: str) -> list[_Cores]:
     return found
 
 
-def _with(side: npt.NDArray[np.bool_], rows: I64) -> npt.NDArray[np.bool_]:
+def _with(side: Bools, rows: I64) -> Bools:
     side = side.copy()
     side[rows] = True
     return side

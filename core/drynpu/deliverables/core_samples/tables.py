@@ -9,10 +9,11 @@ import polars as pl
 from attrs import frozen
 
 from drynpu._errors import OptionError
+from drynpu.arrays import I64, Records
 from drynpu.deliverables._sample_settings import sample_settings
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.kernels import CoreCounters, core_metrics
-from drynpu.tables._columns import I64, Records, frame, i64
+from drynpu.tables._columns import frame, i64
 from drynpu.tables._pmu import parse_events
 from drynpu.tables._sides import DeviceSide
 

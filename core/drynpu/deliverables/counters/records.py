@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 from attrs import evolve, frozen
 
 from drynpu._errors import OptionError
+from drynpu.arrays import F64, I64, Bools, Records
 from drynpu.deliverables.counters import facts
 from drynpu.deliverables.counters.facts import PmuFunction
 from drynpu.deliverables.tasks._host_records import task_numbers
@@ -18,10 +16,6 @@ from drynpu.options.profiling_options import metrics_text, sample_parameters
 from drynpu.platforms import Chip
 from drynpu.raw import RecordKind, join_records, pack_stars_header
 from drynpu.simulate._memory import Simulation
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 # ffts types and sub-task types that tell a reader which engine a record counts (cann_msprof.md 7.4).
 _AIC, _AIV, _MIX = 0, 1, 4
@@ -82,7 +76,7 @@ class Counted:
     events: CounterValues
 
     @property
-    def vector_first(self) -> npt.NDArray[np.bool_]:
+    def vector_first(self) -> Bools:
         """Which launches have the vector core as their main engine."""
         return np.isin(self.kind, [_COUNTED.index(TaskType.AI_VECTOR_CORE), _COUNTED.index(TaskType.MIX_AIV)])
 
@@ -91,7 +85,7 @@ class Counted:
         """The rows of launches that run on both kinds of cores."""
         return np.flatnonzero(np.isin(self.kind, [_COUNTED.index(TaskType.MIX_AIC), _COUNTED.index(TaskType.MIX_AIV)]))
 
-    def half(self, vector: npt.NDArray[np.bool_]) -> tuple[I64, I64, F64]:
+    def half(self, vector: Bools) -> tuple[I64, I64, F64]:
         """Return total cycles, counters and core time in ns of the vector half where told so, else of the cube's."""
         cycles = np.where(vector, self.events.aiv_total_cycles, self.events.aic_total_cycles)
         pmu = np.where(vector[:, None], self.events.aiv_pmu, self.events.aic_pmu)

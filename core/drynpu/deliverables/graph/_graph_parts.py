@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.operator_memory.facts import STATIC_OP_MEM
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.raw import RecordKind
 from drynpu.simulate._inputs import StaticMemory
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 LIFE_TO_THE_END = 4294967294
 """Last node of memory that lives as long as the graph; shown as 4294967295 (Ascend/msprof static_op_mem_bean)."""

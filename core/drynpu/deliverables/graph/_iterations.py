@@ -9,11 +9,11 @@ iteration end, or with a model end that no iteration end came before.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, Bools
 from drynpu.deliverables.graph.facts import GET_NEXT_TAG, REDUCE_TAG, STEP_END_TAG, STEP_START_TAG
-from drynpu.tables._columns import I64, empty, frame
+from drynpu.tables._columns import empty, frame
 
 ITERATIONS = pl.Schema(
     {
@@ -110,7 +110,7 @@ def _bounds(tag: I64) -> tuple[I64, I64]:
     return core[closing - 1], core[closing]
 
 
-def _last(iteration: I64, time: I64, chosen: npt.NDArray[np.bool_], count: int) -> I64:
+def _last(iteration: I64, time: I64, chosen: Bools, count: int) -> I64:
     """Return the time of the last chosen mark of each iteration, -1 if there is none."""
     found = np.full(count, _NULL, np.int64)
     found[iteration[chosen]] = time[chosen]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.graph.facts import GET_NEXT_TAG, REDUCE_TAG
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device.samplers.iterations import KeyPoints, within
 from drynpu.raw import join_records
 from drynpu.simulate._inputs import DEFAULT_STREAM
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _MODEL_START, _MODEL_END, _FORWARD, _BACKWARD, _ITERATION_END = range(5)
 _ALL_REDUCE = "allReduce"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
 from drynpu.deliverables.graph._key_points import (
@@ -28,10 +28,6 @@ from drynpu.kernels import TaskType
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, join_records
 from drynpu.simulate._inputs import DEFAULT_STREAM, GraphRun, Iteration
-
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Records = npt.NDArray[Any]
 
 _BACKWARD_SCOPE = 1
 """torch's RecordScope::BACKWARD_FUNCTION, as in ``Operators.scope``."""

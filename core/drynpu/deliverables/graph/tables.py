@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph._iterations import GET_NEXTS, ITERATIONS, REDUCES, iterations_of
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.tables import intervals
-from drynpu.tables._columns import I64, Records, empty, frame, gather_text
+from drynpu.tables._columns import empty, frame, gather_text
 from drynpu.tables._schemas import NO_MODEL, STEP_MARKS
 
 FUSION_OPS = pl.Schema(

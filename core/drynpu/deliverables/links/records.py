@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
 from drynpu.deliverables._traffic import BothDirections, copy_flows, edges_us, link_flows
 from drynpu.deliverables.links import facts
@@ -15,9 +13,6 @@ from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.device.collectives import LinkType
 from drynpu.device.samplers.traffic import Flow, join_flows, whole_counts
 from drynpu.options import NOT_SIMULATED
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _MS_PER_S = 1000
 _PACKET_BYTES = 4096

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from drynpu.arrays import Records
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.links import facts
 from drynpu.deliverables.load_context import LoadContext
-from drynpu.tables._columns import Records, frame
+from drynpu.tables._columns import frame
 from drynpu.tables._sides import DeviceSide
 
 _WAY = ("packet_rate", "byte_rate", "packets", "bytes", "errors", "dropped")

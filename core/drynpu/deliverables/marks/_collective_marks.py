@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64
 from drynpu.deliverables.marks.facts import MarkKind
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.simulate._inputs import Mark
-
-I64 = npt.NDArray[np.int64]
 
 _DOMAIN = "communication"
 """Domain of such ranges (Ascend/pytorch csrc/profiler/mstx_mgr.h)."""

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64
 from drynpu.deliverables.record_context import RecordContext
-
-I64 = npt.NDArray[np.int64]
 
 
 def device_ticks(context: RecordContext, time_ns: I64, stream: I64) -> tuple[I64, I64]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.marks import facts
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
@@ -18,9 +17,6 @@ from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.kernels import occurrences
 from drynpu.raw import MODEL_ID_NONE
 from drynpu.simulate._inputs import Mark
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _TEXT_BYTES = facts.MESSAGE_BYTES - 1
 _MARK_TAG, _RANGE_TAG = 11, 12
@@ -64,7 +60,7 @@ class _Times:
     around: CollectiveMarks
 
     @property
-    def of_user(self) -> npt.NDArray[np.bool_]:
+    def of_user(self) -> Bools:
         """Which are the user's own."""
         return np.asarray(self.order < self.own)
 
@@ -108,7 +104,7 @@ def _column(marks: list[Mark], name: str) -> I64:
     return np.fromiter(map(attrgetter(name), marks), np.int64, len(marks))
 
 
-def _host_records(context: RecordContext, times: _Times, is_extended: npt.NDArray[np.bool_], mark_id: I64) -> Records:
+def _host_records(context: RecordContext, times: _Times, is_extended: Bools, mark_id: I64) -> Records:
     marks = times.marks
     distinct = {message: number for number, message in enumerate(dict.fromkeys(mark.message for mark in marks))}
     parts = [_segments(message) for message in distinct]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.marks.facts import MarkKind, MarkPart
-from drynpu.tables._columns import I64, Records, empty, frame, gather_text, texts
+from drynpu.tables._columns import empty, frame, gather_text, texts
 from drynpu.tables._sides import DeviceSide
 
 TX_MARKS = pl.Schema(
@@ -36,7 +36,6 @@ TX_MARKS = pl.Schema(
 )
 """One row per mark or range of the user, by start."""
 
-Bools = npt.NDArray[np.bool_]
 
 SCHEMAS: Mapping[str, pl.Schema] = {"tx_marks": TX_MARKS}
 

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from drynpu.arrays import I64
 from drynpu.deliverables._sample_settings import event_codes, sample_settings
 from drynpu.deliverables._task_counters import operator_names, soc_counters
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.soc_pmu.facts import EVENTS_PER_UNIT, SMMU_HITS, SMMU_MISSES, SMMU_REQUESTS, SocPmuType
 from drynpu.raw import decode_stream_task
-from drynpu.tables._columns import I64, frame, i64
+from drynpu.tables._columns import frame, i64
 from drynpu.tables._sides import DeviceSide
 
 SOC_PMU_TASKS = pl.Schema(

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.device import DispatchKind
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, join_records
 from drynpu.simulate._launch_calls import asks_workspace, launch_api
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 # Names as device_and_cost_model.md 3.6 and genuine api_statistic files spell them.
 _LAUNCH = "KernelLaunchWithHandle"

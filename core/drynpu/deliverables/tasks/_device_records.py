@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64, U16, Records
 from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.graph.facts import STEP_END_TAG, STEP_START_TAG
 from drynpu.deliverables.tasks import facts
@@ -17,9 +16,6 @@ from drynpu.kernels import Copy, KernelSpec, TaskType
 from drynpu.raw import MODEL_ID_NONE, ClockAnchors, encode_stream_task, join_records, pack_stars_header
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._memory import Simulation
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _SQE_TYPES: Mapping[TaskType, SqeType] = {
     TaskType.AI_CORE: SqeType.AI_CORE,
@@ -48,7 +44,7 @@ def _sqe_type(kernel: KernelSpec, task_type: TaskType) -> SqeType:
     return _SQE_TYPES[task_type]
 
 
-def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) -> Records:
+def _stars(simulation: Simulation, task_id: U16, start: I64) -> Records:
     kernels = simulation.lowered.kernels
     types = [int(_sqe_type(*of)) for of in zip(kernels, simulation.task_types, strict=True)]
     sqe = np.array(types or [0])[simulation.lowered.launch_kernel]
@@ -68,9 +64,7 @@ def _stars(simulation: Simulation, task_id: npt.NDArray[np.uint16], start: I64) 
     return np.asarray(both[np.lexsort((ending, both["tick"]))])
 
 
-def _flips(
-    simulation: Simulation, task_id: npt.NDArray[np.uint16], batch: npt.NDArray[np.uint16], start: I64
-) -> Records:
+def _flips(simulation: Simulation, task_id: U16, batch: U16, start: I64) -> Records:
     turns = np.flatnonzero((task_id == 0) & (batch > 0))
     rows = facts.TS_TRACK_FLIP.new(len(turns))
     rows["tick"], rows["stream_id"] = start[turns], simulation.stream[turns]

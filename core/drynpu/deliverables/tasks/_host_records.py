@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64, U16, Records
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._api_calls import api_events
@@ -16,9 +15,6 @@ from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDe
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import RecordKind, split_task_id
 from drynpu.simulate._memory import Simulation
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
     TaskType.AI_CORE: GeTaskType.AI_CORE,
@@ -39,7 +35,7 @@ _HOST_TASK_TYPES: Mapping[TaskType, str] = {
 }
 
 
-def task_numbers(simulation: Simulation) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
+def task_numbers(simulation: Simulation) -> tuple[U16, U16]:
     """Return ``(task_id, batch_id)`` of every launch: its number on its stream, shape ``[m]``."""
     return split_task_id(occurrences(simulation.stream))
 

@@ -13,15 +13,13 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field, frozen
 
+from drynpu.arrays import I64, U64, Bools
 from drynpu.device.collectives._algorithms import Algorithm, Transfer, TransferStep, choose
 from drynpu.device.collectives._links import Link, LinkType, RdmaType, Topology, TransportType
 from drynpu.device.collectives._request import POINT_TO_POINT, CollectiveRequest
 from drynpu.platforms import Chip
-
-I64 = npt.NDArray[np.int64]
 
 NO_NOTIFY = 0xFFFF_FFFF_FFFF_FFFF
 """Notify id of tasks that notify no rank."""
@@ -59,14 +57,14 @@ class CollectivePlan:
     plane: I64
     start: I64
     length: I64
-    sync: npt.NDArray[np.bool_]
-    after: npt.NDArray[np.bool_]
+    sync: Bools
+    after: Bools
     peer: I64
     size_bytes: I64
     link: I64
     transport: I64
     rdma: I64
-    notify: npt.NDArray[np.uint64]
+    notify: U64
 
     def __len__(self) -> int:
         return len(self.name)

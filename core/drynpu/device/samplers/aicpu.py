@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
+from drynpu.arrays import F64
 from drynpu.kernels import KernelSpec, Tuning
-
-F64 = npt.NDArray[np.float64]
 
 # Of the fixed cost of a kernel: the way to the AI CPU, its scheduler, and the preparation inside the task.
 _DISPATCH, _SCHEDULING = 0.5, 0.25

@@ -10,11 +10,9 @@ their order.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from drynpu.arrays import I64
 from drynpu.platforms import CacheEvents
-
-I64 = npt.NDArray[np.int64]
 
 
 def encode_cache_events(

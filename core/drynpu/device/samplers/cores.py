@@ -11,10 +11,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from drynpu.arrays import I64
 from drynpu.device.samplers.traffic import Flow
-
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
 
 
 def block_shares(total: I64, blocks: int, cores: int) -> I64:

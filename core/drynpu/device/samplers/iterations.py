@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from attrs import frozen
 
-I64 = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
+from drynpu.arrays import I64, Bools
 
 
 @frozen(eq=False, kw_only=True)

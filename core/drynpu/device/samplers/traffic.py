@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-F64 = npt.NDArray[np.float64]
-I64 = npt.NDArray[np.int64]
+from drynpu.arrays import F64, I64
 
 
 def _floats(values: npt.ArrayLike) -> F64:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from attrs import frozen
 
 from drynpu import OutputError
+from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import (
     MS_ABSENT,
@@ -34,9 +33,6 @@ from drynpu.raw._document import write_document
 from drynpu.simulate._framework_events import FrameworkEvents, renumbered
 from drynpu.simulate._memory import Simulation
 from drynpu.tables import STEP_PREFIX
-
-I64 = npt.NDArray[np.int64]
-Records = npt.NDArray[Any]
 
 _RECORD = 1
 """Type of every record; readers do not look at it."""
@@ -86,7 +82,7 @@ def write_mindspore(directory: Path, context: RecordContext, keep_computing: boo
     _write_host_operators(directory, context)
 
 
-def _on_host(operators: Operators) -> npt.NDArray[np.bool_]:
+def _on_host(operators: Operators) -> Bools:
     """Return the operators whose kernels run on the host beside the NPU as well."""
     host = np.array([*(of.placement is Placement.HOST for of in operators.signatures), False])
     return np.asarray(host[operators.signature], bool)

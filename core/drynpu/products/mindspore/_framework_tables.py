@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from attrs import evolve
 
+from drynpu.arrays import U16
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import (
     MS_ABSENT,
@@ -90,7 +90,7 @@ def _text(records: TlvRecords, number: int) -> pl.Series:
     return words.gather(pl.Series(np.asarray(records.text_index, np.int64) + 1, dtype=pl.UInt32))
 
 
-def _words(words: tuple[str, ...], index: npt.NDArray[np.uint16]) -> pl.Series:
+def _words(words: tuple[str, ...], index: U16) -> pl.Series:
     """Return the word behind each index; the first one, as the vendor's reader, where there is none."""
     known = np.where(index < len(words), index, 0).astype(np.uint32)
     return pl.Series(words, dtype=pl.String).gather(pl.Series(known))

@@ -12,6 +12,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu._errors import OptionError, OutputError, RawFormatError
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.core_samples.tables import SAMPLE_BASED
 from drynpu.deliverables.counters.facts import FFTS_PROFILE, FFTS_PROFILE_V6
 from drynpu.deliverables.load_context import LoadContext
@@ -20,7 +21,7 @@ from drynpu.deliverables.registry import record_kinds
 from drynpu.kernels import counter_group
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, HostLevel, ProfReader
-from drynpu.tables._columns import I64, Records, empty, frame
+from drynpu.tables._columns import empty, frame
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
 from drynpu.tables._host import Calls, Dictionaries, build_calls, build_cann_allocations
 from drynpu.tables._launches import launches

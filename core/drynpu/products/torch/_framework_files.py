@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from drynpu import OutputError
+from drynpu.arrays import I64
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
 from drynpu.deliverables.record_context import RecordContext
@@ -15,8 +15,6 @@ from drynpu.kernels import Operators
 from drynpu.raw import write_tlv
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._launch_calls import queue_name
-
-I64 = npt.NDArray[np.int64]
 
 _NPU = 20
 _MALLOC, _FREE, _BLOCK_FREE = 0, 1, 2

@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import OpRangeField
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.products._tlv_file import read_tlv_file
 from drynpu.raw import FlatRecords, TlvRecords, read_flat
-from drynpu.tables._columns import I64, Records, frame, i64, texts
+from drynpu.tables._columns import frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
 
