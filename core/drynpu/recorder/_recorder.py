@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
+from drynpu.deliverables.registry import registered_groups
 from drynpu.kernels import Rule, build_rule_book
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
@@ -164,5 +165,6 @@ class Recorder:
         if self.outcome is not None and path is not None:
             write_document(path / METADATA_FILE, json.dumps({"drynpu": self.outcome.describe()}))
             if self.request.output.analyse:
-                export_msprof(load_profile(path))
+                groups = registered_groups()
+                export_msprof(load_profile(path, groups), groups=groups)
         return path

@@ -13,12 +13,12 @@ import pytest
 EXAMPLES = Path(__file__).parents[3] / "examples" / "acl"
 
 
-def run(folder, name, *arguments):
+def run(folder, name, *arguments, **environment):
     pytest.importorskip("onnx")
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name), *arguments],
         cwd=folder,
-        env={**os.environ, "DRYNPU_QUIET": "1"},
+        env={**os.environ, "DRYNPU_QUIET": "1", **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -59,3 +59,12 @@ def test_subscribe_operators(tmp_path):
         ["scores/MatMul", "MatMulV2", "3"],
         ["scores/Softmax", "SoftmaxV2", "3"],
     ]
+
+
+def test_a_record_group_of_a_plugin_leaves_its_files(tmp_path, third_party_group):
+    run(tmp_path, "profile_inference.py", "--runs", "2", PYTHONPATH=str(third_party_group))
+    folder = next(tmp_path.glob("acl_out/PROF_*/mindstudio_profiler_output"))
+    (path,) = folder.glob("launches_*.csv")
+    lines = [line.rstrip() for line in path.read_text(encoding="utf-8").splitlines()]
+    assert lines == ["op_type,launches", "MatMulV2,4", "Relu,2", "SoftmaxV2,2"]
+    assert "launches.csv:Launches by type." in (folder / "README.txt").read_text(encoding="utf-8")

@@ -127,3 +127,12 @@ def test_without_options_and_after_an_exception_the_enabled_but_empty_set_is_lef
     assert prof.stems >= _DEFAULT_FILES
     assert prof.sample["ai_core_metrics"] == "PipeUtilizationExct"
     assert len(prof.rows("step_trace")) == 4
+
+
+def test_a_record_group_of_a_plugin_leaves_its_files(scripts: Any, example: Path, third_party_group: Path) -> None:
+    environment = {"PYTHONPATH": str(third_party_group), "DRYNPU_QUIET": "1"}
+    prof = scripts(example / "train_session.py", "--steps", "3", environment=environment).prof("tf_out")
+    launches = {row["op_type"]: int(row["launches"]) for row in prof.rows("launches")}
+    # In each step a product for each of the three layers, and two for its gradients but for those of the features.
+    assert launches["MatMulV2"] == 3 * (3 + 5)
+    assert "launches.csv:Launches by type." in (prof.folder / "README.txt").read_text(encoding="utf-8")
