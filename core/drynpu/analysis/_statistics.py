@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.tables import Profile
+from drynpu.tables import Profile, call_name
 
 OP_STATISTIC = pl.Schema(
     {
@@ -69,8 +69,8 @@ def api_statistic(profile: Profile) -> pl.DataFrame:
     # Summed in whole nanoseconds: the mean of squares of long calls would lose the variance of short ones.
     duration = pl.col("end_ns") - pl.col("start_ns")
     return (
-        profile.compact("api", "level", "name", "start_ns", "end_ns")
-        .select("level", "name", duration.alias("ns"))
+        profile.compact("api", "level", "name", "item", "start_ns", "end_ns")
+        .select("level", call_name(), duration.alias("ns"))
         .group_by("level", "name")
         .agg(
             (pl.col("ns").sum() / 1000).alias("time_us"),

@@ -8,7 +8,7 @@ import numpy as np
 from attrs import define, field
 
 from drynpu.arrays import I64, U64, Bools
-from drynpu.deliverables.tasks.facts import NodeType, RuntimeType
+from drynpu.deliverables.tasks.facts import ACL_PREFIXES, ACL_TAG_SHIFT, AclTag, NodeType, RuntimeType
 from drynpu.raw import HostLevel, hash_text
 
 
@@ -36,6 +36,8 @@ class TypeIds:
         """Return the type id of an API; ``launch`` of the node level has a fixed one."""
         if level is HostLevel.NODE and name == "launch":
             return self._put(level, name, int(NodeType.LAUNCH))
+        if level is HostLevel.ACL:
+            return self._number(level, name, (_family(name) << ACL_TAG_SHIFT) + 1)
         return self._number(level, name, int(RuntimeType.FIRST_API) if level is HostLevel.RUNTIME else 1)
 
     def task(self, name: str) -> int:
@@ -55,6 +57,11 @@ class TypeIds:
         self.types[int(level), number] = name
         self._known[int(level), name] = number
         return number
+
+
+def _family(name: str) -> AclTag:
+    """Return the family of a call into ACL by the beginning of its name."""
+    return next((tag for prefix, tag in ACL_PREFIXES.items() if name.startswith(prefix)), AclTag.ACL_OTHERS)
 
 
 @define

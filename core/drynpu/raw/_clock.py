@@ -88,6 +88,9 @@ class ClockAnchors:
         unix_ns = time.time_ns()
         clock = getattr(time, "CLOCK_MONOTONIC_RAW", None)
         raw_ns = time.monotonic_ns() if clock is None else time.clock_gettime_ns(clock)
+        # The toolkit's parser takes the offset between the two as a 64-bit float of microseconds since 1970, whose
+        # steps are a quarter of a microsecond: only between whole microseconds does it come out exact.
+        raw_ns -= raw_ns % 1000
         return cls(
             collection_begin_us=unix_ns // 1000,
             monotonic_raw_ns=raw_ns,

@@ -27,6 +27,7 @@ from drynpu.tables._schemas import (
     STEP_MARKS,
     STEP_PREFIX,
     TASKS,
+    call_name,
 )
 
 __all__ = [
@@ -49,5 +50,6 @@ __all__ = [
     "STEP_PREFIX",
     "TASKS",
     "Profile",
+    "call_name",
     "intervals",
 ]

@@ -84,6 +84,18 @@ API = pl.Schema(
 )
 """host api_event: one row per CANN API call."""
 
+
+def call_name() -> pl.Expr:
+    """
+    Return the name under which files show a row of `API`.
+
+    That of its type, but at the communication level that of the operator it works for, as in the toolkit's
+    ``analysis/csrc/domain/data_process/ai_task/api_processor.cpp``.
+    """
+    of_operator = (pl.col("level") == "communication") & (pl.col("item") != "")
+    return pl.when(of_operator).then(pl.col("item")).otherwise(pl.col("name")).alias("name")
+
+
 TASKS = pl.Schema(
     {
         "device_id": pl.Int64,

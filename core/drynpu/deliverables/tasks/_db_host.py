@@ -8,7 +8,7 @@ from drynpu.analysis import OVERLAP_KINDS, overlap
 from drynpu.deliverables._db_columns import GLOBAL_TID_BITS, Rows
 from drynpu.deliverables.tasks._db_enums import ENUMS, enum_number, enum_rows
 from drynpu.deliverables.tasks._db_tasks import mark_connection
-from drynpu.tables import Profile
+from drynpu.tables import Profile, call_name
 from drynpu.writers._numbers import UNKNOWN
 from drynpu.writers._text_table import TextTable
 from drynpu.writers.db._schema import SCHEMA_VERSION
@@ -57,7 +57,7 @@ def _calls(api: pl.DataFrame) -> TextTable:
         enum_number(pl.col("level"), "ENUM_API_TYPE").alias("type"),
         (pl.col("pid") * GLOBAL_TID_BITS + pl.col("tid")).alias("globalTid"),
         pl.col("connection_id").alias("connectionId"),
-        pl.col("name").replace("", UNKNOWN),
+        call_name().replace("", UNKNOWN),
     ]
     return TextTable.of(api, columns)
 

@@ -15,6 +15,8 @@ from polars.selectors import categorical
 from drynpu.analysis import EVENT_APIS
 from drynpu.deliverables.communication._layer import communication_blocks
 from drynpu.deliverables.communication.tables import SCHEMAS
+from drynpu.deliverables.tasks.facts import ACL_PREFIXES, AclTag
+from drynpu.tables import call_name
 from drynpu.tables._tasks import PART_ROWS
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
@@ -30,17 +32,6 @@ _API_LAYERS = {
     "communication": "Communication",
     "runtime": "Runtime",
 }
-# The acl level shows the family of the API as its mode; the records name the API only, so the family follows from
-# the prefix of the name.
-_ACL_MODES = (
-    ("aclnn", "ACL_NN"),
-    ("aclrt", "ACL_RTS"),
-    ("aclmdl", "ACL_MODEL"),
-    ("acldvpp", "ACL_DVPP"),
-    ("aclop", "ACL_OP"),
-    ("aclgrph", "ACL_GRAPH"),
-    ("hcom", "HOST_HCCL"),
-)
 _COPY_OPERATIONS = (
     "host to host",
     "host to device",
@@ -134,12 +125,12 @@ def _kept(rows: pl.DataFrame, prepare: Callable[[pl.DataFrame], pl.DataFrame]) -
 
 def _api_calls(api: pl.DataFrame) -> pl.DataFrame:
     level, name, item = pl.col("level"), pl.col("name"), pl.col("item")
-    mode = pl.lit("ACL_OTHERS")
-    for prefix, text in reversed(_ACL_MODES):
-        mode = pl.when(name.str.starts_with(prefix)).then(pl.lit(text)).otherwise(mode)
+    mode = pl.lit(AclTag.ACL_OTHERS.name)
+    for prefix, tag in reversed(tuple(ACL_PREFIXES.items())):
+        mode = pl.when(name.str.starts_with(prefix)).then(pl.lit(tag.name)).otherwise(mode)
     layer = level.replace_strict(list(_API_LAYERS), list(_API_LAYERS.values()), default="Api")
     return api.with_columns(
-        pl.concat_str([layer, pl.lit("@"), name]).alias("shown"),
+        pl.concat_str([layer, pl.lit("@"), call_name()]).alias("shown"),
         pl.when(level == "acl").then(mode).otherwise(name).alias("mode"),
         pl.when(level == "acl").then(name).otherwise(pl.lit("0")).alias("shown_id"),
         pl.when(item == "").then(pl.lit("0")).otherwise(item).alias("shown_item"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from drynpu.raw import (
     DATA_BYTES,
@@ -51,6 +53,44 @@ class RuntimeType(enum.IntEnum):
     MEMCPY_INFO = 801
     TASK_TRACK = 802
     FIRST_API = 1000
+
+
+class AclTag(enum.IntEnum):
+    """
+    Family of a call into ACL, the high half of its type: ``Mode`` of the timeline (cann_msprof.md 7.2).
+
+    Numbers are those of Ascend/msprof ``analysis/profiling_bean/prof_enum/data_tag.py``, whose reader refuses all calls
+    of a run if one has a family outside this list.
+    """
+
+    ACL_OP = 1
+    ACL_MODEL = 2
+    ACL_RTS = 3
+    ACL_OTHERS = 4
+    ACL_NN = 5
+    ACL_ASCENDC = 6
+    HOST_HCCL = 7
+    ACL_DVPP = 9
+    ACL_GRAPH = 10
+    ACL_ATB = 11
+
+
+ACL_TAG_SHIFT = 16
+"""Bits of the number below an `AclTag`."""
+
+# Which calls belong to which family; every other call into ACL is one of ACL_OTHERS.
+ACL_PREFIXES: Mapping[str, AclTag] = MappingProxyType(
+    {
+        "aclnn": AclTag.ACL_NN,
+        "aclrt": AclTag.ACL_RTS,
+        "aclmdl": AclTag.ACL_MODEL,
+        "acldvpp": AclTag.ACL_DVPP,
+        "aclop": AclTag.ACL_OP,
+        "aclgrph": AclTag.ACL_GRAPH,
+        "hcom": AclTag.HOST_HCCL,
+        "Hccl": AclTag.HOST_HCCL,
+    }
+)
 
 
 class GeTaskType(enum.IntEnum):
