@@ -74,6 +74,12 @@ def test_rows_are_taken_and_ordered() -> None:
     assert both.frame()["name"].to_list() == ["a", "b", "b"]
 
 
+def test_rows_in_order_of_their_first_column_are_ordered_by_the_second() -> None:
+    rows = pl.DataFrame({"time_ns": [1, 1, 2], "size": [7, -1, 0]})
+    assert stored(rows).ordered("time_ns", "size").frame()["size"].to_list() == [-1, 7, 0]
+    assert stored(rows).ordered("time_ns").frame()["size"].to_list() == [7, -1, 0]
+
+
 def test_texts_as_categories_are_the_same_texts() -> None:
     compact = table().compact("name", "size")
     assert compact.schema["name"] == pl.Categorical
