@@ -13,8 +13,8 @@ import pytest
 TOOL = Path(__file__).parents[1] / "mutation" / "mutants.py"
 
 
-def tool() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("changes", TOOL.with_name("changes.py"))
+def tool(name: str = "changes") -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, TOOL.with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -55,6 +55,25 @@ def test_logic_mutants_turn_operators_comparisons_and_rounding(tmp_path: Path) -
     assert {mutant.function for mutant in found} == {(4, 5)}
     notes = {mutant.note for mutant in found}
     assert {"a < b -> (a <= b)", "a / b -> (a * b)", "a + b -> (a - b)", "np.ceil(a / b) -> (np.floor(a / b))"} <= notes
+
+
+def test_logic_is_judged_by_the_tests_that_call_it_the_own_first_then_the_quickest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    mutants, path = tool("mutants"), Path("/core/simulate/_order.py")
+    tests = [
+        mutants.Traced(Path("test_stages.py"), True, 9.0, {str(path): [12]}),
+        mutants.Traced(Path("test_lower.py"), True, 2.0, {str(path): [3, 14]}),
+        mutants.Traced(Path("test_order.py"), True, 20.0, {str(path): [10]}),
+        mutants.Traced(Path("test_pieces.py"), True, 1.0, {str(path): [9, 15], "/core/simulate/_meet.py": [12]}),
+    ]
+    mutant = mutants.Mutant(path, 13, "a + b -> (a - b)", "", (10, 14))
+    assert [test.name for test in mutants.nearest(mutant, tests)] == [
+        "test_order.py",
+        "test_lower.py",
+        "test_stages.py",
+    ]
 
 
 @pytest.mark.parametrize(("files", "count"), [("platforms/", 7), ("deliverables/tasks", 2), ("raw/_ids.py", 1)])
