@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
+from drynpu.analysis._communication import COMMUNICATION_STATISTIC, communication_statistic
 
 from .conftest import make_profile
 
@@ -30,6 +31,24 @@ def test_op_statistic() -> None:
         (0, "Add", "AI_VECTOR_CORE", 1, 3.0, 3.0, 3.0, 3.0, 37.5),
         (0, "MatMul", "MIX_AIC", 1, 1.0, 1.0, 1.0, 1.0, 12.5),
         (1, "MatMul", "AI_CORE", 1, 0.5, 0.5, 0.5, 0.5, 100.0),
+    ]
+
+
+def test_communication_statistic() -> None:
+    profile = make_profile(
+        communication_ops=[
+            {"op_type": "hcom_send_", "duration_ns": 1000},
+            {"op_type": "hcom_allReduce_", "duration_ns": 1500},
+            {"op_type": "hcom_allReduce_", "duration_ns": 2500},
+            {"op_type": "hcom_send_", "duration_ns": 500, "device_id": 1},
+        ]
+    )
+    result = communication_statistic(profile)
+    assert result.schema == COMMUNICATION_STATISTIC
+    assert result.rows() == [
+        (0, "hcom_allReduce_", 2, 4.0, 1.5, 2.0, 2.5, 80.0),
+        (0, "hcom_send_", 1, 1.0, 1.0, 1.0, 1.0, 20.0),
+        (1, "hcom_send_", 1, 0.5, 0.5, 0.5, 0.5, 100.0),
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from drynpu.kernels import NodeCall, TensorDesc, bind, cost, node_signature
 from drynpu.kernels.ops.conv import bias_gradient, convolution, input_gradient, weight_gradient
-from drynpu.kernels.ops.windows import windows
+from drynpu.kernels.ops.windows import windowed_space, windows
 from drynpu.platforms import load_chip
 
 FORWARD = "(x weight bias stride padding dilation transposed output_padding groups)"
@@ -42,6 +42,30 @@ def tensor(*shape: int, dtype: str = "FLOAT") -> TensorDesc:
 )
 def test_windows_that_fit(size, window, stride, padding, dilation, ceil_mode, count) -> None:
     assert windows(size, window, stride, padding, dilation, ceil_mode=ceil_mode) == count
+
+
+@pytest.mark.parametrize(
+    ("padding", "space"),
+    [
+        ({"padding": "SAME"}, (5, 6)),
+        ({"padding": "VALID"}, (4, 5)),
+        # One row above and two columns on each side: 10 rows and 15 columns.
+        ({"padding": "EXPLICIT", "explicit_paddings": (0, 0, 1, 0, 2, 2, 0, 0)}, (4, 7)),
+        ({"padding": "EXPLICIT", "explicit_paddings": (1, 0, 2, 2)}, None),
+    ],
+)
+def test_padding_in_words(padding, space) -> None:
+    """tf.nn.conv2d: SAME is ceil(size / stride), VALID and EXPLICIT what fits: 9 x 11, windows of 3 x 2, steps of 2."""
+    spelling = "(x padding=padding explicit=explicit_paddings stride=strides dilation=dilations)"
+    attrs = {**padding, "strides": (1, 2, 2, 1), "dilations": (1, 1, 1, 1)}
+    image, found = tensor(1, 9, 11, 4), []
+
+    def look(call):
+        found.append(windowed_space(call, image, (3, 2)))
+        return call.plan()
+
+    bind(look, spelling, Graph)(node_signature("n", [image], [], attrs))
+    assert found == [space]
 
 
 def test_a_convolution_alone_has_changes_of_format_around_it(ask) -> None:

@@ -101,6 +101,16 @@ def test_einsum_counts_every_label_once(equation, shapes, out, flops) -> None:
     assert (kernel.op_type, kernel.cube_flops) == ("BatchMatMulV2", flops)
 
 
+def test_einsum_has_the_tiles_of_its_result_for_every_matrix() -> None:
+    """A tile is 128 rows by 256 columns: 3 x 2 of them for each of 4 matrices, and one for a single number."""
+    shapes = [(4, 300, 5), (4, 5, 257)]
+    kernel = node(einsum, "()", [tensor(*s) for s in shapes], tensor(4, 300, 257), equation="bij,bjk->bik")
+    assert kernel.cube_tiles == 24
+    flat = node(einsum, "()", [tensor(5, 300), tensor(5)], tensor(300), equation="ij,i->j")
+    assert (flat.cube_tiles, flat.cube_flops) == (2, 2 * 5 * 300)
+    assert node(einsum, "()", [tensor(5), tensor(5)], tensor(), equation="i,i->").cube_tiles == 1
+
+
 def test_what_no_core_computes_goes_to_the_ai_cpu(ask) -> None:
     (kernel,) = ask(product, "(a b)", tensor(2, 3, dtype="DOUBLE"), tensor(3, 5, dtype="DOUBLE")).kernels
     assert kernel.task_type is TaskType.AI_CPU

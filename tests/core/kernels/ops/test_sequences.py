@@ -41,6 +41,19 @@ def test_its_gradient_has_five_products(ask) -> None:
     assert [t.shape for t in kernel.outputs] == [(2, 3, 5, 16), (2, 3, 7, 16), (2, 3, 7, 16)]
 
 
+def test_values_may_be_narrower_than_queries(ask) -> None:
+    """Scores have the width of queries and keys, results that of values; the gradient needs 3 and 2 such products."""
+    q, kv = tensor(2, 3, 5, 16), tensor(2, 3, 7, 16)
+    v, out = tensor(2, 3, 7, 4), tensor(2, 3, 5, 4)
+    (kernel,) = ask(attention, "(query key value dropout causal mask)", q, kv, v, 0.0, False).kernels
+    assert kernel.cube_flops == 2 * 6 * 35 * (16 + 4)
+    assert kernel.outputs[2].shape == (2, 3, 5, 4)
+    spelling = "(dy query key value out statistics dropout causal mask)"
+    statistics = tensor(2, 3, 5, dtype="FLOAT")
+    (back,) = ask(attention_gradient, spelling, out, q, kv, v, out, statistics, 0.0, False).kernels
+    assert back.cube_flops == 2 * 6 * 35 * (3 * 16 + 2 * 4)
+
+
 def test_drop_out_in_attention_draws_bits_first(ask) -> None:
     q = tensor(2, 3, 5, 16)
     plan = ask(attention, "a:(query key value dropout causal mask)", q, q, q, 0.1, False)
@@ -68,7 +81,8 @@ def test_a_layer_meets_every_weight_once_per_step_and_sample(ask) -> None:
     forward, backward = ask(lstm_layer, LAYER, *given), ask(lstm_layer_gradient, LAYER, *given)
     assert [k.op_type for k in forward.kernels] == ["ConcatD", "Add", "DynamicRNN"]
     main, back = forward.kernels[2], backward.kernels[2]
-    assert main.inputs[1].shape == (8, 12)
+    assert [t.shape for t in main.inputs[1:3]] == [(8, 12), (12,)]
+    assert [t.shape for t in back.outputs[:3]] == [(8, 12), (12,), (7, 2, 5)]
     assert (main.cube_flops, back.cube_flops) == (2 * 14 * 96, 4 * 14 * 96)
     assert (main.vector_ops, back.vector_ops) == (30 * 42, 40 * 42)
     assert [t.shape for t in main.outputs] == [(7, 2, 3)] * 8

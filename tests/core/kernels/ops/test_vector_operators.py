@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from drynpu.kernels import KernelSpec, NodeCall, OperatorCall, Signature, TaskType, TensorDesc, node_signature
+from drynpu.kernels import (
+    KernelPlan,
+    KernelSpec,
+    NodeCall,
+    OperatorCall,
+    Signature,
+    TaskType,
+    TensorDesc,
+    node_signature,
+)
 from drynpu.kernels.ops import kernel_types_of, rules_of
+from drynpu.kernels.ops.update import assign, assign_with
 
 
 def f32(*shape: int) -> TensorDesc:
@@ -168,6 +178,15 @@ def test_operators_that_the_engine_has_not_run_on_the_ai_cpu() -> None:
     inputs = [None, None, f32(), f32(2, 7), i32(2), f32()]
     (spec,) = kernels("tf", "ResourceSparseApplyMomentum", inputs, [])
     assert spec.task_type is TaskType.AI_CPU
+
+
+def test_a_variable_keeps_its_type_when_a_value_of_another_is_assigned(ask: Callable[..., KernelPlan]) -> None:
+    """What is read is the value; adding to it reads the variable as well."""
+    half, value = TensorDesc((6,), "FLOAT16"), f32(6)
+    (spec,) = ask(assign, "Assign(x value)", half, value).kernels
+    assert (spec.outputs, spec.bytes_read, spec.bytes_written) == ((half,), 24, 12)
+    (spec,) = ask(assign_with, "AssignAdd(x value)", half, value).kernels
+    assert (spec.outputs, spec.bytes_read, spec.bytes_written) == ((half,), 36, 12)
 
 
 def test_a_table_names_resource_variables_too() -> None:
