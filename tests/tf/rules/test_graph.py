@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from drynpu.kernels import KernelSpec, Placement, RuleBook, TaskType, node_signature
-from drynpu_tf.rules import compile_graph, fusions, tensor_desc
+from drynpu_tf.rules import compile_graph, tensor_desc
 
 I32 = "int32"
 IMAGE, KERNEL = (2, 4, 4, 8), (1, 1, 8, 8)
@@ -17,6 +17,11 @@ def launched(graph: Any, book: RuleBook, *, split: bool = True) -> list[KernelSp
     """Return the kernels of the compiled graph in the order of its nodes."""
     compiled = compile_graph(graph.nodes, split=split)
     return [k for node in graph.nodes for k in book.plan(compiled.signatures[node.name]).kernels]
+
+
+def fusions(nodes: Any, *, split: bool = True) -> Any:
+    """Return the operators that are made of several nodes."""
+    return compile_graph(nodes, split=split).fusions
 
 
 def conv_bias_relu(graph: Any) -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import mutually_broadcastable_shapes
 
 from drynpu.kernels import KernelPlan, RuleBook, TaskType, build_rule_book, node_signature
-from drynpu_tf.rules import RULES, build_rules, is_call, is_host, is_input_pipeline
+from drynpu_tf.rules import RULES, build_rules, is_call
+from drynpu_tf.rules._placement import is_host, is_input_pipeline
 
 Plan = Callable[..., KernelPlan]
 V, C, CPU = TaskType.AI_VECTOR_CORE, TaskType.AI_CORE, TaskType.AI_CPU

@@ -7,5 +7,3 @@ holds one of the vendor's subjects and is imported on its own, so that ``import 
 """
 
 from __future__ import annotations
-
-__all__: list[str] = []

@@ -1,7 +1,8 @@
 """
-The configuration classes of ``npu_config`` besides ``NPURunConfig``: plain holders of what the script says.
+The configuration classes of ``npu_config`` besides ``NPURunConfig``: they hold the arguments of the script.
 
-Attributes have the vendor's names (a leading underscore), because scripts and the vendor's own code read them.
+Attributes have the vendor's names (a leading underscore), because scripts and the vendor's own code read them; attrs
+leaves the underscore out of the names of the arguments.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
+from attrs import define
+
 from drynpu import say_once
-from drynpu_tf.bridge.checks import check_profiling_options
+from drynpu_tf.bridge.utilities import check_profiling_options
 
 
 class ProfilingConfig:
@@ -54,7 +57,7 @@ class ProfilingConfig:
 def _as_json(
     enabled: object, names: Sequence[str] | None, options: object, fp_point: str | None, bp_point: str | None
 ) -> str | None:
-    """Return the arguments of 2020 as the JSON of today, ``None`` where profiling is off and nothing was asked for."""
+    """Return the arguments of 2020 as the JSON of today; ``None`` where profiling is off and no option was given."""
     import orjson
 
     if isinstance(options, str):
@@ -78,101 +81,71 @@ def _as_json(
     return orjson.dumps(document).decode()
 
 
+@define(eq=False, slots=False)
 class MemoryConfig:
     """Policies of the device's memory; recorded, without effect here."""
 
-    def __init__(
-        self,
-        atomic_clean_policy: int = 0,
-        static_memory_policy: int = 0,
-        memory_optimization_policy: str | None = None,
-        variable_use_1g_huge_page: int = 0,
-    ) -> None:
-        self._atomic_clean_policy = atomic_clean_policy
-        self._static_memory_policy = static_memory_policy
-        self._memory_optimization_policy = memory_optimization_policy
-        self._variable_use_1g_huge_page = variable_use_1g_huge_page
+    _atomic_clean_policy: int = 0
+    _static_memory_policy: int = 0
+    _memory_optimization_policy: str | None = None
+    _variable_use_1g_huge_page: int = 0
 
 
+@define(eq=False, slots=False)
 class DumpConfig:
     """Which operators' data to dump; recorded, nothing is dumped here."""
 
-    def __init__(
-        self,
-        enable_dump: bool = False,
-        dump_path: str | None = None,
-        dump_step: str | None = None,
-        dump_mode: str = "output",
-        enable_dump_debug: bool = False,
-        dump_debug_mode: str = "all",
-        dump_data: str = "tensor",
-        dump_layer: str | None = None,
-    ) -> None:
-        self._enable_dump = enable_dump
-        self._dump_path = dump_path
-        self._dump_step = dump_step
-        self._dump_mode = dump_mode
-        self._enable_dump_debug = enable_dump_debug
-        self._dump_debug_mode = dump_debug_mode
-        self._dump_data = dump_data
-        self._dump_layer = dump_layer
-        if enable_dump or enable_dump_debug:
+    _enable_dump: bool = False
+    _dump_path: str | None = None
+    _dump_step: str | None = None
+    _dump_mode: str = "output"
+    _enable_dump_debug: bool = False
+    _dump_debug_mode: str = "all"
+    _dump_data: str = "tensor"
+    _dump_layer: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        if self._enable_dump or self._enable_dump_debug:
             say_once("DumpConfig is kept in the session's options, but no operator data is dumped here")
 
 
+@define(eq=False, slots=False)
 class GraphMemoryOptimizeConfig:
     """Recomputation and slicing of the graph; raises ``ValueError`` for other words than the vendor's two."""
 
-    def __init__(self, recompute: str | None = None, graph_slice: str | None = None) -> None:
-        for name, value in (("recompute", recompute), ("graph_slice", graph_slice)):
+    _recompute: str | None = None
+    _graph_slice: str | None = None
+
+    def __attrs_post_init__(self) -> None:
+        for name, value in (("recompute", self._recompute), ("graph_slice", self._graph_slice)):
             if value is not None and value not in ("auto", "manual"):
                 raise ValueError(f"{name} must be auto or manual, got {value!r}")
-        self._recompute = recompute
-        self._graph_slice = graph_slice
 
 
+@define(eq=False, slots=False)
 class ExperimentalConfig:
     """Deployment to several logical devices; recorded, without effect here."""
 
-    def __init__(
-        self,
-        logical_device_cluster_deploy_mode: str = "LB",
-        logical_device_id: str | None = None,
-        model_deploy_mode: str | None = None,
-        model_deploy_devicelist: str | None = None,
-        graph_memory_optimize_config: GraphMemoryOptimizeConfig | None = None,
-        enable_graph_parallel: bool | None = None,
-        graph_parallel_option_path: str | None = None,
-        graph_compiler_cache_dir: str | None = None,
-        resource_config_path: str | None = None,
-        accelerate_train_mode: str | None = None,
-    ) -> None:
-        self._logical_device_cluster_deploy_mode = logical_device_cluster_deploy_mode
-        self._logical_device_id = logical_device_id
-        self._model_deploy_mode = model_deploy_mode
-        self._model_deploy_devicelist = model_deploy_devicelist
-        self._graph_memory_optimize_config = graph_memory_optimize_config
-        self._enable_graph_parallel = enable_graph_parallel
-        self._graph_parallel_option_path = graph_parallel_option_path
-        self._graph_compiler_cache_dir = graph_compiler_cache_dir
-        self._resource_config_path = resource_config_path
-        self._accelerate_train_mode = accelerate_train_mode
+    _logical_device_cluster_deploy_mode: str = "LB"
+    _logical_device_id: str | None = None
+    _model_deploy_mode: str | None = None
+    _model_deploy_devicelist: str | None = None
+    _graph_memory_optimize_config: GraphMemoryOptimizeConfig | None = None
+    _enable_graph_parallel: bool | None = None
+    _graph_parallel_option_path: str | None = None
+    _graph_compiler_cache_dir: str | None = None
+    _resource_config_path: str | None = None
+    _accelerate_train_mode: str | None = None
 
 
+@define(eq=False, slots=False)
 class DynamicInputConfig:
     """Shapes that a compiled graph takes; recorded. The fourth argument came after 2021."""
 
-    def __init__(
-        self,
-        input_shape: str | None,
-        dynamic_dims: str | None,
-        dynamic_node_type: int | None,
-        compile_hybrid_mode: int | None = None,
-    ) -> None:
-        self._input_shape = input_shape
-        self._dynamic_dims = dynamic_dims
-        self._dynamic_node_type = dynamic_node_type
-        self._compile_hybrid_mode = compile_hybrid_mode
+    _input_shape: str | None
+    _dynamic_dims: str | None
+    _dynamic_node_type: int | None
+    _compile_hybrid_mode: int | None = None
 
 
 class NpuExecutePlacement(Enum):

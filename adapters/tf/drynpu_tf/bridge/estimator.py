@@ -84,23 +84,12 @@ class NPUEstimatorSpec(EstimatorSpecBase):
         host_call: Any = None,
     ) -> NPUEstimatorSpec:
         """Check the host call, and make the spec."""
+        # First, while there are no other local names than the arguments (and the class, for super()).
+        fields = {name: value for name, value in locals().items() if name not in ("cls", "host_call", "__class__")}
         need_estimator(cls.__name__)
         if host_call is not None:
             _check_host_call(host_call)
-        spec = super().__new__(
-            cls,
-            mode=mode,
-            predictions=predictions,
-            loss=loss,
-            train_op=train_op,
-            eval_metric_ops=eval_metric_ops,
-            export_outputs=export_outputs,
-            training_chief_hooks=training_chief_hooks,
-            training_hooks=training_hooks,
-            scaffold=scaffold,
-            evaluation_hooks=evaluation_hooks,
-            prediction_hooks=prediction_hooks,
-        )
+        spec = super().__new__(cls, **fields)
         spec._host_call = host_call
         return spec  # type: ignore[no-any-return]
 
@@ -132,7 +121,7 @@ class NPUEstimator(EstimatorBase):
         job_start_file: str = "",
         warm_start_from: Any = None,
     ) -> None:
-        if config is None or not isinstance(config, NPURunConfig):
+        if not isinstance(config, NPURunConfig):
             raise ValueError("`config` must be provided with type `NPUConfigs`")
         from tensorflow_estimator.python.estimator.estimator import _verify_model_fn_args
 
@@ -150,49 +139,46 @@ class NPUEstimator(EstimatorBase):
 
 
 def _check_job(job_start_file: str) -> None:
-    """Ask for a job as the device's side does: a readable file, or ``JOB_ID``; only where the user wants it strict."""
+    """Raise where neither a readable file nor ``JOB_ID`` names a job, as a device does; only with ``DRYNPU_STRICT``."""
     if job_start_file and os.access(job_start_file, os.R_OK):
         return
     if not os.environ.get("JOB_ID") and Settings.from_environ(os.environ).strict:
         raise ValueError("Load job info failed, please check whether `JOB_ID` is set in environment variable")
 
 
-def _model_directory(given: Any, configured: Any) -> str:
-    """Return the directory of the model; a new one in the working directory where none is given."""
-    given = None if given is None else os.fspath(given)
-    if given is not None and configured is not None and given != configured:
+def _model_directory(chosen: Any, configured: Any) -> str:
+    """Return the directory of the model; a new one in the working directory where neither argument names one."""
+    chosen = None if chosen is None else os.fspath(chosen)
+    if chosen is not None and configured is not None and chosen != configured:
         raise ValueError(
             "model_dir are set both in NPUEstimator and NPURunConfig, but with different values. In constructor: "
-            f"'{given}', in NPURunConfig: '{configured}' "
+            f"'{chosen}', in NPURunConfig: '{configured}' "
         )
-    if given is not None or configured is not None:
-        return str(configured if given is None else given)
+    if chosen is not None or configured is not None:
+        return str(configured if chosen is None else chosen)
+    # Not by tempfile: a device's Estimator leaves the directory beside the script, too.
     letters = "".join(random.SystemRandom().choices(string.ascii_letters + string.digits, k=_NAME_LETTERS))
-    made = Path.cwd() / f"model_dir_{letters}"
-    made.mkdir()
-    tf_logging.warning("Using temporary folder as model directory: %s", made)
-    return str(made)
+    directory = Path.cwd() / f"model_dir_{letters}"
+    directory.mkdir()
+    tf_logging.warning("Using temporary folder as model directory: %s", directory)
+    return str(directory)
 
 
 def _with_hooks(model_fn: Any, model_dir: str, config: NPURunConfig) -> Callable[..., Any]:
     """Return *model_fn* with the hooks of the vendor's Estimator in its result."""
-    wanted = _arguments(model_fn)
+    from tensorflow.python.util import function_utils
+
+    names = frozenset(function_utils.fn_args(model_fn))
 
     def with_npu_hooks(features: Any, labels: Any, mode: str, params: Any) -> Any:
         offered = {"labels": labels, "mode": mode, "params": params, "config": config}
-        spec = model_fn(features=features, **{name: offered[name] for name in offered if name in wanted})
+        spec = model_fn(features=features, **{name: offered[name] for name in offered if name in names})
         if mode not in (_TRAIN, _EVAL):
             return spec
         _check_spec(spec, mode)
         return _training(spec, model_dir, config) if mode == _TRAIN else _evaluation(spec)
 
     return with_npu_hooks
-
-
-def _arguments(function: Any) -> frozenset[str]:
-    from tensorflow.python.util import function_utils
-
-    return frozenset(function_utils.fn_args(function))
 
 
 def _check_spec(spec: Any, mode: str) -> None:

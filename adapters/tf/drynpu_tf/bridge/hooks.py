@@ -96,7 +96,7 @@ class SetIterationsVarHook(session_run_hook.SessionRunHook):
 
 
 class NPULogOutfeedSessionHook(session_run_hook.SessionRunHook):
-    """Would print what operators on the device log; nothing logs there here."""
+    """Would print what operators on the device log; without effect, because they run on the CPU."""
 
     def __init__(self, output_stream: Any) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
         output_fn: Callable[[Sequence[Mapping[str, Any]]], object] | None = None,
         output_every_n_steps: int = 0,
     ) -> None:
-        self._given = tensors
+        self._tensors_or_none = tensors
         self._output_fn = output_fn
         self._output_every_n_steps = output_every_n_steps
         self._output_list: list[Mapping[str, Any]] = []
@@ -160,18 +160,18 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
 
     def begin(self) -> None:
         """Find the tensors."""
-        if self._given is not None:
+        if self._tensors_or_none is not None:
             super().begin()
 
     def before_run(self, run_context: Any) -> Any:
         """Ask for the tensors with the step."""
-        if self._given is None:
+        if self._tensors_or_none is None:
             return None
         return tf.compat.v1.train.SessionRunArgs(self._current_tensors)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Keep the values, and hand them over where it is time to."""
-        if self._given is not None:
+        if self._tensors_or_none is not None:
             self._output_list.append({tag: run_values.results[tag] for tag in self._tag_order})
         self._count += 1
         if self._output_every_n_steps > 0 and self._count % self._output_every_n_steps == 0:
@@ -189,7 +189,7 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
 
 
 class TellMeStepOrLossHook(session_run_hook.SessionRunHook):
-    """Tells the device how far the training is; nobody is told here."""
+    """Would report to the device how far the training is; without effect here."""
 
     def __init__(
         self,

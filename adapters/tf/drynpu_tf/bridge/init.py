@@ -20,9 +20,10 @@ from drynpu_tf.bridge._estimator_bases import RunConfigBase, need_estimator
 from drynpu_tf.bridge.hooks import NPUBroadcastGlobalVariablesHook
 from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback, keras_backend, keras_backend_if_there
 from drynpu_tf.bridge.optimizers import KerasDistributeOptimizer, NPUDistributedOptimizer
-from drynpu_tf.bridge.parameters import OPTIMIZER_NAME
+from drynpu_tf.options import OPTIMIZER_NAME
 
 _ENTRY = "_drynpu_adds_npu_optimizer"
+"""Marks a constructor of sessions that is wrapped already."""
 
 experimental_options: dict[str, Any] = {
     "disable_model_pruning": False,
@@ -34,7 +35,7 @@ experimental_options: dict[str, Any] = {
     "dependency_optimization": RewriterConfig.ON,
     "layout_optimizer": RewriterConfig.ON,
 }
-"""What ported scripts hand to ``tf.config.optimizer``; a dict that they may change, as the vendor's."""
+"""Options that ported scripts pass to ``tf.config.optimizer``; a dict that they may change, as the vendor's."""
 
 backend = keras_backend_if_there()
 """The backend of ``tf.keras``, which has its session; ``None`` with Keras 3, which has none."""

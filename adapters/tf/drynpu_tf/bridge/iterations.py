@@ -1,8 +1,8 @@
 """
 ``iterations_per_loop``: several training steps in one ``sess.run`` (tf_adapters.md 1.3).
 
-A device repeats a graph that holds ``IterationOp``, as often as variables of the session say. Both are made here as the
-vendor makes them; the session repeats the run.
+A device repeats a graph that holds ``IterationOp`` as often as variables of the session say. Operator and variables are
+made here as the vendor makes them; the session repeats the run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tensorflow.core.framework import attr_value_pb2, variable_pb2
 from tensorflow.python.framework import ops
 
 from drynpu import say_once
-from drynpu_tf.bridge.checks import check_positive_integer
+from drynpu_tf.bridge.utilities import check_positive_integer
 from drynpu_tf.sessions import set_turns
 
 _SCOPE = "npu_runconfig"
@@ -23,7 +23,7 @@ _EXECUTE_MODES = ("lazy_recompile", "dynamic_execute")
 
 
 def register_func(var_name: str) -> None:
-    """Tell TensorFlow how a variable of that name is written into a meta graph, unless it knows."""
+    """Register how TensorFlow writes a variable of that name into a meta graph; nothing happens the second time."""
     with contextlib.suppress(KeyError):
         ops.register_proto_function(
             f"{_SCOPE}_{var_name}",
@@ -44,11 +44,11 @@ def create_or_get_var(var_name: str) -> Any:
     """
     graph = tf.compat.v1.get_default_graph()
     collection = f"{_SCOPE}_{var_name}"
-    there = graph.get_collection(collection)
-    if len(there) > 1:
+    variables = graph.get_collection(collection)
+    if len(variables) > 1:
         raise RuntimeError("Multiple var in collection.")
-    if there:
-        return there[0]
+    if variables:
+        return variables[0]
     with tf.compat.v1.variable_scope(_SCOPE, reuse=tf.compat.v1.AUTO_REUSE):
         return tf.compat.v1.get_variable(
             var_name,
@@ -113,7 +113,7 @@ class IterationPerLoop:
     """The two halves of `set_iteration_per_loop`, for graphs that are finalized before there is a session."""
 
     def create_iteration_per_loop_var(self, train_op: Any) -> tf.Operation:
-        """Make the variables, and return the operator ``IterationOp``. Raises ``ValueError`` as above."""
+        """Make the variables, and return the operator ``IterationOp``; ``ValueError`` for what is no operation."""
         _check_operation(train_op)
         self._variables = IterationVariables()
         return _iteration_op(train_op)

@@ -46,14 +46,14 @@ class NPUBroadcastGlobalVariablesCallback(tf.keras.callbacks.Callback):
         self.broadcast_done = False
 
     def on_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Do it, the first time."""
+        """Print once that each rank keeps its own variables."""
         if not self.broadcast_done and get_rank_size() > 1:
             say_once("NPUBroadcastGlobalVariablesCallback: each rank runs by itself here and keeps its own variables")
         self.broadcast_done = True
 
 
 def dropout_call(layer: Any, inputs: Any, training: Any = None) -> Any:
-    """Compute a Keras Dropout layer: by Keras's own code, which does the same as the device's."""
+    """Compute a Keras Dropout layer by Keras's own code, which does the same as the device's."""
     return tf.keras.layers.Dropout.call(layer, inputs, training=training)
 
 
@@ -77,7 +77,7 @@ def model_to_npu_estimator(
         TensorFlow has no Estimator.
     """
     need_estimator("model_to_npu_estimator")
-    if config is None or not isinstance(config, NPURunConfig):
+    if not isinstance(config, NPURunConfig):
         raise ValueError("`config` must be provided with type `NPUConfigs`")
     plain = tf.compat.v1.keras.estimator.model_to_estimator(
         keras_model=keras_model,

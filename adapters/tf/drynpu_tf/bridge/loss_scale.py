@@ -1,7 +1,7 @@
 """
-Loss scaling: the managers and the optimizer of ``npu_bridge``, whose bases TensorFlow took out with contrib.
+Loss scaling: the managers and the optimizer of ``npu_bridge``, whose bases TensorFlow removed with contrib.
 
-A device tells of overflows by a register; here the gradients are looked at, as TensorFlow's own did.
+A device shows overflows in a register; here the gradients are looked at, as TensorFlow's own managers did.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ import tensorflow.compat.v2 as tf
 from drynpu_tf.bridge.collectives import allreduce
 
 _LARGEST_FLOAT = 3.4e38
+"""A scale that would grow beyond float32 stays."""
 
 
 class FixedLossScaleManager:
     """
-    A loss scale that stays.
+    A loss scale that never changes.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class ExponentialUpdateLossScaleManager:
     Parameters
     ----------
     init_loss_scale:
-        What it begins with.
+        The first scale.
     incr_every_n_steps, incr_ratio:
         It is multiplied by the ratio after that many finite steps.
     decr_every_n_nan_or_inf, decr_ratio:
@@ -133,17 +134,59 @@ def all_finite(grads: Sequence[Any]) -> Any:
     return tf.reduce_all(tf.stack([tf.reduce_all(tf.math.is_finite(value)) for value in values]))
 
 
-def apply_where_finite(optimizer: Any, manager: Any, finite: Any, *arguments: Any) -> tf.Operation:
-    """Return an operator that applies gradients where *finite* holds, and tells the manager."""
+def apply_where_finite(
+    optimizer: Any,
+    manager: Any,
+    pairs: Sequence[tuple[Any, Any]],
+    *arguments: Any,
+    distributed: bool,
+    checks: bool = True,
+) -> tf.Operation:
+    """
+    Return an operator that applies gradients if all are finite, and tells the manager whether they were.
+
+    Parameters
+    ----------
+    pairs:
+        Gradients with their variables; *arguments* follow them in the call of ``optimizer.apply_gradients``.
+    distributed:
+        Whether the gradients of all ranks have to be finite.
+    checks:
+        Whether gradients are looked at; without they count as finite.
+    """
+    finite = all_finite([grad for grad, _ in pairs]) if checks else tf.constant(True)
+    if checks and distributed:
+        # hccl reduces no bool.
+        finite = tf.equal(allreduce(tf.cast(finite, tf.float32), "min"), 1.0)
     update = tf.cond(
         finite,
-        lambda: tf.group(optimizer.apply_gradients(*arguments)),
+        lambda: tf.group(optimizer.apply_gradients(pairs, *arguments)),
         lambda: tf.no_op(),
     )
     return tf.group(update, manager.update_loss_scale(finite))
 
 
-class NPULossScaleOptimizer(tf.compat.v1.train.Optimizer):
+class WrappingOptimizer(tf.compat.v1.train.Optimizer):
+    """An optimizer around another one, whose slots and variables it shows as its own."""
+
+    def __init__(self, inner: Any, name: str) -> None:
+        self._inner = inner
+        super().__init__(use_locking=False, name=name)
+
+    def get_slot(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return a slot of the optimizer inside."""
+        return self._inner.get_slot(*arguments, **keywords)
+
+    def get_slot_names(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the slot names of the optimizer inside."""
+        return self._inner.get_slot_names(*arguments, **keywords)
+
+    def variables(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the variables of the optimizer inside."""
+        return self._inner.variables(*arguments, **keywords)
+
+
+class NPULossScaleOptimizer(WrappingOptimizer):
     """
     An optimizer whose loss is scaled, and that leaves out steps whose gradients overflow.
 
@@ -161,10 +204,10 @@ class NPULossScaleOptimizer(tf.compat.v1.train.Optimizer):
         self._opt = opt
         self._loss_scale_manager = loss_scale_manager
         self._is_distributed = is_distributed
-        super().__init__(use_locking=False, name=f"NPULossScaleOptimizer{type(opt).__name__}")
+        super().__init__(opt, f"NPULossScaleOptimizer{type(opt).__name__}")
 
     def __getattr__(self, name: str) -> Any:
-        if name == "_opt":  # not yet there, as while a copy is made
+        if name == "_opt":  # not set yet, as while a copy is made
             raise AttributeError(name)
         return getattr(self._opt, name)
 
@@ -177,21 +220,14 @@ class NPULossScaleOptimizer(tf.compat.v1.train.Optimizer):
 
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: str | None = None) -> tf.Operation:
         """Return an operator that applies finite gradients and updates the scale."""
-        pairs = list(grads_and_vars)
-        checks = getattr(self._loss_scale_manager, "get_enable_overflow_check", lambda: True)()
-        finite = all_finite([grad for grad, _ in pairs]) if checks else tf.constant(True)
-        if checks and self._is_distributed:
-            finite = tf.equal(allreduce(tf.cast(finite, tf.float32), "min"), 1.0)
-        return apply_where_finite(self._opt, self._loss_scale_manager, finite, pairs, global_step, name)
-
-    def get_slot(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return a slot of the optimizer inside."""
-        return self._opt.get_slot(*arguments, **keywords)
-
-    def get_slot_names(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return the slot names of the optimizer inside."""
-        return self._opt.get_slot_names(*arguments, **keywords)
-
-    def variables(self) -> Any:
-        """Return the variables of the optimizer inside."""
-        return self._opt.variables()
+        manager = self._loss_scale_manager
+        checks = getattr(manager, "get_enable_overflow_check", lambda: True)()
+        return apply_where_finite(
+            self._opt,
+            manager,
+            list(grads_and_vars),
+            global_step,
+            name,
+            distributed=self._is_distributed,
+            checks=checks,
+        )

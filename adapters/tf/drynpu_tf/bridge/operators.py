@@ -15,6 +15,7 @@ import tensorflow.compat.v2 as tf
 from drynpu import say_once
 
 _QUEUE_LENGTH = 1024
+"""Elements that a channel to the host holds; a script that never reads one waits when it is full."""
 
 
 def _graph_only(name: str) -> None:
@@ -34,14 +35,8 @@ def NPUShutdown(name: str | None = None) -> tf.Operation:  # noqa: N802 - the ve
     return tf.no_op(name=name or "NPUShutdown")
 
 
-def initialize_system(name: str | None = None) -> tf.Operation:
-    """Return `NPUInit`."""
-    return NPUInit(name)
-
-
-def shutdown_system(name: str | None = None) -> tf.Operation:
-    """Return `NPUShutdown`."""
-    return NPUShutdown(name)
+initialize_system = NPUInit
+shutdown_system = NPUShutdown
 
 
 def dropout(

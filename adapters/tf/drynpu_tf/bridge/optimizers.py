@@ -1,7 +1,7 @@
 """
-Distributed optimizers of ``npu_bridge.estimator.npu.npu_optimizer`` (tf_adapters.md 1.6).
+Distributed optimizers and the strategy of ``npu_bridge`` (``npu_optimizer``, ``npu_strategy``; tf_adapters.md 1.6).
 
-With one rank they pass everything through. With several, gradients are averaged as `collectives` has it.
+With one rank they pass everything through. With several, gradients are averaged as `collectives` does it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any, cast
 import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
-from drynpu_tf.bridge.collectives import allreduce, mean_over_ranks
-from drynpu_tf.bridge.loss_scale import all_finite, apply_where_finite, scaled_down, scaled_loss
+from drynpu_tf.bridge.collectives import mean_over_ranks
+from drynpu_tf.bridge.loss_scale import WrappingOptimizer, apply_where_finite, scaled_down, scaled_loss
 from drynpu_tf.bridge.ranks import get_rank_size
 
 allreduce_gradient = mean_over_ranks
@@ -26,27 +26,7 @@ def _averaged(grads_and_vars: Any, name: str) -> list[tuple[Any, Any]]:
         return [(None if grad is None else mean_over_ranks(grad), variable) for grad, variable in grads_and_vars]
 
 
-class _Wrapping(tf.compat.v1.train.Optimizer):
-    """An optimizer around another: its slots and variables are the other's."""
-
-    def __init__(self, inner: Any, name: str) -> None:
-        self._inner = inner
-        super().__init__(use_locking=False, name=name)
-
-    def get_slot(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return a slot of the optimizer inside."""
-        return self._inner.get_slot(*arguments, **keywords)
-
-    def get_slot_names(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return the slot names of the optimizer inside."""
-        return self._inner.get_slot_names(*arguments, **keywords)
-
-    def variables(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return the variables of the optimizer inside."""
-        return self._inner.variables(*arguments, **keywords)
-
-
-class NPUDistributedOptimizer(_Wrapping):
+class NPUDistributedOptimizer(WrappingOptimizer):
     """
     Averages the gradients of another optimizer over the ranks.
 
@@ -55,7 +35,7 @@ class NPUDistributedOptimizer(_Wrapping):
     optimizer:
         A ``tf.compat.v1.train.Optimizer``.
     is_weight_update_sharding:
-        Taken; every rank updates all its weights here.
+        Without effect: every rank updates all its weights here.
     name:
         ``Distributed<type of the optimizer>`` where none is given.
     """
@@ -76,7 +56,7 @@ class NPUDistributedOptimizer(_Wrapping):
         return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
 
 
-class NPUOptimizer(_Wrapping):
+class NPUOptimizer(WrappingOptimizer):
     """
     Averages gradients over the ranks, or scales the loss, or both.
 
@@ -118,14 +98,13 @@ class NPUOptimizer(_Wrapping):
         pairs = list(grads_and_vars)
         if not self._is_loss_scale:
             return self._opt.apply_gradients(pairs, global_step, name)
-        finite = all_finite([grad for grad, _ in pairs])
-        if self._is_distributed:
-            finite = tf.equal(allreduce(tf.cast(finite, tf.float32), "min"), 1.0)
-        return apply_where_finite(self._opt, self._loss_scale_manager, finite, pairs, global_step, name)
+        return apply_where_finite(
+            self._opt, self._loss_scale_manager, pairs, global_step, name, distributed=self._is_distributed
+        )
 
 
 class _AveragingKeras:
-    """Averages before a Keras optimizer applies, whichever generation it is of."""
+    """Averages the gradients before a Keras optimizer applies them, whichever generation it is of."""
 
     npu_name = "NpuKerasOptimizer"
 
@@ -144,20 +123,20 @@ class KerasDistributeOptimizer:
     """
     A Keras optimizer whose gradients are averaged over the ranks.
 
-    What is made is *optimizer* itself, of a class that derives from its class and from this one: Keras asks optimizers
-    for their class, there are two generations of them, and only eager ones can be copied.
+    The result is *optimizer* itself, whose class becomes one that derives from its own class and from this one: Keras
+    looks at the class of optimizers, there are two generations of them, and only eager ones can be copied.
     """
 
     def __new__(cls, optimizer: Any, name: str = "NpuKerasOptimizer", **keywords: Any) -> Any:
         """Return the optimizer; other keywords are those of Keras's base class, which it has already."""
         if not isinstance(optimizer, KerasDistributeOptimizer):
             kind = type(optimizer)
-            members = {"__new__": _new_of(kind), "__init__": _init_of(kind), "npu_name": name}
+            members = {"__new__": _make_new(kind), "__init__": _make_init(kind), "npu_name": name}
             optimizer.__class__ = type(kind.__name__, (_AveragingKeras, KerasDistributeOptimizer, kind), members)
         return optimizer
 
 
-def _new_of(kind: type) -> Any:
+def _make_new(kind: type) -> Any:
     """Return the ``__new__`` of a class as one that takes the arguments of its ``__init__``."""
 
     def new(cls: Any, *arguments: Any, **keywords: Any) -> Any:
@@ -167,7 +146,7 @@ def _new_of(kind: type) -> Any:
     return new
 
 
-def _init_of(kind: type) -> Any:
+def _make_init(kind: type) -> Any:
     """Return the ``__init__`` of a class as one that does nothing to an object that is made of itself."""
 
     def init(self: Any, *arguments: Any, **keywords: Any) -> None:
@@ -187,20 +166,22 @@ def npu_distributed_optimizer_wrapper(optimizer: Any) -> Any:
         optimizer = tf.keras.optimizers.get(optimizer)
     if get_rank_size() == 1:
         return optimizer
-    for method in ("compute_gradients", "_compute_gradients"):
-        if hasattr(optimizer, method):
-            setattr(optimizer, method, _averaging_pairs(getattr(optimizer, method)))
-            return optimizer
-    if hasattr(optimizer, "apply_gradients"):
-        inner = optimizer.apply_gradients
-        optimizer.apply_gradients = lambda pairs, *rest, **named: inner(
-            _averaged(pairs, "Npu_Distributed_optimizer"), *rest, **named
-        )
+    scope = "Npu_Distributed_optimizer"
+    method = next((name for name in ("compute_gradients", "_compute_gradients") if hasattr(optimizer, name)), None)
+    if method is not None:
+        compute = getattr(optimizer, method)
+        setattr(optimizer, method, lambda *rest, **named: _averaged(compute(*rest, **named), scope))
+    # Keras optimizers of the newer generation compute gradients in the model: they are averaged when they are applied.
+    elif hasattr(optimizer, "apply_gradients"):
+        apply = optimizer.apply_gradients
+        optimizer.apply_gradients = lambda pairs, *rest, **named: apply(_averaged(pairs, scope), *rest, **named)
     return optimizer
 
 
-def _averaging_pairs(compute: Any) -> Any:
-    def averaged(*arguments: Any, **keywords: Any) -> list[tuple[Any, Any]]:
-        return _averaged(compute(*arguments, **keywords), "Npu_Distributed_optimizer")
+class NPUStrategy(tf.compat.v1.distribute.OneDeviceStrategy):
+    """TensorFlow's one-device strategy; with several ranks each trains on all the data by itself."""
 
-    return averaged
+    def __init__(self, device: str = "/cpu:0") -> None:
+        if get_rank_size() > 1:
+            say_once("NPUStrategy: each rank runs by itself here, with one replica and all the data")
+        super().__init__(device)

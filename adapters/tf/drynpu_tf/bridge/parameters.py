@@ -1,8 +1,7 @@
 """
 From an ``NPURunConfig`` to the ``NpuOptimizer`` entry of a session's options (tf_adapters.md 1.4).
 
-The tables name for each key of ``parameter_map`` the member of its value (``b``, ``i``, ``f`` or ``s``) and the
-attribute of the configuration that it comes from.
+The tables list the keys of ``parameter_map`` by the member of ``AttrValue`` that holds their value: b, i or s.
 """
 
 from __future__ import annotations
@@ -16,137 +15,64 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.util import compat
 
-from drynpu_tf.bridge.run_config import NPURunConfig
+from drynpu_tf.bridge.run_config import PUBLIC, NPURunConfig
+from drynpu_tf.options import OPTIMIZER_NAME
 
-OPTIMIZER_NAME = "NpuOptimizer"
-OPTIMIZERS = (
-    "pruning",
-    "function",
-    "constfold",
-    "shape",
-    "arithmetic",
-    "loop",
-    "dependency",
-    "layout",
-    "GradFusionOptimizer",
-)
-"""The graph optimizers that the vendor's Estimator asks for; TensorFlow skips the last, which it does not know."""
+_OPTIMIZERS = "pruning function constfold shape arithmetic loop dependency layout GradFusionOptimizer"
+"""The graph optimizers that the vendor's Estimator requests; TensorFlow skips the last, which it does not know."""
 
 _ALWAYS = {
-    "b": {
-        "enable_data_pre_proc": "enable_data_pre_proc",
-        "mix_compile_mode": "mix_compile_mode",
-        "is_tailing_optimization": "is_tailing_optimization",
-        "hcom_parallel": "_hcom_parallel",
-        "enable_compress_weight": "_enable_compress_weight",
-        "hcom_multi_mode": "_hcom_multi_mode",
-        "external_weight": "_external_weight",
-        "frozen_variable": "_frozen_variable",
-        "enable_reduce_precision": "_enable_reduce_precision",
-    },
-    "i": {
-        "iterations_per_loop": "iterations_per_loop",
-        "graph_run_mode": "graph_run_mode",
-        "enable_exception_dump": "enable_exception_dump",
-        "enable_small_channel": "_enable_small_channel",
-        "deterministic": "_deterministic",
-        "input_fusion_size": "_input_fusion_size",
-        "stream_sync_timeout": "stream_sync_timeout",
-        "event_sync_timeout": "event_sync_timeout",
-    },
-    "s": {
-        "device_type": "_device_type",
-        "jit_compile": "_jit_compile",
-        "variable_placement": "_variable_placement",
-    },
+    "b": """
+    enable_data_pre_proc mix_compile_mode is_tailing_optimization hcom_parallel enable_compress_weight hcom_multi_mode
+    external_weight frozen_variable enable_reduce_precision
+    """,
+    "i": """
+    iterations_per_loop graph_run_mode enable_exception_dump enable_small_channel deterministic input_fusion_size
+    stream_sync_timeout event_sync_timeout
+    """,
+    "s": "device_type jit_compile variable_placement",
 }
+"""Keys that are written whatever their value; ``None`` is an error."""
 
 _WHERE_GIVEN = {
-    "b": {
-        "dynamic_input": "_dynamic_input",
-        "compile_dynamic_mode": "_compile_dynamic_mode",
-        "oo_constant_folding": "_oo_constant_folding",
-        "input_batch_cpy": "_input_batch_cpy",
-        "all_tensor_not_empty": "_all_tensor_not_empty",
-    },
-    "i": {
-        "op_debug_level": "op_debug_level",
-        "local_rank_id": "_local_rank_id",
-        "hccl_timeout": "_hccl_timeout",
-        "op_wait_timeout": "_op_wait_timeout",
-        "op_execute_timeout": "_op_execute_timeout",
-        "topo_sorting_mode": "topo_sorting_mode",
-        "graph_max_parallel_model_num": "_graph_max_parallel_model_num",
-        "session_device_id": "_session_device_id",
-        "export_compile_stat": "_export_compile_stat",
-    },
-    "s": {
-        "graph_memory_max_size": "_graph_memory_max_size",
-        "variable_memory_max_size": "_variable_memory_max_size",
-        "enable_scope_fusion_passes": "enable_scope_fusion_passes",
-        "buffer_optimize": "_buffer_optimize",
-        "fusion_switch_file": "_fusion_switch_file",
-        "compress_weight_conf": "_compress_weight_conf",
-        "op_compiler_cache_mode": "_op_compiler_cache_mode",
-        "op_compiler_cache_dir": "_op_compiler_cache_dir",
-        "debug_dir": "_debug_dir",
-        "dynamic_graph_execute_mode": "_dynamic_graph_execute_mode",
-        "dynamic_inputs_shape_range": "_dynamic_inputs_shape_range",
-        "local_device_list": "_local_device_list",
-        "soc_config": "_soc_config",
-        "HCCL_algorithm": "_HCCL_algorithm",
-        "customize_dtypes": "_customize_dtypes",
-        "op_debug_config": "_op_debug_config",
-        "insert_op_file": "insert_op_file",
-        "modify_mixlist": "_modify_mixlist",
-        "op_precision_mode": "_op_precision_mode",
-        "precision_mode": "_precision_mode",
-        "precision_mode_v2": "_precision_mode_v2",
-        "stream_max_parallel_num": "_stream_max_parallel_num",
-        "op_select_implmode": "_op_select_implmode",
-        "optypelist_for_implmode": "_optypelist_for_implmode",
-        "ac_parallel_enable": "_ac_parallel_enable",
-        "quant_dumpable": "_quant_dumpable",
-        "aicore_num": "_aicore_num",
-        "oo_level": "_oo_level",
-        "optimization_switch": "_optimization_switch",
-        "shape_generalization_mode": "_shape_generalization_mode",
-        "auto_multistream_parallel_mode": "_auto_multistream_parallel_mode",
-    },
+    "b": "dynamic_input compile_dynamic_mode oo_constant_folding input_batch_cpy all_tensor_not_empty",
+    "i": """
+    op_debug_level local_rank_id hccl_timeout op_wait_timeout op_execute_timeout topo_sorting_mode
+    graph_max_parallel_model_num session_device_id export_compile_stat
+    """,
+    "s": """
+    graph_memory_max_size variable_memory_max_size enable_scope_fusion_passes buffer_optimize fusion_switch_file
+    compress_weight_conf op_compiler_cache_mode op_compiler_cache_dir debug_dir dynamic_graph_execute_mode
+    dynamic_inputs_shape_range local_device_list soc_config HCCL_algorithm customize_dtypes op_debug_config
+    insert_op_file modify_mixlist op_precision_mode precision_mode precision_mode_v2 stream_max_parallel_num
+    op_select_implmode optypelist_for_implmode ac_parallel_enable quant_dumpable aicore_num oo_level
+    optimization_switch shape_generalization_mode auto_multistream_parallel_mode
+    """,
 }
+"""Keys that are left out where the configuration has ``None``."""
 
 _AS_TEXT = ("graph_memory_max_size", "variable_memory_max_size")
 """Keys whose numbers become text; for all others a number is an error."""
 
-_DUMP = {
-    "dump_path": "_dump_path",
-    "dump_step": "_dump_step",
-    "dump_mode": "_dump_mode",
-    "dump_debug_mode": "_dump_debug_mode",
-    "dump_data": "_dump_data",
-    "dump_layer": "_dump_layer",
-}
-_DYNAMIC_INPUT = {
-    "s": {"input_shape": "_input_shape", "dynamic_dims": "_dynamic_dims"},
-    "i": {"dynamic_node_type": "_dynamic_node_type", "compile_hybrid_mode": "_compile_hybrid_mode"},
-}
+_DUMP = {"s": "dump_path dump_step dump_mode dump_debug_mode dump_data dump_layer"}
+_DYNAMIC_INPUT = {"s": "input_shape dynamic_dims", "i": "dynamic_node_type compile_hybrid_mode"}
 _MEMORY = {
-    "i": {
-        "atomic_clean_policy": "_atomic_clean_policy",
-        "static_memory_policy": "_static_memory_policy",
-        "variable_use_1g_huge_page": "_variable_use_1g_huge_page",
-    },
-    "s": {"memory_optimization_policy": "_memory_optimization_policy"},
+    "i": "atomic_clean_policy static_memory_policy variable_use_1g_huge_page",
+    "s": "memory_optimization_policy",
 }
+_EXPERIMENTAL_PREFIX = "experimental_"
 _EXPERIMENTAL = {
-    "s": {
-        "experimental_logical_device_cluster_deploy_mode": "_logical_device_cluster_deploy_mode",
-        "experimental_logical_device_id": "_logical_device_id",
-        "experimental_model_deploy_mode": "_model_deploy_mode",
-        "experimental_model_deploy_devicelist": "_model_deploy_devicelist",
-        "resource_config_path": "_resource_config_path",
-    }
+    "s": """
+    experimental_logical_device_cluster_deploy_mode experimental_logical_device_id experimental_model_deploy_mode
+    experimental_model_deploy_devicelist resource_config_path
+    """
 }
+
+
+def _configured(config: object, key: str) -> Any:
+    """Return the value that a configuration has for a key: an attribute of that name, most with an underscore."""
+    name = key.removeprefix(_EXPERIMENTAL_PREFIX)
+    return getattr(config, name if name in PUBLIC else f"_{name}")
 
 
 class _Entry:
@@ -162,11 +88,11 @@ class _Entry:
         slot: attr_value_pb2.AttrValue = self._map[key]
         setattr(slot, member, value)
 
-    def fill(self, source: object, tables: Mapping[str, Mapping[str, str]], *, skip_none: bool) -> None:
-        """Set the keys of a table from the attributes of *source*."""
-        for member, keys in tables.items():
-            for key, attribute in keys.items():
-                value = getattr(source, attribute)
+    def fill(self, config: object, keys: Mapping[str, str], *, skip_none: bool) -> None:
+        """Set the keys of a table to the values of a configuration."""
+        for member, names in keys.items():
+            for key in names.split():
+                value = _configured(config, key)
                 if value is not None or not skip_none:
                     self.set(key, member, value)
 
@@ -187,7 +113,7 @@ def session_options(config: NPURunConfig) -> NPURunConfig:
     if config.session_config is None:
         config = config.replace(session_config=config_pb2.ConfigProto())
     rewrite = config.session_config.graph_options.rewrite_options
-    rewrite.optimizers.extend(OPTIMIZERS)
+    rewrite.optimizers.extend(_OPTIMIZERS.split())
     custom = rewrite.custom_optimizers.add()
     custom.name = OPTIMIZER_NAME
     entry = _Entry(custom.parameter_map)
@@ -222,7 +148,7 @@ def _dump(entry: _Entry, dump: Any) -> None:
     entry.set("enable_dump", "b", dump is not None and dump._enable_dump)
     entry.set("enable_dump_debug", "b", dump is not None and dump._enable_dump_debug)
     if dump is not None:
-        entry.fill(dump, {"s": _DUMP}, skip_none=True)
+        entry.fill(dump, _DUMP, skip_none=True)
 
 
 def _parts(entry: _Entry, config: NPURunConfig) -> None:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from drynpu import say_once
-from drynpu_tf.bridge import checks
+from drynpu_tf.bridge import utilities
 
 
 def npu_resource_init(
@@ -27,20 +27,20 @@ def npu_resource_init(
     **others: Any,
 ) -> None:
     """
-    Check the options as the vendor does; profiling goes on to the sessions as ``PROFILING_MODE`` does.
+    Check the options as the vendor does, and hand profiling to later sessions by ``PROFILING_MODE``.
 
     Raises
     ------
     TypeError, ValueError
         With the vendor's messages.
     """
-    checks.check_nonnegative_integer(graph_run_mode, "graph_run_mode")
+    utilities.check_nonnegative_integer(graph_run_mode, "graph_run_mode")
     if graph_run_mode > 1:
         raise ValueError('"graph_run_mode" value must be 0 or 1')
-    checks.check_nonnegative_integer(enable_exception_dump, "enable_exception_dump")
-    checks.check_nonnegative_integer(op_debug_level, "op_debug_level")
-    checks.check_bool_type(enable_profiling, "enable_profiling")
-    checks.check_bool_type(hcom_multi_mode, "hcom_multi_mode")
+    utilities.check_nonnegative_integer(enable_exception_dump, "enable_exception_dump")
+    utilities.check_nonnegative_integer(op_debug_level, "op_debug_level")
+    utilities.check_bool_type(enable_profiling, "enable_profiling")
+    utilities.check_bool_type(hcom_multi_mode, "hcom_multi_mode")
     if not enable_profiling:
         return
     if profiling_options is None:
@@ -54,5 +54,4 @@ def npu_resource_shutdown() -> None:
     """Do nothing: sessions end by themselves."""
 
 
-def npu_close() -> None:
-    """Do nothing: sessions end by themselves."""
+npu_close = npu_resource_shutdown

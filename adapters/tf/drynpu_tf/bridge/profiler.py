@@ -9,17 +9,11 @@ from typing import Any
 from drynpu import OptionError
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.options.profiling_options import parse, prepare_output
-from drynpu.platforms import load_chip
-from drynpu.plugins import build_manager
+from drynpu.recorder import load_chosen_chip
 from drynpu_tf.recording import PROCESS
 
 _METRICS = (
-    "ArithmeticUtilization",
-    "L2Cache",
-    "Memory",
-    "MemoryL0",
-    "MemoryUB",
-    "PipeUtilization",
+    *("ArithmeticUtilization", "L2Cache", "Memory", "MemoryL0", "MemoryUB", "PipeUtilization"),
     "ResourceConflictRatio",
 )
 _L1 = MappingProxyType({"task_time": "l1", "hccl": "on"})
@@ -101,7 +95,7 @@ class Profiler:
         if self._level != "L0":
             document["aic_metrics"] = self._aic_metrics or "PipeUtilization"
         settings = Settings.from_environ(os.environ)
-        chip = load_chip(settings.chip, extra_files=build_manager().chip_files())
+        chip = load_chosen_chip(settings)
         try:
             request = parse(document, chip=chip.platform_version, strict=settings.strict).request
             prepare_output(request.output.directory or ".")

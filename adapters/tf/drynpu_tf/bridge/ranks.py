@@ -1,15 +1,15 @@
 """
-Ranks, as ``hccl.manage.api`` and ``hccl.split.api`` tell them: from the environment that the script was started in.
+Ranks and groups (``hccl.manage.api``, ``hccl.split.api``), read from the environment that the script was started in.
 
 Groups that are made are known by name and size only: no data crosses ranks here.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 
 from drynpu import say_once
+from drynpu_tf.options import read_number
 
 WORLD_GROUP = "hccl_world_group"
 _DEVICES_PER_SERVER = 8
@@ -18,14 +18,9 @@ _GROUPS: dict[str, tuple[int, ...]] = {}
 """World ranks of the groups of this process: the vendor's groups are process-wide too."""
 
 
-def _number(name: str, default: int) -> int:
-    text = os.environ.get(name, "")
-    return int(text) if text.isdigit() else default
-
-
 def _members(group: str) -> tuple[int, ...]:
     if group == WORLD_GROUP:
-        return tuple(range(_number("RANK_SIZE", 1)))
+        return tuple(range(read_number("RANK_SIZE", 1)))
     if group not in _GROUPS:
         raise ValueError(f"group {group!r} was not created; there are {[WORLD_GROUP, *_GROUPS]}")
     return _GROUPS[group]
@@ -53,18 +48,20 @@ def get_rank_size(group: str = WORLD_GROUP) -> int:
 
 def get_rank_id(group: str = WORLD_GROUP) -> int:
     """Return this process's rank (``RANK_ID``, else 0). Raises ``ValueError`` for one outside the group."""
-    rank = _number("RANK_ID", 0)
+    rank = read_number("RANK_ID", 0)
     return rank if group == WORLD_GROUP else get_group_rank_from_world_rank(rank, group)
 
 
 def get_local_rank_size(group: str = WORLD_GROUP) -> int:
     """Return the number of ranks on this server: ``LOCAL_RANK_SIZE``, else at most 8, the devices of one server."""
-    return _number("LOCAL_RANK_SIZE", min(len(_members(group)), _DEVICES_PER_SERVER))
+    return read_number("LOCAL_RANK_SIZE", min(len(_members(group)), _DEVICES_PER_SERVER))
 
 
 def get_local_rank_id(group: str = WORLD_GROUP) -> int:
     """Return this process's rank on its server (``LOCAL_RANK_ID``, else ``DEVICE_ID``, else from ``RANK_ID``)."""
-    return _number("LOCAL_RANK_ID", _number("DEVICE_ID", _number("RANK_ID", 0) % get_local_rank_size(group)))
+    return read_number(
+        "LOCAL_RANK_ID", read_number("DEVICE_ID", read_number("RANK_ID", 0) % get_local_rank_size(group))
+    )
 
 
 def get_world_rank_from_group_rank(group: str, group_rank_id: int) -> int:
@@ -84,13 +81,13 @@ def get_group_rank_from_world_rank(world_rank_id: int, group: str) -> int:
 
 
 def set_split_strategy_by_idx(idxList: Sequence[int], group: str = WORLD_GROUP) -> None:  # noqa: N803 - the vendor's
-    """Take how gradients are grouped for reduction; nothing is reduced here."""
+    """Check the group; how gradients are grouped has no effect, because none are reduced here."""
     _members(group)
     say_once(f"set_split_strategy_by_idx({list(idxList)}): gradients are not reduced here, so they are not grouped")
 
 
 def set_split_strategy_by_size(dataSizeList: Sequence[float], group: str = WORLD_GROUP) -> None:  # noqa: N803
-    """Take how gradients are grouped for reduction; nothing is reduced here."""
+    """Check the group; how gradients are grouped has no effect, because none are reduced here."""
     _members(group)
     say_once(
         f"set_split_strategy_by_size({list(dataSizeList)}): gradients are not reduced here, so they are not grouped"

@@ -56,10 +56,10 @@ class _Recurrent(tf.Module):
                 f"Invalid direction: {direction}, expecting {DYNAMIC_RNN_UNIDIRECTION} or {DYNAMIC_RNN_BIDIRECTION}"
             )
         plain = {"cell_depth": 1, "keep_prob": 1.0, "cell_clip": -1.0, "num_proj": 0, "use_peephole": False}
-        other = [key for key, value in plain.items() if rest.get(key, value) != value]
-        if other or direction != DYNAMIC_RNN_UNIDIRECTION or not time_major or activation != "tanh":
-            said = {"direction": direction, "time_major": time_major, "activation": activation, **rest}
-            say_once(f"{name}: only one forward layer with tanh is computed here, time first; asked for {said}")
+        unlike = [key for key, value in plain.items() if rest.get(key, value) != value]
+        if unlike or direction != DYNAMIC_RNN_UNIDIRECTION or not time_major or activation != "tanh":
+            requested = {"direction": direction, "time_major": time_major, "activation": activation, **rest}
+            say_once(f"{name}: only one forward layer with tanh is computed here, time first; asked for {requested}")
         self.direction, self.time_major, self.activation = direction, time_major, activation
         self._hidden_size, self._dtype = hidden_size, tf.as_dtype(dtype)
         self._weights: dict[str, Any] = {}
@@ -72,11 +72,11 @@ class _Recurrent(tf.Module):
                 )
         return self._weights[name]
 
-    def _state(self, given: Any, x: Any) -> Any:
+    def _state(self, first: Any, x: Any) -> Any:
         """Return the first state, [batch, hidden]; the vendor's has a leading dimension of 1."""
-        if given is None:
+        if first is None:
             return tf.zeros([tf.shape(x)[1], self._hidden_size], dtype=self._dtype)
-        return given[-1] if given.shape.rank == 3 else given
+        return first[-1] if first.shape.rank == 3 else first
 
     @staticmethod
     def _input_size(x: Any) -> int:

@@ -9,55 +9,36 @@ from types import MappingProxyType
 from typing import Any
 
 from drynpu import say_once
-from drynpu_tf.bridge import checks
+from drynpu_tf.bridge import utilities
 from drynpu_tf.bridge._estimator_bases import RunConfigBase
 from drynpu_tf.bridge.config import DumpConfig, DynamicInputConfig, ExperimentalConfig
 
-_BASE = (
-    "model_dir",
-    "tf_random_seed",
-    "save_summary_steps",
-    "save_checkpoints_steps",
-    "save_checkpoints_secs",
-    "session_config",
-    "keep_checkpoint_max",
-    "keep_checkpoint_every_n_hours",
-    "log_step_count_steps",
-    "train_distribute",
-    "eval_distribute",
-)
-"""What goes to TensorFlow's RunConfig as it is."""
+_BASE_TEXT = """
+model_dir tf_random_seed save_summary_steps save_checkpoints_steps save_checkpoints_secs session_config
+keep_checkpoint_max keep_checkpoint_every_n_hours log_step_count_steps train_distribute eval_distribute
+"""
+_BASE = tuple(_BASE_TEXT.split())
+"""Parameters that TensorFlow's RunConfig has itself."""
 
-_PUBLIC = (
-    "iterations_per_loop",
-    "mix_compile_mode",
-    "enable_data_pre_proc",
-    "is_tailing_optimization",
-    "variable_format_optimize",
-    "horovod_mode",
-    "graph_run_mode",
-    "op_debug_level",
-    "enable_scope_fusion_passes",
-    "enable_exception_dump",
-    "topo_sorting_mode",
-    "aoe_config_file",
-    "insert_op_file",
-    "stream_sync_timeout",
-    "event_sync_timeout",
-)
-"""Stored under their own names; all others but the base's get a leading underscore."""
+_PUBLIC_TEXT = """
+iterations_per_loop mix_compile_mode enable_data_pre_proc is_tailing_optimization variable_format_optimize
+horovod_mode graph_run_mode op_debug_level enable_scope_fusion_passes enable_exception_dump topo_sorting_mode
+aoe_config_file insert_op_file stream_sync_timeout event_sync_timeout
+"""
+PUBLIC = frozenset(_PUBLIC_TEXT.split())
+"""Parameters that are attributes under their own names; all others but TensorFlow's get a leading underscore."""
 
 _RETIRED: Mapping[str, str] = MappingProxyType(
     {"auto_tune_mode": "AOE took its place", "mstune_mode": "aoe_mode took its place"}
 )
-"""Parameters of 2021 that scripts still pass."""
+"""Parameters of 2021 that scripts still pass, and what to say of them."""
 
 
 class NPURunConfig(RunConfigBase):
     """
     ``tf.estimator.RunConfig`` with the options of a device.
 
-    A keyword that the vendor does not have (any more) is taken and said to be without effect, once.
+    A keyword that the vendor does not have (any more) is accepted; one line says that it has no effect.
 
     Raises
     ------
@@ -159,20 +140,21 @@ class NPURunConfig(RunConfigBase):
         optimization_switch: str | None = None,
         **unknown: Any,
     ) -> None:
-        given = {name: value for name, value in locals().items() if name not in ("self", "unknown", "__class__")}
+        # First, while there are no other local names than the arguments (and the class, for super()).
+        options = {name: value for name, value in locals().items() if name not in ("self", "unknown", "__class__")}
         cluster = _cluster(os.environ)
-        _check(given, cluster)
-        _say_unknown(unknown, given)
+        _check(options, cluster)
+        _say_unknown(unknown, options)
         if aoe_mode is not None or os.environ.get("AOE_MODE") is not None:
-            given["iterations_per_loop"] = 1
+            options["iterations_per_loop"] = 1
         if save_checkpoints_steps is None and save_checkpoints_secs is None:
-            given["save_checkpoints_steps"] = 100
-        for name, value in given.items():
+            options["save_checkpoints_steps"] = 100
+        for name, value in options.items():
             if name not in _BASE and name != "distribute":
-                setattr(self, name if name in _PUBLIC else f"_{name}", value)
+                setattr(self, name if name in PUBLIC else f"_{name}", value)
         super().__init__(
             experimental_distribute=_distribute_config(distribute) if cluster else None,
-            **{name: given[name] for name in _BASE},
+            **{name: options[name] for name in _BASE},
         )
 
 
@@ -195,36 +177,36 @@ def _distribute_config(strategy: Any) -> Any:
     return DistributeConfig(strategy, strategy, None)
 
 
-def _check(given: Mapping[str, Any], cluster: Mapping[str, Any]) -> None:
+def _check(options: Mapping[str, Any], cluster: Mapping[str, Any]) -> None:
     """Check as the vendor's constructor does, in its order."""
-    checks.check_positive_integer(given["iterations_per_loop"], "iterations_per_loop")
-    mixed = given["mix_compile_mode"]
+    utilities.check_positive_integer(options["iterations_per_loop"], "iterations_per_loop")
+    mixed = options["mix_compile_mode"]
     if not isinstance(mixed, bool):
         raise TypeError('"mix_compile_mode" type must be bool')
-    if mixed and given["iterations_per_loop"] != 1:
+    if mixed and options["iterations_per_loop"] != 1:
         raise ValueError('"iterations_per_loop" must be 1 with "mix_compile_mode" is True')
-    if not isinstance(given["jit_compile"], str):
-        raise TypeError(f"Expected str, got {type(given['jit_compile'])}")
-    if bool(cluster) != _is_parameter_server(given["distribute"]):
+    if not isinstance(options["jit_compile"], str):
+        raise TypeError(f"Expected str, got {type(options['jit_compile'])}")
+    if bool(cluster) != _is_parameter_server(options["distribute"]):
         raise ValueError('"cluster" and "distribute" must all be set in ps mode')
     if cluster and not mixed:
         raise ValueError('"mix_compile_mode" can only be True with "cluster" is set')
-    if not isinstance(given["dump_config"], DumpConfig | None):
+    if not isinstance(options["dump_config"], DumpConfig | None):
         raise ValueError("`dump_config` must be provided with type `DumpConfig`")
-    if not isinstance(given["horovod_mode"], bool):
+    if not isinstance(options["horovod_mode"], bool):
         raise ValueError('"horovod_mode" type must be bool')
-    checks.check_nonnegative_integer(given["graph_run_mode"], "graph_run_mode")
-    if given["graph_run_mode"] > 1:
+    utilities.check_nonnegative_integer(options["graph_run_mode"], "graph_run_mode")
+    if options["graph_run_mode"] > 1:
         raise ValueError('"graph_run_mode" value must be 0 or 1')
-    checks.check_nonnegative_integer(given["enable_exception_dump"], "enable_exception_dump")
-    if not isinstance(given["experimental_config"], ExperimentalConfig | None):
+    utilities.check_nonnegative_integer(options["enable_exception_dump"], "enable_exception_dump")
+    if not isinstance(options["experimental_config"], ExperimentalConfig | None):
         raise ValueError("`experimental_config` must be provided with type `ExperimentalConfig`")
-    if not isinstance(given["dynamic_input_config"], DynamicInputConfig | None):
+    if not isinstance(options["dynamic_input_config"], DynamicInputConfig | None):
         raise ValueError("dynamic_input_config must be provided with type DynamicInputConfig")
 
 
 def _say_unknown(unknown: Iterable[str], known: Iterable[str]) -> None:
-    """Say of each keyword that the vendor's NPURunConfig does not have that it is left out."""
+    """Print a line for each keyword that the vendor's NPURunConfig does not have."""
     from difflib import get_close_matches
 
     for name in unknown:

@@ -17,8 +17,8 @@ from drynpu_tf.bridge.config import NpuExecutePlacement
 
 
 @contextlib.contextmanager
-def _marked(**marks: Any) -> Iterator[None]:
-    """Give every operator that is made inside these attributes: bool, int or text."""
+def marked(**marks: Any) -> Iterator[None]:
+    """Give these attributes (bool, int or text) to every operator that is made inside."""
     values = {}
     for name, value in marks.items():
         member = {bool: "b", int: "i"}.get(type(value), "s")
@@ -32,7 +32,7 @@ def _marked(**marks: Any) -> Iterator[None]:
 
 def without_npu_compile_scope() -> contextlib.AbstractContextManager[None]:
     """Keep operators on the host (mixed computing)."""
-    return _marked(_without_npu_compile=True)
+    return marked(_without_npu_compile=True)
 
 
 def npu_variable_scope(
@@ -41,36 +41,36 @@ def npu_variable_scope(
     """Place variables. Raises ``ValueError`` for what is no ``NpuExecutePlacement``."""
     if not isinstance(placement, NpuExecutePlacement):
         raise ValueError("placement vaule must be in NpuExecutePlacement's vaule")  # the vendor's spelling
-    return _marked(_variable_placement=placement.value)
+    return marked(_variable_placement=placement.value)
 
 
 def keep_dtype_scope() -> contextlib.AbstractContextManager[None]:
     """Keep the precision of operators."""
-    return _marked(_keep_dtype=1)
+    return marked(_keep_dtype=1)
 
 
 def npu_stage_scope(stage: int) -> contextlib.AbstractContextManager[None]:
     """Put operators into a stage of a pipeline."""
-    return _marked(_stage_level=stage)
+    return marked(_stage_level=stage)
 
 
 def npu_mem_type_scope() -> contextlib.AbstractContextManager[None]:
     """Put outputs into memory that other devices can write."""
-    return _marked(_output_memory_type=1)
+    return marked(_output_memory_type=1)
 
 
 def npu_recompute_scope() -> contextlib.AbstractContextManager[None]:
     """Recompute operators in the backward pass instead of keeping their results."""
-    return _marked(_recompute=True)
+    return marked(_recompute=True)
 
 
 def npu_weight_prefetch_scope(
     buffer_pool_id: int = 0, buffer_pool_size: int = 536870912
 ) -> contextlib.AbstractContextManager[None]:
     """Fetch weights ahead into a pool of *buffer_pool_size* bytes."""
-    return _marked(_buffer_pool_id=buffer_pool_id, _buffer_pool_size=buffer_pool_size)
+    return marked(_buffer_pool_id=buffer_pool_id, _buffer_pool_size=buffer_pool_size)
 
 
 def op_specified_engine_scope(engine_name: str, kernel_lib_name: str) -> contextlib.AbstractContextManager[None]:
     """Choose the engine and the library of operators."""
-    return _marked(_specified_engine_name=engine_name, _specified_kernel_lib_name=kernel_lib_name)
+    return marked(_specified_engine_name=engine_name, _specified_kernel_lib_name=kernel_lib_name)

@@ -6,7 +6,7 @@ import atexit
 import contextlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -15,10 +15,9 @@ from drynpu import ChipError, OptionError, OutputError, say_once
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import TraceCapture
 from drynpu_tf.device2._device_capture import DeviceCapture
-from drynpu_tf.device2._environment import check_cluster, device_of, worker_of, workers_of
 from drynpu_tf.device2._hooks import install
-from drynpu_tf.device2._options import NpuConfig
-from drynpu_tf.options import NpuOptions, resolve_profiling, say_notices
+from drynpu_tf.device2.options import NpuConfig
+from drynpu_tf.options import NpuOptions, read_number, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS
 
 _NAME = "/job:localhost/replica:0/task:0/device:NPU"
@@ -65,7 +64,7 @@ class NpuDeviceHandle:
 
 @define
 class Devices:
-    """The options of a process's device, and its handle: the vendor's are process-wide themselves."""
+    """The options and the handle of a process's device; the vendor's are process-wide as well."""
 
     default: NpuDeviceHandle | None = None
     loop_size: int = 1
@@ -97,7 +96,8 @@ class Devices:
             With the vendor's messages: another device is open, the cluster is not described, or (with the
             collector's identifiers) profiling options are refused.
         """
-        device_id = device_of(os.environ) if device_id is None else device_id
+        if device_id is None:
+            device_id = int(os.environ.get("ASCEND_DEVICE_ID", "0"))
         with self._lock:
             if device_id in self._handles:
                 return self._handles[device_id]
@@ -105,13 +105,13 @@ class Devices:
                 raise RuntimeError(
                     f"Failed create npu instance on device {device_id} as existed instance on {list(self._handles)}"
                 )
-            given = self.options().as_dict()
-            workers = workers_of(os.environ)
+            options = self.options().as_dict()
+            workers = _count_workers(os.environ)
             if workers > 1:
-                check_cluster(os.environ)
+                _check_cluster(os.environ)
                 say_once("npu_device: workers compute on their own, collectives give back what they are given.")
-            handle = NpuDeviceHandle(device_id, workers, worker_of(os.environ) if workers > 1 else 0, self)
-            handle.recorder = self._recorder(handle, given)
+            handle = NpuDeviceHandle(device_id, workers, read_number("RANK_ID", 0) if workers > 1 else 0, self)
+            handle.recorder = self._recorder(handle, options)
             self._handles[device_id] = handle
             return handle
 
@@ -125,10 +125,10 @@ class Devices:
                 PROCESS.leave(id(handle))
                 handle.recorder = None
 
-    def _recorder(self, handle: NpuDeviceHandle, given: dict[str, str]) -> DeviceCapture | None:
+    def _recorder(self, handle: NpuDeviceHandle, options: dict[str, str]) -> DeviceCapture | None:
         device_id = handle._device_id
         try:
-            start = resolve_profiling(self._npu_options(given))
+            start = resolve_profiling(self._npu_options(options))
         except (OptionError, ChipError, OutputError) as error:
             raise RuntimeError(f"Failed open npu device {device_id} : {error}") from error
         if start.mode is ProfilingMode.DYNAMIC:
@@ -143,17 +143,40 @@ class Devices:
         atexit.register(self.close)
         return DeviceCapture(user=id(handle), capture=TraceCapture(split=recorder.split_cores))
 
-    def _npu_options(self, given: dict[str, str]) -> NpuOptions:
-        """Return the options as sessions have theirs; a switch that nobody touched leaves it to the environment."""
+    def _npu_options(self, options: dict[str, str]) -> NpuOptions:
+        """Return the options as sessions have theirs; a switch that nobody set leaves it to the environment."""
         switch: Any = self.options().__dict__["profiling_config"].enable_profiling
-        mode = given["enable_profiling"] == "1" if switch.given else None
-        return NpuOptions(
-            present=True, profiling_mode=mode, profiling_options=given["profiling_options"].encode() if mode else None
-        )
+        mode = options["enable_profiling"] == "1" if switch.given else None
+        text = options["profiling_options"].encode() if mode else None
+        return NpuOptions(present=True, profiling_mode=mode, profiling_options=text)
 
     def _changed(self, name: str) -> None:
         if self._handles:
             say_once(f"npu_device: {name} was set after open() and has no effect; options are read there, once.")
+
+
+def _count_workers(environ: Mapping[str, str]) -> int:
+    """Return the number of workers; ``ValueError`` if two variables say it."""
+    if "CM_WORKER_SIZE" in environ and "RANK_SIZE" in environ:
+        raise ValueError("RANK_SIZE and CM_WORK_SIZE cannot be configured at the same time")
+    return int(environ.get("RANK_SIZE", environ.get("CM_WORKER_SIZE", "1")))
+
+
+def _check_cluster(environ: Mapping[str, str]) -> None:
+    """Check what more than one worker needs; ``RuntimeError`` names what is missing."""
+    chief, table = environ.get("CM_CHIEF_IP"), environ.get("RANK_TABLE_FILE")
+    if chief is not None and table is not None:
+        raise RuntimeError("CM_CHIEF_IP and RANK_TABLE_FILE cannot be configured at the same time.")
+    if chief is None and table is None:
+        raise RuntimeError("CM_CHIEF_IP and RANK_TABLE_FILE are all not be configured.")
+    needed = {"port": "CM_CHIEF_PORT", "device": "CM_CHIEF_DEVICE", "ip": "CM_CHIEF_IP"}
+    if table is not None:
+        if not environ.get("RANK_ID"):
+            raise RuntimeError("You must specify rank id by set env RANK_ID in distribution mode")
+        return
+    for what, name in needed.items():
+        if not environ.get(name):
+            raise RuntimeError(f"You must specify cm chief {what} by set env {name} in distribution mode")
 
 
 DEVICES = Devices()

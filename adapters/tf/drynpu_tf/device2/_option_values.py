@@ -10,14 +10,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from typing import ClassVar, TypeAlias
 
 from drynpu import say_once
 from drynpu.options import Settings
 
-__all__ = ["DeprecatedValue", "NpuBaseConfig", "OptionValue"]
-
 _RETIRED = frozenset({"auto_tune_mode"})
 """What earlier versions had and ported scripts still set."""
+
+Table: TypeAlias = "Mapping[str, Callable[[], OptionValue | NpuBaseConfig]]"
+"""What a node holds, in order: the name, and what makes the option or the node."""
 
 
 class OptionValue:
@@ -67,16 +69,16 @@ class OptionValue:
         return {"True": "1", "False": "0"}.get(text, text)
 
     @value.setter
-    def value(self, given: object) -> None:
-        if isinstance(self._optional, (tuple, list)) and given not in self._optional:
-            if self._default is not None and not isinstance(given, type(self._default)):
-                raise TypeError(f"Expected {type(self._default).__name__}, got {type(given).__name__}")
-            raise ValueError(f"'{given}' not in optional list {self._optional}")
-        self._value, self._given = given, True
+    def value(self, new: object) -> None:
+        if isinstance(self._optional, (tuple, list)) and new not in self._optional:
+            if self._default is not None and not isinstance(new, type(self._default)):
+                raise TypeError(f"Expected {type(self._default).__name__}, got {type(new).__name__}")
+            raise ValueError(f"'{new}' not in optional list {self._optional}")
+        self._value, self._given = new, True
 
 
 class DeprecatedValue(OptionValue):
-    """An option that will go; a warning tells so when its tree is read."""
+    """An option that will be removed; reading its tree prints a warning if it is set."""
 
     def __init__(self, optional: object, *, replacement: str | None) -> None:
         super().__init__(None, optional)
@@ -91,18 +93,15 @@ class NpuBaseConfig:
     earlier versions had are passed over with a warning, unless ``DRYNPU_STRICT`` is set.
     """
 
+    _table: ClassVar[Table] = {}
     _fixed_attrs: list[str]
     _changed: Callable[[str], None] | None
 
     def __init__(self) -> None:
-        table = self._table()
-        self.__dict__.update(table)
-        self.__dict__["_fixed_attrs"] = list(table)
+        # Past __setattr__, which takes names of options only.
+        self.__dict__.update({name: make() for name, make in self._table.items()})
+        self.__dict__["_fixed_attrs"] = list(self._table)
         self.__dict__["_changed"] = None
-
-    def _table(self) -> Mapping[str, OptionValue | NpuBaseConfig]:
-        """Return a fresh table of what the node holds."""
-        return {}
 
     def __setattr__(self, key: str, value: object) -> None:
         if key not in self._fixed_attrs:
@@ -119,7 +118,7 @@ class NpuBaseConfig:
             self._changed(key)
 
     def watch(self, changed: Callable[[str], None]) -> None:
-        """Have every assignment in the tree told from now on, by name."""
+        """Call *changed* with the name of every option of the tree that is set from now on."""
         self.__dict__["_changed"] = changed
         for name in self._fixed_attrs:
             node = self.__dict__[name]
@@ -127,7 +126,7 @@ class NpuBaseConfig:
                 node.watch(changed)
 
     def as_dict(self) -> dict[str, str]:
-        """Return what is set or has a default by its own name, without the names of nodes around it."""
+        """Return the values that are set or have a default, by the names of options; names of nodes are left out."""
         found: dict[str, str] = {}
         for name in self._fixed_attrs:
             held = self.__dict__[name]
@@ -135,12 +134,12 @@ class NpuBaseConfig:
                 found |= held.as_dict()
             elif isinstance(held, OptionValue) and held.value is not None:
                 if isinstance(held, DeprecatedValue):
-                    _warn_of(name, held.replacement)
+                    _warn(name, held.replacement)
                 found[name] = held.value
         return found
 
 
-def _warn_of(name: str, replacement: str | None) -> None:
+def _warn(name: str, replacement: str | None) -> None:
     advice = (
         "Please do not configure this option in the future."
         if replacement is None

@@ -8,34 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.core.framework import attr_value_pb2
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
-from tensorflow.python.framework import ops
 
 from drynpu import say_once
+from drynpu_tf.bridge.scopes import marked
 from drynpu_tf.device2._device import DEVICES, NpuDeviceHandle
-from drynpu_tf.device2._hooks import npu_compat_function
-from drynpu_tf.device2._options import NpuConfig, NpuRunContextOptions
+from drynpu_tf.device2.options import NpuConfig, NpuRunContextOptions
+from drynpu_tf.options import OPTIMIZER_NAME
 from drynpu_tf.sessions import install
-
-__all__ = [
-    "SessionConfigBuilder",
-    "close",
-    "enable_v1",
-    "gen_npu_ops",
-    "global_npu_ctx",
-    "global_options",
-    "is_inf_nan_enabled",
-    "keep_dtype_scope",
-    "npu_compat_function",
-    "npu_gradients_scope",
-    "npu_optimizer_scope",
-    "npu_recompute_scope",
-    "npu_run_context",
-    "open",
-    "set_device_sat_mode",
-    "set_npu_loop_size",
-]
 
 _INF_NAN = 1
 
@@ -122,11 +102,11 @@ class SessionConfigBuilder:
     """
 
     def __init__(self, config: Any = None) -> None:
-        given = isinstance(config, tf.compat.v1.ConfigProto)
-        self._config = config if given else tf.compat.v1.ConfigProto(allow_soft_placement=True)
+        complete = isinstance(config, tf.compat.v1.ConfigProto)
+        self._config = config if complete else tf.compat.v1.ConfigProto(allow_soft_placement=True)
         rewrite = self._config.graph_options.rewrite_options
         rewrite.remapping = RewriterConfig.OFF
-        self._optimizer = rewrite.custom_optimizers.add(name="NpuOptimizer")
+        self._optimizer = rewrite.custom_optimizers.add(name=OPTIMIZER_NAME)
 
     @property
     def parameter_map(self) -> Any:
@@ -139,30 +119,14 @@ class SessionConfigBuilder:
         return self._config
 
 
-@contextlib.contextmanager
-def _marked(name: str, value: attr_value_pb2.AttrValue) -> Iterator[None]:
-    with ops.get_default_graph()._attr_scope({name: value}):
-        yield
-
-
-def keep_dtype_scope() -> contextlib.AbstractContextManager[None]:
-    """Mark the nodes made inside as keeping their types."""
-    return _marked("_keep_dtype", attr_value_pb2.AttrValue(i=1))
-
-
-def npu_recompute_scope() -> contextlib.AbstractContextManager[None]:
-    """Mark the nodes made inside as recomputed."""
-    return _marked("_recompute", attr_value_pb2.AttrValue(b=True))
-
-
 def npu_optimizer_scope() -> contextlib.AbstractContextManager[None]:
     """Mark the nodes made inside as the optimizer's."""
-    return _marked("_optimizer", attr_value_pb2.AttrValue(b=True))
+    return marked(_optimizer=True)
 
 
 def npu_gradients_scope() -> contextlib.AbstractContextManager[None]:
     """Mark the nodes made inside as backward ones."""
-    return _marked("_backward", attr_value_pb2.AttrValue(b=True))
+    return marked(_backward=True)
 
 
 class _Operators:

@@ -7,35 +7,23 @@ from typing import Any
 
 import tensorflow as tf
 
-from drynpu_tf.bridge.init import npu_callbacks_append
-from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback
+from drynpu_tf.bridge.ranks import WORLD_GROUP
 from drynpu_tf.device2._device import DEVICES
 
-__all__ = [
-    "NPUBroadcastGlobalVariablesCallback",
-    "all_reduce",
-    "broadcast",
-    "grouping_broadcast",
-    "grouping_gradients_apply",
-    "npu_callbacks_append",
-    "npu_distributed_keras_optimizer_wrapper",
-    "shard_and_rebatch_dataset",
-]
 
-_WORLD = "hccl_world_group"
-
-
-def all_reduce(values: Any, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = _WORLD) -> Any:
+def all_reduce(
+    values: Any, reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
+) -> Any:
     """Return *values*; the mean, sum, minimum and maximum of one worker are its own."""
     return values
 
 
-def broadcast(values: Any, root_rank: int = 0, fusion: int = 2, fusion_id: int = 0, group: str = _WORLD) -> None:
+def broadcast(values: Any, root_rank: int = 0, fusion: int = 2, fusion_id: int = 0, group: str = WORLD_GROUP) -> None:
     """Leave variables as they are."""
 
 
 def npu_distributed_keras_optimizer_wrapper(
-    optimizer: Any, reduce_reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = _WORLD
+    optimizer: Any, reduce_reduction: str = "mean", fusion: int = 1, fusion_id: int = -1, group: str = WORLD_GROUP
 ) -> Any:
     """Return the Keras optimizer (given as one, or by name); its gradients are already those of all workers."""
     return tf.keras.optimizers.get(optimizer)

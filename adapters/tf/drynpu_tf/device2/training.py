@@ -7,8 +7,6 @@ from typing import Any, cast
 
 import tensorflow as tf
 
-__all__ = ["NpuLossScaleOptimizer", "gelu"]
-
 
 def gelu(x: Any) -> Any:
     """Return ``x * P(X <= x)`` with X of N(0, 1); the type is that of *x*."""
@@ -17,10 +15,10 @@ def gelu(x: Any) -> Any:
 
 class NpuLossScaleOptimizer:
     """
-    Keras' ``LossScaleOptimizer``, which also tells whether the last step was finite.
+    Keras' ``LossScaleOptimizer`` with the property ``last_step_finite``.
 
-    A device in saturation mode tells of overflows by a register; on the CPU they are infinite, as Keras expects. What
-    is made is an instance of Keras' own class for such an *inner_optimizer*.
+    A device in saturation mode shows overflows in a register; on the CPU they are infinite, as Keras expects. Calling
+    the class returns an instance of Keras' own class for such an *inner_optimizer*.
 
     Parameters
     ----------
@@ -36,20 +34,20 @@ class NpuLossScaleOptimizer:
         dynamic_growth_steps: int | None = None,
     ) -> Any:
         """Return an optimizer of Keras' own class, with one property more."""
-        # Keras chooses between two classes by the optimizer inside, so what it made is told to be a little more.
-        made = tf.keras.mixed_precision.LossScaleOptimizer(
+        # Keras chooses between two classes by the optimizer inside, so the class is extended when it has chosen.
+        optimizer = tf.keras.mixed_precision.LossScaleOptimizer(
             inner_optimizer, dynamic, initial_scale, dynamic_growth_steps
         )
-        made.__dict__["_last_step_finite"] = tf.Variable(False, trainable=False, name="npu_last_step_finite")
-        made.__class__ = _telling(cast("Any", type(made)))
-        return made
+        optimizer.__dict__["_last_step_finite"] = tf.Variable(False, trainable=False, name="npu_last_step_finite")
+        optimizer.__class__ = _watching(cast("Any", type(optimizer)))
+        return optimizer
 
 
 @functools.cache
-def _telling(base: Any) -> Any:
+def _watching(base: Any) -> Any:
     """Return a class of loss scale optimizers with ``last_step_finite``; *base* differs between Keras' optimizers."""
 
-    class Telling(base):
+    class Watching(base):
         @property
         def last_step_finite(self) -> Any:
             """Variable: whether no gradient of the last step was infinite or not a number."""
@@ -62,5 +60,5 @@ def _telling(base: Any) -> Any:
             self._last_step_finite.assign(tf.reduce_all(finite))
             return super().apply_gradients(pairs, *values, **named)
 
-    Telling.__name__ = Telling.__qualname__ = NpuLossScaleOptimizer.__name__
-    return Telling
+    Watching.__name__ = Watching.__qualname__ = NpuLossScaleOptimizer.__name__
+    return Watching

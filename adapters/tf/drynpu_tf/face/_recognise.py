@@ -9,78 +9,19 @@ _FACADE = "npu_bridge"
 _STAR = "npu_bridge.npu_init"
 """``from npu_bridge.npu_init import *`` brings ``tf``."""
 
-# Top-level names of TensorFlow 1.15 that TensorFlow 2 does not have, as scripts use them.
-_NAMES = frozenset(
-    {
-        "AUTO_REUSE",
-        "ConfigProto",
-        "Dimension",
-        "FixedLenFeature",
-        "GPUOptions",
-        "GraphKeys",
-        "InteractiveSession",
-        "OptimizerOptions",
-        "RunMetadata",
-        "RunOptions",
-        "Session",
-        "add_to_collection",
-        "all_variables",
-        "app",
-        "assign",
-        "assign_add",
-        "assign_sub",
-        "batch_gather",
-        "container",
-        "contrib",
-        "get_collection",
-        "get_default_graph",
-        "get_default_session",
-        "get_local_variable",
-        "get_variable",
-        "get_variable_scope",
-        "gfile",
-        "global_variables",
-        "global_variables_initializer",
-        "initialize_all_variables",
-        "is_nan",
-        "layers",
-        "local_variables",
-        "local_variables_initializer",
-        "log",
-        "logging",
-        "matrix_inverse",
-        "moving_average_variables",
-        "multinomial",
-        "parse_example",
-        "parse_single_example",
-        "placeholder",
-        "placeholder_with_default",
-        "py_func",
-        "python_io",
-        "random_crop",
-        "random_normal",
-        "random_shuffle",
-        "random_uniform",
-        "read_file",
-        "report_uninitialized_variables",
-        "reset_default_graph",
-        "rsqrt",
-        "set_random_seed",
-        "sparse_placeholder",
-        "sparse_tensor_to_dense",
-        "string_to_number",
-        "tables_initializer",
-        "to_float",
-        "to_int32",
-        "to_int64",
-        "trainable_variables",
-        "truncated_normal",
-        "truncated_normal_initializer",
-        "variable_op_scope",
-        "variable_scope",
-        "variables_initializer",
-    }
-)
+_TEXT = """
+AUTO_REUSE ConfigProto Dimension FixedLenFeature GPUOptions GraphKeys InteractiveSession OptimizerOptions RunMetadata
+RunOptions Session add_to_collection all_variables app assign assign_add assign_sub batch_gather container contrib
+get_collection get_default_graph get_default_session get_local_variable get_variable get_variable_scope gfile
+global_variables global_variables_initializer initialize_all_variables is_nan layers local_variables
+local_variables_initializer log logging matrix_inverse moving_average_variables multinomial parse_example
+parse_single_example placeholder placeholder_with_default py_func python_io random_crop random_normal random_shuffle
+random_uniform read_file report_uninitialized_variables reset_default_graph rsqrt set_random_seed sparse_placeholder
+sparse_tensor_to_dense string_to_number tables_initializer to_float to_int32 to_int64 trainable_variables
+truncated_normal truncated_normal_initializer variable_op_scope variable_scope variables_initializer
+"""
+_NAMES = frozenset(_TEXT.split())
+"""Top-level names of TensorFlow 1.15 that TensorFlow 2 does not have, as scripts use them."""
 
 
 def only_in_v1(source: str) -> tuple[str, ...]:
@@ -107,6 +48,7 @@ def only_in_v1(source: str) -> tuple[str, ...]:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the modules that a script imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -115,7 +57,7 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 
 
 def _aliases(tree: ast.AST) -> Iterator[str]:
-    """Names that the script gives to TensorFlow; the one that ``tensorflow.compat.v1`` has is none of them."""
+    """Yield the names that the script gives to TensorFlow, but for one that it gives to ``tensorflow.compat.v1``."""
     v1 = {
         alias.asname
         for node in ast.walk(tree)

@@ -17,8 +17,8 @@ TF1_VARIABLE = "DRYNPU_TF1"
 
 _CONTRIB = "tensorflow.contrib"
 _SHOWN = 3
+"""Names from the script that the message quotes: enough to see why, short enough for a line."""
 
-# Where the names went that porting guides and model scripts take from tf.contrib.
 _MOVED: Mapping[str, str] = MappingProxyType(
     {
         "data": "tf.data",
@@ -36,6 +36,7 @@ _MOVED: Mapping[str, str] = MappingProxyType(
         "training": "tf.train and tf.estimator",
     }
 )
+"""Where the names went that porting guides and model scripts take from tf.contrib."""
 
 
 def serve_script(script: Path, environment: Mapping[str, str]) -> None:
@@ -92,18 +93,17 @@ class _Face(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "contrib":
             raise AttributeError(_gone())
-        own = self.__dict__
         try:
-            return getattr(own["_v1"], name)
+            return getattr(self.__dict__["_v1"], name)
         except AttributeError:
-            return getattr(own["_whole"], name)
+            return getattr(self.__dict__["_whole"], name)
 
     def __dir__(self) -> list[str]:
         return sorted({*dir(self.__dict__["_v1"]), *dir(self.__dict__["_whole"])})
 
 
 class _NoContrib(MetaPathFinder):
-    """Says where ``tensorflow.contrib`` went."""
+    """Refuses the import of ``tensorflow.contrib`` and names what took the place of its parts."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         """Raise for ``tensorflow.contrib``; leave everything else to others."""
@@ -113,6 +113,7 @@ class _NoContrib(MetaPathFinder):
 
 
 def _gone() -> str:
+    """Return the message for whoever looks for ``tf.contrib``."""
     where = "; ".join(f"tf.contrib.{name}: {place}" for name, place in _MOVED.items())
     return f"TensorFlow 2 has no tf.contrib. Where its parts went: {where}."
 

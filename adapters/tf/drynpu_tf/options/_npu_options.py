@@ -8,7 +8,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-_OPTIMIZER = "NpuOptimizer"
+OPTIMIZER_NAME = "NpuOptimizer"
+"""The custom optimizer of a ``ConfigProto`` whose parameters are the options of the device."""
 
 
 def _frozen_map(values: Mapping[str, object]) -> Mapping[str, object]:
@@ -27,7 +28,7 @@ class NpuOptions:
     use_off_line:
         Whether the graph goes to the device; False leaves it on the host.
     profiling_mode:
-        ``None`` where the script does not say.
+        Whether to profile; ``None`` where the script leaves it to the environment.
     profiling_options:
         The options as given; ``None`` where there are none.
     iterations_per_loop:
@@ -65,16 +66,16 @@ def npu_options_of(config: Any) -> NpuOptions:
     if config is None:
         return NpuOptions()
     for optimizer in config.graph_options.rewrite_options.custom_optimizers:
-        if optimizer.name == _OPTIMIZER:
+        if optimizer.name == OPTIMIZER_NAME:
             return _read(optimizer.parameter_map)
     return NpuOptions()
 
 
 def _read(parameters: Any) -> NpuOptions:
-    given = {name: _value(parameters[name]) for name in sorted(parameters)}
+    values = {name: _value(parameters[name]) for name in sorted(parameters)}
 
     def read(name: str, member: str, default: Any) -> Any:
-        return getattr(parameters[name], member) if name in given else default
+        return getattr(parameters[name], member) if name in values else default
 
     return NpuOptions(
         present=True,
@@ -84,10 +85,11 @@ def _read(parameters: Any) -> NpuOptions:
         iterations_per_loop=int(read("iterations_per_loop", "i", 1)),
         enable_data_pre_proc=read("enable_data_pre_proc", "b", False),
         session_device_id=read("session_device_id", "i", None),
-        parameters=given,
+        parameters=values,
     )
 
 
 def _value(attribute: Any) -> object:
+    """Return the member of an ``AttrValue`` that is set, whichever it is; ``None`` for an empty one."""
     member = attribute.WhichOneof("value")
     return None if member is None else getattr(attribute, member)

@@ -8,14 +8,19 @@ from collections.abc import Mapping
 from drynpu import say_once
 from drynpu.options import Notice, NoticeCode, Settings, Severity
 from drynpu.options.profiling_options import Start, prepare_output, resolve_start
-from drynpu.platforms import load_chip
-from drynpu.plugins import build_manager
+from drynpu.recorder import load_chosen_chip
 from drynpu_tf.options._npu_options import NpuOptions
+
+
+def read_number(name: str, default: int) -> int:
+    """Return the number that an environment variable holds, *default* where it is not set or holds something else."""
+    text = os.environ.get(name, "")
+    return int(text) if text.isdecimal() else default
 
 
 def resolve_profiling(options: NpuOptions, environ: Mapping[str, str] | None = None) -> Start:
     """
-    Decide whether a session with these options is profiled, by its own word or by ``PROFILING_MODE``.
+    Decide whether a session with these options is profiled, by its own parameters or by ``PROFILING_MODE``.
 
     The output directory is made here, as the collector does when the graph engine starts.
 
@@ -28,7 +33,7 @@ def resolve_profiling(options: NpuOptions, environ: Mapping[str, str] | None = N
     """
     environ = os.environ if environ is None else environ
     settings = Settings.from_environ(environ)
-    chip = load_chip(settings.chip, extra_files=build_manager().chip_files())
+    chip = load_chosen_chip(settings)
     start = resolve_start(
         options.profiling_mode,
         options.profiling_options,
@@ -43,7 +48,7 @@ def resolve_profiling(options: NpuOptions, environ: Mapping[str, str] | None = N
 
 
 def say_notices(notices: tuple[Notice, ...]) -> None:
-    """Tell once what was replaced, has no effect or is on its way out; plain remarks are for ``drynpu check``."""
+    """Print once what was replaced, has no effect or is deprecated; plain remarks are for ``drynpu check``."""
     for notice in notices:
         if notice.severity is not Severity.INFO:
             say_once(notice.message if notice.code is NoticeCode.DEPRECATED else f"{notice.path}: {notice.message}")

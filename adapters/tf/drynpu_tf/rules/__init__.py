@@ -13,38 +13,29 @@ from types import MappingProxyType
 from typing import Final
 
 from drynpu.kernels import Rule, bind, framed, join_rules, ops
-from drynpu_tf.rules._call import TfCall
-from drynpu_tf.rules._dtypes import dtype_name
-from drynpu_tf.rules._elementwise import unary_chain
-from drynpu_tf.rules._graph import CompiledGraph, compile_graph, fusions
-from drynpu_tf.rules._nodes import GraphNode
-from drynpu_tf.rules._placement import is_call, is_host, is_input_pipeline, pattern_rule, placement_rules
-from drynpu_tf.rules._signature import attributes_of, tensor_desc
+from drynpu_tf.rules._call import TfCall, unary_chain
+from drynpu_tf.rules._graph import GraphNode, compile_graph
+from drynpu_tf.rules._placement import is_call, pattern_rule, placement_rules
+from drynpu_tf.rules._signature import attributes_of, dtype_name, tensor_desc
 
 __all__ = [
     "FALLBACKS",
     "RULES",
-    "CompiledGraph",
     "GraphNode",
-    "Rule",
     "attributes_of",
     "build_rules",
     "compile_graph",
     "dtype_name",
-    "fusions",
     "is_call",
-    "is_host",
-    "is_input_pipeline",
     "tensor_desc",
 ]
-
-_FAMILIES: Final = (placement_rules,)
 
 
 def build_rules() -> dict[str, Rule]:
     """Return a fresh table of all rules by operator type, as TensorFlow spells it."""
-    own = {"_UnaryOpsComposition": bind(unary_chain, "()", TfCall)}
-    rules = join_rules([ops.rules_of("tf", TfCall), own, *(family() for family in _FAMILIES)])
+    # TensorFlow's own passes make this operator; no script writes it, so no table of the core has it.
+    composed = {"_UnaryOpsComposition": bind(unary_chain, "()", TfCall)}
+    rules = join_rules([ops.rules_of("tf", TfCall), composed, placement_rules()])
     return {name: framed(rule) for name, rule in rules.items()}
 
 

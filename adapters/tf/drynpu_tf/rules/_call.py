@@ -1,12 +1,28 @@
-"""Calls of TensorFlow's operators as rules read them."""
+"""Calls of TensorFlow's operators as rules read them, and which of the operators are element-wise."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import NO_DATA, KernelPlan, NodeCall, Operator, TaskType, TensorDesc, launches_nothing
+from drynpu.kernels import (
+    NO_DATA,
+    KernelPlan,
+    NodeCall,
+    Operator,
+    OperatorCall,
+    TaskType,
+    TensorDesc,
+    launches_nothing,
+    ops,
+)
 from drynpu.kernels.ops import blocked_image, is_image
-from drynpu_tf.rules._elementwise import KERNEL_TYPES
+
+KERNEL_TYPES: Final = ops.kernel_types_of("tf", "elementwise", "comparison", "fill")
+"""GE's types of the element-wise operators, by TensorFlow's."""
+ELEMENTWISE: Final = frozenset(KERNEL_TYPES) - {"ClipByValue", "Select", "SelectV2", "Fill"}
+"""Operators of one or two tensors that the graph engine fuses with one another."""
+KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("tf", "comparison").keys()
+"""Those of them that return the type that they are given."""
 
 # Sums and zeros of lists of tensors (gradients of loops), which no kernel knows and of which traces tell nothing.
 _HAS_LISTS: Final = frozenset({"AddN", "ZerosLike"})
@@ -57,3 +73,12 @@ class TfCall(NodeCall):
         if self.tensors() or self.output() is not None:
             return False
         return bool(self.signature.tensors()) or self.signature.name in _HAS_LISTS
+
+
+def unary_chain(call: OperatorCall) -> KernelPlan | None:
+    """Return the plan of ``_UnaryOpsComposition``: one kernel for several operators, with the type of the first."""
+    x, names = call.tensor(0), call.texts("op_names")
+    if x is None or not names:
+        return None
+    cost = sum(call.operations_of(name) for name in names)
+    return call.plan(call.kernel(names[0], [x], [call.output() or x], cost=cost))

@@ -13,8 +13,8 @@ from attrs import define
 
 from drynpu.kernels import TensorDesc
 from drynpu.kernels.ops import FormatPass, GraphOperator, Place, blocked_image, is_image
-from drynpu_tf.rules._call import TfCall
-from drynpu_tf.rules._elementwise import KEEPS_TYPE
+from drynpu_tf.rules._call import KEEPS_TYPE, TfCall
+from drynpu_tf.rules._placement import READS_SHAPE
 
 # Positions of the images among the inputs, and whether the first output is one.
 _IMAGES: Final[Mapping[str, tuple[tuple[int, ...], bool]]] = {
@@ -39,7 +39,6 @@ _IMAGES: Final[Mapping[str, tuple[tuple[int, ...], bool]]] = {
 }
 # C0 depends on the type, so those that change it stay with plain formats.
 _FOLLOWS: Final = KEEPS_TYPE | {"AddN", "BiasAdd"}
-_READS_SHAPE: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 
 
 @define
@@ -80,7 +79,7 @@ class TfFormats(FormatPass):
 
     def reads_shape(self, operator: GraphOperator) -> bool:
         """Return whether an operator returns a shape, or what follows of it."""
-        return operator.op_type in _READS_SHAPE
+        return operator.op_type in READS_SHAPE
 
 
 def lay_out(operators: Sequence[GraphOperator], known: frozenset[str]) -> None:
@@ -104,4 +103,5 @@ def lay_out(operators: Sequence[GraphOperator], known: frozenset[str]) -> None:
 
 
 def _as_blocked(tensor: TensorDesc, channels_first: bool) -> TensorDesc:
+    """Return an image in the blocked format, any other tensor as it is."""
     return blocked_image(tensor, channels_first=channels_first) if is_image(tensor.shape) else tensor

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from drynpu.kernels.ops import Fusion, GraphOperator, fuse
-from drynpu_tf.rules._elementwise import ELEMENTWISE
+from drynpu_tf.rules._call import ELEMENTWISE
 
 _CONVOLUTIONS: Final = frozenset({"Conv2D", "DepthwiseConv2dNative"})
 _PRODUCTS: Final = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"})

@@ -15,14 +15,31 @@ from attrs import frozen
 from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc
 from drynpu.kernels.ops import GraphOperator, Place
 from drynpu.simulate import FusionOp
-from drynpu_tf.rules._folding import folded
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse_graph
-from drynpu_tf.rules._nodes import GraphNode
+from drynpu_tf.rules._placement import folded
 
 _PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
 _SILENT: Final = "NoOp"
 """Stands for a node that launches nothing because another one does its work, or because its result is a constant."""
+
+
+@frozen
+class GraphNode:
+    """
+    One node that was executed, as a capture hands it over.
+
+    Attributes
+    ----------
+    inputs:
+        Where its inputs come from, by position and without control inputs: ``(node, slot)``.
+    signature:
+        Of :func:`drynpu.kernels.node_signature`, with the node's name; its inputs stand in the same order.
+    """
+
+    name: str
+    inputs: tuple[Place, ...]
+    signature: Signature
 
 
 @frozen
@@ -78,11 +95,6 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
     return CompiledGraph(signatures, records)
 
 
-def fusions(nodes: Sequence[GraphNode], *, split: bool = True) -> tuple[FusionOp, ...]:
-    """Return the operators that the graph engine makes of several nodes; see :func:`compile_graph`."""
-    return compile_graph(nodes, split=split).fusions
-
-
 def _source(place: Place, passing: Mapping[str, Place]) -> Place:
     """Return the tensor behind nodes that only pass it on; those do not exist after compilation."""
     for _ in range(len(passing)):
@@ -93,31 +105,28 @@ def _source(place: Place, passing: Mapping[str, Place]) -> Place:
 
 
 def _silent(signature: Signature) -> Signature:
+    """Return the signature of a node that launches nothing; copies and nodes of the host stay what they are."""
     if signature.placement is not Placement.DEVICE:
         return signature
     return Signature(_SILENT, signature.inputs, signature.attributes)
 
 
 def _record(op: GraphOperator, nodes: Sequence[GraphNode], constants: frozenset[str]) -> FusionOp:
-    """Return the line of an operator: constants among its inputs are weights, workspaces are not modelled."""
+    """Return the row of ``fusion_op`` for an operator; constants among its inputs count as its weights."""
     inputs = weights = 0
     for (producer, _), tensor in zip(op.inputs, op.signature.inputs, strict=False):
         size = _size(tensor)
         weights += size if producer in constants else 0
         inputs += 0 if producer in constants else size
+    # A batch norm whose sums went into the convolution before it keeps its second half.
+    suffix = "_Update" if op.op_type.startswith("FusedBatchNorm") else ""
     return FusionOp(
-        name=_fused_name(op.call),
+        name=op.call.kernel_name(op.call.signature.name, suffix=suffix),
         original_ops=tuple(nodes[number].name for number in op.members),
         input_bytes=inputs,
         output_bytes=sum(_size(t) for t in op.call.outputs),
         weight_bytes=weights,
     )
-
-
-def _fused_name(call: NodeCall) -> str:
-    """Return the name of an operator made of several nodes."""
-    half = "_Update" if call.signature.name.startswith("FusedBatchNorm") else ""
-    return call.kernel_name(call.signature.name, suffix=half)
 
 
 def _size(tensor: TensorDesc | tuple[TensorDesc, ...] | None) -> int:

@@ -4,14 +4,19 @@ Operators that are no vector or cube kernels: nothing at all, work of the host, 
 The graph engine turns values known at compile time, variables, changes of shape and control flow into no kernel; input
 pipelines, summaries, checkpoints and texts stay with TensorFlow on the host; random numbers, lists, stacks and tensor
 arrays run on the AI CPU (device_and_cost_model.md 4.3), most under TensorFlow's types.
+
+Where the engine knows shapes when it compiles, whatever is made of shapes and constants alone is a constant: it is
+computed once and launches nothing in any step (:func:`folded`).
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from drynpu.kernels import KernelPlan, Rule, Signature, bind, launches_nothing, ops
+from drynpu.kernels.ops import GraphOperator, takers_of
 from drynpu_tf.rules._call import TfCall
 
 _VALUES: Final = """
@@ -102,44 +107,32 @@ _HOST_TYPES: Final = frozenset(_HOST.split()) | _PIPELINE_TYPES
 _SHAPE_TYPES: Final = frozenset(_SHAPES.split())
 _AI_CPU_TYPES: Final = frozenset(_AI_CPU.split())
 _NOTHING_TYPES: Final = frozenset((_VALUES + _CONTROL).split()) | _SHAPE_TYPES
-AT_COMPILE_TIME: Final = frozenset(
+_AT_COMPILE_TIME: Final = frozenset(
     {"InvertPermutation", "DynamicStitch", "MatrixBandPart", "ListDiff", "MatrixDiag", "Bucketize"}
 )
 """Types of the AI CPU that the compiler works out where their inputs are constants."""
-
-
-def of_shapes(op_type: str) -> bool:
-    """Whether an operator only passes on, reads or changes shapes."""
-    return op_type in _SHAPE_TYPES
-
-
-def on_ai_cpu(op_type: str) -> bool:
-    """Whether an operator runs on the AI CPU."""
-    return op_type in _AI_CPU_TYPES
-
-
-def placed(op_type: str) -> bool:
-    """Whether an operator is no vector or cube kernel."""
-    return op_type in _NOTHING_TYPES or op_type in _AI_CPU_TYPES or is_host(op_type) or is_call(op_type)
+READS_SHAPE: Final = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+_CHANGES_STATE: Final = ("Assign", "Resource", "Apply", "Sparse", "Scatter")
+"""What the names of operators begin with that write variables: they have to run in every step."""
 
 
 def is_call(op_type: str) -> bool:
-    """Whether this is the call of a function: eager code and Keras show those under the function's own name."""
+    """Return whether a function is called: eager code and Keras show those under the function's own name."""
     return _CALLS.match(op_type) is not None
 
 
 def is_input_pipeline(op_type: str) -> bool:
-    """Whether an operator belongs to an input pipeline (datasets and their iterators)."""
+    """Return whether an operator belongs to an input pipeline (datasets and their iterators)."""
     return op_type in _PIPELINE_TYPES or _ANY_PIPELINE.match(op_type) is not None
 
 
 def is_host(op_type: str) -> bool:
-    """Whether an operator stays on the host beside a device: pipelines, texts, tables, summaries, checkpoints."""
+    """Return whether an operator stays on the host: pipelines, texts, tables, summaries, checkpoints."""
     return op_type in _HOST_TYPES or is_input_pipeline(op_type) or _ANY_HOST.match(op_type) is not None
 
 
 def pattern_rule(signature: Signature) -> KernelPlan | None:
-    """Rule for types that no table can list: functions by name, datasets of other packages, texts; a fallback."""
+    """Return an empty plan for types that no table can list: functions, datasets of other packages, texts."""
     return KernelPlan() if is_call(signature.name) or is_host(signature.name) else None
 
 
@@ -150,6 +143,31 @@ def _on_ai_cpu(name: str) -> Rule:
 
 
 def placement_rules() -> dict[str, Rule]:
-    """Return the rules by operator type."""
+    """Return the rules of operators that are no vector or cube kernels, by operator type."""
     rules: dict[str, Rule] = dict.fromkeys(sorted(_NOTHING_TYPES | _HOST_TYPES), launches_nothing)
     return rules | {name: _on_ai_cpu(name) for name in _AI_CPU_TYPES}
+
+
+def _can_be_folded(op_type: str) -> bool:
+    """Return whether the compiler computes an operator all of whose inputs are constants."""
+    if op_type.startswith(_CHANGES_STATE):
+        return False
+    if op_type in _AI_CPU_TYPES:
+        return op_type in _AT_COMPILE_TIME
+    return op_type in _SHAPE_TYPES or not (op_type in _NOTHING_TYPES or is_host(op_type) or is_call(op_type))
+
+
+def folded(operators: Sequence[GraphOperator]) -> frozenset[str]:
+    """Return the names of the operators whose results are known when the graph is compiled."""
+    takers = takers_of(operators)
+    known = {op.name for op in operators if op.op_type == "Const"}
+    todo = [op for op in operators if op.op_type in {"Const", *READS_SHAPE}]
+    while todo:
+        op = todo.pop()
+        known.add(op.name)
+        for taker in (taker for place in op.outputs for taker in takers.get(place, ())):
+            if taker.name in known or not _can_be_folded(taker.op_type):
+                continue
+            if all(maker in known for maker, _ in taker.inputs):
+                todo.append(taker)
+    return frozenset(known)

@@ -1,17 +1,47 @@
-"""Tensors and attributes of TensorFlow's nodes as rules have them: GE's types, plain values."""
+"""Tensors, data types and attributes of TensorFlow's nodes as rules read them: GE's types, plain values."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
-from drynpu.kernels import TensorDesc
-from drynpu_tf.rules._dtypes import dtype_name, ge_dtype
+from drynpu.kernels import TensorDesc, ops
+
+_TEXT: Final = """
+float32 float64 int32 uint8 int16 int8 string complex64 int64 bool qint8 quint8 qint32 bfloat16 qint16 quint16 uint16
+complex128 float16 resource variant uint32 uint64
+"""
+_NAMES: Final = tuple(_TEXT.split())
+"""Python names of the types that tensorflow/core/framework/types.proto numbers from 1 on."""
+# TensorFlow's profiler writes the first three; GE has no types of its own for quantised numbers.
+_SYNONYMS: Final = MappingProxyType(
+    {"float": "float32", "double": "float64", "half": "float16"}
+    | {f"q{name}": name for name in ("int8", "uint8", "int16", "uint16", "int32")}
+)
+_REFERENCES: Final = 100
+"""What a reference to a type adds to its number."""
+
+
+def dtype_name(number: int) -> str:
+    """
+    Return the Python name of a type by its number in ``types.proto``, ``""`` for an unknown number.
+
+    A reference to a type counts as the type.
+    """
+    place = number % _REFERENCES
+    return _NAMES[place - 1] if 0 < place <= len(_NAMES) else ""
+
+
+def _ge_dtype(name: str) -> str:
+    """Return the GE name of a type under its Python name (``float32``, ``float32_ref``), ``UNDEFINED`` for others."""
+    plain = name.removesuffix("_ref")
+    return ops.ge_dtype(_SYNONYMS.get(plain, plain))
 
 
 def tensor_desc(shape: Sequence[int], dtype: str, layout: str = "ND") -> TensorDesc:
     """
-    Return a tensor.
+    Return the description of a tensor as rules read it.
 
     Parameters
     ----------
@@ -23,7 +53,7 @@ def tensor_desc(shape: Sequence[int], dtype: str, layout: str = "ND") -> TensorD
     layout:
         GE format. Rules give tensors of convolutions and pooling theirs.
     """
-    return TensorDesc(tuple(shape), ge_dtype(dtype), layout)
+    return TensorDesc(tuple(shape), _ge_dtype(dtype), layout)
 
 
 def attributes_of(node: Any) -> dict[str, object]:
@@ -42,6 +72,7 @@ def attributes_of(node: Any) -> dict[str, object]:
 
 
 def _plain(value: Any) -> object:
+    """Return the value of an attribute; ``None`` for shapes and tensors."""
     kind = value.WhichOneof("value")
     if kind == "list":
         items = value.list

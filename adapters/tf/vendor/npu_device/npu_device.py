@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuDeviceHandle
+from drynpu_tf.device2._device import NpuDeviceHandle
+from drynpu_tf.device2._hooks import npu_compat_function
 from drynpu_tf.device2.api import (
     close,
     enable_v1,
@@ -10,7 +11,6 @@ from drynpu_tf.device2.api import (
     global_npu_ctx,
     global_options,
     is_inf_nan_enabled,
-    npu_compat_function,
     npu_run_context,
     open,
     set_device_sat_mode,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuAoeConfig
+from drynpu_tf.device2.options import NpuAoeConfig
 
 __all__ = [
     "NpuAoeConfig",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuDumpConfig
+from drynpu_tf.device2.options import NpuDumpConfig
 
 __all__ = [
     "NpuDumpConfig",

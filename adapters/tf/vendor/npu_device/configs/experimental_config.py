@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuExperimentalConfig
+from drynpu_tf.device2.options import NpuExperimentalConfig
 
 __all__ = [
     "NpuExperimentalConfig",

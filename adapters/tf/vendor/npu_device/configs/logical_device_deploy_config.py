@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import LogicalDeviceDeployConfig
+from drynpu_tf.device2.options import LogicalDeviceDeployConfig
 
 __all__ = [
     "LogicalDeviceDeployConfig",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import MemoryConfig
+from drynpu_tf.device2.options import MemoryConfig
 
 __all__ = [
     "MemoryConfig",

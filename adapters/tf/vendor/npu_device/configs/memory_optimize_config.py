@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import GraphMemoryOptimizeConfig
+from drynpu_tf.device2.options import GraphMemoryOptimizeConfig
 
 __all__ = [
     "GraphMemoryOptimizeConfig",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import ModelDeployConfig
+from drynpu_tf.device2.options import ModelDeployConfig
 
 __all__ = [
     "ModelDeployConfig",

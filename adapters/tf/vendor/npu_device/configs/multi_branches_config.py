@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuMultiBranchesConfig
+from drynpu_tf.device2.options import NpuMultiBranchesConfig
 
 __all__ = [
     "NpuMultiBranchesConfig",

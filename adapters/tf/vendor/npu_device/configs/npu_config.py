@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuConfig
+from drynpu_tf.device2.options import NpuConfig
 
 __all__ = [
     "NpuConfig",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuRunContextOptions
+from drynpu_tf.device2.options import NpuRunContextOptions
 
 __all__ = [
     "NpuRunContextOptions",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import DeprecatedValue, NpuBaseConfig, OptionValue
+from drynpu_tf.device2._option_values import DeprecatedValue, NpuBaseConfig, OptionValue
 
 __all__ = [
     "DeprecatedValue",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2 import NpuProfilingConfig
+from drynpu_tf.device2.options import NpuProfilingConfig
 
 __all__ = [
     "NpuProfilingConfig",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.device2.distribution import NPUBroadcastGlobalVariablesCallback
+from drynpu_tf.bridge.keras import NPUBroadcastGlobalVariablesCallback
 
 __all__ = [
     "NPUBroadcastGlobalVariablesCallback",

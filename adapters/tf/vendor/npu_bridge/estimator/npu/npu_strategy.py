@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu_tf.bridge.strategy import (
+from drynpu_tf.bridge.optimizers import (
     NPUStrategy,
 )
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from drynpu_tf.bridge.checks import (
+from drynpu_tf.bridge.iterations import (
+    IterationPerLoop,
+    create_or_get_var,
+    register_func,
+    set_graph_exec_config,
+    set_iteration_per_loop,
+)
+from drynpu_tf.bridge.ranks import get_rank_size as get_ranksize
+from drynpu_tf.bridge.utilities import (
     check_bool_type,
     check_mstune_mode,
     check_nonnegative_integer,
@@ -12,16 +20,6 @@ from drynpu_tf.bridge.checks import (
     check_profiling_options,
     convert_bool_to_int,
     format_string,
-)
-from drynpu_tf.bridge.iterations import (
-    IterationPerLoop,
-    create_or_get_var,
-    register_func,
-    set_graph_exec_config,
-    set_iteration_per_loop,
-)
-from drynpu_tf.bridge.utilities import (
-    get_ranksize,
     get_value,
     global_dict_init,
     npu_compile,
