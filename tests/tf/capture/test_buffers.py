@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
+from drynpu_tf.capture._dataset_reads import UNKNOWN, buffered_elements
 from drynpu_tf.capture._planes import Kind, Planes
 
 _GETTER, _FILLER = 1, 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu_tf.capture._onednn import written_operator
+from drynpu_tf.capture._nodes import written_operator
 
 
 @pytest.mark.parametrize(

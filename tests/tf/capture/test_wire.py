@@ -63,7 +63,7 @@ def one(position):
 def test_fields_are_those_that_protobuf_reads(made, name):
     line = xplane_pb2.XLine(id=7, name=name, timestamp_ns=5, duration_ps=9, display_name="shown", events=made)
     content = line.SerializeToString()
-    wire = Wire.of(content)
+    wire = Wire.from_bytes(content)
     begin, end, rest = wire.split(0, len(content), 4)
     assert [content[low:high] for low, high in zip(begin, end, strict=True)] == [
         event.SerializeToString() for event in made
@@ -74,22 +74,22 @@ def test_fields_are_those_that_protobuf_reads(made, name):
     assert fields.column(1, len(made)).tolist() == [event.metadata_id for event in made]
     assert fields.column(2, len(made)).tolist() == [event.offset_ps for event in made]
     assert fields.column(3, len(made)).tolist() == [event.duration_ps for event in made]
-    message, begin, end = fields.of(4)
+    message, begin, end = fields.numbered(4)
     assert sorted(message.tolist()) == [number for number, event in enumerate(made) for _ in event.stats]
     order = np.lexsort((begin, message))
     inner = wire.fields(begin[order], end[order])
     own = [stat for event in made for stat in event.stats]
     for number, member in ((3, "uint64_value"), (4, "int64_value"), (7, "ref_value")):
-        rows, value, _ = inner.of(number)
+        rows, value, _ = inner.numbered(number)
         assert sorted(zip(rows.tolist(), value.tolist(), strict=True)) == [
             (row, bits(getattr(stat, member))) for row, stat in enumerate(own) if stat.WhichOneof("value") == member
         ]
     for number, member in ((5, "str_value"), (6, "bytes_value")):
-        rows, value, stop = inner.of(number)
+        rows, value, stop = inner.numbered(number)
         found = {int(row): content[low:high] for row, low, high in zip(rows, value, stop, strict=True)}
         whole = [(row, getattr(stat, member)) for row, stat in enumerate(own) if stat.WhichOneof("value") == member]
         assert found == {row: text.encode() if isinstance(text, str) else text for row, text in whole}
-    rows, value, _ = inner.of(2)
+    rows, value, _ = inner.numbered(2)
     doubles = {row: stat.double_value for row, stat in enumerate(own) if stat.WhichOneof("value") == "double_value"}
     assert dict(zip(rows.tolist(), value.view(np.float64).tolist(), strict=True)) == doubles
 
@@ -98,7 +98,7 @@ def test_fields_are_those_that_protobuf_reads(made, name):
 @settings(max_examples=30, deadline=None)
 def test_the_first_field_is_read_by_itself(made):
     content = xplane_pb2.XLine(events=made).SerializeToString()
-    wire = Wire.of(content)
+    wire = Wire.from_bytes(content)
     number, value = wire.first(*wire.split(0, len(content), 4)[:2])
     assert [(1, event.metadata_id) for event in made if event.metadata_id] == [
         pair for pair in zip(number.tolist(), value.tolist(), strict=True) if pair[0] == 1
@@ -110,7 +110,7 @@ def test_runs_longer_than_a_window_are_one(monkeypatch):
     monkeypatch.setattr(_wire, "_WINDOW", 64)
     made = [xplane_pb2.XEvent(metadata_id=number, offset_ps=0x22 << number % 40) for number in range(200)]
     content = xplane_pb2.XLine(id=1, events=made, duration_ps=3).SerializeToString()
-    begin, end, rest = Wire.of(content).split(0, len(content), 4)
+    begin, end, rest = Wire.from_bytes(content).split(0, len(content), 4)
     assert [xplane_pb2.XEvent.FromString(content[low:high]) for low, high in zip(begin, end, strict=True)] == made
     assert xplane_pb2.XLine.FromString(rest) == xplane_pb2.XLine(id=1, duration_ps=3)
 
@@ -118,7 +118,7 @@ def test_runs_longer_than_a_window_are_one(monkeypatch):
 @pytest.mark.parametrize("content", [b"\x22\x7f\x01", b"\x0b", b"\x08", b"\x00\x01", b"\x22" + b"\xff" * 9 + b"\x01"])
 def test_what_is_no_message_is_an_error(content):
     with pytest.raises(ValueError, match="begins no field"):
-        Wire.of(content).fields(one(0), one(len(content)))
+        Wire.from_bytes(content).fields(one(0), one(len(content)))
 
 
 names = st.sampled_from(["FunctionRun", "EagerExecute", "ExecutorState::Process", "train", "drynpu.anchor", "other"])

@@ -9,8 +9,7 @@ from drynpu.device import DispatchKind
 from drynpu.kernels import KernelPlan, KernelSpec, Operators, Signature, TaskType
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture import DatasetRead
-from drynpu_tf.recording._plans import node_plans
-from drynpu_tf.recording._timeline import GraphExecution, Part, join
+from drynpu_tf.recording._timeline import GraphExecution, Part, join, node_plans
 
 _KERNEL = KernelSpec(name="k", op_type="K", task_type=TaskType.AI_VECTOR_CORE)
 

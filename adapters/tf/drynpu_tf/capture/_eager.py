@@ -35,7 +35,7 @@ class EagerOperators:
     """
     The operators that threads ran eagerly since the last :meth:`take`.
 
-    TensorFlow's callbacks are a thread's own, so that :meth:`listen` is called on every thread that shall be heard.
+    TensorFlow's callbacks belong to a thread, so that :meth:`listen` is called on every thread that is to be recorded.
     """
 
     _numbers: defaultdict[_Call, int] = field(factory=lambda: defaultdict(count().__next__))
@@ -43,22 +43,22 @@ class EagerOperators:
     _signatures: list[Signature] = field(factory=list)
 
     def listen(self) -> None:
-        """Hear the calling thread; once, however often it is called."""
+        """Record operators of the calling thread; nothing happens the second time."""
         from tensorflow.python.eager import context
         from tensorflow.python.framework import op_callbacks
 
-        if self._heard not in context.context().op_callbacks:
-            op_callbacks.add_op_callback(self._heard)
+        if self._ran not in context.context().op_callbacks:
+            op_callbacks.add_op_callback(self._ran)
 
     def leave(self) -> None:
-        """Hear the calling thread no more."""
+        """Stop recording operators of the calling thread."""
         from tensorflow.python.eager import context
         from tensorflow.python.framework import op_callbacks
 
-        if self._heard in context.context().op_callbacks:
-            op_callbacks.remove_op_callback(self._heard)
+        if self._ran in context.context().op_callbacks:
+            op_callbacks.remove_op_callback(self._ran)
 
-    def _heard(
+    def _ran(
         self,
         op_type: str | bytes,
         inputs: Sequence[Any],
@@ -76,7 +76,7 @@ class EagerOperators:
         self._events.append((self._numbers[call], time.time_ns(), threading.get_native_id()))
 
     def take(self, planes: Planes | None, threads: dict[int, int]) -> Operators | None:
-        """Return what was heard, with the times of *planes*; ``None`` if nothing was."""
+        """Return the operators since the last call, with the times of *planes*; ``None`` if there are none."""
         events, self._events = self._events, []
         if not events:
             return None
@@ -120,7 +120,7 @@ def _described(tensor: tuple[tuple[int, ...], int]) -> TensorDesc:
 
 
 def _plain(attrs: Sequence[Any]) -> tuple[object, ...]:
-    """Make attributes hashable, types their names; what only names a variable makes no difference to a kernel."""
+    """Return attributes as hashable values, types by name, without labels: those make no difference to a kernel."""
     found: list[object] = []
     for name, value in zip(attrs[::2], attrs[1::2], strict=True):
         if name not in _LABELS:
@@ -144,8 +144,8 @@ def _is_function(op_type: str) -> bool:
 def _since_last(ended: I64, thread: I64) -> tuple[I64, I64]:
     """Return start and end of operators that follow one another; the first of a thread takes no time."""
     start = ended.copy()
-    for own in np.unique(thread).tolist():
-        rows = np.flatnonzero(thread == own)
+    for number in np.unique(thread).tolist():
+        rows = np.flatnonzero(thread == number)
         start[rows[1:]] = ended[rows[:-1]]
     return start, ended
 
@@ -167,16 +167,16 @@ def _traced(
     """
     start, end = start.copy(), end.copy()
     rows = planes.rows(Kind.EAGER)
-    own_thread = np.array([threads.get(int(number), -1) for number in planes.thread[rows]], np.int64)
+    traced_thread = np.array([threads.get(int(number), -1) for number in planes.thread[rows]], np.int64)
     numbers = {text: number for number, text in enumerate(planes.texts)}
     for position in np.unique(name).tolist():
         traced = planes.text[rows] == numbers.get(names[position], -1)
-        for own in np.unique(thread[name == position]).tolist():
-            mine = np.flatnonzero((name == position) & (thread == own))
-            theirs = rows[traced & (own_thread == own)]
-            theirs = theirs[np.argsort(planes.end_ns[theirs])]
-            found = np.searchsorted(planes.end_ns[theirs], end[mine], side="right") - 1
+        for caller in np.unique(thread[name == position]).tolist():
+            heard = np.flatnonzero((name == position) & (thread == caller))
+            calls_traced = rows[traced & (traced_thread == caller)]
+            calls_traced = calls_traced[np.argsort(planes.end_ns[calls_traced])]
+            found = np.searchsorted(planes.end_ns[calls_traced], end[heard], side="right") - 1
             known = found >= 0
-            start[mine[known]] = planes.start_ns[theirs[found[known]]]
-            end[mine[known]] = planes.end_ns[theirs[found[known]]]
+            start[heard[known]] = planes.start_ns[calls_traced[found[known]]]
+            end[heard[known]] = planes.end_ns[calls_traced[found[known]]]
     return start, end

@@ -11,19 +11,15 @@ from attrs import define, field, frozen
 from drynpu.arrays import I32, I64, U8
 from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.device import innermost, nest
-from drynpu.kernels import Operators, Placement, Signature, TensorDesc, node_signature
+from drynpu.kernels import Operators, Placement, Signature, TensorDesc
 from drynpu.simulate import FusionOp
-from drynpu_tf.capture._buffers import UNKNOWN, buffered_elements
-from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, DatasetRead
-from drynpu_tf.capture._functions import FunctionGraphs, FunctionNode
-from drynpu_tf.capture._nodes import is_backward
-from drynpu_tf.capture._onednn import written_operator
+from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, UNKNOWN, DatasetRead, buffered_elements
+from drynpu_tf.capture._functions import FunctionGraphs
+from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, written_operator
 from drynpu_tf.capture._planes import Kind, Planes
 from drynpu_tf.capture._runs import Runs
 from drynpu_tf.rules import GraphNode, compile_graph, tensor_desc
 
-_FEED, _FETCH = "_Arg", "_Retval"
-_FUNCTION, _BACKWARD_FUNCTION = 0, 1
 _TENSOR = re.compile(r"([a-z_0-9]*)\[([0-9, ]*)\]")
 _Tensors = tuple[TensorDesc | None, ...]
 _Call = tuple[str, str, str]
@@ -72,7 +68,7 @@ class _Calls:
     distinct: tuple[_Call, ...]
 
     @classmethod
-    def of(cls, planes: Planes, rows: I64) -> _Calls:
+    def from_rows(cls, planes: Planes, rows: I64) -> _Calls:
         base = len(planes.texts) + 1
         columns = (planes.text[rows], planes.op_type[rows], planes.extra[rows])
         text, kind, extra = (column.astype(np.int64) + 1 for column in columns)
@@ -99,9 +95,9 @@ class FunctionRuns:
 
     def tables(self, planes: Planes, runs: Runs, threads: dict[int, int], default_thread: int) -> list[FunctionRun]:
         """Return the runs of a trace in time order, each with its operators by start."""
-        bounds, data_bounds = (np.searchsorted(of, np.arange(len(runs.call) + 1)) for of in (runs.run, runs.data_run))
+        bounds, data_bounds = (np.searchsorted(run, np.arange(len(runs.call) + 1)) for run in (runs.run, runs.data_run))
         steps, buffered = _steps(planes, runs.call), buffered_elements(planes)
-        calls = _Calls.of(planes, runs.node)
+        calls = _Calls.from_rows(planes, runs.node)
         known: dict[tuple[int, bytes], tuple[_Variant, I32]] = {}
         found = []
         for number, call in enumerate(runs.call.tolist()):
@@ -131,14 +127,14 @@ class FunctionRuns:
 
     def _placed(self, function: str, calls: _Calls, numbers: I64) -> tuple[_Variant, I32]:
         """Return the variant that makes the calls with those *numbers*, and where in it each number is."""
-        own = [calls.distinct[number] for number in numbers.tolist()]
+        distinct = [calls.distinct[number] for number in numbers.tolist()]
         # Numbers differ from stretch to stretch, names do not.
-        key = (function, frozenset(own))
+        key = (function, frozenset(distinct))
         if key not in self._variants:
             self._variants[key] = self._variant(function, sorted(key[1]))
         position = {call: number for number, call in enumerate(sorted(key[1]))}
         place = np.full(len(calls.distinct), -1, np.int32)
-        place[numbers] = [position[call] for call in own]
+        place[numbers] = [position[call] for call in distinct]
         return self._variants[key], place
 
     def _variant(self, function: str, calls: Sequence[_Call]) -> _Variant:
@@ -147,12 +143,12 @@ class FunctionRuns:
         nodes = graph.nodes if graph is not None else {}
         inputs = {name: shapes_of(text) for name, _, text in calls}
         outputs = _outputs(nodes, traced.nodes if traced is not None else {}, inputs)
-        own = [
+        signatures = [
             _signature(name, kind, shapes_of(text), outputs.get(name, ()), nodes.get(name))
             for name, kind, text in calls
         ]
         # In a loop a node may have several shapes; the engine compiles for the first.
-        first = {name: call for (name, _, _), call in reversed(list(zip(calls, own, strict=True)))}
+        first = {name: signature for (name, _, _), signature in reversed(list(zip(calls, signatures, strict=True)))}
         compiled = compile_graph(
             [
                 GraphNode(name, node.inputs, first.get(name) or _not_run(name, node, outputs))
@@ -161,8 +157,8 @@ class FunctionRuns:
             split=self.split,
         )
         found = (
-            compiled.signatures[call[0]] if call[0] in compiled.signatures and own_call is first[call[0]] else own_call
-            for call, own_call in zip(calls, own, strict=True)
+            compiled.signatures[name] if name in compiled.signatures and signature is first[name] else signature
+            for (name, _, _), signature in zip(calls, signatures, strict=True)
         )
         backward = np.array([is_backward(name) for name, _, _ in calls], bool)
         sources = {
@@ -172,7 +168,7 @@ class FunctionRuns:
         }
         return _Variant(
             names=tuple(name for name, _, _ in calls),
-            scope=np.where(backward, _BACKWARD_FUNCTION, _FUNCTION).astype(np.uint8),
+            scope=np.where(backward, BACKWARD_FUNCTION, FUNCTION).astype(np.uint8),
             sources=sources,
             signatures=tuple(found),
             fusions=compiled.fusions,
@@ -202,7 +198,7 @@ def _dataset_reads(
     operators: Operators, sources: Mapping[int, str], ends_ns: I64, buffered: I64
 ) -> tuple[DatasetRead, ...]:
     """
-    Return when data was taken.
+    Return when a run took data from its iterators.
 
     *ends_ns* are the times it was there and *buffered* what had been ready, in the order in which it was asked for.
     """
@@ -231,7 +227,7 @@ def _steps(planes: Planes, calls: I64) -> I64:
     return np.asarray(numbers[around], np.int64)
 
 
-def shapes_of(text: str) -> tuple[TensorDesc | None, ...]:
+def shapes_of(text: str) -> _Tensors:
     """
     Read the tracer's ``(float[64,128];int32[])``.
 
@@ -250,7 +246,7 @@ def _shape_of(text: str) -> TensorDesc | None:
 
 
 def _outputs(
-    graph: Mapping[str, FunctionNode], traced: Mapping[str, FunctionNode], inputs: Mapping[str, _Tensors]
+    graph: Mapping[str, Node], traced: Mapping[str, Node], inputs: Mapping[str, _Tensors]
 ) -> dict[str, tuple[TensorDesc, ...]]:
     """Return what nodes returned: the shapes they were traced with, else what arrived at those that take it."""
     arrived: dict[str, dict[int, TensorDesc]] = {}
@@ -272,23 +268,14 @@ def _outputs(
     return found
 
 
-def _signature(
-    name: str,
-    kind: str,
-    inputs: tuple[TensorDesc | None, ...],
-    outputs: tuple[TensorDesc, ...],
-    node: FunctionNode | None,
-) -> Signature:
-    """Return a node's call; what a function is given is copied to the device, what it returns stays there."""
-    if kind == _FEED:
-        return node_signature(kind, outputs, outputs, {}, node=name, placement=Placement.HOST)
-    if kind == _FETCH:
-        return node_signature(kind, inputs, (), {}, node=name, placement=Placement.HOST)
+def _signature(name: str, kind: str, inputs: _Tensors, outputs: tuple[TensorDesc, ...], node: Node | None) -> Signature:
+    """Return the call of a node; arguments of a function are copied before it runs, its results stay on the device."""
     kind = GET_NEXT if kind == ITERATOR_GET_NEXT else kind
-    return node_signature(kind, inputs, outputs, node.attributes if node is not None else {}, node=name)
+    attributes = node.attributes if node is not None else {}
+    return node_call(name, kind, inputs, outputs, attributes, fed=Placement.HOST, fetched=Placement.HOST)
 
 
-def _not_run(name: str, node: FunctionNode, outputs: Mapping[str, tuple[TensorDesc, ...]]) -> Signature:
+def _not_run(name: str, node: Node, outputs: Mapping[str, tuple[TensorDesc, ...]]) -> Signature:
     """Return the call of a node that left no trace: a constant, or one of a branch that was not taken."""
     inputs = tuple(
         outputs[producer][slot] if slot < len(outputs.get(producer, ())) else None for producer, slot in node.inputs

@@ -1,5 +1,5 @@
 """
-Route G: the graphs that functions execute, for what a trace does not tell (tf_adapters.md 6).
+Route G: the graphs that functions execute; they have what a trace leaves out (tf_adapters.md 6).
 
 TensorFlow hands over the graphs it has optimised when a function runs for the first time (the collection that
 ``tf.summary.trace_on(graph=True)`` uses). A function that ran before the recording began is looked up by name, and is
@@ -14,32 +14,21 @@ from typing import Any
 from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc
-from drynpu_tf.capture._nodes import producer
-from drynpu_tf.capture._onednn import written_operator
+from drynpu_tf.capture._nodes import Node, read_node
 from drynpu_tf.rules import attributes_of, dtype_name, tensor_desc
 
 _REMEMBERED = 4096
 """Graphs kept while none of their runs has been seen; eager operators have small ones of their own."""
 
 
-@frozen(kw_only=True)
-class FunctionNode:
-    """A node: data inputs as ``(producer, slot)``, its attributes, and what of its outputs its graph says."""
-
-    op_type: str
-    inputs: tuple[tuple[str, int], ...]
-    attributes: Mapping[str, object]
-    outputs: tuple[TensorDesc | None, ...] = ()
-
-
 @frozen(eq=False)
 class NodeGraph:
     """The nodes of one function by name."""
 
-    nodes: Mapping[str, FunctionNode]
+    nodes: Mapping[str, Node]
 
     def holds(self, executed: Iterable[tuple[str, str]]) -> bool:
-        """Whether all of ``(name, type)`` are nodes of it; what returns results is renamed before it runs."""
+        """Return whether the graph has all of ``(name, type)``; nodes that return results have other names in a run."""
         return all(
             kind == "_Retval" or (name in self.nodes and self.nodes[name].op_type == kind) for name, kind in executed
         )
@@ -53,25 +42,25 @@ class FunctionGraphs:
     _traced: dict[str, NodeGraph | None] = field(factory=dict)
 
     def begin(self) -> None:
-        """Have TensorFlow hand over graphs from now on."""
+        """Have TensorFlow collect the graphs that it runs from now on."""
         from tensorflow.python.eager import context
 
         context.context().enable_graph_collection()
 
     def collect(self) -> None:
-        """Take over what was handed over since the last time."""
+        """Read the graphs that TensorFlow has collected since the last call."""
         from tensorflow.python.eager import context
 
         metadata = context.context().export_run_metadata()
         if metadata is None:
             return
         for graphs in metadata.function_graphs:
-            nodes = {node.name: _node(node) for graph in graphs.partition_graphs for node in graph.node}
+            nodes = {node.name: read_node(node) for graph in graphs.partition_graphs for node in graph.node}
             self._collected.append(NodeGraph(nodes))
         del self._collected[:-_REMEMBERED]
 
     def end(self) -> None:
-        """Have TensorFlow hand over no more."""
+        """Have TensorFlow collect no more graphs."""
         from tensorflow.python.eager import context
 
         context.context().disable_graph_collection()
@@ -90,13 +79,6 @@ class FunctionGraphs:
         return self._traced[function]
 
 
-def _node(definition: Any) -> FunctionNode:
-    data = [text for text in definition.input if not text.startswith("^")]
-    op_type, further = written_operator(definition.op)
-    attributes = attributes_of(definition) | dict(further)
-    return FunctionNode(op_type=op_type, inputs=tuple(map(producer, data)), attributes=attributes)
-
-
 def _traced(function: str) -> NodeGraph | None:
     """Return a function as it was traced; shapes that it leaves open are missing."""
     from tensorflow.python.eager import context
@@ -108,7 +90,7 @@ def _traced(function: str) -> NodeGraph | None:
     except (errors.OpError, ValueError, KeyError):
         return None
     nodes = {
-        operation.name: FunctionNode(
+        operation.name: Node(
             op_type=operation.type,
             inputs=tuple((tensor.op.name, tensor.value_index) for tensor in operation.inputs),
             attributes=attributes_of(operation.node_def),
@@ -116,9 +98,9 @@ def _traced(function: str) -> NodeGraph | None:
         )
         for operation in graph.get_operations()
     }
-    # What a function returns is told apart from what only its own nodes take.
+    # A result has a node of its own in a run, so that it is not fused away.
     returned = {
-        f"{tensor.op.name}:{tensor.value_index}_RetVal": FunctionNode(
+        f"{tensor.op.name}:{tensor.value_index}_RetVal": Node(
             op_type="_Retval", inputs=((tensor.op.name, tensor.value_index),), attributes={}
         )
         for tensor in graph.outputs

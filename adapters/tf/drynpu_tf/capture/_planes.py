@@ -22,11 +22,12 @@ _PS_PER_NS = 1000
 _PIPELINE = "tf_data"
 """How the names of the threads of input pipelines begin; what they run is no device's work."""
 _SPANS = frozenset({"train", "TraceContext"})
+"""Steps as Keras and as ``tf.profiler.experimental.Trace`` name them."""
 
 _SPACE_PLANES, _PLANE_LINES, _LINE_EVENTS = 1, 3, 4
 _EVENT_METADATA, _EVENT_OFFSET_PS, _EVENT_DURATION_PS, _EVENT_STATS = 1, 2, 3, 4
 _STAT_METADATA, _STAT_UINT64, _STAT_INT64, _STAT_TEXT, _STAT_REFERENCE = 1, 3, 4, 5, 7
-"""Numbers of fields."""
+"""Numbers of fields in ``xplane.proto``."""
 
 
 class Kind:
@@ -99,7 +100,7 @@ class _Texts:
 
     numbers: dict[str, int] = field(factory=dict)
 
-    def of(self, text: str) -> int:
+    def number(self, text: str) -> int:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
@@ -116,16 +117,16 @@ class _Meaning:
     texts: _Texts
 
     @classmethod
-    def of(cls, plane: Any, texts: _Texts) -> _Meaning:
+    def from_plane(cls, plane: Any, texts: _Texts) -> _Meaning:
         kinds: dict[int, tuple[int, int, int]] = {}
         for number, event in plane.event_metadata.items():
             shown = event.display_name
             if shown and event.name.endswith(f":{shown}") and "::" not in event.name:
-                kinds[number] = (Kind.NODE, texts.of(event.name.removesuffix(f":{shown}")), texts.of(shown))
+                kinds[number] = (Kind.NODE, texts.number(event.name.removesuffix(f":{shown}")), texts.number(shown))
             elif event.name in _KINDS:
-                kinds[number] = (_KINDS[event.name], texts.of(event.name), -1)
+                kinds[number] = (_KINDS[event.name], texts.number(event.name), -1)
             elif event.name in _SPANS:
-                kinds[number] = (Kind.SPAN, texts.of(event.name), -1)
+                kinds[number] = (Kind.SPAN, texts.number(event.name), -1)
         events = sorted(kinds)
         refs = {number: stat.name for number, stat in plane.stat_metadata.items()}
         return cls(
@@ -161,7 +162,7 @@ class _Stats:
         fields = wire.fields(begin, end)
         columns = {"member": np.zeros(len(begin), np.int64), "value": np.zeros(len(begin), np.int64), "end": end.copy()}
         for member in (_STAT_UINT64, _STAT_INT64, _STAT_TEXT, _STAT_REFERENCE):
-            stat, value, stop = fields.of(member)
+            stat, value, stop = fields.numbered(member)
             columns["member"][stat], columns["value"][stat], columns["end"][stat] = member, value, stop
         return cls(wire, meaning, event, fields.column(_STAT_METADATA, len(begin)), **columns)
 
@@ -176,12 +177,12 @@ class _Stats:
         found = self._called(name, rows)
         references = found[self.member[found] == _STAT_REFERENCE]
         distinct, index = np.unique(self.value[references], return_inverse=True)
-        texts = [self.meaning.texts.of(self.meaning.refs.get(number, "")) for number in distinct.tolist()]
+        texts = [self.meaning.texts.number(self.meaning.refs.get(number, "")) for number in distinct.tolist()]
         column[self.event[references]] = np.array(texts, np.int64)[index]
         # TensorFlow writes every text once, as metadata; a text in the event itself is another writer's.
         for row in found[self.member[found] == _STAT_TEXT].tolist():
             text = self.wire.content[int(self.value[row]) : int(self.end[row])].decode(errors="replace")
-            column[self.event[row]] = self.meaning.texts.of(text)
+            column[self.event[row]] = self.meaning.texts.number(text)
 
     def _called(self, name: str, rows: Bools) -> I64:
         # Backwards: of two stats with one name the first one counts, which is written last.
@@ -199,13 +200,13 @@ def read_planes(content: bytes) -> Planes:
     """
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
-    wire, texts = Wire.of(content), _Texts()
+    wire, texts = Wire.from_bytes(content), _Texts()
     parts = [np.empty((0, 8), np.int64)]
     for begin, end in _messages(wire, 0, len(content), _SPACE_PLANES)[0]:
         lines, rest = _messages(wire, begin, end, _PLANE_LINES)
         plane = xplane_pb2.XPlane.FromString(rest)
         if plane.name == _HOST_PLANE:
-            meaning = _Meaning.of(plane, texts)
+            meaning = _Meaning.from_plane(plane, texts)
             parts += [_read_line(wire, meaning, *line, xplane_pb2) for line in lines]
     table = np.concatenate(parts)
     table = table[np.lexsort((-table[:, 7], table[:, 6]))]
@@ -237,7 +238,7 @@ def _read_line(wire: Wire, meaning: _Meaning, begin: int, end: int, xplane_pb2: 
     kept = np.flatnonzero((number != _EVENT_METADATA) | (meaning.place(value) >= 0))
     fields = wire.fields(begins[kept], ends[kept])
     place = meaning.place(fields.column(_EVENT_METADATA, len(kept)))
-    stat_event, stat_begin, stat_end = fields.of(_EVENT_STATS)
+    stat_event, stat_begin, stat_end = fields.numbered(_EVENT_STATS)
     stats = _Stats.read(wire, meaning, stat_event, stat_begin, stat_end)
     start = fields.column(_EVENT_OFFSET_PS, len(kept)) // _PS_PER_NS + line.timestamp_ns
     stop = start + fields.column(_EVENT_DURATION_PS, len(kept)) // _PS_PER_NS
@@ -245,10 +246,10 @@ def _read_line(wire: Wire, meaning: _Meaning, begin: int, end: int, xplane_pb2: 
     extra, numbers = np.full(len(kept), -1, np.int64), np.zeros(len(kept), np.int64)
     stats.texts(extra, "shape", kind == Kind.NODE)
     eager = kind == Kind.EAGER
-    text[eager] = meaning.texts.of("") if eager.any() else -1
+    text[eager] = meaning.texts.number("") if eager.any() else -1
     stats.texts(text, "eager_op", eager)
-    for of, name in _NUMBERS.items():
-        stats.numbers(numbers, name, kind == of)
+    for numbered, name in _NUMBERS.items():
+        stats.numbers(numbers, name, kind == numbered)
     wanted = (place >= 0) & ~((kind == Kind.NODE) & line.name.startswith(_PIPELINE))
     thread = np.full(len(kept), line.id, np.int64)
     found: I64 = np.column_stack([kind, text, op_type, extra, numbers, thread, start, stop])[wanted]

@@ -1,4 +1,4 @@
-"""Graphs that sessions execute, and the calls that their nodes make with one set of shapes."""
+"""Graphs that sessions execute, and the calls that their nodes make with one set of shapes, turn by turn of loops."""
 
 from __future__ import annotations
 
@@ -11,32 +11,16 @@ from attrs import define, evolve, field, frozen
 
 from drynpu.arrays import I32, U8
 from drynpu.deliverables.graph.facts import GET_NEXT
-from drynpu.kernels import Placement, Signature, TensorDesc, node_signature
+from drynpu.kernels import Placement, Signature, TensorDesc
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, ITERATORS
-from drynpu_tf.capture._nodes import is_backward, producer
-from drynpu_tf.capture._onednn import written_operator
-from drynpu_tf.capture._turns import stats_of_turns
-from drynpu_tf.rules import GraphNode, attributes_of, compile_graph, dtype_name, tensor_desc
+from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, read_node
+from drynpu_tf.rules import GraphNode, compile_graph, dtype_name, tensor_desc
 
 _Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
 """Node and slot -> number of the dtype and dims."""
 _Spelled: TypeAlias = frozenset[tuple[tuple[str, int], bytes]]
 """Node and slot with the shape as it is written: all that is needed to tell it from others."""
-
-_FEED, _FETCH = "_Arg", "_Retval"
-_FUNCTION, _BACKWARD_FUNCTION = 0, 1
-"""Values of ``Operators.scope``."""
-
-
-@frozen
-class _Node:
-    """A node as the runtime executes it: inputs as ``(producer, slot)``."""
-
-    name: str
-    op_type: str
-    inputs: tuple[tuple[str, int], ...]
-    attributes: Mapping[str, object]
 
 
 @frozen(eq=False)
@@ -57,7 +41,7 @@ class SessionGraph:
     behind it.
     """
 
-    nodes: tuple[_Node, ...]
+    nodes: tuple[Node, ...]
     names: tuple[str, ...]
     index: dict[str, int]
     scope: U8
@@ -71,13 +55,13 @@ class SessionGraph:
         """
         Read the partition graphs of a run.
 
-        *static* is the session's ``tf.Graph``; says which shapes cannot change. ``sinks_data`` says whether the graph
-        takes its data from a queue on the device.
+        *static* is the session's ``tf.Graph``, which has the shapes that cannot change. ``sinks_data`` says whether the
+        graph takes its data from a queue on the device.
         """
         # A name that two devices have is one node: stats do not tell them apart.
-        nodes = tuple({node.name: _node(node) for graph in partitions for node in graph.node}.values())
-        names = tuple(node.name for node in nodes)
-        sources = _sources(nodes) if sinks_data else {}
+        by_name = {node.name: read_node(node) for graph in partitions for node in graph.node}
+        names, nodes = tuple(by_name), tuple(by_name.values())
+        sources = _sources(names, nodes) if sinks_data else {}
         nodes = tuple(
             evolve(node, op_type=GET_NEXT) if number in sources else node for number, node in enumerate(nodes)
         )
@@ -85,7 +69,7 @@ class SessionGraph:
             nodes=nodes,
             names=names,
             index={name: number for number, name in enumerate(names)},
-            scope=np.array([_BACKWARD_FUNCTION if is_backward(name) else _FUNCTION for name in names], np.uint8),
+            scope=np.array([BACKWARD_FUNCTION if is_backward(name) else FUNCTION for name in names], np.uint8),
             watched=frozenset(name for name in names if not _shape_is_known(name, static)),
             sources=sources,
         )
@@ -124,21 +108,19 @@ class SessionGraph:
         spelled = frozenset(shapes.items())
         variant = self._variants.get(spelled)
         if variant is None:
-            variant = self._variants[spelled] = self._made(stats, split=split)
+            variant = self._variants[spelled] = self._compile(stats, split=split)
         return variant
 
-    def _made(self, stats: Sequence[Any], *, split: bool) -> GraphVariant:
-        calls = _signatures(self.nodes, _shapes(stats))
-        compiled = compile_graph(
-            [GraphNode(node.name, node.inputs, call) for node, call in zip(self.nodes, calls, strict=True)],
-            split=split,
-        )
+    def _compile(self, stats: Sequence[Any], *, split: bool) -> GraphVariant:
+        calls = _signatures(self.names, self.nodes, _shapes(stats))
+        places = zip(self.names, self.nodes, calls, strict=True)
+        compiled = compile_graph([GraphNode(name, node.inputs, call) for name, node, call in places], split=split)
         return GraphVariant(tuple(compiled.signatures[name] for name in self.names), compiled.fusions)
 
 
-def _sources(nodes: Sequence[_Node]) -> dict[int, str]:
+def _sources(names: Sequence[str], nodes: Sequence[Node]) -> dict[int, str]:
     """Return the nodes, by number, that take their data from a queue, and the iterators that fill it."""
-    iterators = {node.name for node in nodes if node.op_type in ITERATORS}
+    iterators = {name for name, node in zip(names, nodes, strict=True) if node.op_type in ITERATORS}
     return {
         number: node.inputs[0][0]
         for number, node in enumerate(nodes)
@@ -146,19 +128,8 @@ def _sources(nodes: Sequence[_Node]) -> dict[int, str]:
     }
 
 
-def _node(definition: Any) -> _Node:
-    data = [text for text in definition.input if not text.startswith("^")]
-    op_type, further = written_operator(definition.op)
-    return _Node(
-        name=definition.name,
-        op_type=op_type,
-        inputs=tuple(map(producer, data)),
-        attributes=attributes_of(definition) | dict(further),
-    )
-
-
 def _shape_is_known(name: str, static: Any) -> bool:
-    """Whether the script's graph says which shapes the node's outputs have."""
+    """Return whether the script's graph has the shapes of all outputs of a node."""
     if static is None:
         return False
     try:
@@ -180,7 +151,8 @@ def _shapes(stats: Sequence[Any]) -> _Shapes:
     }
 
 
-def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...]:
+def _signatures(names: Sequence[str], nodes: Sequence[Node], shapes: _Shapes) -> tuple[Signature, ...]:
+    """Return the calls of nodes; what is fed is copied to the device, what is fetched comes back from there."""
     tensors: dict[tuple[str, int], TensorDesc] = {
         place: tensor_desc(dims, dtype_name(number)) for place, (number, dims) in shapes.items() if number
     }
@@ -188,15 +160,52 @@ def _signatures(nodes: Sequence[_Node], shapes: _Shapes) -> tuple[Signature, ...
     for (name, _), tensor in sorted(tensors.items()):
         outputs.setdefault(name, []).append(tensor)
     return tuple(
-        _signature(node, tuple(tensors.get(place) for place in node.inputs), tuple(outputs.get(node.name, ())))
-        for node in nodes
+        node_call(
+            name,
+            node.op_type,
+            tuple(tensors.get(place) for place in node.inputs),
+            tuple(outputs.get(name, ())),
+            node.attributes,
+            fed=Placement.TO_DEVICE,
+            fetched=Placement.TO_HOST,
+        )
+        for name, node in zip(names, nodes, strict=True)
     )
 
 
-def _signature(node: _Node, inputs: tuple[TensorDesc | None, ...], outputs: tuple[TensorDesc, ...]) -> Signature:
-    """Return a node's call; what is fed is copied to the device, what is fetched comes back from there."""
-    if node.op_type == _FEED:
-        return node_signature(node.op_type, outputs, outputs, {}, node=node.name, placement=Placement.TO_DEVICE)
-    if node.op_type == _FETCH:
-        return node_signature(node.op_type, inputs, (), {}, node=node.name, placement=Placement.TO_HOST)
-    return node_signature(node.op_type, inputs, outputs, node.attributes, node=node.name)
+def _spell_shapes(node: Any) -> tuple[bytes, ...]:
+    """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""
+    return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
+
+
+def stats_of_turns(executed: Sequence[Any], watched: frozenset[str]) -> list[dict[str, Any]]:
+    """
+    Return the stats of every node by name: once, or for every turn of loops whose shapes differ between turns.
+
+    In turn *n* a node has its n-th stats, or its last where it ran less often. Turns of a loop inside another are
+    counted through, so that an input from the outer loop may be that of another turn there.
+
+    Parameters
+    ----------
+    executed:
+        The ``NodeExecStats`` of a run.
+    watched:
+        Names of the nodes whose shapes can differ.
+    """
+    last: dict[str, Any] = {}
+    again: dict[str, list[Any]] = {}
+    for node in executed:
+        name = node.node_name
+        if name in last:
+            again.setdefault(name, [last[name]]).append(node)
+        last[name] = node
+    if not any(name in watched and len(set(map(_spell_shapes, found))) > 1 for name, found in again.items()):
+        return [last]
+    for found in again.values():
+        found.sort(key=_start_ns)
+    count = max(map(len, again.values()))
+    return [last | {name: found[min(turn, len(found) - 1)] for name, found in again.items()} for turn in range(count)]
+
+
+def _start_ns(node: Any) -> int:
+    return int(node.all_start_nanos + node.op_start_rel_nanos)

@@ -19,11 +19,10 @@ from attrs import define, field, frozen
 
 from drynpu import CaptureError
 from drynpu.arrays import I32, I64
-from drynpu.kernels import Operators
+from drynpu.kernels import Operators, occurrences
 from drynpu.simulate import FusionOp
 from drynpu_tf.capture._dataset_reads import DatasetRead
 from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
-from drynpu_tf.capture._turns import occurrence
 
 RunKey: TypeAlias = tuple[object, ...]
 """What makes two runs the same to the runtime: the version of the graph, fetches, feeds."""
@@ -39,7 +38,7 @@ class RunContent:
     content: bytes = b""
 
     def ParseFromString(self, content: bytes) -> None:  # noqa: N802 - the method that a session calls
-        """Take over what the runtime tells."""
+        """Keep the bytes of the run's ``RunMetadata``."""
         self.content = content
 
 
@@ -61,8 +60,8 @@ class SessionCapture:
     """
     The runs of one session.
 
-    A run is made with the options of :meth:`prepare`, what the runtime tells of it goes through :meth:`take`, and
-    :meth:`read` says what many of them executed. ``split`` says whether the chip has cube and vector cores apart; the
+    A run is made with the options of :meth:`prepare`, its metadata go through :meth:`take`, and :meth:`read` returns
+    what it executed. ``split`` says whether the chip has cube and vector cores apart; the
     graph engine fuses more for others. ``sinks_data`` says whether graphs take their data from a queue on the device
     (``enable_data_pre_proc``).
     """
@@ -73,7 +72,7 @@ class SessionCapture:
     _options: dict[bool, Any] = field(factory=dict)
 
     def wants_graph(self, key: RunKey) -> bool:
-        """Whether the executed graph of such a run is still to be asked for."""
+        """Return whether the executed graph of such a run has not been read yet."""
         return key not in self._graphs
 
     def prepare(self, options: Any, key: RunKey) -> Any:
@@ -86,27 +85,28 @@ class SessionCapture:
         from tensorflow.core.protobuf import config_pb2
 
         wants_graph = self.wants_graph(key)
-        own = self._options.get(wants_graph) if options is None else None
-        if own is None:
-            own = config_pb2.RunOptions()
+        # Of runs without options there are two kinds only.
+        traced = self._options.get(wants_graph) if options is None else None
+        if traced is None:
+            traced = config_pb2.RunOptions()
             if options is not None:
-                own.CopyFrom(options)
-            own.trace_level = max(own.trace_level, own.SOFTWARE_TRACE)
-            own.output_partition_graphs |= wants_graph
+                traced.CopyFrom(options)
+            traced.trace_level = max(traced.trace_level, traced.SOFTWARE_TRACE)
+            traced.output_partition_graphs |= wants_graph
             if options is None:
-                self._options[wants_graph] = own
-        return own
+                self._options[wants_graph] = traced
+        return traced
 
     def take(self, key: RunKey, content: bytes, static: Any = None) -> bytes:
         """
-        Return what is to be kept of a run that has ended.
+        Return the bytes that are to be kept of a run that has ended.
 
         Parameters
         ----------
         content:
             Its ``RunMetadata`` serialised, with step stats and, the first time, partition graphs.
         static:
-            The session's ``tf.Graph``; says which shapes cannot change.
+            The session's ``tf.Graph``, which has the shapes that cannot change.
         """
         if not self.wants_graph(key):
             return content
@@ -119,7 +119,7 @@ class SessionCapture:
 
     def read(self, key: RunKey, content: bytes, thread: int) -> CapturedRun:
         """
-        Read what was kept of a run, which *thread* made.
+        Return the operators of a run that *thread* made, from the bytes that were kept of it.
 
         Raises
         ------
@@ -164,7 +164,7 @@ def _operators(
     signatures, place = graph.signatures_of(variants)
     signature = node
     if len(place) > 1:
-        signature = node + place[np.minimum(occurrence(node), len(place) - 1)]
+        signature = node + place[np.minimum(occurrences(node), len(place) - 1)]
     return Operators(
         names=graph.names,
         name=node,

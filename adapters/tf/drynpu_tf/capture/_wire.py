@@ -50,7 +50,7 @@ class Fields:
     value: I64
     end: I64
 
-    def of(self, number: int) -> tuple[I64, I64, I64]:
+    def numbered(self, number: int) -> tuple[I64, I64, I64]:
         """Return message, value and end of the fields with that number."""
         rows = np.flatnonzero(self.number == number)
         return self.message[rows], self.value[rows], self.end[rows]
@@ -58,7 +58,7 @@ class Fields:
     def column(self, number: int, messages: int, default: int = 0) -> I64:
         """Return for each of so many messages the value of a field that it has once at most."""
         found = np.full(messages, default, np.int64)
-        message, value, _ = self.of(number)
+        message, value, _ = self.numbered(number)
         found[message] = value
         return found
 
@@ -79,7 +79,7 @@ class Wire:
     _words: U64
 
     @classmethod
-    def of(cls, content: bytes) -> Wire:
+    def from_bytes(cls, content: bytes) -> Wire:
         """Make *content* readable."""
         content += _PADDING
         octets = np.frombuffer(content, np.uint8)
@@ -91,8 +91,8 @@ class Wire:
         """Return all fields of the messages that lie from *begin* to *end*; for messages with few."""
         parts: list[tuple[I64, I64, I64, I64]] = []
         for low in range(0, len(begin), _TOGETHER):
-            own = slice(low, low + _TOGETHER)
-            message, at, until = np.arange(len(begin))[own], begin[own], end[own]
+            part = slice(low, low + _TOGETHER)
+            message, at, until = np.arange(len(begin))[part], begin[part], end[part]
             while True:
                 going = np.flatnonzero(at < until)
                 if not len(going):
@@ -121,13 +121,13 @@ class Wire:
         while begin < end:
             tag = int(self._octets[begin])
             if tag & _KIND == _LENGTH and tag < _LONG:
-                own_begins, own_ends = self._run(begin, end)
-                stop = int(own_ends[-1])
+                run_begins, run_ends = self._run(begin, end)
+                stop = int(run_ends[-1])
             else:
                 stop = int(self._field(np.array([begin]), np.array([end]))[2][0])
             if tag == number << 3 | _LENGTH:
-                begins.append(own_begins)
-                ends.append(own_ends)
+                begins.append(run_begins)
+                ends.append(run_ends)
             else:
                 rest.append(self.content[begin:stop])
             begin = stop

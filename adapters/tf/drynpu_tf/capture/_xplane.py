@@ -15,7 +15,7 @@ from drynpu_tf.capture._planes import ANCHOR, Kind, Planes, read_planes
 
 _LEVEL_WITH_SHAPES = 3
 _SETTLING_S = 0.001
-"""What an executor needs to return after its function has: its event is written then."""
+"""An executor returns after its function has, and writes its event then; the trace has to wait for it."""
 
 
 @define
@@ -53,7 +53,7 @@ class XplaneTracer:
         from tensorflow.python.framework import errors
         from tensorflow.python.profiler.internal import _pywrap_profiler
 
-        # What stands in the place of the class lets go of this tracer when a script makes one.
+        # Not `lending_session`, which stands in the place of the class and would take the tracer away from us.
         kind = _pywrap_profiler.ProfilerSession
         session = getattr(kind, "__wrapped__", kind)()
         folder = Path(tempfile.mkdtemp(prefix="drynpu-"))
@@ -94,10 +94,10 @@ class XplaneTracer:
         rows = planes.rows(Kind.ANCHOR)
         found = [(int(row), self._anchors[int(planes.number[row])]) for row in rows]
         # Each anchor begins between two readings of the clock; all together leave a few microseconds.
-        low = max((own.before_ns - int(planes.start_ns[row]) for row, own in found), default=self.begin_ns)
-        high = min((own.after_ns - int(planes.start_ns[row]) for row, own in found), default=low)
+        low = max((reading.before_ns - int(planes.start_ns[row]) for row, reading in found), default=self.begin_ns)
+        high = min((reading.after_ns - int(planes.start_ns[row]) for row, reading in found), default=low)
         shift = max(low, (low + high) // 2)
-        threads = {int(planes.thread[row]): own.thread for row, own in found}
+        threads = {int(planes.thread[row]): reading.thread for row, reading in found}
         return evolve(planes, start_ns=planes.start_ns + shift, end_ns=planes.end_ns + shift), threads
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from drynpu.kernels import Operators
 from drynpu.options import ProfilingRequest
 from drynpu.recorder import Recorder, framework_plan
 from drynpu.simulate import Recording
-from drynpu_tf.recording._plans import node_plans
-from drynpu_tf.recording._timeline import GraphExecution, Part, join
+from drynpu_tf.options import read_number
+from drynpu_tf.recording._timeline import GraphExecution, Part, join, node_plans
 from drynpu_tf.rules import FALLBACKS
 
 _FRAMEWORK = "tensorflow"
@@ -59,7 +58,7 @@ class EngineRecording:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was asked and is not written, one readable line each; empty before :meth:`close`."""
+        """What was requested and is not written, one readable line each; empty before :meth:`close`."""
         return () if self._recorder.outcome is None else self._recorder.outcome.notes
 
     def add(self, operators: Operators, execution: GraphExecution | None = None) -> None:
@@ -98,11 +97,8 @@ class EngineRecording:
             dataset=timeline.dataset,
             host_samples=recorder.host_samples,
         )
-        recorder.write({self.device_id: recording}, plan, self.directory, rank_id=_rank_id(), host_data=False)
+        recorder.write(
+            {self.device_id: recording}, plan, self.directory, rank_id=read_number("RANK_ID", -1), host_data=False
+        )
         self._parts.clear()
         return recorder.deliver()
-
-
-def _rank_id() -> int:
-    text = os.environ.get("RANK_ID", "")
-    return int(text) if text.isdecimal() else -1

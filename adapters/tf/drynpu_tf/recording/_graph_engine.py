@@ -22,7 +22,7 @@ from drynpu_tf.recording._engine_recording import EngineRecording
 @define
 class GraphEngine:
     """
-    Who is recorded, and into what.
+    The users of the graph engine (sessions, device handles) and the recording that they share.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class GraphEngine:
 
     @property
     def armed(self) -> bool:
-        """Whether local profiling is wanted, begun or not."""
+        """Whether local profiling is armed, begun or not."""
         return self._armed is not None
 
     def local_recorder(self) -> EngineRecording | None:
-        """Return the recording of local profiling, begun now if it has not; ``None`` if it is not wanted."""
+        """Return the recording of local profiling, begun now if it has not; ``None`` if it is not armed."""
         return None if self._armed is None else self.join(id(self), self._armed)
 
     def disarm(self) -> Path | None:
@@ -91,7 +91,7 @@ class GraphEngine:
         """
         Write what was recorded, whoever still uses it, and return the PROF directory.
 
-        What goes wrong is told in one line: a profiler does not end a training.
+        One line says what goes wrong: a profiler does not end a training.
         """
         with self._lock:
             recorder, self._recorder = self._recorder, None
@@ -110,7 +110,7 @@ class GraphEngine:
             return path
 
     def _begin_process(self) -> None:
-        """See to the end of this process; what a parent process records is the parent's."""
+        """Have the recording end with this process; what a parent process records is left to the parent."""
         if self._owner == os.getpid():
             return
         at_process_end(self._end_process)

@@ -1,8 +1,8 @@
 """
-One timeline of what was captured.
+One timeline of everything that was captured.
 
-The graph engine hands a whole graph to the device. So of a graph's nodes only those that launch something are left,
-each lasting until the next one: what TensorFlow's executor did between them on this CPU did not happen beside an NPU.
+The graph engine hands a whole graph to the device. So only those nodes of a graph that launch something stay, each
+lasting until the next one: what TensorFlow's executor did between them on this CPU did not happen beside an NPU.
 Graphs that ran at the same time run one after another, as on a device.
 """
 
@@ -15,13 +15,15 @@ from attrs import evolve, frozen
 
 from drynpu.arrays import I64, Bools
 from drynpu.device import DispatchKind
-from drynpu.kernels import Operators, concatenate
+from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, Operators, Signature, concatenate
 from drynpu.recorder import Planner
 from drynpu.simulate import DatasetEvent, FusionOp, GraphRun, HostCall, Iteration
 from drynpu_tf.capture import DatasetRead
 
 _ACTION = "Last queue dequeue"
 """What dp records say of an element that left the device's queue (msprof parse_dp_data.py)."""
+_NODE = 1
+"""Where `node_signature` puts the name of the node among the attributes of a signature."""
 
 
 @frozen(kw_only=True)
@@ -63,7 +65,7 @@ class Timeline:
 
 
 def join(parts: Sequence[Part], plan: Planner) -> Timeline:
-    """Put parts on one timeline; *plan* says what launches."""
+    """Return one timeline of all *parts*; *plan* maps operators to kernels."""
     launches = _Launches(plan)
     placed: list[Operators] = [part.operators for part in parts if part.execution is None]
     iterations: dict[str, list[Iteration]] = {}
@@ -73,20 +75,20 @@ def join(parts: Sequence[Part], plan: Planner) -> Timeline:
     free_ns = 0
     graphs = [(part.operators, part.execution) for part in parts if part.execution is not None]
     for operators, execution in sorted(graphs, key=lambda pair: pair[1].start_ns):
-        rows = np.flatnonzero(launches.of(operators))
+        rows = np.flatnonzero(launches.mask(operators))
         if not len(rows):
             continue
         if execution.turn > 1:
             operators, execution = _closed_up(operators, execution, int(operators.start_ns[rows[0]]) - free_ns)
-        own, events = _placed(operators, rows, execution, free_ns)
+        launching, events = _placed(operators, rows, execution, free_ns)
         dataset += events
         returns = execution.turn == execution.turns
         begin_ns = max(execution.start_ns, free_ns)
-        free_ns = max(execution.end_ns if returns else 0, int(own.end_ns[-1]))
-        placed.append(own)
+        free_ns = max(execution.end_ns if returns else 0, int(launching.end_ns[-1]))
+        placed.append(launching)
         fusions.setdefault(execution.graph, execution.fusions)
-        of_graph = iterations.setdefault(execution.graph, [])
-        of_graph.append(Iteration(index=len(of_graph) + 1, start_ns=begin_ns, end_ns=free_ns))
+        runs = iterations.setdefault(execution.graph, [])
+        runs.append(Iteration(index=len(runs) + 1, start_ns=begin_ns, end_ns=free_ns))
         if returns:
             # A run returns when the device has finished the graph.
             marks.append(HostCall(free_ns, execution.thread, DispatchKind.WAIT_STREAM))
@@ -97,10 +99,10 @@ def join(parts: Sequence[Part], plan: Planner) -> Timeline:
                 model_id=number,
                 graph_id=number,
                 model_name=name,
-                iterations=tuple(of_graph),
+                iterations=tuple(runs),
                 fusions=fusions[name],
             )
-            for number, (name, of_graph) in enumerate(iterations.items(), start=1)
+            for number, (name, runs) in enumerate(iterations.items(), start=1)
         ),
         marks=tuple(marks),
         dataset=tuple(dataset),
@@ -118,13 +120,13 @@ def _closed_up(operators: Operators, execution: GraphExecution, gap_ns: int) -> 
 
 
 class _Launches:
-    """Which rows launch something; every tuple of signatures is asked once."""
+    """Finds the rows that launch something; every tuple of signatures is planned once."""
 
     def __init__(self, plan: Planner) -> None:
         self._plan = plan
         self._known: dict[int, Bools] = {}
 
-    def of(self, operators: Operators) -> Bools:
+    def mask(self, operators: Operators) -> Bools:
         signatures = operators.signatures
         known = self._known.get(id(signatures))
         if known is None:
@@ -176,3 +178,26 @@ def _events(reads: Sequence[DatasetRead], rows: I64, start: I64) -> list[Dataset
         for read in reads
         if read.row in place
     ]
+
+
+def node_plans(plan: Planner) -> Planner:
+    """
+    Return *plan* for nodes of graphs as well.
+
+    The graph engine launches the kernels of a node without a call of their own and waits for none of them. The kernel
+    of an operator without a rule is called as the node, as others are by their rules, and keeps its suffix.
+    """
+
+    def planned(signature: Signature) -> KernelPlan:
+        found = plan(signature)
+        node = signature.attributes[_NODE] if len(signature.attributes) > _NODE else ""
+        if not isinstance(node, str) or not node:
+            return found
+        if not found.mapped:
+            kernels = tuple(
+                evolve(kernel, name=f"{node}{UNMAPPED_SUFFIX}", op_type=signature.name) for kernel in found.kernels
+            )
+            found = evolve(found, kernels=kernels)
+        return evolve(found, claims=True, synchronizes=False, in_graph=True)
+
+    return planned

@@ -11,12 +11,12 @@ from drynpu_tf.capture import RunKey, SessionCapture
 from drynpu_tf.recording import EngineRecording, GraphExecution
 
 _MOST_BYTES = 32_000_000
-"""Some 200 bytes a node: what is read together when a recording is long."""
+"""Runs are read as soon as they hold so many bytes together, some 200 a node: memory stays bounded."""
 
 
 @frozen(eq=False)
 class PendingRun:
-    """One run: what the runtime told of it, and the execution that it was."""
+    """One run: its ``RunMetadata`` as TensorFlow serialised it, and the execution of a graph that it was."""
 
     key: RunKey
     content: bytes
@@ -28,8 +28,8 @@ class PendingRuns:
     """
     The runs of one session that one recording will have.
 
-    They are read when there are many, and when the recording is written. Reading does not fail: what cannot be read is
-    told in one line, a profiler does not end a training.
+    They are read when there are many, and when the recording is written. Reading does not fail: one line says what
+    cannot be read, because a profiler does not end a training.
     """
 
     recorder: EngineRecording
@@ -39,11 +39,11 @@ class PendingRuns:
     _bytes: int = 0
 
     @classmethod
-    def of(cls, recorder: EngineRecording, capture: SessionCapture) -> PendingRuns:
-        """Begin with none; the recording takes over what is there when it ends."""
-        made = cls(recorder, capture)
-        recorder.before_close(made.hand_over)
-        return made
+    def open(cls, recorder: EngineRecording, capture: SessionCapture) -> PendingRuns:
+        """Return an empty list, which hands its runs over when the recording ends."""
+        runs = cls(recorder, capture)
+        recorder.before_close(runs.hand_over)
+        return runs
 
     def add(self, run: PendingRun) -> None:
         """Take over a run that has ended."""

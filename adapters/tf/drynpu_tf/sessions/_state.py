@@ -1,8 +1,7 @@
-"""What a session needs to be recorded."""
+"""Sessions on the device: which recording they belong to, and how their runs reach it."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -14,10 +13,9 @@ from attrs import define, field
 from drynpu import say_once
 from drynpu.options.profiling_options import ProfilingMode
 from drynpu_tf.capture import RunContent, RunKey, SessionCapture
-from drynpu_tf.options import NpuOptions, npu_options_of, resolve_profiling, say_notices
+from drynpu_tf.options import NpuOptions, npu_options_of, read_number, resolve_profiling, say_notices
 from drynpu_tf.recording import PROCESS, EngineRecording, GraphExecution
-from drynpu_tf.sessions._keys import fetched_names
-from drynpu_tf.sessions._loops import loops_on_device
+from drynpu_tf.sessions._fetches import fetched_names, loops_on_device
 from drynpu_tf.sessions._pending import PendingRun, PendingRuns
 
 T = TypeVar("T")
@@ -65,7 +63,7 @@ class DeviceSession:
             What identifies the run (its fetches and feeds); the version of the graph is added here.
         options, metadata:
             The caller's own ``RunOptions`` and ``RunMetadata``; ``None`` where it has none. Its metadata hold what it
-            asked for, as without the recording.
+            requested, as without the recording.
         call:
             Makes the run with the options and metadata that it is given.
         """
@@ -94,15 +92,15 @@ class DeviceSession:
         if recorder is None:
             return call(options, metadata)
         self.capture.split = recorder.split_cores
-        own_options, own_metadata = self.capture.prepare(options, key), RunContent()
+        traced_options, traced = self.capture.prepare(options, key), RunContent()
         begin_ns = time.time_ns()
-        result = call(own_options, own_metadata)
+        result = call(traced_options, traced)
         end_ns = time.time_ns()
         with self._lock:
-            content = self.capture.take(key, own_metadata.content, self.graph)
+            content = self.capture.take(key, traced.content, self.graph)
             name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
             if self._pending is None or self._pending.recorder is not recorder:
-                self._pending = PendingRuns.of(recorder, self.capture)
+                self._pending = PendingRuns.open(recorder, self.capture)
             pending = self._pending
         step = GraphExecution(
             graph=name,
@@ -114,7 +112,7 @@ class DeviceSession:
         )
         pending.add(PendingRun(key, content, step))
         if metadata is not None:
-            _hand_over(own_metadata.content, metadata, options)
+            _fill_metadata(traced.content, metadata, options)
         return result
 
     def recorder(self) -> EngineRecording | None:
@@ -124,19 +122,19 @@ class DeviceSession:
         Raises
         ------
         InvalidArgumentError
-            With the vendor's message: local profiling is wanted of a session that is profiled by its options.
+            With the vendor's message: a session that is profiled by its options is to be profiled locally, too.
         """
-        own = PROCESS.recorder(id(self))
+        recorder = PROCESS.recorder(id(self))
         if not PROCESS.armed:
-            return own
-        if own is not None:
+            return recorder
+        if recorder is not None:
             from tensorflow.errors import InvalidArgumentError
 
             raise InvalidArgumentError(None, None, _BOTH)
         return PROCESS.local_recorder()
 
     def close(self) -> None:
-        """The session has ended."""
+        """Leave the recording: the session has ended."""
         PROCESS.leave(id(self))
 
 
@@ -159,21 +157,17 @@ def device_session(graph: Any, config: Any) -> DeviceSession | None:
     notices = start.notices if start.parsed is None else (*start.notices, *start.parsed.notices)
     say_notices(notices)
     if start.parsed is not None:
-        PROCESS.join(id(session), start.parsed.request, _device_of(options))
+        device_id = options.session_device_id
+        # Without a device of its own a session is on that of the process.
+        device_id = read_number("ASCEND_DEVICE_ID", 0) if device_id is None else device_id
+        PROCESS.join(id(session), start.parsed.request, device_id)
     return session
 
 
-def _device_of(options: NpuOptions) -> int:
-    """Return the session's own device, else that of the process."""
-    text = os.environ.get("ASCEND_DEVICE_ID", "")
-    process = int(text) if text.isdecimal() else 0
-    return process if options.session_device_id is None else options.session_device_id
-
-
-def _hand_over(content: bytes, theirs: Any, options: Any) -> None:
-    """Give the caller's RunMetadata what its own options ask for."""
-    theirs.ParseFromString(content)
+def _fill_metadata(content: bytes, metadata: Any, options: Any) -> None:
+    """Fill the caller's RunMetadata with what its own options request."""
+    metadata.ParseFromString(content)
     if options is None or not options.output_partition_graphs:
-        theirs.ClearField("partition_graphs")
+        metadata.ClearField("partition_graphs")
     if options is None or options.trace_level == type(options).NO_TRACE:
-        theirs.ClearField("step_stats")
+        metadata.ClearField("step_stats")
