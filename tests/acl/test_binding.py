@@ -69,8 +69,9 @@ def test_calls_are_told_by_their_c_name_also_when_they_raise():
 
 def test_keywords_are_refused_and_a_library_that_is_not_ready_answers_with_its_code():
     bind = Binder("acl.rt", "aclrt", lambda: None, lambda: 100001)
-    function = bind("free", "k", lambda pointer: 0, failure=lambda code: code)
+    function = bind("free", "k", lambda pointer: 0, zeros=0)
     assert function(1) == 100001
+    assert bind("malloc", "k", lambda size: (7, 0), zeros=1)(1) == (0, 100001)
     assert bind("other", "k", lambda pointer: 7)(1) == 7
     with pytest.raises(TypeError, match=r"acl\.rt\.free\(\) takes no keyword arguments"):
         function(pointer=1)

@@ -14,6 +14,7 @@ An empty format stands for a function that ignores its arguments: it takes any n
 
 from __future__ import annotations
 
+import enum
 import operator
 import time
 from collections.abc import Callable
@@ -23,7 +24,7 @@ _INT_MIN, _INT_MAX, _BYTE_MAX = -(2**31), 2**31 - 1, 255
 
 
 class ApiListener(Protocol):
-    """Who is told of calls."""
+    """Takes over the calls of the library."""
 
     def api(self, name: str, start_ns: int, end_ns: int, arguments: tuple[Any, ...] = ()) -> None:
         """
@@ -54,6 +55,7 @@ def parse(refused: str, letters: str, arguments: tuple[Any, ...]) -> tuple[Any, 
 
 
 def _convert(letter: str, value: Any) -> Any:
+    """Return *value* as the binding converts it; raises what says that it is of another type or range."""
     if letter == "O":
         return value
     if letter == "s":
@@ -76,20 +78,20 @@ def _convert(letter: str, value: Any) -> Any:
 
 class Binder:
     """
-    Makes the functions of one module of the vendor's.
+    Makes the functions of one of the vendor's modules.
 
     Parameters
     ----------
     module:
         ``acl.rt``.
     prefix:
-        What the C functions of the module begin with: ``aclrt``.
+        How the names of the module's C functions begin: ``aclrt``.
     refused:
-        What parse errors say, ``{}`` being the function: ``{} args parse failed``. The vendor's modules differ in it.
+        The text of parse errors, ``{}`` being the function; the vendor's modules differ in it.
     listener:
-        Returns who is told of calls; ``None`` tells nobody.
+        Returns what takes over calls; ``None`` where nothing does.
     ready:
-        Returns 0, or the code that functions with a ``failure`` give instead of doing anything.
+        Returns 0, or the code that functions with *zeros* return in place of a result.
     """
 
     def __init__(
@@ -108,55 +110,55 @@ class Binder:
         self,
         name: str,
         letters: str,
-        target: Callable[..., Any],
+        implementation: Callable[..., Any],
         *,
         api: str | None = None,
-        said: str | None = None,
-        failure: Callable[[int], Any] | None = None,
+        refused: str | None = None,
+        zeros: int | None = None,
     ) -> Callable[..., Any]:
         """
-        Return the function *name*, which calls *target* with converted arguments.
+        Return the function *name*, which calls *implementation* with converted arguments and returns plain numbers.
 
-        *api* is the name of the C function where it does not follow from *name*, and empty where there is none to
-        tell of; *said* is what parse errors of the function say, where that is not the module's; *failure* makes what
-        is returned of a code where the library is not ready.
+        Parameters
+        ----------
+        letters:
+            The format of the arguments.
+        api:
+            The name of the C function where it does not follow from *name*; empty where listeners get no call.
+        refused:
+            The text of parse errors where it is not the module's.
+        zeros:
+            How many zeros stand before the code in the result of a call while the library is not ready; ``None`` for
+            functions that work all the same.
         """
         whole = f"{self._module}.{name}"
-        refused, listener, ready = said or self._refused.format(whole), self._listener, self._ready
+        error, listener, ready = refused or self._refused.format(whole), self._listener, self._ready
         c_name = self._prefix + "".join(word.capitalize() for word in name.split("_")) if api is None else api
 
         def function(*arguments: Any, **keywords: Any) -> Any:
             if keywords:
                 raise TypeError(f"{whole}() takes no keyword arguments")
-            values = parse(refused, letters, arguments)
-            if failure is not None and (code := ready()):
-                return failure(code)
-            told = listener() if c_name else None
-            if told is None:
-                return target(*values)
+            values = parse(error, letters, arguments)
+            if zeros is not None and (code := ready()):
+                return _plain((*(0,) * zeros, code) if zeros else code)
+            listening = listener() if c_name else None
+            if listening is None:
+                return _plain(implementation(*values))
             start_ns = time.time_ns()
             try:
-                return target(*values)
+                return _plain(implementation(*values))
             finally:
-                told.api(c_name, start_ns, max(time.time_ns(), start_ns + 1), values)
+                listening.api(c_name, start_ns, max(time.time_ns(), start_ns + 1), values)
 
         function.__name__ = name
         function.__qualname__ = name
         function.__module__ = self._module
-        function.__doc__ = getattr(target, "func", target).__doc__
+        function.__doc__ = getattr(implementation, "func", implementation).__doc__
         return function
 
 
-def code_alone(code: int) -> int:
-    """Return what functions that return a code give when they fail."""
-    return code
-
-
-def number_and_code(code: int) -> tuple[int, int]:
-    """Return what functions that return a handle and a code give when they fail."""
-    return 0, code
-
-
-def numbers_and_code(code: int) -> tuple[int, int, int]:
-    """Return what functions that return two numbers and a code give when they fail."""
-    return 0, 0, code
+def _plain(result: Any) -> Any:
+    """Return *result* with numbers in place of enumerations: a program that prints its code sees a number."""
+    if isinstance(result, tuple):
+        return tuple(map(_plain, result))
+    return int(result) if isinstance(result, enum.IntEnum) else result

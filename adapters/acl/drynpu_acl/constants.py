@@ -1,5 +1,5 @@
 """
-The numbers of pyACL's profiling calls under the C headers' names (pyacl_prof.md 3, 4).
+The numbers of pyACL's calls under the C headers' names (pyacl_prof.md 3, 4, and the vendor's table of aclError).
 
 The module ``acl`` has no constants, as the real one has none: programs write the numbers themselves. These are here
 for those who want names: ``from drynpu_acl.constants import DataType``.
@@ -88,11 +88,11 @@ class SubscribeFlag(enum.IntEnum):
 
 
 class ReturnCode(enum.IntEnum):
-    """``ACL_*``: what the profiling calls return."""
+    """``ACL_*``: what calls return. From 107000 on they come from the runtime, 145003 from the graph engine."""
 
     SUCCESS = 0
     FAILED = -1
-    """Of the msproftx calls, whatever went wrong."""
+    """What calls of msproftx return, whatever went wrong."""
     INVALID_PARAM = 100000
     UNINITIALIZE = 100001
     REPEAT_INITIALIZE = 100002
@@ -100,12 +100,31 @@ class ReturnCode(enum.IntEnum):
     PARSE_FILE = 100006
     INVALID_PROFILING_CONFIG = 100010
     INVALID_MODEL_ID = 100011
+    READ_MODEL_FAILURE = 100014
+    MODEL_INPUT_NOT_MATCH = 100017
+    MODEL_OUTPUT_NOT_MATCH = 100018
+    MODEL_NOT_DYNAMIC = 100019
     REPEAT_FINALIZE = 100037
     PROF_ALREADY_RUN = 100042
     PROF_NOT_RUN = 100043
+    PARAM_INVALID = 107000
+    INVALID_DEVICE = 107001
+    CONTEXT_NULL = 107002
+    STREAM_CONTEXT = 107003
+    EVENT_TIMESTAMP_INVALID = 107006
+    EVENT_TIMESTAMP_REVERSAL = 107007
+    STREAM_SUBSCRIBE = 107011
+    THREAD_SUBSCRIBE = 107012
+    STREAM_NO_CALLBACK = 107015
+    INVALID_HANDLE = 107017
+    MODEL_ID_INVALID = 145003
     PROF_REPEAT_SUBSCRIBE = 148046
     PROF_API_CONFLICT = 148047
     FEATURE_UNSUPPORTED = 200006
     PROF_MODULES_UNSUPPORTED = 200007
+    MEMORY_ALLOCATION = 207001
     GE_FAILURE = 500002
     PROFILING_FAILURE = 500005
+    MODEL_EXECUTE = 507011
+    REPORT_TIMEOUT = 507012
+    STREAM_SYNC_TIMEOUT = 507046

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Generic, TypeVar
 
+from drynpu_acl.constants import ReturnCode
+
 T = TypeVar("T")
 
 _RUNTIME, _STEP = 0x2000_0000_0000, 0x40
@@ -13,7 +15,7 @@ _RUNTIME, _STEP = 0x2000_0000_0000, 0x40
 
 def handle_numbers(first: int = _RUNTIME) -> Iterator[int]:
     """
-    Return the numbers of a process: they look like addresses, are never given twice and never followed.
+    Return the numbers of a process's handles: they look like addresses, come once only and are never followed.
 
     Kinds that do not share an iterator begin far apart, so that a handle of one is none of another.
     """
@@ -22,7 +24,7 @@ def handle_numbers(first: int = _RUNTIME) -> Iterator[int]:
 
 class Handles(Generic[T]):
     """
-    The living objects of one kind; a number of another kind, a freed one and a made up one are unknown alike.
+    The objects of one kind that were not freed; any other number is unknown, whatever it was once.
 
     Safe under threads: each method is one operation of a dict.
     """
@@ -41,16 +43,23 @@ class Handles(Generic[T]):
         """Return the object, ``None`` for an unknown number."""
         return self._objects.get(number)
 
+    def look_up(self, number: int) -> tuple[int, T | None]:
+        """Return ``(code, object)`` as the runtime answers: 0 is a missing parameter, no wrong handle."""
+        if number == 0:
+            return ReturnCode.INVALID_PARAM, None
+        found = self.get(number)
+        return (ReturnCode.INVALID_HANDLE if found is None else ReturnCode.SUCCESS), found
+
     def remove(self, number: int) -> T | None:
         """Forget the object and return it, ``None`` for an unknown number."""
         return self._objects.pop(number, None)
 
     def items(self) -> list[tuple[int, T]]:
-        """Return what lives now."""
+        """Return the handles with their objects."""
         return list(self._objects.items())
 
     def values(self) -> list[T]:
-        """Return the objects that live now."""
+        """Return the objects."""
         return list(self._objects.values())
 
     def clear(self) -> None:

@@ -61,7 +61,6 @@ class Acl:
     calls: dict[str, Callable[..., Any]] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.profiling.runtime = OneModel()
         self.calls = functions(self.profiling)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -92,7 +91,8 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     made: list[Acl] = []
 
     def of(**settings: str) -> Acl:
-        made.append(Acl(Profiling(settings=AclSettings.from_environ({f"DRYNPU_{k}": v for k, v in settings.items()}))))
+        chosen = AclSettings.from_environ({f"DRYNPU_{k}": v for k, v in settings.items()})
+        made.append(Acl(Profiling(settings=chosen, runtime=OneModel())))
         return made[-1]
 
     yield of

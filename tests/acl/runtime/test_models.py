@@ -253,23 +253,6 @@ def test_threads_run_one_model_at_once(library, heard, models, x):
     assert len({int(run[2].thread[0]) for run in heard.runs}) == 4
 
 
-def test_the_end_takes_leave_of_models(library, models):
-    told = []
-
-    class Seen:
-        def finalize(self) -> None:
-            told.append("end")
-
-        def unload(self, model_id: int) -> None:
-            told.append(model_id)
-
-    first, second = library.load(models.mlp()), library.load(models.mlp())
-    library.process.lifecycle = Seen()
-    library.process.models.unload(first)
-    library.process.finalize()
-    assert told == [first, "end", second]
-
-
 def two_inputs(ids_dims, mask_dims):
     """Return ``y = ids + mask`` with these dims; the node has no name."""
     nodes = [helper.make_node("Add", ["ids", "mask"], ["y"])]

@@ -16,10 +16,8 @@ from drynpu.kernels import Rule, framed, join_rules, ops, plan_of
 from drynpu_acl.kernels._call import OnnxCall
 from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype
 from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
-from drynpu_acl.kernels._nodes import GraphNode
-from drynpu_acl.kernels._placement import FREE
-from drynpu_acl.kernels._plans import node_plans
-from drynpu_acl.kernels._reported import fusions, planned_memory
+from drynpu_acl.kernels._nodes import FREE, GraphNode
+from drynpu_acl.kernels._plans import fusions, node_plans, planned_memory
 
 __all__ = [
     "ACL_SIZES",

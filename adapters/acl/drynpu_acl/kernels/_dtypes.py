@@ -7,27 +7,11 @@ from typing import Final
 
 from drynpu.kernels import DTYPES, NO_DATA
 
-# onnx.TensorProto.DataType -> GE name.
-_BY_ONNX_NUMBER: Final = MappingProxyType(
-    {
-        1: "FLOAT",
-        2: "UINT8",
-        3: "INT8",
-        4: "UINT16",
-        5: "INT16",
-        6: "INT32",
-        7: "INT64",
-        9: "BOOL",
-        10: "FLOAT16",
-        11: "DOUBLE",
-        12: "UINT32",
-        13: "UINT64",
-        14: "COMPLEX64",
-        15: "COMPLEX128",
-        16: "DT_BF16",
-    }
-)
-_ONNX_STRING: Final = 8
+_TEXT: Final = """
+FLOAT UINT8 INT8 UINT16 INT16 INT32 INT64 STRING BOOL FLOAT16 DOUBLE UINT32 UINT64 COMPLEX64 COMPLEX128 DT_BF16
+"""
+_ONNX_NAMES: Final = tuple(_TEXT.split())
+"""GE's names of the types that onnx.TensorProto.DataType numbers from 1 on."""
 _ACL_STRING: Final = 13
 _ACL_UNDEFINED: Final = -1
 
@@ -38,7 +22,7 @@ ACL_SIZES: Final = MappingProxyType({d.ge_id: d.size_bytes for d in DTYPES.value
 
 def acl_dtype(onnx_type: int) -> int:
     """Return the aclDataType of an ONNX type, -1 (ACL_DT_UNDEFINED) for one that the vendor does not have."""
-    if onnx_type == _ONNX_STRING:
-        return _ACL_STRING
-    name = _BY_ONNX_NUMBER.get(onnx_type)
-    return _ACL_UNDEFINED if name is None else DTYPES[name].ge_id
+    if not 0 < onnx_type <= len(_ONNX_NAMES):
+        return _ACL_UNDEFINED
+    name = _ONNX_NAMES[onnx_type - 1]
+    return _ACL_STRING if name == "STRING" else DTYPES[name].ge_id

@@ -20,8 +20,7 @@ from attrs import frozen
 from drynpu.kernels import Signature, TensorDesc, node_signature
 from drynpu.kernels.ops import FormatChanges, Fusion, GraphOperator, Place, fuse
 from drynpu_acl.kernels._layout import OnnxFormats
-from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS, GraphNode
-from drynpu_acl.kernels._placement import FREE
+from drynpu_acl.kernels._nodes import CONVOLUTIONS, FREE, SHAPE_READERS, GraphNode
 
 _PRODUCTS: Final = frozenset({"Gemm", "MatMul"})
 _AFTER_CONVOLUTION: Final = frozenset({"Relu", "LeakyRelu"})
@@ -113,12 +112,12 @@ def _lives(
     until = list(range(len(launching)))
     for op in operators:
         index = number.get(id(op))
-        made = [maker[place] for place in op.inputs if place in maker]
+        makers = [maker[place] for place in op.inputs if place in maker]
         if index is not None:
-            for source in made:
+            for source in makers:
                 until[source] = index
         # A change of shape has the memory of its input.
-        owner = index if index is not None else made[0] if made else None
+        owner = index if index is not None else makers[0] if makers else None
         if owner is not None:
             maker.update((place, owner) for place in op.outputs)
     for place in results & maker.keys():
@@ -165,12 +164,12 @@ def _fusions(known: frozenset[str], *, split: bool, times: int) -> list[Fusion]:
 def _is_bias(first: GraphOperator, second: GraphOperator, known: frozenset[str]) -> bool:
     """Return whether what is added to a product is one constant per column."""
     others = [i for i, place in enumerate(second.inputs) if place != first.outputs[0]]
-    made, other = first.call.output(), second.signature.tensor(others[0]) if len(others) == 1 else None
+    product, other = first.call.output(), second.signature.tensor(others[0]) if len(others) == 1 else None
     return (
-        made is not None
+        product is not None
         and other is not None
         and second.inputs[others[0]][0] in known
-        and other.shape == made.shape[-1:]
+        and other.shape == product.shape[-1:]
     )
 
 

@@ -9,6 +9,9 @@ from attrs import field, frozen
 
 CONVOLUTIONS: Final = frozenset({"Conv", "ConvTranspose"})
 SHAPE_READERS: Final = frozenset({"Shape", "Size"})
+_FREE: Final = "Reshape Flatten Squeeze Unsqueeze Identity Dropout Constant ConstantOfShape Shape Size"
+FREE: Final = frozenset(_FREE.split())
+"""What launches nothing: changes of shape share memory, dropout does nothing in inference, the rest is compiled in."""
 
 
 @frozen(eq=False)

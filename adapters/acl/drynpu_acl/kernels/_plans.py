@@ -1,15 +1,17 @@
-"""Plans of nodes: what the graph engine makes of the plan of an operator."""
+"""Plans of nodes, and the reports of the model compiler: operators made of several (``fusion_op``), planned memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
+from typing import Any
 
 from attrs import evolve
 
-from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, NodeCall, Signature
+from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, NodeCall, Signature, TensorDesc
+from drynpu.simulate import FusionOp, Planner, StaticMemory
 
 
-def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature], KernelPlan]:
+def node_plans(plan: Planner) -> Planner:
     """
     Return *plan* for nodes of graphs.
 
@@ -17,21 +19,57 @@ def node_plans(plan: Callable[[Signature], KernelPlan]) -> Callable[[Signature],
     of an operator without a rule is called as the node and keeps its suffix; what the node returns is known.
     """
 
-    def of(signature: Signature) -> KernelPlan:
+    def planned(signature: Signature) -> KernelPlan:
         found = plan(signature)
         if not found.mapped:
             call = NodeCall(signature)
-            kernels = tuple(
-                evolve(
-                    kernel,
-                    name=f"{call.node}{UNMAPPED_SUFFIX}",
-                    op_type=signature.name,
-                    outputs=call.outputs,
-                    bytes_written=sum(t.size_bytes for t in call.outputs),
-                )
-                for kernel in found.kernels
-            )
-            found = evolve(found, kernels=kernels)
+            node: dict[str, Any] = {
+                "name": f"{call.node}{UNMAPPED_SUFFIX}",
+                "op_type": signature.name,
+                "outputs": call.outputs,
+                "bytes_written": sum(t.size_bytes for t in call.outputs),
+            }
+            found = evolve(found, kernels=tuple(evolve(kernel, **node) for kernel in found.kernels))
         return evolve(found, api="", claims=True, synchronizes=False, in_graph=True)
 
-    return of
+    return planned
+
+
+def fusions(signatures: Iterable[Signature]) -> tuple[FusionOp, ...]:
+    """
+    Return the operators of a compiled graph that are made of several nodes, in the order of *signatures*.
+
+    Sizes are those of the tensors: constants among the inputs are weights, workspaces are not modelled and 0.
+    """
+    return tuple(_fusion(signature) for signature in signatures if NodeCall(signature).texts("_members"))
+
+
+def _fusion(signature: Signature) -> FusionOp:
+    call = NodeCall(signature)
+    weights = frozenset(call.integers("_weights"))
+    sizes = [tensor.size_bytes if isinstance(tensor, TensorDesc) else 0 for tensor in signature.inputs]
+    return FusionOp(
+        name=call.node + call.text("_tail"),
+        original_ops=call.texts("_members"),
+        input_bytes=sum(size for number, size in enumerate(sizes) if number not in weights),
+        output_bytes=sum(tensor.size_bytes for tensor in call.outputs),
+        weight_bytes=sum(size for number, size in enumerate(sizes) if number in weights),
+    )
+
+
+def planned_memory(signatures: Iterable[Signature]) -> tuple[StaticMemory, ...]:
+    """
+    Return the memory of what each operator of a compiled graph makes, from its own place to that of the last reader.
+
+    Sizes are those of the tensors; a compiler's own adds alignment and workspaces, which are not modelled.
+    """
+    found = []
+    for call in map(NodeCall, signatures):
+        lives = call.integers("_lives")
+        if len(lives) == 2 and call.outputs:
+            first, last = lives
+            size = sum(tensor.size_bytes for tensor in call.outputs)
+            name = call.node + call.text("_tail")
+            last_node = None if last < 0 else last
+            found.append(StaticMemory(op_name=name, size_bytes=size, first_node=first, last_node=last_node))
+    return tuple(found)

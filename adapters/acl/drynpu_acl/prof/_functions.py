@@ -11,14 +11,13 @@ from drynpu_acl.constants import ReturnCode
 from drynpu_acl.prof._profiling import Profiling
 from drynpu_acl.prof._records import RECORD_BYTES
 
-_BAD = int(ReturnCode.INVALID_PARAM)
 _SPELT = {
     "init": "Init",
     "model_un_subscribe": "model_unsubscribe",
     **dict.fromkeys(("get_op_type_v2", "get_op_type_len"), "get_op_type"),
     **dict.fromkeys(("get_op_name_v2", "get_op_name_len"), "get_op_name"),
 }
-"""What parse errors call functions that they do not call by their name."""
+"""The names in the texts of parse errors of functions where the vendor writes another name."""
 
 
 def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
@@ -27,17 +26,17 @@ def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
     value = partial(partial, readers.value)
     table: tuple[tuple[str, str, Callable[..., Any]], ...] = (
         ("create_config", "OikK", calls.create_config),
-        ("destroy_config", "k", _int(calls.destroy_config)),
-        ("init", "s", _int(calls.init)),
-        ("finalize", "", _int(calls.finish)),
-        ("start", "k", _int(calls.start)),
-        ("stop", "k", _int(calls.stop)),
-        ("set_config", "is", _int(calls.set_config)),
-        ("model_subscribe", "Ik", _int(subscribing.subscribe)),
-        ("model_unsubscribe", "I", _int(subscribing.unsubscribe)),
-        ("model_un_subscribe", "I", _int(subscribing.unsubscribe)),
+        ("destroy_config", "k", calls.destroy_config),
+        ("init", "s", calls.init),
+        ("finalize", "", calls.finish),
+        ("start", "k", calls.start),
+        ("stop", "k", calls.stop),
+        ("set_config", "is", calls.set_config),
+        ("model_subscribe", "Ik", subscribing.subscribe),
+        ("model_unsubscribe", "I", subscribing.unsubscribe),
+        ("model_un_subscribe", "I", subscribing.unsubscribe),
         ("create_subscribe_config", "bii", subscribing.create_config),
-        ("destroy_subscribe_config", "k", _int(subscribing.destroy_config)),
+        ("destroy_subscribe_config", "k", subscribing.destroy_config),
         ("get_op_desc_size", "", _desc_size),
         ("get_op_num", "kk", readers.number),
         ("get_op_type", "kkIk", partial(readers.text, "type")),
@@ -49,10 +48,10 @@ def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
         ("get_op_start", "kkI", value("start_us", missing=0)),
         ("get_op_end", "kkI", value("end_us", missing=0)),
         ("get_op_duration", "kkI", value("duration_us", missing=0)),
-        ("get_model_id", "kkI", value("model_id", missing=_BAD)),
+        ("get_model_id", "kkI", value("model_id", missing=ReturnCode.INVALID_PARAM)),
         ("create_step_info", "", p.steps.create),
         ("destroy_step_info", "k", p.steps.destroy),
-        ("get_step_timestamp", "kik", _int(p.get_step_timestamp)),
+        ("get_step_timestamp", "kik", p.get_step_timestamp),
         ("create_stamp", "", p.create_stamp),
         ("destroy_stamp", "k", p.stamps.destroy),
         ("set_stamp_trace_message", "ksI", p.stamps.set_message),
@@ -63,27 +62,17 @@ def functions(profiling: Profiling) -> dict[str, Callable[..., Any]]:
         ("range_start", "k", p.stamps.range_start),
         ("range_stop", "I", p.stamps.range_stop),
     )
-    # None of these is told to a listener: a recording does not show the calls that control it.
+    # No listener gets these calls: a recording does not show what controls it.
     bind = Binder("acl.prof", "aclprof", lambda: None)
-    return {name: bind(name, letters, of, api="", said=_said(name)) for name, letters, of in table}
+    return {name: bind(name, letters, call, api="", refused=_refusal(name)) for name, letters, call in table}
 
 
-def _said(name: str) -> str:
-    """Return what parse errors of a function say: the vendor names some by another one, and stresses some."""
+def _refusal(name: str) -> str:
+    """Return the text of parse errors of a function: the vendor writes other names for some, and ``!`` after most."""
     mark = "" if name.startswith(("get_", "model_")) or name.endswith(("subscribe_config", "step_info")) else "!"
     return f"acl.prof.{_SPELT.get(name, name)} args parse failed{mark}"
 
 
-def _int(answer: Callable[..., int]) -> Callable[..., int]:
-    """Return *answer* with plain numbers: a program that prints its code sees no enumeration."""
-
-    def code(*arguments: Any) -> int:
-        return int(answer(*arguments))
-
-    code.__doc__ = answer.__doc__
-    return code
-
-
 def _desc_size() -> tuple[int, int]:
     """Return the bytes of a record, and the code."""
-    return RECORD_BYTES, int(ReturnCode.SUCCESS)
+    return RECORD_BYTES, ReturnCode.SUCCESS

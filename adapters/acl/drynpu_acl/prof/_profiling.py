@@ -1,5 +1,5 @@
 """
-Profiling of a process: what its calls share, and what the runtime tells it.
+Profiling of a process: what its calls share, and what it takes over from the runtime.
 
 Which call may follow which is in `drynpu_acl.prof._active_api`, the calls are in the modules beside it.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import define, field
 
@@ -21,16 +21,15 @@ from drynpu_acl.prof._active_api import ActiveApi, ActiveApiLock
 from drynpu_acl.prof._collector import LibraryCollector
 from drynpu_acl.prof._mark_handles import MarkHandles
 from drynpu_acl.prof._readers import OpReaders
-from drynpu_acl.prof._runtime import NoRuntime, Runtime
 from drynpu_acl.prof._session import Sessions
 from drynpu_acl.prof._session_calls import SessionCalls
 from drynpu_acl.prof._settings import AclSettings
 from drynpu_acl.prof._steps import Steps
-from drynpu_acl.prof._subscription_calls import SubscriptionCalls
-from drynpu_acl.prof._subscriptions import Subscriptions
+from drynpu_acl.prof._subscriptions import SubscriptionCalls, Subscriptions
 from drynpu_acl.recording import ApiCall, CopyCall, DeviceStream, MarkRows, ModelExecution, graph_plans
 
 _OTHER_COLLECTOR = "PROFILER_SAMPLECONFIG"
+"""Set by the vendor's msprof for a program that it starts."""
 _HANDLES: Mapping[str, tuple[int | None, int | None]] = {
     "aclrtSynchronizeStream": (0, None),
     "aclrtSynchronizeStreamWithTimeout": (0, None),
@@ -39,13 +38,29 @@ _HANDLES: Mapping[str, tuple[int | None, int | None]] = {
     "aclrtStreamWaitEvent": (0, 1),
     "aclrtMemcpyAsync": (-1, None),
 }
-"""Which argument of a call is its stream, which its event."""
+"""Name of a call -> positions of the stream and of the event among its arguments; ``None`` for none."""
+
+
+class Runtime(Protocol):
+    """What profiling reads from the runtime beside it: models, streams, devices, plans."""
+
+    def model_name(self, model_id: int) -> str | None:
+        """Return the name of a loaded model; ``None`` if there is none with that id."""
+
+    def stream_id(self, stream: int) -> int | None:
+        """Return the number of the stream of a handle, 0 being the default stream; ``None`` if there is none."""
+
+    def device_id(self) -> int:
+        """Return the device of the calling thread; 0 if it has none."""
+
+    def plan(self, signature: Signature) -> KernelPlan:
+        """Return what an operator of a model launches."""
 
 
 @define(kw_only=True)
 class Profiling:
     """
-    Profiling of one process. It implements what the runtime tells: `drynpu_acl.runtime.Listener` and ``Lifecycle``.
+    Profiling of one process. It implements `drynpu_acl.runtime.Listener` and ``Lifecycle``.
 
     Attributes
     ----------
@@ -54,7 +69,7 @@ class Profiling:
     """
 
     settings: AclSettings
-    runtime: Runtime = field(factory=NoRuntime)
+    runtime: Runtime
     owner: ActiveApiLock = field(factory=ActiveApiLock)
     steps: Steps = field(factory=Steps)
     readers: OpReaders = field(factory=OpReaders)
@@ -144,9 +159,6 @@ class Profiling:
         with self.owner.lock:
             self.owner.mode = ActiveApi.OFF
             self.calls.end()
-
-    def unload(self, model_id: int) -> None:
-        """Take leave of a model: its subscription lasts until it is ended."""
 
     # -- what runs
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import functools
+import os
 import threading
+from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -10,12 +14,17 @@ from attrs import define, field
 
 from drynpu.arrays import U64, Records
 from drynpu_acl.constants import ReturnCode
-from drynpu_acl.prof._memory import read_memory
 from drynpu_acl.prof._records import RECORD_BYTES, read_records
 
-_BAD, _OK = int(ReturnCode.INVALID_PARAM), int(ReturnCode.SUCCESS)
+_BAD, _OK = ReturnCode.INVALID_PARAM, ReturnCode.SUCCESS
 _MOST_LENGTH = 4096
-_ALSO_NUL = 1
+"""Bytes of a name or type that a script may ask for at most."""
+_TERMINATOR_BYTES = 1
+"""The C functions end a text with a zero and count it."""
+_PIECE = 4096
+"""What a pipe takes at once without blocking."""
+_MOST = 1 << 26
+"""64 MiB: more than any buffer of records a script reads; a wild length is none."""
 
 
 @define
@@ -23,7 +32,7 @@ class OpReaders:
     """
     The getters, and the names and types that belong to records of this process.
 
-    Names and types are kept here under the record's index until a getter has given them: a second call for the same
+    Names and types are kept here under the record's index until a getter has returned them: a second call for the same
     record fails, as it does with the vendor's.
     """
 
@@ -65,7 +74,7 @@ class OpReaders:
     def text_length(self, kind: str, address: int, length: int, index: int) -> tuple[int, int]:
         """Return the bytes of the text and its terminating zero, and the code; the text stays."""
         found = self._kept(kind).get(self._key(address, length, index))
-        return (0, _BAD) if found is None else (len(found.encode()) + _ALSO_NUL, _OK)
+        return (0, _BAD) if found is None else (len(found.encode()) + _TERMINATOR_BYTES, _OK)
 
     def value(self, name: str, address: int, length: int, index: int, missing: int) -> int:
         """Return a field of a record, *missing* where there is none."""
@@ -93,3 +102,35 @@ class OpReaders:
         if records is not None:
             self._checked = data, records
         return records
+
+
+@functools.cache
+def _write() -> Callable[[int, int, int], int]:
+    """Return the C library's ``write``, which takes an address."""
+    write = ctypes.CDLL(None).write
+    write.argtypes, write.restype = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t), ctypes.c_ssize_t
+    found: Callable[[int, int, int], int] = write
+    return found
+
+
+def read_memory(address: int, size: int) -> bytes | None:
+    """
+    Return *size* bytes at *address*, ``None`` where this process has no such memory.
+
+    The kernel reads for us: ``write`` answers EFAULT for a bad address, where following it would end the process.
+    """
+    if address <= 0 or not 0 < size <= _MOST or address + size >= 2**64:
+        return None
+    write = _write()
+    source, sink = os.pipe()
+    try:
+        pieces = []
+        for offset in range(0, size, _PIECE):
+            length = min(_PIECE, size - offset)
+            if write(sink, address + offset, length) != length:
+                return None
+            pieces.append(os.read(source, length))
+        return b"".join(pieces)
+    finally:
+        os.close(source)
+        os.close(sink)

@@ -1,7 +1,8 @@
 """
 Profiling of this process, as process-wide as the vendor's: made at the first import, by the facade.
 
-The runtime tells it what happens; it asks the runtime what is loaded.
+It takes over what the runtime runs, and ends whatever still records when the process does. Importing it raises
+`OptionError` or `ChipError` for settings that cannot be.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from functools import cached_property
 
 from drynpu.kernels import KernelPlan, RuleBook, Signature, build_rule_book
 from drynpu.plugins import build_manager
+from drynpu.recorder import at_process_end
 from drynpu_acl.kernels import RULES, node_plans
-from drynpu_acl.prof._process import open_profiling
+from drynpu_acl.prof._profiling import Profiling
+from drynpu_acl.prof._settings import AclSettings
 from drynpu_acl.runtime import PROCESS, Process
 
 
-class _OfProcess:
-    """What profiling asks, answered by the library of the process."""
+class _ProcessRuntime:
+    """The library of the process, as profiling reads it."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -46,6 +49,11 @@ class _OfProcess:
         return node_plans(self._rules.plan)(signature)
 
 
-PROFILING = open_profiling(os.environ)
-PROFILING.runtime = _OfProcess(PROCESS)
+def _end() -> None:
+    PROFILING.shut_down()
+    PROFILING.sessions.show()
+
+
+PROFILING = Profiling(settings=AclSettings.from_environ(os.environ), runtime=_ProcessRuntime(PROCESS))
 PROCESS.listener = PROCESS.lifecycle = PROFILING
+at_process_end(_end)  # what a parent process records is the parent's

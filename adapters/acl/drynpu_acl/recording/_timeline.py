@@ -1,4 +1,4 @@
-"""One timeline of what was captured."""
+"""One timeline of everything that was captured."""
 
 from __future__ import annotations
 
@@ -11,16 +11,7 @@ import numpy as np
 from attrs import evolve
 
 from drynpu.device import DispatchKind
-from drynpu.kernels import (
-    Call,
-    Copy,
-    KernelPlan,
-    Operators,
-    Placement,
-    Signature,
-    TensorDesc,
-    copy_plan,
-)
+from drynpu.kernels import Call, Copy, KernelPlan, Operators, Placement, Signature, TensorDesc, copy_plan
 from drynpu.recorder import Planner
 from drynpu.simulate import DEFAULT_STREAM, GraphRun, HostCall, Iteration
 from drynpu_acl.kernels import fusions, planned_memory
@@ -118,7 +109,11 @@ def launched_executions(executions: Sequence[ModelExecution], plan: Planner) -> 
 
 def copies_and_steps(captured: CapturedCalls) -> Operators:
     """Return rows for the copies that pass the device's copy engines, and annotations for the steps."""
-    calls = [Call(_signature(of), of.start_ns, of.end_ns, of.thread) for of in captured.copies if of.kind in _PLACES]
+    calls = [
+        Call(_signature(copy), copy.start_ns, copy.end_ns, copy.thread)
+        for copy in captured.copies
+        if copy.kind in _PLACES
+    ]
     calls += [Call(f"ProfilerStep#{number}", start, end, thread) for number, start, end, thread, _ in captured.steps]
     return Operators.from_calls(calls)
 
@@ -133,41 +128,41 @@ def graph_runs(launched: Sequence[tuple[ModelExecution, Operators]]) -> tuple[Gr
 
     What operators a model is made of is that of its first execution.
     """
-    of_model: dict[int, list[tuple[ModelExecution, Operators]]] = {}
+    by_model: dict[int, list[tuple[ModelExecution, Operators]]] = {}
     for execution, table in launched:
-        of_model.setdefault(execution.model_id, []).append((execution, table))
+        by_model.setdefault(execution.model_id, []).append((execution, table))
     return tuple(
         GraphRun(
             model_id=model_id,
             graph_id=model_id,
-            model_name=own[0][0].model_name,
+            model_name=runs[0][0].model_name,
             iterations=tuple(
                 Iteration(index=number, start_ns=int(table.start_ns[0]), end_ns=int(table.start_ns[-1]) + 1)
-                for number, (_, table) in enumerate(own, start=1)
+                for number, (_, table) in enumerate(runs, start=1)
                 if len(table)
             ),
-            fusions=fusions(own[0][0].operators.signatures),
-            static_memory=planned_memory(own[0][0].operators.signatures),
+            fusions=fusions(runs[0][0].operators.signatures),
+            static_memory=planned_memory(runs[0][0].operators.signatures),
         )
-        for model_id, own in sorted(of_model.items())
+        for model_id, runs in sorted(by_model.items())
     )
 
 
 def stream_switches(captured: CapturedCalls, executions: Sequence[ModelExecution]) -> tuple[tuple[int, int, int], ...]:
     """Return ``(time_ns, thread, stream)`` of every execution and copy, in time order."""
     begun: dict[int, list[ApiCall]] = {}
-    for call in sorted(of for of in captured.calls if of.name == _ASYNC_COPY and of.stream is not None):
+    for call in sorted(call for call in captured.calls if call.name == _ASYNC_COPY and call.stream is not None):
         begun.setdefault(call.thread, []).append(call)
-    copies = [(of.start_ns, of.thread, _stream_of(of, begun.get(of.thread, []))) for of in captured.copies]
-    own = [
+    copies = [(copy.start_ns, copy.thread, _find_stream(copy, begun.get(copy.thread, []))) for copy in captured.copies]
+    runs = [
         (execution.start_ns, int(execution.operators.thread[0]), stream_number(execution.stream))
         for execution in executions
         if len(execution.operators)
     ]
-    return tuple(sorted([*copies, *own]))
+    return tuple(sorted([*copies, *runs]))
 
 
-def _stream_of(copy: CopyCall, calls: Sequence[ApiCall]) -> int:
+def _find_stream(copy: CopyCall, calls: Sequence[ApiCall]) -> int:
     """Return the stream of a copy: that of the call it was made by, among those of its thread, else the default."""
     before = bisect_right(calls, copy.start_ns, key=attrgetter("start_ns")) - 1
     if before < 0 or copy.end_ns > calls[before].end_ns:

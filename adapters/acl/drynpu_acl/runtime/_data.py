@@ -7,9 +7,9 @@ from typing import Any
 
 from attrs import define, field
 
+from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles
 from drynpu_acl.kernels import acl_dtype
-from drynpu_acl.runtime._codes import INVALID_PARAM, MODEL_ID_INVALID, MODEL_NOT_DYNAMIC, SUCCESS
 from drynpu_acl.runtime._onnx import ModelFile, Tensor
 
 _NCHW, _ND, _UNDEFINED = 0, 2, -1
@@ -59,7 +59,7 @@ class DataSets:
 
     def destroy_data_buffer(self, handle: int) -> int:
         """Give up a buffer; its memory stays."""
-        return SUCCESS if self.buffers.remove(handle) is not None else INVALID_PARAM
+        return ReturnCode.SUCCESS if self.buffers.remove(handle) is not None else ReturnCode.INVALID_PARAM
 
     def get_data_buffer_addr(self, handle: int) -> int:
         """Return a buffer's pointer, 0 for an unknown one."""
@@ -75,9 +75,9 @@ class DataSets:
         """Let a buffer be other memory."""
         buffer = self.buffers.get(handle)
         if buffer is None:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         buffer.pointer, buffer.size = pointer, size
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     # Data sets --------------------------------------------------------------------------------------------------
 
@@ -87,15 +87,15 @@ class DataSets:
 
     def destroy_dataset(self, handle: int) -> int:
         """Give up a data set; its buffers stay."""
-        return SUCCESS if self.datasets.remove(handle) is not None else INVALID_PARAM
+        return ReturnCode.SUCCESS if self.datasets.remove(handle) is not None else ReturnCode.INVALID_PARAM
 
     def add_dataset_buffer(self, handle: int, buffer: int) -> tuple[int, int]:
         """Append a buffer and return ``(data set, code)``."""
         dataset = self.datasets.get(handle)
         if dataset is None or self.buffers.get(buffer) is None:
-            return handle, INVALID_PARAM
+            return handle, ReturnCode.INVALID_PARAM
         dataset.buffers.append(buffer)
-        return handle, SUCCESS
+        return handle, ReturnCode.SUCCESS
 
     def get_dataset_num_buffers(self, handle: int) -> int:
         """Return the number of buffers, 0 for an unknown set."""
@@ -111,11 +111,11 @@ class DataSets:
         """Tell what the first dim of dynamic inputs is in runs with this data set."""
         dataset = self.datasets.get(handle)
         if dataset is None or batch == 0:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         if not any(tensor.dims and tensor.shape[0] < 0 for tensor in model.inputs):
-            return MODEL_NOT_DYNAMIC
+            return ReturnCode.MODEL_NOT_DYNAMIC
         dataset.batch = batch
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     # Descriptions -----------------------------------------------------------------------------------------------
 
@@ -125,17 +125,17 @@ class DataSets:
 
     def destroy_desc(self, handle: int) -> int:
         """Give up a description."""
-        return SUCCESS if self.descriptions.remove(handle) is not None else INVALID_PARAM
+        return ReturnCode.SUCCESS if self.descriptions.remove(handle) is not None else ReturnCode.INVALID_PARAM
 
     def describe(self, handle: int, model: ModelFile | None) -> int:
         """Fill a description; it stays good when the model goes."""
         description = self.descriptions.get(handle)
         if description is None:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         if model is None:
-            return MODEL_ID_INVALID
+            return ReturnCode.MODEL_ID_INVALID
         description.model = model
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def count(self, side: str, handle: int) -> int:
         """Return the number of ``inputs`` or ``outputs``, 0 for an unknown description."""
@@ -156,8 +156,8 @@ class DataSets:
         """Return ``({"name", "dimCount", "dims"}, code)``, -1 for dims that are only known in a run."""
         tensor = self.tensor(side, handle, index)
         if tensor is None:
-            return {}, INVALID_PARAM
-        return {"name": tensor.name, "dimCount": len(tensor.shape), "dims": list(tensor.shape)}, SUCCESS
+            return {}, ReturnCode.INVALID_PARAM
+        return {"name": tensor.name, "dimCount": len(tensor.shape), "dims": list(tensor.shape)}, ReturnCode.SUCCESS
 
     def name(self, side: str, handle: int, index: int) -> str:
         """Return a tensor's name, empty for an unknown one."""
@@ -169,7 +169,7 @@ class DataSets:
         description = self.descriptions.get(handle)
         tensors = () if description is None or description.model is None else getattr(description.model, side)
         found = [number for number, tensor in enumerate(tensors) if tensor.name == name]
-        return (found[0], SUCCESS) if found else (0, INVALID_PARAM)
+        return (found[0], ReturnCode.SUCCESS) if found else (0, ReturnCode.INVALID_PARAM)
 
     def dtype(self, side: str, handle: int, index: int) -> int:
         """Return the aclDataType, -1 (undefined) for an unknown tensor."""

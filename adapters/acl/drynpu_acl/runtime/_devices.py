@@ -17,17 +17,8 @@ from typing import Any
 
 from attrs import define, field
 
+from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles
-from drynpu_acl.runtime._codes import (
-    CONTEXT_NULL,
-    EVENT_TIMESTAMP_INVALID,
-    EVENT_TIMESTAMP_REVERSAL,
-    INVALID_DEVICE,
-    INVALID_HANDLE,
-    INVALID_PARAM,
-    STREAM_CONTEXT,
-    SUCCESS,
-)
 
 _NS_PER_MS = 1_000_000
 
@@ -47,7 +38,7 @@ class Stream:
 
     number: int
     context: Context
-    error: int = SUCCESS
+    error: int = ReturnCode.SUCCESS
     """Code of a run that failed on the stream, until somebody waits for it."""
     subscriber: int | None = None
     callbacks: deque[Callback] = field(factory=deque)
@@ -100,40 +91,40 @@ class Devices:
     def set_device(self, device_id: int) -> int:
         """Make the device's default context that of this thread."""
         if not 0 <= device_id < self.count:
-            return INVALID_DEVICE
+            return ReturnCode.INVALID_DEVICE
         with self._lock:
             if device_id not in self._default:
                 self._default[device_id] = self.contexts.add(Context(device_id))
             self._current.handle = self._default[device_id]
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def reset_device(self, device_id: int) -> int:
         """Give up the device's contexts with all that is in them; nothing for one that is not in use."""
         if not 0 <= device_id < self.count:
-            return INVALID_DEVICE
+            return ReturnCode.INVALID_DEVICE
         with self._lock:
             self._default.pop(device_id, None)
             for handle, context in self.contexts.items():
                 if context.device_id == device_id:
                     self._drop_context(handle)
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def create_context(self, device_id: int) -> tuple[int, int]:
         """Return ``(context, code)``; the new context is that of this thread."""
         if not 0 <= device_id < self.count:
-            return 0, INVALID_DEVICE
+            return 0, ReturnCode.INVALID_DEVICE
         self._current.handle = self.contexts.add(Context(device_id))
-        return self._current.handle, SUCCESS
+        return self._current.handle, ReturnCode.SUCCESS
 
     def destroy_context(self, handle: int) -> int:
         """Give up a context that was created."""
         if handle == 0:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         with self._lock:
             if self.contexts.get(handle) is None or handle in self._default.values():
-                return INVALID_HANDLE
+                return ReturnCode.INVALID_HANDLE
             self._drop_context(handle)
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def _drop_context(self, handle: int) -> None:
         context = self.contexts.remove(handle)
@@ -143,21 +134,19 @@ class Devices:
 
     def set_context(self, handle: int) -> int:
         """Make a context that of this thread."""
-        if handle == 0:
-            return INVALID_PARAM
-        if self.contexts.get(handle) is None:
-            return INVALID_HANDLE
-        self._current.handle = handle
-        return SUCCESS
+        code, context = self.contexts.look_up(handle)
+        if context is not None:
+            self._current.handle = handle
+        return code
 
     def get_context(self) -> tuple[int, int]:
         """Return ``(context, code)`` of this thread."""
-        return (0, CONTEXT_NULL) if self.current is None else (self._current.handle, SUCCESS)
+        return (0, ReturnCode.CONTEXT_NULL) if self.current is None else (self._current.handle, ReturnCode.SUCCESS)
 
     def get_device(self) -> tuple[int, int]:
         """Return ``(device, code)`` of this thread's context."""
         context = self.current
-        return (0, CONTEXT_NULL) if context is None else (context.device_id, SUCCESS)
+        return (0, ReturnCode.CONTEXT_NULL) if context is None else (context.device_id, ReturnCode.SUCCESS)
 
     @property
     def current(self) -> Context | None:
@@ -170,15 +159,15 @@ class Devices:
         """Return ``(stream, code)`` of this thread's context."""
         context = self.current
         if context is None:
-            return 0, CONTEXT_NULL
-        return self.streams.add(Stream(next(self._stream_numbers), context)), SUCCESS
+            return 0, ReturnCode.CONTEXT_NULL
+        return self.streams.add(Stream(next(self._stream_numbers), context)), ReturnCode.SUCCESS
 
     def destroy_stream(self, handle: int) -> int:
         """Give up a stream; what it holds is dropped."""
         if handle == 0:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         code, _ = self.stream(handle)
-        if code == SUCCESS:
+        if code == ReturnCode.SUCCESS:
             self.streams.remove(handle)
         return code
 
@@ -186,13 +175,13 @@ class Devices:
         """Return ``(code, stream)``; 0 is the default stream of this thread's context."""
         context = self.current
         if context is None:
-            return CONTEXT_NULL, None
+            return ReturnCode.CONTEXT_NULL, None
         if handle == 0:
-            return SUCCESS, context.default_stream
+            return ReturnCode.SUCCESS, context.default_stream
         stream = self.streams.get(handle)
         if stream is None:
-            return INVALID_HANDLE, None
-        return (SUCCESS, stream) if stream.context is context else (STREAM_CONTEXT, None)
+            return ReturnCode.INVALID_HANDLE, None
+        return (ReturnCode.SUCCESS, stream) if stream.context is context else (ReturnCode.STREAM_CONTEXT, None)
 
     def streams_of(self, context: Context) -> list[Stream]:
         """Return all streams of a context, the default one first."""
@@ -202,13 +191,13 @@ class Devices:
 
     def create_event(self) -> tuple[int, int]:
         """Return ``(event, code)``."""
-        return (0, CONTEXT_NULL) if self.current is None else (self.events.add(Event()), SUCCESS)
+        return (0, ReturnCode.CONTEXT_NULL) if self.current is None else (self.events.add(Event()), ReturnCode.SUCCESS)
 
     def destroy_event(self, handle: int) -> int:
         """Give up an event."""
-        if handle == 0:
-            return INVALID_PARAM
-        return SUCCESS if self.events.remove(handle) is not None else INVALID_HANDLE
+        code, _ = self.events.look_up(handle)
+        self.events.remove(handle)
+        return code
 
     def record_event(self, handle: int, stream: int) -> int:
         """Put an event on a stream, which has reached it at once."""
@@ -229,31 +218,30 @@ class Devices:
         return self._event(handle, stream)[0]
 
     def _event(self, handle: int, stream: int) -> tuple[int, Event | None]:
-        if handle == 0:
-            return INVALID_PARAM, None
-        event = self.events.get(handle)
-        if event is None:
-            return INVALID_HANDLE, None
-        code, _ = self.stream(stream)
-        return code, event if code == SUCCESS else None
+        code, event = self.events.look_up(handle)
+        if event is not None:
+            code, _ = self.stream(stream)
+        return code, event if code == ReturnCode.SUCCESS else None
 
     def synchronize_event(self, handle: int) -> int:
         """Wait for an event; nothing has to be waited for, recorded or not."""
-        if handle == 0:
-            return INVALID_PARAM
-        return SUCCESS if self.events.get(handle) is not None else INVALID_HANDLE
+        return self.events.look_up(handle)[0]
 
     def event_elapsed_time(self, first: int, second: int) -> tuple[float, int]:
         """Return ``(milliseconds, code)`` between two events, as measured on this CPU."""
         if 0 in (first, second):
-            return 0.0, INVALID_PARAM
+            return 0.0, ReturnCode.INVALID_PARAM
         one, other = self.events.get(first), self.events.get(second)
         if one is None or other is None:
-            return 0.0, INVALID_HANDLE
+            return 0.0, ReturnCode.INVALID_HANDLE
         if one.recorded_ns is None or other.recorded_ns is None:
-            return 0.0, EVENT_TIMESTAMP_INVALID
+            return 0.0, ReturnCode.EVENT_TIMESTAMP_INVALID
         elapsed_ns = other.recorded_ns - one.recorded_ns
-        return (elapsed_ns / _NS_PER_MS, SUCCESS) if elapsed_ns >= 0 else (0.0, EVENT_TIMESTAMP_REVERSAL)
+        return (
+            (elapsed_ns / _NS_PER_MS, ReturnCode.SUCCESS)
+            if elapsed_ns >= 0
+            else (0.0, ReturnCode.EVENT_TIMESTAMP_REVERSAL)
+        )
 
     def clear(self) -> None:
         """Give up everything."""

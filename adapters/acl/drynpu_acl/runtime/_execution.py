@@ -11,14 +11,8 @@ from attrs import define, evolve, field, frozen
 
 from drynpu.arrays import I32, Array
 from drynpu.kernels import Operators
+from drynpu_acl.constants import ReturnCode
 from drynpu_acl.kernels import Compiled
-from drynpu_acl.runtime._codes import (
-    INVALID_PARAM,
-    MODEL_EXECUTE,
-    MODEL_INPUT_NOT_MATCH,
-    MODEL_OUTPUT_NOT_MATCH,
-    PARAM_INVALID,
-)
 from drynpu_acl.runtime._data import DataBuffer, Dataset, DataSets
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import ModelFile, NodeTimes, Tensor
@@ -79,7 +73,7 @@ class Runner:
             with np.errstate(all="ignore"):
                 run = self.model.run(feeds)
         except Exception as error:
-            raise Refused(MODEL_EXECUTE, f"{self.model.name}: {type(error).__name__}: {error}") from error
+            raise Refused(ReturnCode.MODEL_EXECUTE, f"{self.model.name}: {type(error).__name__}: {error}") from error
         for tensor, buffer in into:
             _put(memory, buffer, tensor, run.outputs[tensor.name])
         operators = self._operators(run)
@@ -88,34 +82,38 @@ class Runner:
 
     def _feeds(self, dataset: Dataset, data: DataSets, memory: Memory) -> dict[str, Array]:
         tensors = self.model.inputs
-        buffers = _buffers(dataset, data, len(tensors), MODEL_INPUT_NOT_MATCH)
+        buffers = _buffers(dataset, data, len(tensors), ReturnCode.MODEL_INPUT_NOT_MATCH)
         shapes = _bind(tensors, [buffer.size for buffer in buffers], dataset.batch)
         feeds = {}
         for tensor, buffer, shape in zip(tensors, buffers, shapes, strict=True):
             size = int(np.prod(shape, dtype=np.int64)) * tensor.item_bytes
-            given = memory.view(buffer.pointer, size)
-            if given is None:
-                raise Refused(PARAM_INVALID, f"input {tensor.name}: no {size} bytes at {buffer.pointer:#x}")
-            feeds[tensor.name] = given.copy().view(tensor.numpy_type).reshape(shape)
+            content = memory.view(buffer.pointer, size)
+            if content is None:
+                raise Refused(ReturnCode.PARAM_INVALID, f"input {tensor.name}: no {size} bytes at {buffer.pointer:#x}")
+            feeds[tensor.name] = content.copy().view(tensor.numpy_type).reshape(shape)
         return feeds
 
     def _room(self, dataset: Dataset, data: DataSets, memory: Memory) -> list[tuple[Tensor, DataBuffer]]:
         """Return where outputs go; sizes that are known before the run are checked before it."""
         tensors = self.model.outputs
-        buffers = _buffers(dataset, data, len(tensors), MODEL_OUTPUT_NOT_MATCH)
+        buffers = _buffers(dataset, data, len(tensors), ReturnCode.MODEL_OUTPUT_NOT_MATCH)
         for tensor, buffer in zip(tensors, buffers, strict=True):
             if buffer.size < tensor.size_bytes:
-                raise Refused(MODEL_OUTPUT_NOT_MATCH, f"output {tensor.name}: {tensor.size_bytes} bytes are needed")
+                raise Refused(
+                    ReturnCode.MODEL_OUTPUT_NOT_MATCH, f"output {tensor.name}: {tensor.size_bytes} bytes are needed"
+                )
             if memory.find(buffer.pointer, buffer.size) is None:
-                raise Refused(PARAM_INVALID, f"output {tensor.name}: no {buffer.size} bytes at {buffer.pointer:#x}")
+                raise Refused(
+                    ReturnCode.PARAM_INVALID, f"output {tensor.name}: no {buffer.size} bytes at {buffer.pointer:#x}"
+                )
         return list(zip(tensors, buffers, strict=True))
 
     def _operators(self, run: NodeTimes) -> Operators:
-        table = self.compiled.get(run.made)
+        table = self.compiled.get(run.tensor_types)
         if table is None:
             if len(self.compiled) >= _MOST_COMPILED:  # shapes that follow from values may differ in every run
                 self.compiled.clear()
-            table = self.compiled[run.made] = _table(self.model.compile(run.tensors, split=self.split))
+            table = self.compiled[run.tensor_types] = _table(self.model.compile(run.tensors, split=self.split))
         turn = np.arange(len(table.last))
         start_ns = np.maximum.accumulate(run.start_ns[table.last] - turn) + turn
         end_ns = np.maximum(run.end_ns[table.last], start_ns + 1)
@@ -130,7 +128,7 @@ def _buffers(dataset: Dataset, data: DataSets, count: int, code: int) -> list[Da
     found = [data.buffers.get(handle) for handle in dataset.buffers]
     known = [buffer for buffer in found if buffer is not None]
     if len(known) < count:
-        raise Refused(INVALID_PARAM, "a buffer of the data set was destroyed")
+        raise Refused(ReturnCode.INVALID_PARAM, "a buffer of the data set was destroyed")
     return known
 
 
@@ -144,27 +142,30 @@ def _bind(tensors: Sequence[Tensor], sizes: Sequence[int], batch: int | None) ->
     dims = [[_named(tensor, axis) for axis in range(len(tensor.dims))] for tensor in tensors]
     known: dict[str, int] = {}
     if batch is not None:
-        known = {own[0]: batch for own in dims if own and isinstance(own[0], str)}
+        known = {each[0]: batch for each in dims if each and isinstance(each[0], str)}
     open_before = -1
     while True:
-        left = sum(len(_unknown(own, known)) for own in dims)
+        left = sum(len(_unknown(each, known)) for each in dims)
         if left in (0, open_before):
             break
         open_before = left
-        for tensor, size, own in zip(tensors, sizes, dims, strict=True):
-            names = _unknown(own, known)
-            fixed = int(np.prod([_length(dim, known) for dim in own if dim not in names], dtype=np.int64))
+        for tensor, size, shape_dims in zip(tensors, sizes, dims, strict=True):
+            names = _unknown(shape_dims, known)
+            fixed = int(np.prod([_length(dim, known) for dim in shape_dims if dim not in names], dtype=np.int64))
             if len(names) == 1 and fixed > 0 and size % (fixed * tensor.item_bytes) == 0:
                 known[names[0]] = size // (fixed * tensor.item_bytes)
     shapes = []
-    for tensor, size, own in zip(tensors, sizes, dims, strict=True):
-        if _unknown(own, known):
+    for tensor, size, shape_dims in zip(tensors, sizes, dims, strict=True):
+        if _unknown(shape_dims, known):
             raise Refused(
-                MODEL_INPUT_NOT_MATCH, f"input {tensor.name}: {size} bytes do not tell the dims {tensor.dims}"
+                ReturnCode.MODEL_INPUT_NOT_MATCH,
+                f"input {tensor.name}: {size} bytes do not tell the dims {tensor.dims}",
             )
-        shape = tuple(_length(dim, known) for dim in own)
+        shape = tuple(_length(dim, known) for dim in shape_dims)
         if size < int(np.prod(shape, dtype=np.int64)) * tensor.item_bytes:
-            raise Refused(MODEL_INPUT_NOT_MATCH, f"input {tensor.name}: {size} bytes are too few for {shape}")
+            raise Refused(
+                ReturnCode.MODEL_INPUT_NOT_MATCH, f"input {tensor.name}: {size} bytes are too few for {shape}"
+            )
         shapes.append(shape)
     return shapes
 
@@ -183,13 +184,11 @@ def _length(dim: int | str, known: Mapping[str, int]) -> int:
 
 
 def _put(memory: Memory, buffer: DataBuffer, tensor: Tensor, value: Array) -> None:
-    made = np.ascontiguousarray(value, tensor.numpy_type)
-    if made.nbytes > buffer.size:
-        raise Refused(MODEL_OUTPUT_NOT_MATCH, f"output {tensor.name}: {made.nbytes} bytes are needed")
-    if not made.nbytes:
-        return
-    if not memory.write(buffer.pointer, made):
-        raise Refused(PARAM_INVALID, f"output {tensor.name}: its memory was freed")
+    array = np.ascontiguousarray(value, tensor.numpy_type)
+    if array.nbytes > buffer.size:
+        raise Refused(ReturnCode.MODEL_OUTPUT_NOT_MATCH, f"output {tensor.name}: {array.nbytes} bytes are needed")
+    if array.nbytes and not memory.write(buffer.pointer, array):
+        raise Refused(ReturnCode.PARAM_INVALID, f"output {tensor.name}: its memory was freed")
 
 
 def _table(compiled: Compiled) -> _Table:

@@ -1,4 +1,4 @@
-"""Who the runtime tells what it does: a recording."""
+"""What takes over what the runtime does: a recording."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from drynpu.kernels import Operators
 
 
 class Listener(Protocol):
-    """Is told what happens, on the thread that called. Times are Unix ns."""
+    """Takes over what happens, on the thread that called. Times are Unix ns."""
 
     def executed(self, model_id: int, stream: int, operators: Operators, start_ns: int, end_ns: int) -> None:
         """
@@ -42,6 +42,3 @@ class Lifecycle(Protocol):
 
     def finalize(self) -> None:
         """End it."""
-
-    def unload(self, model_id: int) -> None:
-        """Take leave of a model before it goes."""

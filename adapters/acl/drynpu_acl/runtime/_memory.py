@@ -18,12 +18,7 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from drynpu.arrays import U8
-from drynpu_acl.runtime._codes import (
-    INVALID_PARAM,
-    MEMORY_ALLOCATION,
-    PARAM_INVALID,
-    SUCCESS,
-)
+from drynpu_acl.constants import ReturnCode
 
 _ALIGNMENT = 64
 _KEPT_OBJECTS, _KEPT_BYTES = 256, 64 * 2**20
@@ -75,35 +70,35 @@ class Memory:
     def allocate(self, size: int, device_id: int | None) -> tuple[int, int]:
         """Return ``(pointer, code)`` of *size* new bytes: on a device, or on the host (``None``)."""
         if size == 0:
-            return 0, INVALID_PARAM
+            return 0, ReturnCode.INVALID_PARAM
         with self._lock:
             used = 0 if device_id is None else self._used.get(device_id, 0)
             if used + size > self.capacity_bytes:
-                return 0, MEMORY_ALLOCATION
+                return 0, ReturnCode.MEMORY_ALLOCATION
             try:
                 room: U8 = np.empty(size + _ALIGNMENT, np.uint8)
             except (MemoryError, ValueError):
-                return 0, MEMORY_ALLOCATION
+                return 0, ReturnCode.MEMORY_ALLOCATION
             address = -(-room.ctypes.data // _ALIGNMENT) * _ALIGNMENT
             self._blocks[address] = Block(address, size, device_id is not None, room, device_id or 0)
             bisect.insort(self._starts, address)
             if device_id is not None:
                 self._used[device_id] = used + size
-        return address, SUCCESS
+        return address, ReturnCode.SUCCESS
 
     def free(self, pointer: int, *, on_device: bool) -> int:
         """Release a block by its first address."""
         if pointer == 0:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         with self._lock:
             block = self._blocks.get(pointer)
             if block is None or block.on_device is not on_device:
-                return PARAM_INVALID
+                return ReturnCode.PARAM_INVALID
             del self._blocks[pointer]
             del self._starts[bisect.bisect_left(self._starts, pointer)]
             if on_device:
                 self._used[block.device_id] -= block.size
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def free_device(self, device_id: int) -> None:
         """Release everything on a device, as a reset does."""
@@ -194,23 +189,23 @@ class Memory:
         interface = _Interface(pointer, size, owner, writable=block.writable)
         return np.asarray(interface)
 
-    def copy(self, target: int, room: int, source: int, count: int, kind: int) -> int:
+    def copy(self, destination: int, room: int, source: int, count: int, kind: int) -> int:
         """Copy *count* bytes; *room* is how many the caller says there is room for."""
-        if target == 0 or source == 0 or kind not in range(_DEFAULT + 1):
-            return INVALID_PARAM
+        if destination == 0 or source == 0 or kind not in range(_DEFAULT + 1):
+            return ReturnCode.INVALID_PARAM
         if count > room:
-            return INVALID_PARAM
-        into, out_of = self.find(target, count), self.find(source, count)
+            return ReturnCode.INVALID_PARAM
+        into, out_of = self.find(destination, count), self.find(source, count)
         if into is None or out_of is None or not into.writable or not _fits(kind, out_of, into):
-            return PARAM_INVALID
-        ctypes.memmove(target, source, count)
-        return SUCCESS
+            return ReturnCode.PARAM_INVALID
+        ctypes.memmove(destination, source, count)
+        return ReturnCode.SUCCESS
 
-    def kind(self, target: int, source: int, kind: int) -> int:
+    def kind(self, destination: int, source: int, kind: int) -> int:
         """Return the direction of a copy, that of kind 4 (default) by where the pointers lie."""
         if kind != _DEFAULT:
             return kind
-        into, out_of = self.find(target, 0), self.find(source, 0)
+        into, out_of = self.find(destination, 0), self.find(source, 0)
         from_device = out_of is not None and out_of.on_device
         to_device = into is not None and into.on_device
         return 2 * from_device + to_device
@@ -218,12 +213,12 @@ class Memory:
     def fill(self, pointer: int, room: int, value: int, count: int) -> int:
         """Set *count* bytes."""
         if pointer == 0 or count > room:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         block = self.find(pointer, count)
         if block is None or not block.writable:
-            return PARAM_INVALID
+            return ReturnCode.PARAM_INVALID
         ctypes.memset(pointer, value & 0xFF, count)
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
 
 def _reach_bytes(array: npt.NDArray[np.generic]) -> int:
@@ -234,9 +229,9 @@ def _reach_bytes(array: npt.NDArray[np.generic]) -> int:
     return min(array.nbytes, ahead + array.itemsize)
 
 
-def _fits(kind: int, source: Block, target: Block) -> bool:
+def _fits(kind: int, source: Block, destination: Block) -> bool:
     """Whether both ends lie where the kind of copy says."""
-    return kind == _DEFAULT or kind == 2 * source.on_device + target.on_device
+    return kind == _DEFAULT or kind == 2 * source.on_device + destination.on_device
 
 
 class _Interface:

@@ -8,20 +8,11 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-from drynpu_acl.runtime._codes import (
-    CONTEXT_NULL,
-    INVALID_FILE,
-    INVALID_PARAM,
-    MODEL_EXECUTE,
-    MODEL_ID_INVALID,
-    PARAM_INVALID,
-    READ_MODEL_FAILURE,
-    SUCCESS,
-)
+from drynpu_acl.constants import ReturnCode
 from drynpu_acl.runtime._data import DataSets
 from drynpu_acl.runtime._devices import Devices
 from drynpu_acl.runtime._execution import Refused, Runner
-from drynpu_acl.runtime._listener import Lifecycle, Listener
+from drynpu_acl.runtime._listener import Listener
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, parse_model
 
@@ -41,8 +32,10 @@ class Models:
     ----------
     split:
         Whether the chip has cube and vector cores apart.
-    listener, lifecycle:
-        Return who is told of runs, and of models that go.
+    listener:
+        Returns what takes over runs, ``None`` for nothing.
+    complain:
+        Keeps why a call failed.
     """
 
     def __init__(
@@ -53,11 +46,10 @@ class Models:
         *,
         split: Callable[[], bool],
         listener: Callable[[], Listener | None],
-        lifecycle: Callable[[], Lifecycle | None],
         complain: Complain,
     ) -> None:
         self._devices, self._memory, self._data = devices, memory, data
-        self._split, self._listener, self._lifecycle, self._complain = split, listener, lifecycle, complain
+        self._split, self._listener, self._complain = split, listener, complain
         self._ids = count(1)
         self._loaded: dict[int, Runner] = {}
         self._lock = threading.Lock()
@@ -74,10 +66,10 @@ class Models:
     def load_from_mem(self, pointer: int, size: int) -> tuple[int, int]:
         """Return ``(model_id, code)`` of the bytes of an ONNX file."""
         if pointer == 0 or size == 0:
-            return 0, INVALID_PARAM
+            return 0, ReturnCode.INVALID_PARAM
         data = self._memory.read(pointer, size)
         if data is None:
-            return 0, PARAM_INVALID
+            return 0, ReturnCode.PARAM_INVALID
         return self._load(lambda: parse_model(data, "model"))
 
     def load_from_file_with_mem(
@@ -86,45 +78,39 @@ class Models:
         """Return ``(model_id, code)``; the memory that the program brings is checked, and not needed here."""
         for pointer, size in ((work, work_size), (weight, weight_size)):
             if pointer and self._memory.find(pointer, size) is None:
-                return 0, PARAM_INVALID
+                return 0, ReturnCode.PARAM_INVALID
         return self.load_from_file(path)
 
     def _load(self, read: Callable[[], ModelFile]) -> tuple[int, int]:
         if self._devices.current is None:
-            return 0, CONTEXT_NULL
-        try:
-            model = read()
-        except FileNotFoundError as error:
-            self._complain(f"no model file {error}", aloud=True)
-            return 0, INVALID_FILE
-        except UnreadableModel as error:
-            self._complain(str(error), aloud=True)
-            return 0, READ_MODEL_FAILURE
+            return 0, ReturnCode.CONTEXT_NULL
+        model, code = self._read(read)
+        if model is None:
+            return 0, code
         with self._lock:
             model_id = next(self._ids)
             self._loaded[model_id] = Runner(model, self._split())
-        return model_id, SUCCESS
+        return model_id, code
+
+    def _read(self, read: Callable[[], ModelFile]) -> tuple[ModelFile | None, int]:
+        """Return the model and the code; ``None`` for one that is missing or cannot be read."""
+        try:
+            return read(), ReturnCode.SUCCESS
+        except FileNotFoundError as error:
+            self._complain(f"no model file {error}", aloud=True)
+            return None, ReturnCode.INVALID_FILE
+        except UnreadableModel as error:
+            self._complain(str(error), aloud=True)
+            return None, ReturnCode.READ_MODEL_FAILURE
 
     def unload(self, model_id: int) -> int:
-        """Give up a model."""
-        if model_id not in self._loaded:
-            return MODEL_ID_INVALID
-        lifecycle = self._lifecycle()
-        if lifecycle is not None:
-            lifecycle.unload(model_id)
-        return SUCCESS if self._loaded.pop(model_id, None) is not None else MODEL_ID_INVALID
+        """Give up a model; its subscription lasts until it is ended."""
+        return ReturnCode.MODEL_ID_INVALID if self._loaded.pop(model_id, None) is None else ReturnCode.SUCCESS
 
     def query_size(self, path: str) -> tuple[int, int, int]:
         """Return ``(work bytes, weight bytes, code)``: the tensors between the nodes, and the weights."""
-        try:
-            model = open_model(Path(path))
-        except FileNotFoundError as error:
-            self._complain(f"no model file {error}", aloud=True)
-            return 0, 0, INVALID_FILE
-        except UnreadableModel as error:
-            self._complain(str(error), aloud=True)
-            return 0, 0, READ_MODEL_FAILURE
-        return model.work_bytes, model.weight_bytes, SUCCESS
+        model, code = self._read(lambda: open_model(Path(path)))
+        return (0, 0, code) if model is None else (model.work_bytes, model.weight_bytes, code)
 
     def get_desc(self, description: int, model_id: int) -> int:
         """Fill a description with a loaded model."""
@@ -134,7 +120,7 @@ class Models:
         """Tell the first dim of dynamic inputs in runs with a data set; *index* is that of the vendor's own input."""
         del index
         model = self.get(model_id)
-        return MODEL_ID_INVALID if model is None else self._data.set_batch(model, dataset, batch)
+        return ReturnCode.MODEL_ID_INVALID if model is None else self._data.set_batch(model, dataset, batch)
 
     def execute(self, model_id: int, inputs: int, outputs: int) -> int:
         """Run a model on the default stream and wait for it."""
@@ -142,36 +128,32 @@ class Models:
         return code if stream is None else self._run(model_id, inputs, outputs, stream.number)
 
     def execute_async(self, model_id: int, inputs: int, outputs: int, handle: int) -> int:
-        """Run a model on a stream; a node that fails is told when the stream is waited for."""
+        """Run a model on a stream; the code of a node that fails comes from the call that waits for the stream."""
         code, stream = self._devices.stream(handle)
         if stream is None:
             return code
         code = self._run(model_id, inputs, outputs, stream.number)
-        if code == MODEL_EXECUTE:
-            stream.error, code = code, SUCCESS
+        if code == ReturnCode.MODEL_EXECUTE:
+            stream.error, code = code, ReturnCode.SUCCESS
         return code
 
     def _run(self, model_id: int, inputs: int, outputs: int, stream: int) -> int:
         runner = self._loaded.get(model_id)
-        given, made = self._data.datasets.get(inputs), self._data.datasets.get(outputs)
-        if given is None or made is None:
-            return INVALID_PARAM
+        feeds, results = self._data.datasets.get(inputs), self._data.datasets.get(outputs)
+        if feeds is None or results is None:
+            return ReturnCode.INVALID_PARAM
         if runner is None:
-            return MODEL_ID_INVALID
+            return ReturnCode.MODEL_ID_INVALID
         try:
-            done = runner.execute(given, made, self._data, self._memory)
+            done = runner.execute(feeds, results, self._data, self._memory)
         except Refused as refused:
-            self._complain(str(refused), aloud=refused.code == MODEL_EXECUTE)
+            self._complain(str(refused), aloud=refused.code == ReturnCode.MODEL_EXECUTE)
             return refused.code
         listener = self._listener()
         if listener is not None:
             listener.executed(model_id, stream, done.operators, done.start_ns, done.end_ns)
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def clear(self) -> None:
         """Give up all models."""
-        lifecycle = self._lifecycle()
-        for model_id in list(self._loaded):
-            if lifecycle is not None:
-                lifecycle.unload(model_id)
-            self._loaded.pop(model_id, None)
+        self._loaded.clear()

@@ -65,20 +65,20 @@ class Tensor:
 @frozen(eq=False)
 class NodeTimes:
     """
-    What one run gave: outputs by name, start and end (Unix ns) of every node.
+    The results of one run: outputs by name, start and end (Unix ns) of every node.
 
-    ``made`` is the name, shape and type of every tensor but the weights: it tells runs of unlike shapes apart.
+    ``tensor_types`` is the name, shape and type of every tensor but the weights: it tells runs of unlike shapes apart.
     """
 
     outputs: Mapping[str, Array]
     start_ns: I64
     end_ns: I64
-    made: tuple[tuple[str, tuple[int, ...], np.dtype[Any]], ...] = field(repr=False)
+    tensor_types: tuple[tuple[str, tuple[int, ...], np.dtype[Any]], ...] = field(repr=False)
 
     @property
     def tensors(self) -> dict[str, TensorDesc]:
         """The tensors as the compiler wants them."""
-        return {name: TensorDesc(shape, ge_dtype(dtype.name)) for name, shape, dtype in self.made}
+        return {name: TensorDesc(shape, ge_dtype(dtype.name)) for name, shape, dtype in self.tensor_types}
 
 
 @frozen(eq=False)
@@ -104,10 +104,10 @@ class ModelFile:
         clock = time.time_ns
         for number, step in enumerate(steps):
             start_ns[number] = clock()
-            given = [results[name] for name in step.input]
-            made = step.run(*given, context=results) if step.need_context() else step.run(*given)
+            inputs = [results[name] for name in step.input]
+            outputs = step.run(*inputs, context=results) if step.need_context() else step.run(*inputs)
             end_ns[number] = clock()
-            results.update(zip(step.output, made, strict=False))
+            results.update(zip(step.output, outputs, strict=False))
         return NodeTimes(
             {tensor.name: np.asarray(results[tensor.name]) for tensor in self.outputs},
             start_ns,

@@ -9,18 +9,11 @@ from collections.abc import Mapping
 
 from drynpu import DrynpuError, say, say_once
 from drynpu.options import Settings
-from drynpu.platforms import Chip, load_chip
-from drynpu.plugins import build_manager
+from drynpu.platforms import Chip
+from drynpu.recorder import load_chosen_chip
+from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import handle_numbers
 from drynpu_acl.kernels import ACL_SIZES
-from drynpu_acl.runtime._codes import (
-    CONTEXT_NULL,
-    INVALID_PARAM,
-    REPEAT_FINALIZE,
-    REPEAT_INITIALIZE,
-    SUCCESS,
-    UNINITIALIZE,
-)
 from drynpu_acl.runtime._data import DataSets
 from drynpu_acl.runtime._devices import Devices
 from drynpu_acl.runtime._listener import Lifecycle, Listener
@@ -29,8 +22,6 @@ from drynpu_acl.runtime._models import Models
 from drynpu_acl.runtime._threads import Threads
 from drynpu_acl.runtime._utilities import Utilities
 from drynpu_acl.runtime._waiting import Waiting
-
-__all__ = ["PROCESS", "Process"]
 
 _VERSION = (1, 16, 0)
 """Of the interface in CANN 8.5 (ACL_MAJOR_VERSION, ACL_MINOR_VERSION, ACL_PATCH_VERSION)."""
@@ -46,7 +37,7 @@ class Process:
     Attributes
     ----------
     listener, lifecycle:
-        Who is told what happens, ``None`` for nobody. A recording puts itself here while it lasts.
+        What takes over calls and runs, and what begins and ends with the library; ``None`` for nothing.
     """
 
     def __init__(self) -> None:
@@ -70,7 +61,6 @@ class Process:
             self.data,
             split=lambda: self.chip is None or self.chip.split,
             listener=lambda: self.listener,
-            lifecycle=lambda: self.lifecycle,
             complain=self.complain,
         )
 
@@ -78,26 +68,26 @@ class Process:
 
     def ready(self) -> int:
         """Return 0 between ``acl.init`` and ``acl.finalize``, else the code for that."""
-        return SUCCESS if self._references else UNINITIALIZE
+        return ReturnCode.SUCCESS if self._references else ReturnCode.UNINITIALIZE
 
     def init(self, config_path: str | None = None) -> int:
         """Begin; a second time only counts. A configuration that does not hold leaves the library as it was."""
         with self._lock:
             if self._references:
                 self._references += 1
-                return REPEAT_INITIALIZE
+                return ReturnCode.REPEAT_INITIALIZE
             try:
                 self._prepare(os.environ)
             except DrynpuError as error:
                 say(f"acl.init: {error}")
-                return INVALID_PARAM
-            code = SUCCESS if self.lifecycle is None else self.lifecycle.initialize(config_path or None)
-            self._references = int(code == SUCCESS)
+                return ReturnCode.INVALID_PARAM
+            code = ReturnCode.SUCCESS if self.lifecycle is None else self.lifecycle.initialize(config_path or None)
+            self._references = int(code == ReturnCode.SUCCESS)
             return int(code)
 
     def _prepare(self, environ: Mapping[str, str]) -> None:
         settings = Settings.from_environ(environ)
-        self.chip = load_chip(settings.chip, extra_files=build_manager().chip_files())
+        self.chip = load_chosen_chip(settings)
         self.devices.count = settings.devices
         self.memory.capacity_bytes = self.chip.memory_bytes
 
@@ -105,7 +95,7 @@ class Process:
         """End: recordings are written, handles and memory are gone."""
         with self._lock:
             if not self._references:
-                return REPEAT_FINALIZE if self._finalized else UNINITIALIZE
+                return ReturnCode.REPEAT_FINALIZE if self._finalized else ReturnCode.UNINITIALIZE
             if self.lifecycle is not None:
                 self.lifecycle.finalize()
             self.waiting.close()
@@ -113,14 +103,14 @@ class Process:
             for kept in (self.devices, self.data, self.memory):
                 kept.clear()
             self._references, self._finalized = 0, True
-            return SUCCESS
+            return ReturnCode.SUCCESS
 
     def finalize_reference(self) -> tuple[int, int]:
         """Take one off the number of ``acl.init`` calls and end at 0; return ``(number, code)``."""
         with self._lock:
             if self._references > 1:
                 self._references -= 1
-                return self._references, SUCCESS
+                return self._references, ReturnCode.SUCCESS
             return 0, self.finalize()
 
     def complain(self, reason: str, *, aloud: bool = False) -> None:
@@ -135,7 +125,7 @@ class Process:
 
     def get_version(self) -> tuple[int, int, int, int]:
         """Return ``(major, minor, patch, code)`` of the interface."""
-        return (*_VERSION, SUCCESS)
+        return (*_VERSION, ReturnCode.SUCCESS)
 
     def get_soc_name(self) -> str:
         """Return the name of the simulated chip, empty before ``acl.init``."""
@@ -149,16 +139,16 @@ class Process:
 
     def get_device_count(self) -> tuple[int, int]:
         """Return ``(number, code)``."""
-        return self.devices.count, SUCCESS
+        return self.devices.count, ReturnCode.SUCCESS
 
     def get_run_mode(self) -> tuple[int, int]:
         """Return ``(mode, code)``: the program runs on a host beside the device."""
-        return _HOST, SUCCESS
+        return _HOST, ReturnCode.SUCCESS
 
     def reset_device(self, device_id: int) -> int:
         """Give up what is on a device, its memory too."""
         code = self.devices.reset_device(device_id)
-        if code == SUCCESS:
+        if code == ReturnCode.SUCCESS:
             self.memory.free_device(device_id)
         return code
 
@@ -168,12 +158,12 @@ class Process:
         """Return ``(pointer, code)`` of *size* bytes on this thread's device."""
         context = self.devices.current
         if context is None:
-            return 0, CONTEXT_NULL
-        return self.memory.allocate(size, context.device_id) if policy in _POLICIES else (0, INVALID_PARAM)
+            return 0, ReturnCode.CONTEXT_NULL
+        return self.memory.allocate(size, context.device_id) if policy in _POLICIES else (0, ReturnCode.INVALID_PARAM)
 
     def malloc_host(self, size: int) -> tuple[int, int]:
         """Return ``(pointer, code)`` of *size* bytes on the host."""
-        return (0, CONTEXT_NULL) if self.devices.current is None else self.memory.allocate(size, None)
+        return (0, ReturnCode.CONTEXT_NULL) if self.devices.current is None else self.memory.allocate(size, None)
 
     def free(self, pointer: int) -> int:
         """Release device memory."""
@@ -185,36 +175,40 @@ class Process:
 
     def memset(self, pointer: int, room: int, value: int, count: int) -> int:
         """Set *count* bytes."""
-        return CONTEXT_NULL if self.devices.current is None else self.memory.fill(pointer, room, value, count)
+        return (
+            ReturnCode.CONTEXT_NULL if self.devices.current is None else self.memory.fill(pointer, room, value, count)
+        )
 
     def memset_async(self, pointer: int, room: int, value: int, count: int, stream: int) -> int:
         """Set *count* bytes, in the order of a stream."""
         return self.devices.stream(stream)[0] or self.memset(pointer, room, value, count)
 
-    def memcpy(self, target: int, room: int, source: int, count: int, kind: int) -> int:
+    def memcpy(self, destination: int, room: int, source: int, count: int, kind: int) -> int:
         """Copy *count* bytes and wait for it."""
         if self.devices.current is None:
-            return CONTEXT_NULL
+            return ReturnCode.CONTEXT_NULL
         start_ns = time.time_ns()
-        code = self.memory.copy(target, room, source, count, kind)
+        code = self.memory.copy(destination, room, source, count, kind)
         listener = self.listener
-        if listener is not None and code == SUCCESS:
-            listener.memcpy(self.memory.kind(target, source, kind), count, start_ns, max(time.time_ns(), start_ns + 1))
+        if listener is not None and code == ReturnCode.SUCCESS:
+            listener.memcpy(
+                self.memory.kind(destination, source, kind), count, start_ns, max(time.time_ns(), start_ns + 1)
+            )
         return code
 
-    def memcpy_async(self, target: int, room: int, source: int, count: int, kind: int, stream: int) -> int:
+    def memcpy_async(self, destination: int, room: int, source: int, count: int, kind: int, stream: int) -> int:
         """Copy *count* bytes, in the order of a stream."""
-        return self.devices.stream(stream)[0] or self.memcpy(target, room, source, count, kind)
+        return self.devices.stream(stream)[0] or self.memcpy(destination, room, source, count, kind)
 
     def get_mem_info(self, attribute: int) -> tuple[int, int, int]:
         """Return ``(free, total, code)`` in bytes of the memory of this thread's device."""
         context = self.devices.current
         if context is None:
-            return 0, 0, CONTEXT_NULL
+            return 0, 0, ReturnCode.CONTEXT_NULL
         if attribute not in _DEVICE_MEMORIES:
-            return 0, 0, INVALID_PARAM
+            return 0, 0, ReturnCode.INVALID_PARAM
         total = self.memory.capacity_bytes
-        return total - self.memory.used_bytes(context.device_id), total, SUCCESS
+        return total - self.memory.used_bytes(context.device_id), total, ReturnCode.SUCCESS
 
 
 PROCESS = Process()

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from drynpu_acl.runtime._codes import INVALID_PARAM, SUCCESS
+from drynpu_acl.constants import ReturnCode
 
 
 class _Thread(threading.Thread):
@@ -64,7 +64,7 @@ class Threads:
         thread.start()
         number = thread.ident or 0
         self._running[number] = thread
-        return number, SUCCESS
+        return number, ReturnCode.SUCCESS
 
     def stop(self, number: int) -> int:
         """
@@ -77,9 +77,9 @@ class Threads:
         """
         thread = self._running.get(number)
         if thread is None or thread is threading.current_thread():
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         self._running.pop(number, None)
         thread.finish()
         if thread.raised:
             raise RuntimeError(thread.raised)
-        return SUCCESS
+        return ReturnCode.SUCCESS

@@ -7,16 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from drynpu_acl.runtime._codes import (
-    CONTEXT_NULL,
-    INVALID_PARAM,
-    REPORT_TIMEOUT,
-    STREAM_NO_CALLBACK,
-    STREAM_SUBSCRIBE,
-    STREAM_SYNC_TIMEOUT,
-    SUCCESS,
-    THREAD_SUBSCRIBE,
-)
+from drynpu_acl.constants import ReturnCode
 from drynpu_acl.runtime._devices import Callback, Devices, Stream
 
 _FOREVER_MS = -1
@@ -33,7 +24,7 @@ class Waiting:
     def synchronize_stream(self, handle: int, timeout_ms: int = _FOREVER_MS) -> int:
         """Wait until a stream has drained; a run that failed on it is told now."""
         if timeout_ms < _FOREVER_MS:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         code, stream = self._devices.stream(handle)
         return code if stream is None else self._drained([stream], timeout_ms)
 
@@ -41,7 +32,7 @@ class Waiting:
         """Wait for all streams of this thread's context."""
         context = self._devices.current
         if context is None:
-            return CONTEXT_NULL
+            return ReturnCode.CONTEXT_NULL
         return self._drained(self._devices.streams_of(context), _FOREVER_MS)
 
     def _drained(self, streams: list[Stream], timeout_ms: int) -> int:
@@ -51,11 +42,11 @@ class Waiting:
                 lambda: self._closed != round_before or not any(s.unfinished for s in streams), _seconds(timeout_ms)
             )
         if not done:
-            return STREAM_SYNC_TIMEOUT
+            return ReturnCode.STREAM_SYNC_TIMEOUT
         codes = [stream.error for stream in streams if stream.error]
         for stream in streams:
-            stream.error = SUCCESS
-        return codes[0] if codes else SUCCESS
+            stream.error = ReturnCode.SUCCESS
+        return codes[0] if codes else ReturnCode.SUCCESS
 
     def subscribe(self, thread: int, handle: int) -> int:
         """Let a thread run the callbacks of a stream."""
@@ -64,9 +55,9 @@ class Waiting:
             return code
         with self._changed:
             if stream.subscriber is not None:
-                return STREAM_SUBSCRIBE
+                return ReturnCode.STREAM_SUBSCRIBE
             stream.subscriber = thread
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def unsubscribe(self, thread: int, handle: int) -> int:
         """End that; callbacks that still wait are dropped."""
@@ -75,14 +66,14 @@ class Waiting:
             return code
         with self._changed:
             if stream.subscriber is None:
-                return STREAM_SUBSCRIBE
+                return ReturnCode.STREAM_SUBSCRIBE
             if stream.subscriber != thread:
-                return THREAD_SUBSCRIBE
+                return ReturnCode.THREAD_SUBSCRIBE
             stream.subscriber = None
             stream.callbacks.clear()
             stream.unfinished = 0
             self._changed.notify_all()
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def launch(self, function: Callable[[Any], object], argument: Any, blocks: int, handle: int) -> int:
         """
@@ -96,17 +87,17 @@ class Waiting:
         if not callable(function):
             raise TypeError("parameter must be callable")
         if blocks not in (0, 1):
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         code, stream = self._devices.stream(handle)
         if stream is None:
             return code
         with self._changed:
             if stream.subscriber is None:
-                return STREAM_NO_CALLBACK
+                return ReturnCode.STREAM_NO_CALLBACK
             stream.callbacks.append(Callback(function, argument, bool(blocks)))
             stream.unfinished += blocks
             self._changed.notify_all()
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def process(self, timeout_ms: int) -> int:
         """
@@ -115,24 +106,24 @@ class Waiting:
         What the callback raises is raised.
         """
         if timeout_ms < _FOREVER_MS:
-            return INVALID_PARAM
+            return ReturnCode.INVALID_PARAM
         mine, round_before = threading.get_ident(), self._closed
         limit = _seconds(timeout_ms)
         until = None if limit is None else time.monotonic() + limit
         with self._changed:
             while True:
                 if self._closed != round_before:
-                    return REPORT_TIMEOUT
+                    return ReturnCode.REPORT_TIMEOUT
                 streams = [s for s in self._all_streams() if s.subscriber == mine]
                 if not streams:
-                    return THREAD_SUBSCRIBE
+                    return ReturnCode.THREAD_SUBSCRIBE
                 ready = next((s for s in streams if s.callbacks), None)
                 if ready is not None:
                     callback = ready.callbacks.popleft()
                     break
                 rest = None if until is None else until - time.monotonic()
                 if rest is not None and rest <= 0:
-                    return REPORT_TIMEOUT
+                    return ReturnCode.REPORT_TIMEOUT
                 self._changed.wait(rest)
         try:
             callback.function(callback.argument)
@@ -140,7 +131,7 @@ class Waiting:
             with self._changed:
                 ready.unfinished = max(ready.unfinished - callback.blocks, 0)
                 self._changed.notify_all()
-        return SUCCESS
+        return ReturnCode.SUCCESS
 
     def _all_streams(self) -> Iterable[Stream]:
         for context in self._devices.contexts.values():

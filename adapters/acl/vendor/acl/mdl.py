@@ -5,25 +5,22 @@ from __future__ import annotations
 from functools import partial as _with
 
 from drynpu_acl.binding import Binder as _Binder
-from drynpu_acl.binding import code_alone as _code
-from drynpu_acl.binding import number_and_code as _pair
-from drynpu_acl.binding import numbers_and_code as _triple
 from drynpu_acl.runtime import PROCESS as _process
 
 _bind = _Binder("acl.mdl", "aclmdl", lambda: _process.listener, _process.ready, refused="{} args parse failed!")
 _models, _data = _process.models, _process.data
 
-load_from_file = _bind("load_from_file", "s", _models.load_from_file, failure=_pair)
-load_from_mem = _bind("load_from_mem", "kk", _models.load_from_mem, failure=_pair)
-load_from_file_with_mem = _bind("load_from_file_with_mem", "skkkk", _models.load_from_file_with_mem, failure=_pair)
-unload = _bind("unload", "I", _models.unload, failure=_code)
-query_size = _bind("query_size", "s", _models.query_size, failure=_triple)
-execute = _bind("execute", "Ikk", _models.execute, failure=_code)
-execute_async = _bind("execute_async", "Ikkk", _models.execute_async, failure=_code)
-set_dynamic_batch_size = _bind("set_dynamic_batch_size", "IkkK", _models.set_dynamic_batch_size, failure=_code)
+load_from_file = _bind("load_from_file", "s", _models.load_from_file, zeros=1)
+load_from_mem = _bind("load_from_mem", "kk", _models.load_from_mem, zeros=1)
+load_from_file_with_mem = _bind("load_from_file_with_mem", "skkkk", _models.load_from_file_with_mem, zeros=1)
+unload = _bind("unload", "I", _models.unload, zeros=0)
+query_size = _bind("query_size", "s", _models.query_size, zeros=2)
+execute = _bind("execute", "Ikk", _models.execute, zeros=0)
+execute_async = _bind("execute_async", "Ikkk", _models.execute_async, zeros=0)
+set_dynamic_batch_size = _bind("set_dynamic_batch_size", "IkkK", _models.set_dynamic_batch_size, zeros=0)
 
 create_desc = _bind("create_desc", "", _data.create_desc)
-get_desc = _bind("get_desc", "kI", _models.get_desc, failure=_code)
+get_desc = _bind("get_desc", "kI", _models.get_desc, zeros=0)
 destroy_desc = _bind("destroy_desc", "k", _data.destroy_desc)
 get_num_inputs = _bind("get_num_inputs", "k", _with(_data.count, "inputs"))
 get_num_outputs = _bind("get_num_outputs", "k", _with(_data.count, "outputs"))
