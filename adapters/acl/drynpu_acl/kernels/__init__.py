@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import Final
 
 from drynpu.kernels import Rule, framed, join_rules, ops, plan_of
-from drynpu_acl.kernels._call import OnnxCall
 from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype
 from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
-from drynpu_acl.kernels._nodes import FREE, GraphNode
+from drynpu_acl.kernels._nodes import FREE, GraphNode, OnnxCall
 from drynpu_acl.kernels._plans import fusions, node_plans, planned_memory
 
 __all__ = [

@@ -1,5 +1,5 @@
 """
-What the model compiler makes of a graph whose shapes are known.
+Compilation of a graph whose shapes are known.
 
 - **Constants.** What is made of weights, constants and shapes alone is computed once, when the model is compiled.
 - **Fusion.** A batch norm behind a convolution is folded into its weights; a bias goes into the product before it;
@@ -30,7 +30,7 @@ _RANDOM: Final = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike",
 
 @frozen(eq=False)
 class Operation:
-    """An operator of the compiled graph: its signature, the numbers of the nodes it is made of, and their names."""
+    """An operator of the compiled graph: its signature, the numbers of the nodes it stands for, and their names."""
 
     signature: Signature
     members: tuple[int, ...]
@@ -45,7 +45,7 @@ class Compiled:
 
     @property
     def fused(self) -> tuple[Operation, ...]:
-        """Operators that are made of several nodes."""
+        """Operators that stand for several nodes."""
         return tuple(operation for operation in self.operations if len(operation.members) > 1)
 
 

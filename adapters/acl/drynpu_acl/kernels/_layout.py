@@ -9,8 +9,7 @@ from attrs import define, field
 
 from drynpu.kernels import TensorDesc
 from drynpu.kernels.ops import FormatPass, GraphOperator, Place, is_image
-from drynpu_acl.kernels._call import KERNEL_TYPES
-from drynpu_acl.kernels._nodes import CONVOLUTIONS, SHAPE_READERS
+from drynpu_acl.kernels._nodes import CONVOLUTIONS, KERNEL_TYPES, SHAPE_READERS
 
 _IMAGE_WORKERS: Final = frozenset(
     {*CONVOLUTIONS, "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization"}

@@ -37,7 +37,7 @@ def node_plans(plan: Planner) -> Planner:
 
 def fusions(signatures: Iterable[Signature]) -> tuple[FusionOp, ...]:
     """
-    Return the operators of a compiled graph that are made of several nodes, in the order of *signatures*.
+    Return the operators of a compiled graph that stand for several nodes, in the order of *signatures*.
 
     Sizes are those of the tensors: constants among the inputs are weights, workspaces are not modelled and 0.
     """

@@ -1,4 +1,4 @@
-"""The file of ``acl.init``: what its ``profiler`` section asks for (pyacl_prof.md 11)."""
+"""The file of ``acl.init``: what its ``profiler`` section requests (pyacl_prof.md 11)."""
 
 from __future__ import annotations
 

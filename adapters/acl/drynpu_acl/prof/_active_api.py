@@ -1,4 +1,4 @@
-"""Who controls profiling in a process (pyacl_prof.md 5): one for all threads and devices."""
+"""The interface that controls profiling in a process (pyacl_prof.md 5): one for all threads and devices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ActiveApiLock:
     """
     The mode. ``lock`` guards it, and whatever changes with it.
 
-    ``dynamic`` tells whether a collector outside may begin a recording at any time.
+    ``dynamic`` says whether a collector outside may begin a recording at any time.
     """
 
     mode: ActiveApi = ActiveApi.OFF

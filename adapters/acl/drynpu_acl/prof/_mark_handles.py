@@ -14,6 +14,7 @@ from drynpu_acl.handles import Handles, handle_numbers
 from drynpu_acl.recording import DeviceStream, MarkRows
 
 _SLOTS = 100
+"""Stamps that a process may hold at once, as with the vendor."""
 _MESSAGE_BYTES = 128
 _NO_NAME = ""
 _OK, _FAILED = int(ReturnCode.SUCCESS), int(ReturnCode.FAILED)
@@ -21,7 +22,7 @@ _OK, _FAILED = int(ReturnCode.SUCCESS), int(ReturnCode.FAILED)
 
 @define
 class _MarkHandle:
-    """One of the pool; ``start_ns`` 0: no range was started with it."""
+    """A stamp of the pool; ``start_ns`` is 0 where no range was started with it."""
 
     slot: int
     message: str = _NO_NAME
@@ -31,7 +32,7 @@ class _MarkHandle:
 @define
 class MarkHandles:
     """
-    The pool of a process. ``marks`` tells where marks go now, ``None`` while nothing takes them.
+    The pool of a process. ``marks`` returns the list that marks go to, ``None`` while none are recorded.
 
     Nothing on the way of a mark takes a lock: what is shared is changed by single operations of the interpreter.
     """
@@ -53,7 +54,7 @@ class MarkHandles:
             return 0
 
     def destroy(self, handle: int) -> None:
-        """Give a stamp back; nothing happens for what is none."""
+        """Return a stamp to the pool; nothing happens for an unknown handle."""
         stamp = self._pool.remove(handle)
         if stamp is not None:
             if self._started.get(stamp.slot) is stamp:

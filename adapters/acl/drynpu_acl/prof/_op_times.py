@@ -41,7 +41,7 @@ class OpTimes:
         """
         Return the unsigned records of one run, without device and ``op_index``, and the name and type of each.
 
-        *counters* tells whether the subscription asked for counters: floating point operations are among those.
+        *counters* says whether the subscription has counters, among which are the floating point operations.
         """
         operators = launches(operators, self.plan, start_ns=start_ns, end_ns=end_ns)
         recording = Recording(operators=operators, begin_ns=start_ns, end_ns=end_ns)

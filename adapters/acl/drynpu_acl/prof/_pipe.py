@@ -21,6 +21,7 @@ _ATOMIC = 51 * 80
 _STALL_S = 5.0
 """How long closing waits for a reader that takes nothing."""
 _POLL_MS = 100
+"""How soon the writing thread notices that the pipe is being closed."""
 
 
 class RecordPipe:
@@ -132,7 +133,7 @@ class RecordPipe:
 
 
 def file_identity(descriptor: int) -> tuple[int, int] | None:
-    """Return what tells one open file from another; ``None`` for a number that is not open."""
+    """Return device and inode of an open file; ``None`` for a number that is not open."""
     with contextlib.suppress(OSError, OverflowError):
         found = os.fstat(descriptor)
         return found.st_dev, found.st_ino
@@ -140,5 +141,5 @@ def file_identity(descriptor: int) -> tuple[int, int] | None:
 
 
 def writable(descriptor: int) -> bool:
-    """Tell whether an open file may be written to."""
+    """Return whether an open file may be written to."""
     return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY

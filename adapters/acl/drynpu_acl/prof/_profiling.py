@@ -120,13 +120,13 @@ class Profiling:
         return self.stamps.mark_stream(message, self._device_stream(stream) if stream else None)
 
     def get_step_timestamp(self, handle: int, tag: int, stream: int) -> int:
-        """Tell the start or the end of a step."""
+        """Record the start or the end of a step."""
         return self.steps.stamp(handle, tag, self._device_stream(stream), self.sessions.captured)
 
     # -- the life of the library
 
     def initialize(self, config_path: str | None) -> int:
-        """Begin what ``acl.init``'s file, or the collector that started this process, asks for; return the code."""
+        """Begin what ``acl.init``'s file, or the collector that started this process, requests; return the code."""
         with self.owner.lock:
             if self.owner.mode is not ActiveApi.OFF or self._collector.open(os.environ):
                 return ReturnCode.SUCCESS

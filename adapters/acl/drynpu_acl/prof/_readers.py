@@ -41,7 +41,7 @@ class OpReaders:
     _numbers: count[int] = field(factory=lambda: count(1))
     _lock: threading.Lock = field(factory=threading.Lock)
     _checked: tuple[bytes, Records] | None = None
-    """The last good buffer: a script asks for its records one by one."""
+    """The last good buffer, so that a script that reads record by record has it checked once."""
 
     def register(self, words: list[tuple[str, str]]) -> U64:
         """Keep a name and a type for each of as many records and return their indices, uint64 ``[n]``."""

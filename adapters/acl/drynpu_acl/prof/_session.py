@@ -22,7 +22,7 @@ class Sessions:
     Attributes
     ----------
     plan:
-        Tells what an operator of a model launches.
+        Maps the operators of models to kernels.
     on_end:
         Called when a recording is over.
     captured:
@@ -42,10 +42,10 @@ class Sessions:
     notes: tuple[str, ...] = ()
     _recording: DevicesRecording | None = None
     _missing_bit: bool = False
-    """Whether marks were not asked for and nobody was told yet."""
+    """Whether the request lacks marks and the user has not been told."""
 
     def begin(self, request: ProfilingRequest, directory: Path, *, devices: tuple[int, ...], marks: bool) -> None:
-        """Begin a recording of *devices*; *marks* tells whether it takes marks of the script."""
+        """Begin a recording of *devices*; *marks* says whether it has marks of the script."""
         if request.switches.graph_api is not GraphApi.OFF:
             say("acl.prof: GE_API: the host's scheduling of dynamic shapes is not simulated: nothing is written for it")
         recorder = Recorder(
@@ -58,7 +58,7 @@ class Sessions:
         self._missing_bit = not request.switches.tx
 
     def tell_missing_bit(self) -> None:
-        """Say in one line for each recording that it was not asked for the marks that the program makes."""
+        """Print once for each recording that its configuration lacks the marks that the program makes."""
         if self.captured is None or not self._missing_bit:
             return
         self._missing_bit = False
@@ -75,9 +75,9 @@ class Sessions:
 
     def end(self) -> bool:
         """
-        Write what was recorded and tell whether that went well.
+        Write what was recorded and return whether that succeeded.
 
-        What goes wrong is told in one line: a profiler does not end a program.
+        One line says what goes wrong: a profiler does not end a program.
         """
         recording, self._recording = self._recording, None
         self.captured = self.marks = None

@@ -18,6 +18,7 @@ from drynpu_acl.prof._session import Sessions
 from drynpu_acl.prof._settings import AclSettings
 
 _LONGEST_PATH = 4095
+"""Bytes; PATH_MAX without the terminating zero."""
 _DEFAULT = Config((), 1, DataType.ACL_API | DataType.TASK_TIME | DataType.AICORE_METRICS | DataType.RUNTIME_API)
 """What ``start(0)`` records: the defaults of acl.json, as the vendor's are not documented."""
 
@@ -74,7 +75,7 @@ class SessionCalls:
     # -- init, start, stop, finalize
 
     def init(self, path: str) -> int:
-        """Take over control and the directory of the results."""
+        """Give the calls control of profiling, and set the directory of the results."""
         with self.owner.lock:
             if self.owner.mode is ActiveApi.CALLS:
                 return ReturnCode.REPEAT_INITIALIZE

@@ -1,4 +1,4 @@
-"""Steps that a script tells (pyacl_prof.md 7)."""
+"""Steps whose start and end a script reports (pyacl_prof.md 7)."""
 
 from __future__ import annotations
 

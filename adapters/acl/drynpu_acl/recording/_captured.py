@@ -18,7 +18,7 @@ MarkRows: TypeAlias = "list[tuple[MarkKind, str, int, int, int, DeviceStream | N
 
 @frozen(eq=False)
 class ModelExecution:
-    """One execution of a model, as `drynpu_acl.runtime.Listener` hears of it; times are Unix ns."""
+    """One execution of a model, as `drynpu_acl.runtime.Listener` gets it; times are Unix ns."""
 
     model_id: int
     model_name: str
@@ -60,7 +60,7 @@ class ApiCall(NamedTuple):
 @define(eq=False)
 class CapturedCalls:
     """
-    What came in so far.
+    Everything that was captured so far.
 
     ``steps`` are iterations that the script reports, rows ``(number, start_ns, end_ns, thread, device_id)``. Appending
     to a list is one operation of the interpreter, so that many threads lose nothing.

@@ -28,7 +28,7 @@ class DevicesRecording:
     """
     What was captured so far, and where it will go. Nothing is on disk before :meth:`close`.
 
-    ``recorder`` has been started; ``plan`` tells what an operator of a model launches; ``devices`` are those that are
+    ``recorder`` has been started; ``plan`` maps the operators of models to kernels; ``devices`` are those that are
     recorded, the first one also where nothing ran.
     """
 

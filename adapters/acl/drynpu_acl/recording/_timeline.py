@@ -126,7 +126,7 @@ def graph_runs(launched: Sequence[tuple[ModelExecution, Operators]]) -> tuple[Gr
     """
     Return every model with its executions as iterations, from the first to the last operator that each launches.
 
-    What operators a model is made of is that of its first execution.
+    The operators of a model are those of its first execution.
     """
     by_model: dict[int, list[tuple[ModelExecution, Operators]]] = {}
     for execution, table in launched:

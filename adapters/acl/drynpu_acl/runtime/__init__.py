@@ -2,8 +2,8 @@
 The runtime: devices, contexts, streams, memory, models, data buffers and utilities of the vendor's library.
 
 Functions return the vendor's codes and never trust a number that comes in: handles are looked up, pointers have to lie
-in memory that was asked for. Models are ONNX files that run on the CPU when they are called; a
-:class:`Listener` is told what ran.
+in memory that the program has allocated or lent. Models are ONNX files that run on the CPU when they are called; a
+:class:`Listener` takes over what ran.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ class DataBuffer:
 
 @define(eq=False)
 class Dataset:
-    """Handles of data buffers in order. ``batch``: what the next run is told of the first dim."""
+    """Handles of data buffers in order. ``batch`` is the first dim of dynamic inputs in the next run."""
 
     buffers: list[int] = field(factory=list)
     batch: int | None = None
@@ -33,7 +33,7 @@ class Dataset:
 
 @define(eq=False)
 class Description:
-    """Of a model, once one was asked for."""
+    """A description, which ``get_desc`` fills with a model."""
 
     model: ModelFile | None = None
 
@@ -108,7 +108,7 @@ class DataSets:
         return dataset.buffers[index] if dataset is not None and index < len(dataset.buffers) else 0
 
     def set_batch(self, model: ModelFile, handle: int, batch: int) -> int:
-        """Tell what the first dim of dynamic inputs is in runs with this data set."""
+        """Set the first dim of dynamic inputs in runs with this data set."""
         dataset = self.datasets.get(handle)
         if dataset is None or batch == 0:
             return ReturnCode.INVALID_PARAM

@@ -34,7 +34,7 @@ class Callback:
 
 @define(eq=False)
 class Stream:
-    """A queue of a context. ``number`` is what the listener is told: 0 for the default stream."""
+    """A queue of a context. ``number`` is what listeners get: 0 for the default stream."""
 
     number: int
     context: Context

@@ -22,7 +22,7 @@ from drynpu_acl.constants import ReturnCode
 
 _ALIGNMENT = 64
 _KEPT_OBJECTS, _KEPT_BYTES = 256, 64 * 2**20
-"""How much of what nobody else holds any more stays reachable: programs take addresses of temporary objects."""
+"""How many lent objects that nothing else holds stay reachable: programs take addresses of temporary objects."""
 _OWN_REFERENCES = 2
 """To an object that only its entry holds, while they are counted: that of the entry and that of the count."""
 _SINGLETON_BYTES = 1
@@ -42,7 +42,7 @@ class Block:
 
     @property
     def writable(self) -> bool:
-        """Whether bytes may be put there."""
+        """Whether the program may write into the block."""
         if isinstance(self.owner, bytes):
             return self.size > _SINGLETON_BYTES
         return not isinstance(self.owner, np.ndarray) or bool(self.owner.flags.writeable)
@@ -55,7 +55,7 @@ class Memory:
     Parameters
     ----------
     capacity_bytes:
-        Of each device; what is asked beyond it is refused (207001).
+        Of each device; an allocation beyond it is refused (207001).
     """
 
     def __init__(self, capacity_bytes: int) -> None:
@@ -230,7 +230,7 @@ def _reach_bytes(array: npt.NDArray[np.generic]) -> int:
 
 
 def _fits(kind: int, source: Block, destination: Block) -> bool:
-    """Whether both ends lie where the kind of copy says."""
+    """Return whether both ends lie where the kind of copy says."""
     return kind == _DEFAULT or kind == 2 * source.on_device + destination.on_device
 
 

@@ -18,10 +18,10 @@ from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, par
 
 
 class Complain(Protocol):
-    """Is given the reason of a code that is not 0."""
+    """Keeps the reason of a code that is not 0."""
 
     def __call__(self, reason: str, *, aloud: bool = False) -> None:
-        """Keep it; *aloud* tells the user as well."""
+        """Keep the reason for ``acl.get_recent_err_msg``; *aloud* also prints it."""
 
 
 class Models:

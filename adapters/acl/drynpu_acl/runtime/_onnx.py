@@ -22,6 +22,7 @@ from drynpu.kernels.ops import ge_dtype
 from drynpu_acl.kernels import ACL_SIZES, Compiled, GraphNode, acl_dtype, compile_graph
 
 _LARGEST_MODEL = 2**31
+"""Protocol buffers hold less than 2 GiB."""
 
 
 class UnreadableModel(DrynpuError):
@@ -67,7 +68,7 @@ class NodeTimes:
     """
     The results of one run: outputs by name, start and end (Unix ns) of every node.
 
-    ``tensor_types`` is the name, shape and type of every tensor but the weights: it tells runs of unlike shapes apart.
+    ``tensor_types`` has the name, shape and type of every tensor but the weights; runs of equal shapes have equal ones.
     """
 
     outputs: Mapping[str, Array]

@@ -45,7 +45,7 @@ class Utilities:
         Raises
         ------
         ValueError
-            They are not all memory that the program has asked for.
+            They do not all lie in memory that the program has allocated or lent.
         """
         found = self._memory.read(pointer, size)
         if found is None:

@@ -22,7 +22,7 @@ class Waiting:
         self._closed = 0
 
     def synchronize_stream(self, handle: int, timeout_ms: int = _FOREVER_MS) -> int:
-        """Wait until a stream has drained; a run that failed on it is told now."""
+        """Wait until a stream has drained; the code is that of a run that failed on it."""
         if timeout_ms < _FOREVER_MS:
             return ReturnCode.INVALID_PARAM
         code, stream = self._devices.stream(handle)
@@ -60,7 +60,7 @@ class Waiting:
         return ReturnCode.SUCCESS
 
     def unsubscribe(self, thread: int, handle: int) -> int:
-        """End that; callbacks that still wait are dropped."""
+        """Let the thread run no more callbacks of the stream; those that still wait are dropped."""
         code, stream = self._devices.stream(handle)
         if stream is None:
             return code
@@ -139,7 +139,7 @@ class Waiting:
         yield from self._devices.streams.values()
 
     def close(self) -> None:
-        """Let go whoever waits."""
+        """Wake all threads that wait: the library ends."""
         with self._changed:
             self._closed += 1
             self._changed.notify_all()

@@ -1,8 +1,8 @@
 """
 Collective operators (``npu_bridge.hccl.hccl_ops``) in a process that has no peers.
 
-With one rank they are what they are on a device: the identity. With several (``RANK_SIZE``) each process runs by itself
-and every rank is taken to hold the same data: a sum is a multiple, a mean the tensor itself, a gathering copies it.
+With one rank they are the identity, as on a device. With several (``RANK_SIZE``) each process runs by itself
+and is assumed to hold the same data: a sum is a multiple, a mean the tensor itself, a gathering copies it.
 What needs another rank's own data cannot be answered and raises TensorFlow's ``UnimplementedError``.
 """
 

@@ -98,8 +98,8 @@ class NPUEstimator(EstimatorBase):
     """
     ``tf.estimator.Estimator`` whose sessions carry the options of an `NPURunConfig`.
 
-    Training, evaluation and prediction are TensorFlow's own; the sessions see the ``NpuOptimizer`` entry and profile
-    as it asks for.
+    Training, evaluation and prediction are TensorFlow's own; the sessions read the ``NpuOptimizer`` entry and profile
+    as it requests.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def _model_directory(chosen: Any, configured: Any) -> str:
         )
     if chosen is not None or configured is not None:
         return str(configured if chosen is None else chosen)
-    # Not by tempfile: a device's Estimator leaves the directory beside the script, too.
+    # Not in the system's temporary folder: the vendor's Estimator makes it in the working directory, too.
     letters = "".join(random.SystemRandom().choices(string.ascii_letters + string.digits, k=_NAME_LETTERS))
     directory = Path.cwd() / f"model_dir_{letters}"
     directory.mkdir()

@@ -170,7 +170,7 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
         return tf.compat.v1.train.SessionRunArgs(self._current_tensors)
 
     def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Keep the values, and hand them over where it is time to."""
+        """Keep the values; every N steps, call the function with them."""
         if self._tensors_or_none is not None:
             self._output_list.append({tag: run_values.results[tag] for tag in self._tag_order})
         self._count += 1
@@ -178,7 +178,7 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
             self._hand_over()
 
     def end(self, session: Any) -> None:
-        """Hand over what is left."""
+        """Call the function with the values of the last steps."""
         if self._output_list:
             self._hand_over()
 

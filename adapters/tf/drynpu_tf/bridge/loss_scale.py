@@ -143,7 +143,7 @@ def apply_where_finite(
     checks: bool = True,
 ) -> tf.Operation:
     """
-    Return an operator that applies gradients if all are finite, and tells the manager whether they were.
+    Return an operator that applies gradients if all are finite, and updates the scale.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def apply_where_finite(
     distributed:
         Whether the gradients of all ranks have to be finite.
     checks:
-        Whether gradients are looked at; without they count as finite.
+        Whether gradients are looked at; if not, they count as finite.
     """
     finite = all_finite([grad for grad, _ in pairs]) if checks else tf.constant(True)
     if checks and distributed:

@@ -1,5 +1,5 @@
 """
-Operators of ``npu_bridge.estimator.npu_ops``, made of TensorFlow's own.
+Operators of ``npu_bridge.estimator.npu_ops``, composed of TensorFlow's own.
 
 In the profile they are the operators that TensorFlow computes them with, not the one kernel that a device has for them.
 """

@@ -147,7 +147,7 @@ def _make_new(kind: type) -> Any:
 
 
 def _make_init(kind: type) -> Any:
-    """Return the ``__init__`` of a class as one that does nothing to an object that is made of itself."""
+    """Return the ``__init__`` of a class as one that ignores a call with the object itself as first argument."""
 
     def init(self: Any, *arguments: Any, **keywords: Any) -> None:
         if not arguments or arguments[0] is not self:
@@ -171,7 +171,7 @@ def npu_distributed_optimizer_wrapper(optimizer: Any) -> Any:
     if method is not None:
         compute = getattr(optimizer, method)
         setattr(optimizer, method, lambda *rest, **named: _averaged(compute(*rest, **named), scope))
-    # Keras optimizers of the newer generation compute gradients in the model: they are averaged when they are applied.
+    # Optimizers of Keras 3 have neither method: their gradients are averaged when they are applied.
     elif hasattr(optimizer, "apply_gradients"):
         apply = optimizer.apply_gradients
         optimizer.apply_gradients = lambda pairs, *rest, **named: apply(_averaged(pairs, scope), *rest, **named)

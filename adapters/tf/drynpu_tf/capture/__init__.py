@@ -1,4 +1,4 @@
-"""What TensorFlow did: operators with their shapes, and the steps they belong to."""
+"""Capture of what TensorFlow runs: operators with their shapes, and the steps they belong to."""
 
 from __future__ import annotations
 

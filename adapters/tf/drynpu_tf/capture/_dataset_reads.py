@@ -48,7 +48,7 @@ class DatasetRead:
 
 def buffered_elements(planes: Planes) -> I64:
     """
-    Return for every row of a trace how many elements were ready when it asked for data.
+    Return for every row of a trace how many elements were ready when it began to wait for data.
 
     That is known of a DATA whose pipeline ends in a ``prefetch``: TensorFlow's tracer numbers the elements that go into
     the buffer and those that come out. One thread fills a buffer, in the order in which it is emptied. So the buffer

@@ -1,4 +1,4 @@
-"""Runs of functions as operator tables: nodes by the trace, shapes and attributes by trace and graphs together."""
+"""Runs of functions as operator tables: the trace has the nodes and times, the graphs add shapes and attributes."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ class FunctionRun:
 @frozen(eq=False)
 class _Variant:
     """
-    What the graph engine makes of a function with one set of shapes, in the order of its calls.
+    A function compiled for one set of shapes, in the order of its calls.
 
-    ``sources`` has the number of every call that takes data, and where the iterator comes from.
+    ``sources`` maps the number of every call that takes data to the node that its iterator comes from.
     """
 
     names: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Calls:
 @define
 class FunctionRuns:
     """
-    Makes tables of traces; what is distinct is worked out once in the life of a recording.
+    Makes operator tables from traces; each distinct call is worked out once in the life of a recording.
 
     A function that runs again with the same shapes has the same signatures, so that the tables share them.
     """
@@ -200,7 +200,7 @@ def _dataset_reads(
     """
     Return when a run took data from its iterators.
 
-    *ends_ns* are the times it was there and *buffered* what had been ready, in the order in which it was asked for.
+    *ends_ns* are the times when the data was there, *buffered* the elements that had been ready, in order of reading.
     """
     rows = np.flatnonzero(np.isin(operators.name, list(sources))).tolist() if sources else []
     pairs = zip(ends_ns.tolist(), buffered.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""Which run of which function every node of a trace belongs to."""
+"""Assign every node of a trace to the run of the function that executed it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Runs:
     ``call`` has for every run the row (of the planes) of the eager call that made it, in time order; ``node`` and
     ``run`` have for every node its row and the position of its run in ``call``, ordered by run and start. ``data`` and
     ``data_run`` have the same for the times that a run took data from an iterator: a thread of its own gets it, so that
-    the node's own row says only when it was asked for.
+    the node's own row says only when the run began to wait.
     """
 
     call: I64
@@ -30,7 +30,7 @@ class Runs:
 
 def function_runs(planes: Planes) -> Runs:
     """
-    Tell runs apart by the numbers that TensorFlow's executors give them.
+    Return the runs in a trace, which TensorFlow's executors number.
 
     Functions that a function calls belong to its run, whatever thread they run on. What input pipelines run
     (``tf.data``) and what TensorFlow computes while it optimises a graph belongs to no call of the script's.
@@ -65,7 +65,7 @@ def function_runs(planes: Planes) -> Runs:
 
 
 def _data(planes: Planes, place: dict[int, int], called: dict[int, int], outer: dict[int, int]) -> tuple[I64, I64]:
-    """Return the rows of taken data by run and start, and whose they are; *place* is the run of a call."""
+    """Return the rows of DATA by run and start, and the run of each; *place* maps calls to runs."""
     data = planes.rows(Kind.DATA)
     runs = [place.get(_root(run, called, outer), -1) for run in planes.number[data].tolist()]
     run = np.array(runs, np.int64)

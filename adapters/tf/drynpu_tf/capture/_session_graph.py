@@ -20,12 +20,12 @@ from drynpu_tf.rules import GraphNode, compile_graph, dtype_name, tensor_desc
 _Shapes: TypeAlias = dict[tuple[str, int], tuple[int, tuple[int, ...]]]
 """Node and slot -> number of the dtype and dims."""
 _Spelled: TypeAlias = frozenset[tuple[tuple[str, int], bytes]]
-"""Node and slot with the shape as it is written: all that is needed to tell it from others."""
+"""Node and slot with the shape as TensorFlow wrote it: enough to tell shapes apart without reading them."""
 
 
 @frozen(eq=False)
 class GraphVariant:
-    """What the graph engine makes of a graph with one set of shapes; signatures in the order of nodes."""
+    """A graph compiled for one set of shapes; signatures in the order of nodes."""
 
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
@@ -36,9 +36,8 @@ class SessionGraph:
     """
     An executed graph and the shapes it ran with so far.
 
-    ``scope`` says of every node whether it computes gradients; ``watched`` are those whose shapes the script's graph
-    leaves open; ``sources`` has the number of every node that takes data from the device's queue, and the iterator
-    behind it.
+    ``scope`` says of every node whether it computes gradients. ``watched`` are nodes whose shapes the script's graph
+    leaves open. ``sources`` maps the number of every node that takes data from the device's queue to its iterator.
     """
 
     nodes: tuple[Node, ...]
@@ -174,7 +173,7 @@ def _signatures(names: Sequence[str], nodes: Sequence[Node], shapes: _Shapes) ->
 
 
 def _spell_shapes(node: Any) -> tuple[bytes, ...]:
-    """Return the shapes of a node's outputs as they are written: all that is needed to tell them from others."""
+    """Return the shapes of a node's outputs as TensorFlow wrote them: enough to tell them apart."""
     return tuple([output.tensor_description.shape.SerializeToString() for output in node.output])
 
 

@@ -1,7 +1,7 @@
 """
 Route A: every node that a session run executed, by RunOptions and RunMetadata (tf_adapters.md 6).
 
-The graph that TensorFlow executes is asked for once per distinct run (fetches, feeds, graph), because it does not
+The graph that TensorFlow executes is requested once per distinct run (fetches, feeds, graph), because it does not
 change between runs; times come with every run. Runs are kept as TensorFlow serialised them and read later: a step does
 not wait for that. Shapes are read again when a node whose shape the graph leaves open had another one, in another run
 or in another turn of a loop.

@@ -29,7 +29,7 @@ Until the first cut nobody knows how many events a call leaves: processor time b
 
 @frozen(eq=False, kw_only=True)
 class Stretch:
-    """What ran: functions in time order, and the operators that ran one by one (``None``: none did)."""
+    """A part of a recording: functions in time order, and operators that ran one by one (``None``: none did)."""
 
     functions: tuple[FunctionRun, ...]
     eager: Operators | None
@@ -38,7 +38,7 @@ class Stretch:
 @define
 class TraceCapture:
     """
-    What a process runs between :meth:`start` and :meth:`stop`.
+    Captures what a process runs between :meth:`start` and :meth:`stop`.
 
     ``traced`` is False while another profiler holds TensorFlow's tracer: functions are then missing, and operators
     that run one by one have the times of their callbacks. ``split`` says whether the chip has cube and vector cores
@@ -61,7 +61,7 @@ class TraceCapture:
         return FunctionRuns(self.graphs, self.split)
 
     def start(self) -> str | None:
-        """Start recording; return why TensorFlow's tracer cannot be used, if so."""
+        """Start recording; return the reason if TensorFlow's tracer cannot be used."""
         self.eager.listen()
         return self._begin()
 
@@ -89,13 +89,13 @@ class TraceCapture:
             self._tracer.mark(thread)
 
     def pause(self) -> Stretch:
-        """Hand over what was recorded, and let go of TensorFlow's tracer until :meth:`resume`."""
+        """Return what was recorded so far, and leave TensorFlow's tracer to others until :meth:`resume`."""
         found = self._take()
         self.traced = False
         return found
 
     def resume(self) -> str | None:
-        """Go on after :meth:`pause`; return why not, if so."""
+        """Go on after :meth:`pause`; return the reason if TensorFlow's tracer cannot be used."""
         return self._begin()
 
     def called(self) -> Stretch | None:
@@ -112,7 +112,7 @@ class TraceCapture:
         return found
 
     def stop(self) -> Stretch:
-        """Stop recording and hand over the rest."""
+        """Stop recording and return the rest."""
         found = self._take()
         self.graphs.end()
         self.eager.leave()

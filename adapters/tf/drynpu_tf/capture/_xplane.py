@@ -45,7 +45,7 @@ class XplaneTracer:
 
     @property
     def active(self) -> bool:
-        """Whether it is recording."""
+        """Whether the tracer is recording."""
         return self._session is not None
 
     def start(self) -> None:

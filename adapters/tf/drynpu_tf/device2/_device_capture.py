@@ -1,4 +1,4 @@
-"""What a device records between being the default and its end."""
+"""The capture of what runs on a device while it is the default one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from drynpu_tf.capture import Stretch, TraceCapture
 from drynpu_tf.recording import PROCESS, GraphExecution
 
 _RETRY_NS = 500_000_000
+"""While a profiler holds the tracer that was there before us, calls try twice a second to get it."""
 
 
 @define(eq=False)
@@ -37,11 +38,11 @@ class DeviceCapture:
 
     @property
     def active(self) -> bool:
-        """Whether it records, in this process."""
+        """Whether the capture records, in this process."""
         return self._pid == os.getpid()
 
     def start(self) -> None:
-        """Start recording; nothing happens if it does already."""
+        """Start recording; nothing happens the second time."""
         with self._lock:
             if self.active:
                 return
@@ -49,7 +50,7 @@ class DeviceCapture:
             self._report(self._capture.start())
 
     def stop(self) -> None:
-        """Hand over what is left; nothing happens if it does not record."""
+        """Stop, and add the rest to the recording; nothing happens if the capture does not record."""
         with self._lock:
             if not self.active:
                 return
@@ -57,7 +58,7 @@ class DeviceCapture:
             self._deliver(self._capture.stop)
 
     def call(self, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
-        """Call a function of TensorFlow's, as the script did; between calls is when a recording may be cut."""
+        """Call a function of TensorFlow's, as the script did; a recording may be cut between calls."""
         if not self.active or getattr(self._nested, "inside", False):
             return function(*values, **named)
         self._nested.inside = True
@@ -69,7 +70,7 @@ class DeviceCapture:
             self._called()
 
     def lend(self) -> bool:
-        """Let another profiler have TensorFlow's tracer; return whether it was ours to give."""
+        """Leave TensorFlow's tracer to another profiler; return whether this capture held it."""
         with self._lock:
             if not self.active or not self._capture.traced:
                 return False

@@ -25,7 +25,7 @@ def npu_compat_function(func: Callable[..., Any] | None = None, *args: Any, **kw
 
 def install(recorder: DeviceCapture | None) -> None:
     """
-    Put the hooks in place; those that are there are told of *recorder*.
+    Put the hooks in place; hooks that are there already serve *recorder* from now on.
 
     Without one nothing is recorded, and functions run as they are.
     """

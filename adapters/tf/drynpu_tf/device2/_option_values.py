@@ -1,8 +1,8 @@
 """
 Options of ``npu_device`` and the trees they form (tf_adapters.md 2.1).
 
-Assignments are checked when they are made, with the vendor's messages. What an attribute gives back is the option, not
-its value, so that it is true whatever its value is; that is how the vendor has it.
+Assignments are checked at once, with the vendor's messages. Reading an attribute returns the option, not its value, as
+with the vendor; so it is true whatever the value is.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class OptionValue:
 
     @property
     def given(self) -> bool:
-        """Whether it was ever set."""
+        """Whether the option was ever set."""
         return self._given
 
     @property

@@ -71,7 +71,7 @@ def set_device_sat_mode(mode: int) -> None:
 
 
 def is_inf_nan_enabled() -> bool:
-    """Whether overflows are infinite: what was set, else what the CPU does."""
+    """Return whether overflows are infinite: as was set, else as the CPU computes."""
     return DEVICES.saturation_mode in (None, _INF_NAN)
 
 

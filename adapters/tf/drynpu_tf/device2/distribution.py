@@ -1,4 +1,4 @@
-"""``npu_device.distribute``: collectives of one worker, which give back what they are given (tf_adapters.md 2)."""
+"""``npu_device.distribute``: collectives of one worker, which return their arguments (tf_adapters.md 2)."""
 
 from __future__ import annotations
 

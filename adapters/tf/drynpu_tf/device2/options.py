@@ -57,7 +57,7 @@ def _deprecated(values: Sequence[object] | None, replacement: str | None) -> _Op
 
 
 class NpuProfilingConfig(NpuBaseConfig):
-    """Whether and how to profile; the text of the options is looked at when the device is opened."""
+    """Whether and how to profile; the text of the options is parsed when the device is opened."""
 
     _table: ClassVar[Table] = {"enable_profiling": _switch(False), "profiling_options": _free(_PROFILING_OPTIONS)}
 

@@ -1,4 +1,4 @@
-"""Whether a script was written for TensorFlow 1, by its text alone."""
+"""Recognise from its text alone a script that was written for TensorFlow 1."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _MOVED: Mapping[str, str] = MappingProxyType(
 
 
 def serve_script(script: Path, environment: Mapping[str, str]) -> None:
-    """Serve the v1 face to a script that ``drynpu run`` starts, if it was told to or the script needs it."""
+    """Serve the v1 face to a script that ``drynpu run`` starts, if the user or the text of the script says so."""
     word = environment.get(TF1_VARIABLE, "")
     if word == "0":
         return

@@ -1,4 +1,4 @@
-"""Whether a session is profiled and how: the script's parameters, else the environment (tf_adapters.md 1.5, 3)."""
+"""Decide whether and how a session is profiled: by the script, else by the environment (tf_adapters.md 1.5, 3)."""
 
 from __future__ import annotations
 

@@ -41,4 +41,4 @@ def build_rules() -> dict[str, Rule]:
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())
 FALLBACKS: Final[tuple[Rule, ...]] = (pattern_rule,)
-"""Rules that the rule book asks when no rule of that name answers."""
+"""Rules that the rule book tries when no rule of the operator's name returns a plan."""

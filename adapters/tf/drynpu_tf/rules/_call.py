@@ -24,7 +24,7 @@ ELEMENTWISE: Final = frozenset(KERNEL_TYPES) - {"ClipByValue", "Select", "Select
 KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("tf", "comparison").keys()
 """Those of them that return the type that they are given."""
 
-# Sums and zeros of lists of tensors (gradients of loops), which no kernel knows and of which traces tell nothing.
+# Sums and zeros of lists of tensors (gradients of loops): no kernel takes lists, and traces have no shapes of them.
 _HAS_LISTS: Final = frozenset({"AddN", "ZerosLike"})
 _FILLS: Final = frozenset({"Fill", "OnesLike", "ZerosLike"})
 _ELEMENTWISE: Final = "drynpu.kernels.ops.elementwise"

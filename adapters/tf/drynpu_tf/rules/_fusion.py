@@ -1,5 +1,5 @@
 """
-What the graph engine makes one operator of.
+Fusion: the nodes of a graph that the graph engine turns into one operator.
 
 Graph fusion puts a bias into the operator before it, which keeps its name; UB fusion joins kernels, under the names of
 all of them one after another (no longer than 512 characters) and the type of the first. The patterns are those of the
@@ -30,6 +30,7 @@ _AFTER_PRODUCT: Final = frozenset(
     {"Elu", "LeakyRelu", "Softsign", "Relu6", "Relu", "Softplus", "Sigmoid", "Tanh", "Selu", "TanhGrad"}
 )
 _LONGEST_CHAIN: Final = 6
+"""Operators that TbeEltwiseFusionPass joins at most."""
 _HALF: Final = frozenset({"FLOAT16", "DT_BF16"})
 
 

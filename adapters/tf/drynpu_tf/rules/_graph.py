@@ -1,5 +1,5 @@
 """
-What the graph engine makes of a whole graph: constants, fused operators, formats.
+The graph engine's compilation of a whole graph: constants, fused operators, formats.
 
 TensorFlow runs node by node; the graph engine compiles the graph first. :func:`compile_graph` says which node stands
 for what on the device, so that a capture of single nodes yields the kernels of the compiled graph.
@@ -52,7 +52,7 @@ class CompiledGraph:
     signatures:
         By node: what it does on the device. Of nodes that became one the last one does the work.
     fusions:
-        Operators made of several, as fusion_op lists them.
+        Operators that stand for several nodes, as fusion_op lists them.
     """
 
     signatures: Mapping[str, Signature]

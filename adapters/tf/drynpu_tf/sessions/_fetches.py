@@ -25,7 +25,7 @@ def run_key(fetches: Any, feed_dict: Any) -> RunKey:
 
 
 def names_key(fetches: Iterable[str], targets: Iterable[str], feeds: Iterable[str]) -> RunKey:
-    """Return the key of a callable that is made of names."""
+    """Return the key of a callable that TensorFlow makes from names of fetches, targets and feeds."""
     return ("callable", tuple(fetches), tuple(targets), tuple(feeds))
 
 
@@ -45,7 +45,7 @@ def _flat(fetches: Any) -> list[str]:
 
 
 def _name(element: Any) -> str:
-    """Return the name of a tensor, an operation or a variable; of anything else what tells it from its like."""
+    """Return the name of a tensor, an operation or a variable; type and identity of anything else."""
     if isinstance(element, (str, bytes)):
         return element if isinstance(element, str) else element.decode(errors="backslashreplace")
     name = getattr(element, "name", None)

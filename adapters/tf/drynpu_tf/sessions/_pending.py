@@ -46,7 +46,7 @@ class PendingRuns:
         return runs
 
     def add(self, run: PendingRun) -> None:
-        """Take over a run that has ended."""
+        """Add a run that has ended."""
         with self._lock:
             self._runs.append(run)
             self._bytes += len(run.content)
