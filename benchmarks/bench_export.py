@@ -29,7 +29,6 @@ from drynpu.tables import (
     KERNELS,
     NO_CONTEXT,
     NO_MODEL,
-    NPU_MEM,
     PYTHON_CALLS,
     QUEUE,
     TASKS,
@@ -91,10 +90,8 @@ def synthetic(count: int) -> tuple[HostTrace, Timeline, pl.DataFrame]:
         pid=1, device_ids=(0,), host_ops=host, queue=QUEUE.to_frame(), python_calls=PYTHON_CALLS.to_frame(),
         gc=GC.to_frame(),
     )  # fmt: skip
-    overlap = pl.DataFrame(schema={"device_id": pl.Int64, "kind": pl.String, "start_ns": pl.Int64, "end_ns": pl.Int64})
     timeline = Timeline(
-        pid=1, api=api, tasks=tasks, communication_ops=COMMUNICATION_OPS.to_frame(), npu_mem=NPU_MEM.to_frame(),
-        overlap=overlap,
+        pid=1, api=api, tasks=tasks, communication_ops=COMMUNICATION_OPS.to_frame(),
     )  # fmt: skip
     return trace, timeline, table.with_columns(counters)
 
@@ -132,7 +129,7 @@ def main() -> None:
         json_path, csv_path = Path(directory) / "trace_view.json", Path(directory) / "op_summary.csv"
 
         def export_trace() -> None:
-            blocks = [*host_blocks(trace, SPACED), *timeline_blocks(timeline, SPACED, Writer.NATIVE)]
+            blocks = [*host_blocks(trace, SPACED), *timeline_blocks(timeline, SPACED)]
             write_trace(json_path, blocks, SPACED)
 
         def export_summary() -> None:

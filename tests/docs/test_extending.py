@@ -119,7 +119,7 @@ def test_the_sampled_record_is_a_folder_and_one_entry(core: Path, tmp_path: Path
         (core / name).write_text(text, encoding="utf-8")
     ((option, entry),) = re.findall(r"^```yaml\n# (\S+): leaves\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     _insert(core / "options" / "options.yaml", entry, after=(f"  {option}:\n", "    leaves:\n"))
-    assert len(list((core / "deliverables" / "heat").iterdir())) + 1 == 7
+    assert len(list((core / "deliverables" / "heat").iterdir())) + 1 == 6
     _run(RECORD, core, tmp_path)
 
 

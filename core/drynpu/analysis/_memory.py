@@ -62,7 +62,7 @@ def operator_memory(profile: Profile) -> pl.DataFrame:
     allocating thread, or, on the thread that empties the task queue, after the framework operator that enqueued
     the work.
     """
-    if profile.allocations.is_empty() and profile.cann_allocations.is_empty():
+    if profile.allocations.is_empty() and profile.frame("cann_allocations").is_empty():
         return pl.DataFrame(schema=OPERATOR_MEMORY)
     grouped = _groups(profile.allocations.filter(pl.col("device_type") == NPU_DEVICE))
     named = grouped.with_columns(_names(profile, grouped))
@@ -70,7 +70,7 @@ def operator_memory(profile: Profile) -> pl.DataFrame:
         (pl.col("release_ns") - pl.col("allocation_ns")).alias("duration_ns"),
         (pl.col("active_release_ns") - pl.col("allocation_ns")).alias("active_duration_ns"),
     ).sort("allocation_ns", maintain_order=True)
-    toolkit = _toolkit_rows(profile.cann_allocations)
+    toolkit = _toolkit_rows(profile.frame("cann_allocations"))
     columns = [pl.col(name).cast(dtype) for name, dtype in OPERATOR_MEMORY.items()]
     return pl.concat([framework.select(columns), toolkit.select(columns)])
 
@@ -178,9 +178,10 @@ def memory_record(profile: Profile) -> pl.DataFrame:
     Every PTA or GE row is followed by a ``PTA+GE`` row of the same time: this record plus the last one of the
     other component on the device. WORKSPACE rows stand alone.
     """
-    if profile.allocations.is_empty() and profile.cann_allocations.is_empty() and profile.npu_mem.is_empty():
+    samples = profile.frame("npu_mem")
+    if profile.allocations.is_empty() and profile.frame("cann_allocations").is_empty() and samples.is_empty():
         return pl.DataFrame(schema=MEMORY_RECORD)
-    app = profile.npu_mem.filter(pl.col("event") == 0).select(
+    app = samples.filter(pl.col("event") == 0).select(
         pl.lit("APP").alias("component"),
         "time_ns",
         pl.lit(None, pl.Int64).alias("allocated_bytes"),
@@ -207,7 +208,7 @@ def _allocator_records(profile: Profile) -> pl.DataFrame:
         "stream",
         "device_id",
     )
-    ge = profile.cann_allocations.select(
+    ge = profile.frame("cann_allocations").select(
         pl.lit("GE").alias("component"),
         "time_ns",
         pl.col("total_allocated_bytes").alias("allocated_bytes"),

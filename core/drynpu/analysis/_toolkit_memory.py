@@ -30,7 +30,7 @@ def toolkit_memory(profile: Profile) -> pl.DataFrame:
     come first, by its time, then the others by their allocation. A release alone has no name and its negative size.
     """
     key = ["device_id", "name", "address"]
-    events = profile.cann_allocations.with_columns((pl.col("size_bytes") > 0).alias("taken"))
+    events = profile.frame("cann_allocations").with_columns((pl.col("size_bytes") > 0).alias("taken"))
     following = ("taken", "time_ns", "total_allocated_bytes", "total_reserved_bytes")
     paired = events.with_columns(
         *(pl.col(name).shift(-1).over(key).alias(f"next_{name}") for name in following),

@@ -2,9 +2,9 @@
 What a recording leaves, one folder for each group of records.
 
 A folder holds what its group has: ``facts.py`` (the bytes of records, files, tags, units), ``records.py`` (a simulation
-becomes raw records), ``tables.py`` (raw records become tables), ``files.py`` (tables become csv files and layers of the
-timeline) and ``db.py`` (tables become rows of a database). All may import facts; records know no tables and files,
-tables no records and files. ``registry.py`` finds the folders and builds a `RecordGroup` of each.
+becomes raw records), ``tables.py`` (raw records become tables), ``files.py`` (tables become csv files, layers of the
+timeline and rows of a database) and, where there are many of these rows, ``db.py``. All may import facts; records know
+no tables and files, tables no records and files. ``registry.py`` finds the folders and builds a `RecordGroup` of each.
 """
 
 from __future__ import annotations

@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 import polars as pl
 
 from drynpu.writers._json import Events, JsonStyle, Value, constant
-from drynpu.writers._layers import Layer, layer_pids, metadata_events
+from drynpu.writers._layers import Layer, Thread, layer_pids, metadata_events
 from drynpu.writers._numbers import us_text
 
 Block = Events | Sequence[str]
 
 
-def layer_head(pid: int, layer: Layer, samples: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
-    """Yield the metadata of a layer on every device that has samples."""
+def layer_head(
+    pid: int, layer: Layer, samples: pl.DataFrame, style: JsonStyle, threads: Sequence[Thread] = ()
+) -> Iterator[Block]:
+    """Yield the metadata of a layer, and of its threads, on every device that has samples."""
     for device_id in samples["device_id"].unique().sort().to_list():
-        yield metadata_events(pid, layer, device_id, (), style)
+        yield metadata_events(pid, layer, device_id, threads, style)
 
 
 def counters(pid: int, layer: Layer, samples: pl.DataFrame, name: str | pl.Expr, series: Mapping[str, Value]) -> Events:

@@ -1,4 +1,4 @@
-"""Columns that many database tables of samples have (cann_msprof.md 4.6); rates are in bytes per second."""
+"""Columns that many database tables have (cann_msprof.md 4.6); rates are in bytes per second."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.deliverables._units import MB
+from drynpu.writers._numbers import UNKNOWN
 from drynpu.writers._text_table import Table
 
-GLOBAL_TID_BITS = 2**32
-"""A thread of the database is its process times this, plus its own id."""
+_TIDS = 2**32
 
 Rows = Iterator[tuple[str, Table]]
-TIME = pl.col("time_ns").alias("timestampNs")
+"""Names of tables with rows; a table may come several times."""
 
 
 def place_and_time(samples: pl.DataFrame) -> list[pl.Series]:
@@ -21,6 +21,16 @@ def place_and_time(samples: pl.DataFrame) -> list[pl.Series]:
     return [samples["device_id"].alias("deviceId"), samples["time_ns"].alias("timestampNs")]
 
 
+def global_tid(pid: pl.Expr | int) -> pl.Expr:
+    """Return the number of each row's thread ``tid`` in the database: its process times 2^32, plus its own id."""
+    return pid * _TIDS + pl.col("tid")
+
+
 def bytes_per_s(mb_s: pl.Expr) -> pl.Expr:
     """Return MB/s as whole bytes per second; null where a rate of damaged records does not fit."""
     return (mb_s * MB).cast(pl.Int64, strict=False)
+
+
+def text_or_unknown(name: str) -> pl.Expr:
+    """Return a column of texts, ``N/A`` where there is none."""
+    return pl.col(name).replace("", UNKNOWN).fill_null(UNKNOWN)

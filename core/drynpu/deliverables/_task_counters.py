@@ -30,3 +30,11 @@ def soc_counters(context: LoadContext, side: DeviceSide, kind: SocPmuType) -> Re
     """Return the records of socpmu.data of one kind: ``stream_id``, ``task_id`` and ``events`` of tasks."""
     records = context.reader.read(context.platform.soc_pmu_record, side.device_id)
     return np.asarray(records[records["data_type"] == kind])
+
+
+def event_codes(text: object) -> list[int]:
+    """Return the numbers of a comma list of sample.json such as ``0x8a,0x8c``; none where it is no such list."""
+    try:
+        return [int(code, 16) for code in str(text or "").split(",") if code.strip()]
+    except ValueError:
+        return []

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import polars as pl
 from attrs import frozen
 
+from drynpu._errors import OutputError, RawFormatError
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, ProfReader
+from drynpu.tables._columns import empty, frame
 from drynpu.tables._host import Dictionaries
+from drynpu.tables._profile import ToolkitTables
 from drynpu.tables._sides import DeviceSide
-from drynpu.tables._stored import Stored
 
 
 @frozen(eq=False, kw_only=True)
-class LoadContext:
+class LoadContext(ToolkitTables):
     """
-    A PROF directory being read: its records, the host's clock, the devices with theirs, and the core tables.
+    A PROF directory being read: its records, the host's clock, the devices with theirs, and the toolkit's long tables.
 
     Add a readable line to ``notes`` for whatever had to be left out.
     """
@@ -26,9 +29,6 @@ class LoadContext:
     words: Dictionaries
     clock: ClockAnchors
     devices: Sequence[DeviceSide]
-    _api: Stored
-    _tasks: Stored
-    _kernels: Stored
     notes: list[str]
 
     @property
@@ -36,17 +36,31 @@ class LoadContext:
         """What the chips of the run record."""
         return find_platform(self.reader.host_info.platform_version)
 
-    @property
-    def api(self) -> pl.DataFrame:
-        """The calls of the toolkit, made anew each time."""
-        return self._api.frame()
+    def settings(self, device_id: int | None = None) -> Mapping[str, Any]:
+        """Return sample.json of a device or of the host, empty if it cannot be read."""
+        try:
+            return self.reader.sample(device_id)
+        except (OutputError, RawFormatError):
+            return {}
 
-    @property
-    def tasks(self) -> pl.DataFrame:
-        """The tasks of the devices, made anew each time."""
-        return self._tasks.frame()
+    def each_device(
+        self, schemas: Mapping[str, pl.Schema], read: Callable[[DeviceSide], Mapping[str, pl.DataFrame]]
+    ) -> dict[str, pl.DataFrame]:
+        """Return tables of all devices by name, those of *schemas*; *read* returns what there is of one device."""
+        parts = {name: [empty(schema)] for name, schema in schemas.items()}
+        for side in self.devices:
+            for name, table in read(side).items():
+                parts[name].append(table)
+        return {name: pl.concat(tables) for name, tables in parts.items()}
 
-    @property
-    def kernels(self) -> pl.DataFrame:
-        """The compute tasks, made anew each time."""
-        return self._kernels.frame()
+    def samples(self, kind: str, side: DeviceSide, schema: pl.Schema) -> pl.DataFrame:
+        """
+        Return the records of a kind as a table, by time.
+
+        Columns of *schema* are fields of the record; ``device_id`` is that of *side*, ``time_ns`` is the field ``tick``
+        as Unix ns.
+        """
+        records = self.reader.read(kind, side.device_id)
+        known = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(records["tick"])}
+        columns = {name: known[name] if name in known else records[name] for name in schema}
+        return frame(schema, columns).sort("time_ns", maintain_order=True)

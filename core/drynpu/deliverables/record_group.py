@@ -42,7 +42,7 @@ class RecordGroup:
     """Simulation to raw records; returns nothing for what the request does not ask for."""
     schemas: Mapping[str, pl.Schema] = field(factory=dict)
     load: Load | None = None
-    """Raw records to tables; returns only tables that have rows."""
+    """Raw records to tables; those without rows are left out."""
     read_tables: tuple[str, ...] = ()
     csv_files: CsvFiles | None = None
     """CSV tables of the toolkit, by file stem; a file exists only if its table has rows."""

@@ -28,6 +28,7 @@ _PARTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
             "torch_json_files": "torch_json_files",
             "layers": "layers",
             "trace_files": "trace_files",
+            "db_rows": "db_rows",
         },
         "db": {"db_rows": "db_rows"},
     }
@@ -35,9 +36,13 @@ _PARTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 """Module of a group's folder -> member of `RecordGroup` -> its name in the module; a group may lack any of them."""
 
 # Layers, and the texts of database rows, stand in files in the order of these groups; others come after them, by name.
-LAYER_ORDER = ("host", "marks", "graph", "frequency", "links", "bandwidth", "monitors", "core_samples")
+LAYER_ORDER = (
+    *("npu_memory", "overlap", "host", "marks", "graph"),
+    *("frequency", "links", "bandwidth", "monitors", "core_samples"),
+)
 DB_ORDER = (
-    *("npu_memory", "operator_memory", "frequency", "tasks"),
+    *("calls", "npu_memory", "operator_memory", "frequency", "marks", "overlap"),
+    *("tasks", "counters", "communication"),
     *("bandwidth", "links", "monitors", "core_samples", "host"),
 )
 

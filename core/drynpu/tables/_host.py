@@ -12,8 +12,7 @@ from attrs import frozen
 from drynpu.arrays import I64, U16, Array, Records
 from drynpu.raw import EVENT_FLAG, HostLevel
 from drynpu.tables import intervals
-from drynpu.tables._columns import frame, gather_text
-from drynpu.tables._schemas import API, CANN_ALLOCATIONS, NO_MODEL
+from drynpu.tables._schemas import API, NO_MODEL
 from drynpu.tables._stored import Stored, Texts, coded
 
 LEVELS: Mapping[int, str] = MappingProxyType(
@@ -162,20 +161,3 @@ def _merge_events(records: Records) -> Records:
     pairs = events[opening].copy()
     pairs["end"] = events["begin"][opening + 1]
     return np.concatenate([records[~event], pairs])
-
-
-def build_cann_allocations(records: Records, words: Dictionaries, to_unix: Callable[[I64], I64]) -> pl.DataFrame:
-    """Return the table of task_memory_info records in time order."""
-    return frame(
-        CANN_ALLOCATIONS,
-        {
-            "device_id": records["device_id"],
-            "time_ns": to_unix(records["timestamp"].astype(np.int64)),
-            "name": gather_text(words.hashes, records["node_id"]),
-            "address": records["address"],
-            "size_bytes": records["size_bytes"],
-            "total_allocated_bytes": records["total_allocated_bytes"],
-            "total_reserved_bytes": records["total_reserved_bytes"],
-            "tid": records["thread_id"],
-        },
-    ).sort("time_ns", maintain_order=True)

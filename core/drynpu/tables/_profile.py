@@ -15,12 +15,41 @@ from drynpu.tables._stored import Stored, stored
 
 
 @frozen(eq=False, kw_only=True)
-class Profile:
+class ToolkitTables:
+    """
+    The long tables of what the toolkit recorded.
+
+    They are kept in a third of their size and made when they are asked for, every time anew: who needs one more than
+    once keeps it, and who is done lets it go.
+    """
+
+    _api: Stored = field(repr=False, converter=stored)
+    _tasks: Stored = field(repr=False, converter=stored)
+    _kernels: Stored = field(repr=False, converter=stored)
+
+    @property
+    def api(self) -> pl.DataFrame:
+        """Calls of the toolkit (``API``)."""
+        return self._api.frame()
+
+    @property
+    def tasks(self) -> pl.DataFrame:
+        """Everything that ran on the devices (``TASKS``)."""
+        return self._tasks.frame()
+
+    @property
+    def kernels(self) -> pl.DataFrame:
+        """Compute tasks, with their counters at the right (``KERNELS``)."""
+        return self._kernels.frame()
+
+
+@frozen(eq=False, kw_only=True)
+class Profile(ToolkitTables):
     """
     One recording read back from disk. Tables follow the schemas of this room; absent data gives empty tables.
 
-    The long ones (``host_ops``, ``queue``, ``api``, ``tasks``, ``kernels``) are kept in a third of their size and made
-    when they are asked for, every time anew: who needs one more than once keeps it, and who is done lets it go.
+    The framework's long ones (``host_ops``, ``queue``) are kept as those of `ToolkitTables` are. Tables of record
+    groups and of products are found by name: `frame`.
 
     Attributes
     ----------
@@ -72,19 +101,11 @@ class Profile:
     allocations: pl.DataFrame = field(repr=False)
     python_calls: pl.DataFrame = field(repr=False)
     gc: pl.DataFrame = field(repr=False)
-    _api: Stored = field(repr=False, converter=stored)
-    _tasks: Stored = field(repr=False, converter=stored)
-    _kernels: Stored = field(repr=False, converter=stored)
     communication_ops: pl.DataFrame = field(repr=False)
-    npu_mem: pl.DataFrame = field(repr=False)
-    npu_module_mem: pl.DataFrame = field(repr=False)
-    cann_allocations: pl.DataFrame = field(repr=False)
-    step_marks: pl.DataFrame = field(repr=False)
-    frequencies: pl.DataFrame = field(repr=False)
     group_tables: Mapping[str, pl.DataFrame] = field(factory=dict, repr=False)
-    """Further tables that have rows; see :meth:`frame`."""
+    """Tables of record groups and products that have rows; see :meth:`frame`."""
     schemas: Mapping[str, pl.Schema] = field(factory=dict, repr=False)
-    """Schemas of all further tables, by name."""
+    """Schemas of all tables of record groups and products, by name."""
     profiler_info: Mapping[str, object] = field(repr=False)
     metadata: Mapping[str, object] = field(repr=False)
     _kept: dict[str, Any] = field(factory=dict, init=False, repr=False)
@@ -101,7 +122,14 @@ class Profile:
         return find_platform(self.platform_version)
 
     def frame(self, name: str) -> pl.DataFrame:
-        """Return a further table, empty with its schema if absent."""
+        """
+        Return a table of a record group or product, empty with its schema if absent.
+
+        Raises
+        ------
+        KeyError
+            No record group and no product has a table *name*.
+        """
         return self.group_tables[name] if name in self.group_tables else pl.DataFrame(schema=self.schemas[name])
 
     @property
@@ -113,21 +141,6 @@ class Profile:
     def queue(self) -> pl.DataFrame:
         """The task queue of the framework (``QUEUE``)."""
         return self._queue.frame()
-
-    @property
-    def api(self) -> pl.DataFrame:
-        """Calls of the toolkit (``API``)."""
-        return self._api.frame()
-
-    @property
-    def tasks(self) -> pl.DataFrame:
-        """Everything that ran on the devices (``TASKS``)."""
-        return self._tasks.frame()
-
-    @property
-    def kernels(self) -> pl.DataFrame:
-        """Compute tasks, with their counters at the right (``KERNELS``)."""
-        return self._kernels.frame()
 
     def compact(self, name: str, *columns: str) -> pl.DataFrame:
         """

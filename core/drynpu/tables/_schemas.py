@@ -197,57 +197,6 @@ COMMUNICATION_OPS = pl.Schema(
 )
 """Collectives and point-to-point operations as whole operations."""
 
-NPU_MEM = pl.Schema(
-    {
-        "device_id": pl.Int64,
-        "event": pl.Int64,  # 0 app, 1 device
-        "time_ns": pl.Int64,
-        "ddr_bytes": pl.Int64,
-        "hbm_bytes": pl.Int64,
-    }
-)
-"""npu_mem samples."""
-
-NPU_MODULE_MEM = pl.Schema(
-    {
-        "device_id": pl.Int64,
-        "module_id": pl.Int64,
-        "time_ns": pl.Int64,
-        "reserved_bytes": pl.Int64,
-    }
-)
-"""npu_module_mem samples."""
-
-STEP_MARKS = pl.Schema(
-    {
-        "device_id": pl.Int64,
-        "index_id": pl.Int64,  # iteration
-        "model_id": pl.Int64,
-        "stream_id": pl.Int64,
-        "task_id": pl.Int64,
-        "tag_id": pl.Int64,  # cann_msprof.md 5
-        "time_ns": pl.Int64,
-    }
-)
-"""ts_track: key points of the step trace."""
-
-FREQUENCIES = pl.Schema({"device_id": pl.Int64, "time_ns": pl.Int64, "mhz": pl.Int64})
-"""lpmFreqConv: changes of the AI core frequency."""
-
-CANN_ALLOCATIONS = pl.Schema(
-    {
-        "device_id": pl.Int64,
-        "time_ns": pl.Int64,
-        "name": pl.String,  # operator
-        "address": pl.UInt64,
-        "size_bytes": pl.Int64,  # negative when released
-        "total_allocated_bytes": pl.Int64,
-        "total_reserved_bytes": pl.Int64,
-        "tid": pl.Int64,
-    }
-)
-"""host task_memory_info: memory the toolkit itself took for an operator (component GE)."""
-
 PYTHON_CALLS = pl.Schema(
     {
         "time_ns": pl.Int64,

@@ -42,8 +42,6 @@ class Thread:
 CANN = Layer("CANN", 7, "CPU")
 ASCEND_HARDWARE = Layer("Ascend Hardware", 14, "NPU")
 COMMUNICATION = Layer("Communication", 16, "NPU")
-NPU_MEM = Layer("NPU MEM", 17, "NPU")
-OVERLAP_ANALYSIS = Layer("Overlap Analysis", 31, "NPU")
 
 
 def layer_pid(pid: int, layer: Layer, device_id: int = HOST_SLOT) -> int:

@@ -25,11 +25,6 @@ _FRAMES: dict[str, pl.Schema] = {
     "tasks": tables.TASKS,
     "kernels": tables.KERNELS,
     "communication_ops": tables.COMMUNICATION_OPS,
-    "npu_mem": tables.NPU_MEM,
-    "npu_module_mem": tables.NPU_MODULE_MEM,
-    "cann_allocations": tables.CANN_ALLOCATIONS,
-    "step_marks": tables.STEP_MARKS,
-    "frequencies": tables.FREQUENCIES,
 }
 
 _NEUTRAL: dict[type[pl.DataType], object] = {pl.String: "", pl.Int64: 0, pl.UInt64: 0, pl.Boolean: False}
@@ -74,6 +69,9 @@ def make_profile(**given: Any) -> Profile:
         "schemas": {**schemas(GROUPS), **MINDSPORE_SCHEMAS},
     }
     frames = {name: table(schema, rows[name]) for name, schema in _FRAMES.items()}
+    known = schemas(GROUPS)
+    group_tables = {name: table(known[name], given.pop(name)) for name in known if name in given}
+    given["group_tables"] = {**given.get("group_tables", {}), **group_tables}
     return Profile(**{**facts, **given}, **frames)
 
 

@@ -242,7 +242,7 @@ def test_marks_stand_alone_when_no_tasks_are_recorded(tmp_path: Path) -> None:
     ],
 )
 def test_domains_narrow_what_is_recorded(tmp_path: Path, filters: Filters, kept: set[str]) -> None:
-    assert set(record(tmp_path, MARKS, filters=filters).frame("tx_marks")["message"]) == kept
+    assert set(record(tmp_path, MARKS, filters=filters).frame("marks")["message"]) == kept
 
 
 @pytest.mark.parametrize("clock", list(Clock))
@@ -251,7 +251,7 @@ def test_markers_run_in_the_order_of_their_stream(tmp_path: Path, clock: Clock) 
     marks = [mark(str(index), index * 100 + 75, stream=2, kind=MarkKind.EXTENDED_POINT) for index in range(6)]
     around = mark("around", 75, 475, MarkKind.START_END, stream=2)
     profile = record(tmp_path, [*marks, around], clock=clock)
-    table = profile.frame("tx_marks")
+    table = profile.frame("marks")
     ran = table.filter(table["event_type"] == "marker_ex")["device_start_ns"].to_numpy()
     tasks = profile.tasks.sort("start_ns")
     begins = tasks["start_ns"].to_numpy()
@@ -271,7 +271,7 @@ def test_a_marker_waits_for_a_collective_that_blocks_its_stream(tmp_path: Path) 
     )  # fmt: skip
     profile = record(tmp_path, [mark("after", 700, stream=2)], collectives=(collective,))
     ended = profile.communication_ops.select(pl.col("start_ns") + pl.col("duration_ns")).item()
-    assert profile.frame("tx_marks")["device_start_ns"][0] >= ended
+    assert profile.frame("marks")["device_start_ns"][0] >= ended
 
 
 def test_collectives_with_a_mark_are_ranges_among_those_of_the_user(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_collectives_with_a_mark_are_ranges_among_those_of_the_user(tmp_path: Pa
     )  # fmt: skip
     own = [mark("before", 10), mark("on the way", 615, 700, MarkKind.START_END, stream=2), mark("after", 5000)]
     profile = record(tmp_path, own, collectives=collectives)
-    table = profile.frame("tx_marks")
+    table = profile.frame("marks")
     ops = profile.communication_ops.sort("start_ns")
     streams = profile.frame("communication_tasks").filter(pl.col("plane_id") == 0)
     (world,) = streams.filter(pl.col("connection_id") == ops["connection_id"][0])["stream_id"].unique().to_list()
@@ -312,10 +312,10 @@ def test_domains_choose_collectives_too(tmp_path: Path) -> None:
     )  # fmt: skip
     filters = Filters(tx_domains_exclude=("communication",))
     profile = record(tmp_path / "without", [mark("own", 10)], collectives=(collective,), filters=filters)
-    assert profile.frame("tx_marks")["message"].to_list() == ["own"]
+    assert profile.frame("marks")["message"].to_list() == ["own"]
     filters = Filters(tx_domains_include=("communication",))
     profile = record(tmp_path / "alone", [mark("own", 10)], collectives=(collective,), filters=filters)
-    assert profile.frame("tx_marks")["message"].to_list() == ["around"]
+    assert profile.frame("marks")["message"].to_list() == ["around"]
 
 
 @settings(deadline=None, max_examples=60)
@@ -331,7 +331,7 @@ def test_segments_put_together_are_the_message(message: str) -> None:
 def test_long_messages_are_whole_when_extended_and_cut_when_plain(tmp_path: Path) -> None:
     long = "flügge, " * 60
     profile = record(tmp_path, [mark(long, 10), mark(long, 20, domain="own"), mark("", 30)])
-    plain, extended, nothing = profile.frame("tx_marks")["message"].to_list()
+    plain, extended, nothing = profile.frame("marks")["message"].to_list()
     assert extended == long
     assert nothing == ""
     assert long.startswith(plain)
@@ -350,5 +350,5 @@ def test_a_hundred_thousand_marks_are_quick(tmp_path: Path) -> None:
     took = time.perf_counter() - begun
     table = next(path for path in paths if path.name.startswith("msprof_tx") and path.suffix == ".csv")
     assert len(table.read_text().splitlines()) == 100_001
-    assert profile.frame("tx_marks")["device_id"].is_not_null().sum() == 50_000
+    assert profile.frame("marks")["device_id"].is_not_null().sum() == 50_000
     assert took < 15, f"{took:.1f} s"

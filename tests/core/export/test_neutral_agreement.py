@@ -199,13 +199,13 @@ def test_memory(made: SimpleNamespace) -> None:
         for row in made.files.cells("npu_mem")
     ]
     assert shown == made.files.rows("SELECT timestampNs, ddr, hbm FROM NPU_MEM")
-    assert shown == made.profile.npu_mem.select("time_ns", "ddr_bytes", "hbm_bytes").rows()
+    assert shown == made.profile.frame("npu_mem").select("time_ns", "ddr_bytes", "hbm_bytes").rows()
     modules = [
         (ns(row["Timestamp(us)"]), float(row["Total Reserved(KB)"]) * 1024)
         for row in made.files.cells("npu_module_mem")
     ]
     assert modules == made.files.rows("SELECT timestampNs, totalReserved FROM NPU_MODULE_MEM")
-    assert modules == made.profile.npu_module_mem.select("time_ns", "reserved_bytes").rows()
+    assert modules == made.profile.frame("npu_module_mem").select("time_ns", "reserved_bytes").rows()
     recorded = [
         (ns(row["Timestamp(us)"]), float(row["Total Allocated(KB)"]) * 1024, float(row["Total Reserved(KB)"]) * 1024)
         for row in made.files.cells("memory_record")

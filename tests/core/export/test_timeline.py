@@ -8,12 +8,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from drynpu.analysis import OVERLAP
+from drynpu.deliverables.overlap.facts import OVERLAP_LAYER
 from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
-from drynpu.tables import API, COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, NPU_MEM, TASKS
+from drynpu.tables import API, COMMUNICATION_OPS, NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.writers._json import COMPACT, SPACED, write_trace
-from drynpu.writers._layers import CANN, OVERLAP_ANALYSIS, kept_at_level0, layer_pid
-from drynpu.writers._numbers import Writer
+from drynpu.writers._layers import CANN, kept_at_level0, layer_pid
 
 PID, DEVICE, US = 4321, 1, 1000
 HARDWARE_PID = (PID << 10) | (14 << 5) | DEVICE
@@ -46,14 +45,12 @@ def timeline(**frames: pl.DataFrame) -> Timeline:
         "api": pl.DataFrame(schema=API),
         "tasks": pl.DataFrame(schema=TASKS),
         "communication_ops": pl.DataFrame(schema=COMMUNICATION_OPS),
-        "npu_mem": pl.DataFrame(schema=NPU_MEM),
-        "overlap": pl.DataFrame(schema=OVERLAP),
     }
     return Timeline(pid=PID, **(empty | frames))
 
 
-def text(directory: Path, data: Timeline, writer: Writer = Writer.NATIVE, *, pruned: bool = False) -> str:
-    blocks = timeline_blocks(data, COMPACT, writer, pruned=pruned)
+def text(directory: Path, data: Timeline, *, pruned: bool = False) -> str:
+    blocks = timeline_blocks(data, COMPACT, pruned=pruned)
     assert write_trace(directory / "t.json", blocks, COMPACT)
     return (directory / "t.json").read_text(encoding="utf-8")
 
@@ -87,7 +84,7 @@ def collectives() -> pl.DataFrame:
 
 def test_process_numbers() -> None:
     assert layer_pid(4321, CANN) == 4321 * 1024 + 7 * 32 + 31
-    assert layer_pid(4321, OVERLAP_ANALYSIS, 3) == 4321 * 1024 + 31 * 32 + 3
+    assert layer_pid(4321, OVERLAP_LAYER, 3) == 4321 * 1024 + 31 * 32 + 3
 
 
 def test_cann_layer_byte_by_byte(tmp_path: Path) -> None:
@@ -172,36 +169,6 @@ def test_collectives(tmp_path: Path) -> None:
     }
 
 
-def test_memory_counters(tmp_path: Path) -> None:
-    rows = [(DEVICE, 0, 1000 * US, 1024, 512), (DEVICE, 1, 2000 * US, 0, 2048)]
-    events = json.loads(text(tmp_path, timeline(npu_mem=pl.DataFrame(rows, schema=NPU_MEM, orient="row"))))
-    counters = [(event["name"], event["ts"], event["args"]) for event in events if event["ph"] == "C"]
-    assert counters == [
-        ("APP/DDR", "1000.000", {"KB": 1.0}),
-        ("APP/HBM", "1000.000", {"KB": 0.5}),
-        ("APP/Memory", "1000.000", {"KB": 1.5}),
-        ("Device/DDR", "2000.000", {"KB": 0.0}),
-        ("Device/HBM", "2000.000", {"KB": 2.0}),
-        ("Device/Memory", "2000.000", {"KB": 2.0}),
-    ]
-    assert next(list(event) for event in events if event["ph"] == "C") == ["name", "pid", "tid", "ts", "ph", "args"]
-
-
-@pytest.mark.parametrize(("writer", "tail"), [(Writer.NATIVE, ',"args":{}}]'), (Writer.PYTHON, '"ph":"X"}]')])
-def test_overlap_names_all_threads_and_has_arguments_by_writer(tmp_path: Path, writer: Writer, tail: str) -> None:
-    pieces = pl.DataFrame([(DEVICE, "Free", 1000 * US, 1500 * US)], schema=OVERLAP, orient="row")
-    found = text(tmp_path, timeline(overlap=pieces), writer)
-    events = json.loads(found)
-    assert [event["args"]["name"] for event in events if event["name"] == "thread_name"] == [
-        "Computing",
-        "Communication",
-        "Communication(Not Overlapped)",
-        "Free",
-    ]
-    assert (events[-1]["tid"], events[-1]["dur"]) == (3, 500.0)
-    assert found.endswith(tail)
-
-
 def test_level0_loses_the_calls_but_not_their_arrows(tmp_path: Path) -> None:
     generic = tasks().with_columns(pl.col("kernel_name").replace('lost "host"', "GEMM"))
     events = json.loads(text(tmp_path, timeline(api=calls(), tasks=generic), pruned=True))
@@ -220,10 +187,10 @@ def test_prefixes_that_level0_drops() -> None:
 
 def test_spaced_style_is_that_of_the_standard_encoder(tmp_path: Path) -> None:
     data = timeline(api=calls(), tasks=tasks(), communication_ops=collectives())
-    write_trace(tmp_path / "t.json", timeline_blocks(data, SPACED, Writer.NATIVE), SPACED)
+    write_trace(tmp_path / "t.json", timeline_blocks(data, SPACED), SPACED)
     found = (tmp_path / "t.json").read_text(encoding="utf-8")
     assert found == json.dumps(json.loads(found), ensure_ascii=False)
 
 
 def test_nothing_recorded_nothing_written(tmp_path: Path) -> None:
-    assert not write_trace(tmp_path / "t.json", timeline_blocks(timeline(), COMPACT, Writer.NATIVE), COMPACT)
+    assert not write_trace(tmp_path / "t.json", timeline_blocks(timeline(), COMPACT), COMPACT)

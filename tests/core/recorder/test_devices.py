@@ -45,7 +45,7 @@ def test_each_device_is_as_it_is_alone(tools: Any, write: Callable[..., Outcome]
         assert own.select(COLUMNS).equals(alone.kernels.select(COLUMNS))
         kernels += own.height
     assert outcome.kernels >= kernels
-    marks = both.frame("tx_marks")
+    marks = both.frame("marks")
     assert marks["mark_id"].to_list() == [1, 2, 3, 4]
     assert sorted(marks["device_id"].to_list()) == [1, 1, 6, 6]
     assert sum("host metrics" in note for note in outcome.notes) == 1, "the host is asked once"

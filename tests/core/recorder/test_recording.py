@@ -71,7 +71,14 @@ def test_no_operators(tools: Any, write: Write) -> None:
     outcome = write(tools.operators([]), end_ns=tools.begin_ns + 1_000_000)
     profile = tools.read(outcome)
     assert (outcome.kernels, dict(outcome.unmapped), outcome.end_ns) == (0, {}, tools.begin_ns + 1_000_000)
-    for frame in (profile.host_ops, profile.queue, profile.tasks, profile.kernels, profile.api, profile.step_marks):
+    for frame in (
+        profile.host_ops,
+        profile.queue,
+        profile.tasks,
+        profile.kernels,
+        profile.api,
+        profile.frame("step_marks"),
+    ):
         assert frame.is_empty()
     assert (profile.begin_ns, profile.end_ns // 1000) == (tools.begin_ns, outcome.end_ns // 1000)
 

@@ -10,7 +10,6 @@ from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN, Writer, decimal_text, floats_text, us_text
 
 READ_TABLES = ("aicpu_kernels", "data_queue", "queue_waits")
-"""What its files and layers are made of: without rows in any of them there are none."""
 
 _TIMES = {
     "compute_ns": "Compute_time(us)",

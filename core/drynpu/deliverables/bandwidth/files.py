@@ -1,4 +1,4 @@
-"""hbm, ddr, llc_read_write and l2_cache, and the layers HBM, DDR and LLC (cann_msprof.md 4.4, 4.5)."""
+"""hbm, ddr, llc_read_write and l2_cache, the layers and db tables HBM, DDR and LLC (cann_msprof.md 4.4 to 4.6)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import polars as pl
 
 from drynpu.analysis import llc_averages, memory_averages
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
+from drynpu.deliverables._db_columns import Rows, bytes_per_s, place_and_time
 from drynpu.deliverables.bandwidth import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._numbers import UNKNOWN, Writer, float_text, floats_text, rounded_text
 
 READ_TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
-"""What its files and layers are made of: without rows in any of them there are none."""
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -126,3 +126,25 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     for title, key, column in (("Hit Rate", "Hit Rate(%)", "hit_rate"), ("Throughput", "Throughput(MB/s)", "mb_s")):
         shown = pl.concat_str([name, pl.lit(f"/{title}")])
         yield counters(pid, facts.LLC_LAYER, caches, shown, {key: float_text(pl.col(column))})
+
+
+def db_rows(profile: Profile) -> Rows:
+    """Yield the tables; those that were not sampled have no rows."""
+    memory, rate = profile.frame("memory_bandwidth"), bytes_per_s(pl.col("mb_s"))
+    hbm = memory.filter(pl.col("kind") == "hbm")
+    columns = [rate.alias("bandwidth"), pl.col("unit_id").alias("hbmId")]
+    yield "HBM", hbm.select(*place_and_time(hbm), *columns, type=pl.col("event"))
+    ways = [rate.filter(pl.col("event") == way).first().fill_null(0).alias(way) for way in ("read", "write")]
+    ddr = memory.filter(pl.col("kind") == "ddr").group_by("device_id", "time_ns", maintain_order=True).agg(ways)
+    yield "DDR", ddr.select(*place_and_time(ddr), "read", "write")
+    caches = profile.frame("llc_samples")
+    yield (
+        "LLC",
+        caches.select(
+            *place_and_time(caches),
+            "mode",
+            pl.col("llc_id").alias("llcId"),
+            (pl.col("hit_rate") * 100).alias("hitRate"),
+            rate.alias("throughput"),
+        ),
+    )

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu.arrays import I64, Records
-from drynpu.deliverables._sample_settings import event_codes, sample_settings
-from drynpu.deliverables._task_counters import operator_names, soc_counters
+from drynpu.deliverables._task_counters import event_codes, operator_names, soc_counters
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.bandwidth import facts
 from drynpu.deliverables.load_context import LoadContext
@@ -135,7 +134,7 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     """Return hits per request and the traffic of every cache; a sample is what has the same time and cache."""
     if not len(records):
         return []
-    mode = str(sample_settings(context, side).get("llc_profiling", ""))
+    mode = str(context.settings(side.device_id).get("llc_profiling", ""))
     if mode not in facts.LLC_MODES:
         context.notes.append(f"device {side.device_id}: cache samples of mode {mode!r} are not decoded")
         return []
@@ -171,7 +170,7 @@ def _l2_cache(context: LoadContext, side: DeviceSide, records: Records) -> list[
         return []
     platform = context.platform
     events = platform.l2_events
-    codes = event_codes(sample_settings(context, side).get("l2CacheTaskProfilingEvents"))
+    codes = event_codes(context.settings(side.device_id).get("l2CacheTaskProfilingEvents"))
     needed = () if events is None else (*events.requests, *events.hits, *events.misses, *events.victims)
     if events is None or not set(needed) <= set(codes):
         context.notes.append(

@@ -1,105 +1,68 @@
-"""``communication_analyzer.db``: the analyses of communication as tables (cann_msprof.md 4.7)."""
+"""COMMUNICATION_OP and COMMUNICATION_TASK_INFO of the database (cann_msprof.md 4.6)."""
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import closing
-from pathlib import Path
-from typing import Any
+import polars as pl
 
-from drynpu._errors import OutputError
-from drynpu.deliverables.communication._db_rows import Row, bandwidth_rows, link_rows, time_rows
-from drynpu.deliverables.communication.files import json_files
+from drynpu.deliverables._db_columns import Rows, text_or_unknown
+from drynpu.deliverables._db_enums import enum_number
+from drynpu.deliverables.tasks._task_ids import TASK_ID, find_task_ids, numbered_tasks
 from drynpu.tables import Profile
-from drynpu.writers._files import make_directory, new_path
-from drynpu.writers.db._schema import Table
 
-_NAME = "communication_analyzer.db"
-_TIME, _BANDWIDTH, _MATRIX = "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix"
-_RULES: Mapping[str, tuple[str, ...]] = {"communication": (_TIME, _BANDWIDTH), "communication_matrix": (_MATRIX,)}
+_NO_NUMBER = -1
+_BYTES_PER_GB = 1e9
+"""A bandwidth of the timeline counts 10^9 bytes per second, unlike other rates of the toolkit."""
 
 
-def _table(name: str, texts: str, numbers: str) -> Table:
-    kinds = [(column, "TEXT") for column in texts.split()] + [(column, "INTEGER") for column in numbers.split()]
-    return Table(name, dict(kinds))
+def db_rows(profile: Profile) -> Rows:
+    """Yield communication operators, and their tasks."""
+    operations = profile.communication_ops.with_row_index("opId").with_columns(pl.col("opId").cast(pl.Int64))
+    yield "COMMUNICATION_OP", _operations(operations)
+    rows = profile.frame("communication_tasks")
+    if rows.height:
+        ids = find_task_ids(rows, numbered_tasks(profile))
+        yield "COMMUNICATION_TASK_INFO", _tasks(rows.with_columns(ids), operations)
 
 
-# A column of numbers is INTEGER, which in SQLite holds fractions as well.
-_TABLES: Mapping[str, Table] = {
-    table.name: table
-    for table in (
-        _table(
-            _TIME,
-            "hccl_op_name group_name",
-            "start_timestamp elapse_time transit_time wait_time synchronization_time idle_time",
-        ),
-        _table(
-            _BANDWIDTH,
-            "hccl_op_name group_name transport_type",
-            "transit_size transit_time bandwidth large_packet_ratio package_size count total_duration",
-        ),
-        _table(
-            _MATRIX,
-            "hccl_op_name group_name src_rank dst_rank transport_type",
-            "transit_size transit_time bandwidth",
-        ),
+def _operations(operations: pl.DataFrame) -> pl.DataFrame:
+    start = pl.col("start_ns")
+    return operations.select(
+        text_or_unknown("name").alias("opName"),
+        start.alias("startNs"),
+        (start + pl.col("duration_ns")).alias("endNs"),
+        pl.col("connection_id").alias("connectionId"),
+        text_or_unknown("group").alias("groupName"),
+        "opId",
+        pl.col("relay").cast(pl.Int64),
+        pl.col("retry").cast(pl.Int64),
+        enum_number(pl.col("dtype"), "ENUM_HCCL_DATA_TYPE").alias("dataType"),
+        text_or_unknown("algorithm").alias("algType"),
+        "count",
+        text_or_unknown("op_type").alias("opType"),
+        pl.col("device_id").alias("deviceId"),
+        pl.col("rank_size").alias("rankSize"),
     )
-}
 
 
-def export_communication_db(profile: Profile, directory: Path, rules: Collection[str]) -> Path | None:
-    """
-    Write ``analyze/communication_analyzer.db`` below *directory*, in place of an earlier one.
-
-    Its rows are those of communication.json and communication_matrix.json without the sum of all operators: times in
-    ms (starts in us), sizes in 10^6 bytes, rates in GB/s. A transport that moved nothing has no row, and one without
-    packets of its own (SDMA, the sum of others) one row with packet size 0. Tables of another rule that an earlier
-    run left are written again.
-
-    Parameters
-    ----------
-    rules:
-        ``communication`` for CommAnalyzerTime and CommAnalyzerBandwidth, ``communication_matrix`` for
-        CommAnalyzerMatrix.
-
-    Returns
-    -------
-    Path | None
-        The file (mode 0640); ``None`` without communication.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
-    documents: Mapping[str, Any] = {Path(name).stem: document for name, document in json_files(profile).items()}
-    if not documents:
-        return None
-    path = make_directory(directory / "analyze") / _NAME
-    wanted = {name for rule in rules for name in _RULES[rule]} | _tables_in(path)
-    rows: Mapping[str, Callable[[], Iterable[Row]]] = {
-        _TIME: lambda: time_rows(documents["communication"]),
-        _BANDWIDTH: lambda: bandwidth_rows(documents["communication"]),
-        _MATRIX: lambda: (row for row, _ in link_rows(documents["communication_matrix"])),
-    }
-    with new_path(path) as partial:
-        try:
-            with closing(sqlite3.connect(partial)) as database, database:
-                for name in (name for name in rows if name in wanted):
-                    database.execute(_TABLES[name].create())
-                    database.executemany(_TABLES[name].insert(), rows[name]())
-        except sqlite3.Error as error:
-            raise OutputError(f"{path}: cannot be written: {error}") from error
-    return path
-
-
-def _tables_in(path: Path) -> set[str]:
-    """Return the tables of ours that an earlier run left; none in a file that is not there or no database."""
-    if not path.is_file():
-        return set()
-    try:
-        with closing(sqlite3.connect(path)) as database:
-            return {name for (name,) in database.execute("SELECT name FROM sqlite_master")} & set(_TABLES)
-    except sqlite3.Error:
-        return set()
+def _tasks(rows: pl.DataFrame, operations: pl.DataFrame) -> pl.DataFrame:
+    names = operations.select("device_id", "connection_id", "opId", pl.col("name").alias("operation"))
+    # All bits set, as the toolkit has it, is -1 in a column of signed numbers.
+    notify = pl.col("notify_id").cast(pl.UInt64, strict=False).reinterpret(signed=True).fill_null(_NO_NUMBER)
+    return rows.join(names, on=["device_id", "connection_id"], how="left", maintain_order="left").select(
+        text_or_unknown("operation").alias("name"),
+        TASK_ID,
+        text_or_unknown("name").alias("taskType"),
+        pl.col("plane_id").alias("planeId"),
+        text_or_unknown("group").alias("groupName"),
+        notify.alias("notifyId"),
+        enum_number(pl.col("rdma"), "ENUM_HCCL_RDMA_TYPE").alias("rdmaType"),
+        pl.col("src_rank").alias("srcRank"),
+        pl.col("dst_rank").alias("dstRank"),
+        enum_number(pl.col("transport"), "ENUM_HCCL_TRANSPORT_TYPE").alias("transportType"),
+        pl.col("size_bytes").alias("size"),
+        enum_number(pl.col("dtype"), "ENUM_HCCL_DATA_TYPE").alias("dataType"),
+        enum_number(pl.col("link"), "ENUM_HCCL_LINK_TYPE").alias("linkType"),
+        "opId",
+        pl.col("is_master").cast(pl.Int64).alias("isMaster"),
+        (pl.col("bandwidth_gbs") * _BYTES_PER_GB).alias("bandwidth"),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from drynpu.deliverables.tasks.facts import NodeType
 from drynpu.raw import HostLevel, RecordKind, additional_info, compact_info
+from drynpu.writers.db import db_table
 
 HCCL_OP_INFO = compact_info(
     "hccl_op_info",
@@ -52,6 +53,18 @@ ANALYSES = ("communication", "communication_matrix")
 
 KINDS: tuple[RecordKind, ...] = (HCCL_OP_INFO, HCCL_INFO)
 
-README = {
-    "communication_statistic.csv": "Number and time of communication operators by type.",
-}
+DB_TABLES = (
+    db_table(
+        "COMMUNICATION_TASK_INFO",
+        """name globalTaskId taskType planeId groupName notifyId rdmaType srcRank dstRank transportType size dataType
+        linkType opId isMaster bandwidth:N""",
+        ("CommunicationTaskIndex", ("globalTaskId",)),
+    ),
+    db_table(
+        "COMMUNICATION_OP",
+        """opName startNs endNs connectionId groupName opId* relay retry dataType algType count:N opType deviceId
+        rankSize""",
+    ),
+)
+
+README = {"communication_statistic.csv": "Number and time of communication operators by type."}

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.arrays import I64, U16, U64, Array, Records
+from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.communication import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
@@ -159,7 +160,7 @@ def _operator_ids(context: RecordContext) -> U64:
 
 
 def _api_rows(level: HostLevel, kind: npt.ArrayLike, context: RecordContext, begin: I64, end: I64) -> Records:
-    rows = task_facts.API_EVENT.new(len(begin))
+    rows = API_EVENT.new(len(begin))
     rows["level"], rows["type"], rows["thread_id"] = int(level), kind, context.launching
     rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns
     return rows
@@ -185,7 +186,7 @@ def _apis(context: RecordContext, tasks: _Tasks, operators: U64) -> Records:
     runtime = _api_rows(
         HostLevel.RUNTIME, numbers[tasks.name], context, tasks.api_start_ns + share, tasks.api_end_ns - share
     )
-    return join_records(task_facts.API_EVENT, [*([acl] if context.host.acl else []), node, inner, runtime])
+    return join_records(API_EVENT, [*([acl] if context.host.acl else []), node, inner, runtime])
 
 
 def _records(kind: RecordKind, context: RecordContext, time_ns: I64) -> Records:

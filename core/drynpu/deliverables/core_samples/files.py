@@ -1,4 +1,4 @@
-"""ai_core_utilization, ai_vector_core_utilization, and the layer AI Core Utilization (cann_msprof.md 3, 4.4)."""
+"""ai_core_utilization, ai_vector_core_utilization, layer and db tables of core samples (cann_msprof.md 3, 4.4, 4.6)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
+from drynpu.deliverables._db_columns import Rows, place_and_time
+from drynpu.deliverables._units import GB
 from drynpu.deliverables.core_samples import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._numbers import Writer, float_text
 
 READ_TABLES = ("core_metrics", "core_samples")
-"""What its files and layers are made of: without rows in any of them there are none."""
+
+_CORE = (pl.col("core_id").alias("coreId"), pl.col("core_type").alias("coreType"))
 
 _FILES = {"ai_core_utilization": "AIC", "ai_vector_core_utilization": "AIV"}
 _BOUND = (("mac_ratio", "vec_ratio", "mte2_ratio"), ("mac_exe_ratio", "vec_exe_ratio", "mte2_exe_ratio"))
@@ -70,3 +73,21 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
     together = shown.with_columns(place, number).group_by("device_id", "place", maintain_order=True)
     means = together.agg(pl.col("time_ns").last(), (pl.col("busy").sum() / pl.col("cores").first()).round(6))
     yield counters(profile.pid, facts.UTILIZATION_LAYER, means, "Average", value)
+
+
+def db_rows(profile: Profile) -> Rows:
+    """Yield how busy cores were and what they counted; the first sample of a core has no interval and is 0 percent."""
+    samples = profile.frame("core_samples").filter(pl.col("mhz") > 0)
+    busy = (pl.col("cycles") * 1000 / (pl.col("mhz") * pl.col("interval_ns")) * 100).fill_null(0.0)
+    shown = samples.filter(pl.col("interval_ns").fill_null(1) > 0)
+    numbers = [pl.col("cycles").alias("totalCycle"), busy.alias("usage"), pl.col("mhz").alias("freq")]
+    yield "SAMPLE_PMU_TIMELINE", shown.select(*place_and_time(shown), *numbers, *_CORE)
+    device = pl.col("device_id").alias("deviceId")
+    metrics = profile.frame("core_metrics")
+    first = pl.col("metric") == pl.col("metric").first().over("device_id", "core_type", "core_id")
+    spent_ns = (pl.col("cycles") * 1000 / pl.col("mhz")).alias("value")
+    total = pl.lit("total_time").alias("metric")
+    yield "SAMPLE_PMU_SUMMARY", metrics.filter(first).select(device, total, spent_ns, *_CORE)
+    scale = pl.when(pl.col("metric").str.ends_with("(GB/s)")).then(GB).otherwise(1.0)
+    title = pl.col("metric").str.strip_suffix("(GB/s)")
+    yield "SAMPLE_PMU_SUMMARY", metrics.select(device, title, (pl.col("value").fill_null(0.0) * scale), *_CORE)

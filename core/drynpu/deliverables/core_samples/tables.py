@@ -10,7 +10,6 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu.arrays import I64, Records
-from drynpu.deliverables._sample_settings import sample_settings
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.kernels import CoreCounters, core_metrics
 from drynpu.tables._columns import frame, i64
@@ -71,7 +70,7 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
 
 
 def _sampled(context: LoadContext, side: DeviceSide) -> Iterator[_Cores]:
-    sample = sample_settings(context, side)
+    sample = context.settings(side.device_id)
     if sample.get("ai_core_profiling_mode") != SAMPLE_BASED:
         return
     names, first_vector = context.platform.core_sample_records, context.platform.first_vector_core
@@ -109,7 +108,7 @@ def _samples(side: DeviceSide, cores: _Cores, mhz: int) -> pl.DataFrame:
 
 
 def _metrics(context: LoadContext, side: DeviceSide, cores: _Cores, mhz: int) -> Iterator[pl.DataFrame]:
-    sample, prefix = sample_settings(context, side), _SETTINGS[cores.kind]
+    sample, prefix = context.settings(side.device_id), _SETTINGS[cores.kind]
     metrics = str(sample.get(f"{prefix}_metrics") or "").replace("PipeUtilizationExct", "PipeUtilization")
     events = parse_events(sample.get(f"{prefix}_profiling_events"), ())
     numbers, place = np.unique(cores.core, return_inverse=True)

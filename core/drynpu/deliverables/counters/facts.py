@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 
 from drynpu.raw import STARS_MAGIC, RecordKind, device_kind, has_stars_magic, layout
+from drynpu.writers.db import db_table
 
 
 class PmuFunction(enum.IntEnum):
@@ -67,3 +68,5 @@ Counters of one kind of core in a task, or of one block, on the 950; a mixed tas
 """
 
 KINDS: tuple[RecordKind, ...] = (FFTS_PROFILE, FFTS_PROFILE_V6)
+
+DB_TABLES = (db_table("TASK_PMU_INFO", "globalTaskId name value:N"),)

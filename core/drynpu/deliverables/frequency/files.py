@@ -1,4 +1,4 @@
-"""The layer AI Core Freq: what the clock of the cores was set to, and when (cann_msprof.md 4.5)."""
+"""The layer AI Core Freq, and AICORE_FREQ of the database (cann_msprof.md 4.5, 4.6)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,30 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
+from drynpu.deliverables._db_columns import Rows, place_and_time
 from drynpu.deliverables.frequency.facts import FREQUENCY_LAYER
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
 from drynpu.writers._numbers import Writer, float_text
+
+READ_TABLES = ("frequencies",)
+
+_NO_DIE = -1
+"""Which die a frequency belongs to is not recorded."""
 
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """Yield one event per change of the clock, MHz; the Python writer prints them as floating point numbers."""
     if not profile.platform.frequency_layer:
         return
-    samples = profile.frequencies
+    samples = profile.frame("frequencies")
     yield from layer_head(profile.pid, FREQUENCY_LAYER, samples, style)
     mhz = pl.col("mhz").cast(pl.String) if writer is Writer.NATIVE else float_text(pl.col("mhz").cast(pl.Float64))
     yield counters(profile.pid, FREQUENCY_LAYER, samples, FREQUENCY_LAYER.name, {"MHz": mhz})
+
+
+def db_rows(profile: Profile) -> Rows:
+    """Yield one row per change of the clock."""
+    changes = profile.frame("frequencies")
+    die = pl.lit(_NO_DIE, pl.Int64).alias("dieId")
+    yield "AICORE_FREQ", changes.select(*place_and_time(changes), pl.col("mhz").alias("freq"), die)

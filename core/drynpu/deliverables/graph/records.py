@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
+from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
 from drynpu.deliverables.graph._key_points import (
@@ -21,7 +22,6 @@ from drynpu.deliverables.graph._key_points import (
 )
 from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
-from drynpu.deliverables.tasks import facts as task_facts
 from drynpu.device import inherit
 from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType
@@ -70,7 +70,7 @@ def build(context: RecordContext) -> GroupRecords:
         return GroupRecords(sample=sample)
     iterations = _place(context)
     host: dict[str, Records] = {
-        "api_event": join_records(task_facts.API_EVENT, [_loads(context), _executions(context, iterations)]),
+        "api_event": join_records(API_EVENT, [_loads(context), _executions(context, iterations)]),
         "graph_id_map": graph_records(context),
         "fusion_op_info": fusion_records(context),
     }
@@ -101,7 +101,7 @@ def _place(context: RecordContext) -> _Iterations:
 
 
 def _model_calls(context: RecordContext, name: str, begin: I64, end: I64, model_id: npt.ArrayLike) -> Records:
-    rows = task_facts.API_EVENT.new(len(begin))
+    rows = API_EVENT.new(len(begin))
     rows["level"], rows["type"] = int(HostLevel.MODEL), context.types.api(HostLevel.MODEL, name)
     rows["thread_id"], rows["item_id"] = context.launching, model_id
     rows["begin"], rows["end"] = begin + context.to_raw_ns, end + context.to_raw_ns

@@ -7,13 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from drynpu._errors import OutputError, RawFormatError
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph._iterations import GET_NEXTS, ITERATIONS, REDUCES, iterations_of
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.tables import intervals
 from drynpu.tables._columns import empty, frame, gather_text
-from drynpu.tables._schemas import NO_MODEL, STEP_MARKS
+from drynpu.tables._schemas import NO_MODEL
 
 FUSION_OPS = pl.Schema(
     {
@@ -44,6 +43,19 @@ STATIC_MEMORY = pl.Schema(
 )
 """static_op_mem: memory that a graph planned."""
 
+STEP_MARKS = pl.Schema(
+    {
+        "device_id": pl.Int64,
+        "index_id": pl.Int64,  # iteration
+        "model_id": pl.Int64,
+        "stream_id": pl.Int64,
+        "task_id": pl.Int64,
+        "tag_id": pl.Int64,  # cann_msprof.md 5
+        "time_ns": pl.Int64,
+    }
+)
+"""ts_track: key points of the step trace, and markers on streams, by device and time."""
+
 SCHEMAS: Mapping[str, pl.Schema] = {
     "fusion_ops": FUSION_OPS,
     "get_nexts": GET_NEXTS,
@@ -51,6 +63,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "iterations": ITERATIONS,
     "reduces": REDUCES,
     "static_memory": STATIC_MEMORY,
+    "step_marks": STEP_MARKS,
 }
 
 _TO_THE_END, _SHOWN_TO_THE_END = 4294967294, 4294967295
@@ -69,29 +82,16 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
         "fusion_ops": _fusions(context),
         "static_memory": _static_memory(context),
     }
-    asked = _asked(context)
-    if asked != "off":
-        marks = _marks(context)
-        if asked != "on":
-            marks = marks.filter(pl.col("model_id") != NO_MODEL)
-        tables |= iterations_of(marks, context.notes)
-    return {name: table for name, table in tables.items() if table.height}
-
-
-def _asked(context: LoadContext) -> str:
-    try:
-        return str(context.reader.sample(None).get(_KEY_POINTS) or "")
-    except (OutputError, RawFormatError):
-        return ""
-
-
-def _marks(context: LoadContext) -> pl.DataFrame:
-    parts = [empty(STEP_MARKS)]
-    for side in context.devices:
-        records = context.reader.read("ts_track_step", side.device_id)
-        own = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(records["tick"])}
-        parts.append(frame(STEP_MARKS, {name: own[name] if name in own else records[name] for name in STEP_MARKS}))
-    return pl.concat(parts)
+    tables |= context.each_device(
+        {"step_marks": STEP_MARKS}, lambda side: {"step_marks": context.samples("ts_track_step", side, STEP_MARKS)}
+    )
+    requested = context.settings().get(_KEY_POINTS)
+    if requested == "off":
+        return tables
+    marks = tables["step_marks"]
+    return tables | iterations_of(
+        marks if requested == "on" else marks.filter(pl.col("model_id") != NO_MODEL), context.notes
+    )
 
 
 def _graphs(context: LoadContext) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Host metrics: usage of CPU, memory, disk and network (cann_msprof.md 4.4, 4.5; Ascend/msprof host_prof)."""
+"""Host metrics: usage of CPU, memory, disk and network (cann_msprof.md 4.4 to 4.6; Ascend/msprof host_prof)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
+from drynpu.deliverables._db_columns import Rows
+from drynpu.deliverables._units import KB
 from drynpu.deliverables.host import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
@@ -17,7 +19,8 @@ READ_TABLES = (
     *("host_cpu_usage", "host_memory_usage", "host_disk_usage", "host_network_usage"),
     *("host_cpu_times", "host_cpu_shares", "host_memory", "host_process_memory"),
 )
-"""What its files and layers are made of: without rows in any of them there are none."""
+
+_TIME = pl.col("time_ns").alias("timestampNs")
 
 _SYSTEM_MEMORY = {
     "Memory Total": "total_kb",
@@ -168,3 +171,14 @@ def _layer(profile: Profile, layer: Layer, table: str, name: str | pl.Expr, styl
     samples = known.with_columns(pl.lit(HOST_SLOT, pl.Int64).alias("device_id"))
     yield from layer_head(profile.pid, layer, samples, style)
     yield counters(profile.pid, layer, samples, name, {"Usage(%)": float_text(pl.col("usage").round(6))})
+
+
+def db_rows(profile: Profile) -> Rows:
+    """Yield the tables of what was measured; what is no core, such as the average, is left out."""
+    core = pl.col("cpu").str.to_integer(strict=False).alias("cpuId")
+    yield "CPU_USAGE", profile.frame("host_cpu_usage").select(_TIME, core, "usage").drop_nulls("cpuId")
+    yield "HOST_MEM_USAGE", profile.frame("host_memory_usage").select(_TIME, "usage")
+    rates = [(pl.col(f"{way}_kb_s") * KB).alias(f"{way}Rate") for way in ("read", "write")]
+    yield "HOST_DISK_USAGE", profile.frame("host_disk_usage").select(_TIME, *rates, "usage")
+    speed = (pl.col("kb_s") * KB).alias("speed")
+    yield "HOST_NETWORK_USAGE", profile.frame("host_network_usage").select(_TIME, "usage", speed)

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import polars as pl
 
-from drynpu._errors import OutputError, RawFormatError
 from drynpu.deliverables._units import KB
 from drynpu.deliverables.host import facts
 from drynpu.deliverables.host._proc_lines import CPU_TIMES
@@ -168,8 +167,8 @@ def _memory(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
 def _disk(context: LoadContext, rows: pl.DataFrame) -> pl.DataFrame:
     """Give the intervals their times: they follow each other at the rate of the monitor."""
     try:
-        rate = float(str(context.reader.sample(None).get("host_disk_freq", 0)))
-    except (OutputError, RawFormatError, ValueError):
+        rate = float(str(context.settings().get("host_disk_freq", 0)))
+    except ValueError:
         rate = 0.0
     if rows.height and rate <= 0:
         context.notes.append("host_disk is left out: sample.json does not say how often it was read")

@@ -16,7 +16,6 @@ from drynpu.writers._layers import Layer
 from drynpu.writers._numbers import Writer, float_text, rounded_text, us_text
 
 READ_TABLES = ("network_samples", "pcie_samples", "hccs_samples", "sio_samples")
-"""What its files and layers are made of: without rows in any of them there are none."""
 
 _MB_PER_BYTE_US = US_PER_S / MB
 _PCIE_ROWS = (

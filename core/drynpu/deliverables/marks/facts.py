@@ -7,6 +7,7 @@ import enum
 from attrs import evolve
 
 from drynpu.raw import DATA_BYTES, HOST_MAGIC, HostLevel, RecordKind, additional_info
+from drynpu.writers.db import db_table
 
 MESSAGE_BYTES = 156
 """Bytes of a msproftx message, the terminating zero byte among them."""
@@ -60,6 +61,13 @@ DEFAULT_DOMAIN = "default"
 """Domain of marks that name none (torch_npu_profiler.md 1.10)."""
 
 KINDS: tuple[RecordKind, ...] = (MSPROFTX,)
+
+DB_TABLES = (
+    db_table(
+        "MSTX_EVENTS",
+        "startNs endNs eventType rangeId category message globalTid endGlobalTid domainId connectionId",
+    ),
+)
 
 README = {
     "msprof_tx.csv": "One row per mark or range of the user, with its times on the device.",

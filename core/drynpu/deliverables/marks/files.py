@@ -18,7 +18,7 @@ Block = Events | Sequence[str]
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """Return msprof_tx: the host's columns, then the times on the device."""
     del writer
-    return {"msprof_tx": _table(profile.frame("tx_marks"))}
+    return {"msprof_tx": _table(profile.frame("marks"))}
 
 
 def _known(value: pl.Expr, where: pl.Expr | None = None) -> pl.Expr:
@@ -48,7 +48,7 @@ def _table(marks: pl.DataFrame) -> pl.DataFrame:
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """Yield the application layer, and the rows of markers in Ascend Hardware, with the arrows between them."""
-    marks = profile.frame("tx_marks").with_columns(
+    marks = profile.frame("marks").with_columns(
         (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
         pl.col("domain").fill_null(""),
     )

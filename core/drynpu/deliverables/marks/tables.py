@@ -13,7 +13,7 @@ from drynpu.deliverables.marks.facts import MarkKind, MarkPart
 from drynpu.tables._columns import empty, frame, gather_text, texts
 from drynpu.tables._sides import DeviceSide
 
-TX_MARKS = pl.Schema(
+MARKS = pl.Schema(
     {
         "mark_id": pl.Int64,  # of extended marks; null for plain ones
         "pid": pl.Int64,
@@ -37,7 +37,7 @@ TX_MARKS = pl.Schema(
 """One row per mark or range of the user, by start."""
 
 
-SCHEMAS: Mapping[str, pl.Schema] = {"tx_marks": TX_MARKS}
+SCHEMAS: Mapping[str, pl.Schema] = {"marks": MARKS}
 
 _EVENTS: Mapping[int, str] = {
     MarkKind.POINT.value: "marker",
@@ -75,11 +75,11 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
         "start_ns": context.clock.host_to_unix(kept["start"].astype(np.int64)),
         "end_ns": context.clock.host_to_unix(kept["end"].astype(np.int64)),
     }
-    host = frame(pl.Schema({name: TX_MARKS[name] for name in columns}), columns)
+    host = frame(pl.Schema({name: MARKS[name] for name in columns}), columns)
     host = host.with_columns(pl.when(extended).then(pl.col(name)).alias(name) for name in ("mark_id", "domain"))
     markers = pl.concat([_markers(context, side) for side in context.devices] or [empty(_device_schema())])
     joined = host.join(markers.unique("mark_id", keep="first"), on="mark_id", how="left", maintain_order="left")
-    return {"tx_marks": joined.select(TX_MARKS.names()).sort("start_ns", maintain_order=True)}
+    return {"marks": joined.select(MARKS.names()).sort("start_ns", maintain_order=True)}
 
 
 def _joined(records: Records, is_extended: Bools, notes: list[str]) -> tuple[I64, pl.Series]:
@@ -107,7 +107,7 @@ def _joined(records: Records, is_extended: Bools, notes: list[str]) -> tuple[I64
 
 
 def _device_schema() -> pl.Schema:
-    return pl.Schema({name: TX_MARKS[name] for name in ("mark_id", *_ON_DEVICE)})
+    return pl.Schema({name: MARKS[name] for name in ("mark_id", *_ON_DEVICE)})
 
 
 def _markers(context: LoadContext, side: DeviceSide) -> pl.DataFrame:

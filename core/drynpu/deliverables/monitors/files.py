@@ -1,4 +1,4 @@
-"""dvpp, and the layers Acc PMU, Stars Soc Info, Stars Chip Trans and QoS (cann_msprof.md 4.4, 4.5)."""
+"""dvpp, and layers and db tables of accelerators, buses, chip links and partitions (cann_msprof.md 4.4 to 4.6)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
+from drynpu.deliverables._db_columns import Rows, place_and_time
 from drynpu.deliverables.monitors import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import Events, JsonStyle, constant
@@ -15,7 +16,6 @@ from drynpu.writers._layers import Thread, metadata_events
 from drynpu.writers._numbers import Writer, float_text
 
 READ_TABLES = ("acc_pmu_samples", "soc_levels", "chip_links", "qos_samples", "dvpp_engines")
-"""What its files and layers are made of: without rows in any of them there are none."""
 
 _LOADS = {
     "read_bandwidth": "read_bandwidth",
@@ -110,3 +110,20 @@ def _partitions(profile: Profile, style: JsonStyle) -> Iterator[Block]:
         rows = at.filter(pl.col("die") == pl.lit(pl.Series([dies])))
         series = {f"die {die}": pl.col("bandwidth").list.get(place).cast(pl.String) for place, die in enumerate(dies)}
         yield counters(profile.pid, facts.QOS_LAYER, rows, name, series)
+
+
+def db_rows(profile: Profile) -> Rows:
+    """Yield the tables: levels have no unit; partitions are in MB/s, as their records are."""
+    loads = profile.frame("acc_pmu_samples")
+    levels = [
+        pl.col(f"{way}_{column}").alias(f"{way}{title}Level")
+        for title, column in {"Bw": "bandwidth", "Ost": "outstanding"}.items()
+        for way in ("read", "write")
+    ]
+    yield "ACC_PMU", loads.select(*place_and_time(loads), pl.col("acc_id").alias("accId"), *levels)
+    buses = profile.frame("soc_levels")
+    bus = [pl.col("l2_buffer_level").alias("l2BufferBwLevel"), pl.col("mata_level").alias("mataBwLevel")]
+    yield "SOC_BANDWIDTH_LEVEL", buses.select(*place_and_time(buses), *bus)
+    partitions = profile.frame("qos_samples")
+    name, die = pl.col("event").alias("eventName"), pl.col("die").fill_null(-1).alias("dieId")
+    yield "QOS", partitions.select(*place_and_time(partitions), name, "bandwidth", die)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from drynpu.deliverables._sample_settings import sample_settings
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.monitors import facts
 from drynpu.deliverables.monitors.facts import ChipLinkType
@@ -145,7 +144,7 @@ def _partitions(context: LoadContext, side: DeviceSide, *, dies: bool) -> pl.Dat
     """Show partitions that sample.json names; without names nobody could tell them apart."""
     rows = context.reader.read(context.platform.qos_record, side.device_id)
     bandwidth = i64(rows["bandwidth"])[:, facts.FIRST_PARTITION_BY_DIE if dies else 0 :]
-    names = [name for name in str(sample_settings(context, side).get("qosEvents") or "").split(",") if name]
+    names = [name for name in str(context.settings(side.device_id).get("qosEvents") or "").split(",") if name]
     names = names[: bandwidth.shape[1]]
     if len(rows) and not names:
         context.notes.append(f"device {side.device_id}: {len(rows)} QoS record(s) are left out: qosEvents is empty")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from drynpu.raw import RecordKind, device_kind, in_range, layout, reserved_is_zero
+from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
 
 OPTION = "sampling.hardware_memory_hz"
@@ -52,6 +53,8 @@ MODULE_NAMES: Mapping[int, str] = MappingProxyType(
     {number: name for first, text in _MODULES.items() for number, name in enumerate(text.split(), start=first)}
 )
 """Components of npu_module_mem (cann_msprof.md 4.6, ENUM_MODULE)."""
+
+NPU_MEM_LAYER = Layer("NPU MEM", 17, "NPU")
 
 DB_TABLES = (
     db_table("NPU_MEM", "type ddr:N hbm:N timestampNs deviceId"),

@@ -1,4 +1,4 @@
-"""memory_record and operator_memory of the toolkit (cann_msprof.md 4.4)."""
+"""memory_record and operator_memory of the toolkit, and NPU_OP_MEM of the database (cann_msprof.md 4.4, 4.6)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.analysis import toolkit_memory
+from drynpu.deliverables._db_columns import Rows, global_tid
 from drynpu.deliverables._units import KB
 from drynpu.deliverables.operator_memory.facts import COMPONENT
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, rounded_text, us_text
+
+READ_TABLES = ("cann_allocations",)
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
@@ -29,7 +32,7 @@ def _kilobytes(name: str) -> pl.Expr:
 
 
 def _memory_record(profile: Profile) -> pl.DataFrame:
-    return profile.cann_allocations.select(
+    return profile.frame("cann_allocations").select(
         pl.lit("host").alias("Device_id"),
         pl.lit(COMPONENT).alias("Component"),
         us_text(pl.col("time_ns"), "\t").alias("Timestamp(us)"),
@@ -53,3 +56,21 @@ def _operator_memory(profile: Profile) -> pl.DataFrame:
         _kilobytes("release_reserved_bytes").alias("Release Total Reserved(KB)"),
         _device(),
     )
+
+
+def db_rows(profile: Profile) -> Rows:
+    """Yield allocations and releases of operators, sizes in bytes."""
+    size = pl.col("size_bytes")
+    events = profile.frame("cann_allocations").select(
+        pl.col("name").replace("", "N/A").alias("operatorName"),
+        pl.col("address").alias("addr"),
+        pl.when(size < 0).then(pl.lit("release")).otherwise(pl.lit("allocate")).alias("type"),
+        size.abs().alias("size"),
+        pl.col("time_ns").alias("timestampNs"),
+        global_tid(profile.pid).alias("globalTid"),
+        pl.col("total_allocated_bytes").alias("totalAllocate"),
+        pl.col("total_reserved_bytes").alias("totalReserve"),
+        pl.lit(COMPONENT).alias("component"),
+        pl.col("device_id").alias("deviceId"),
+    )
+    yield "NPU_OP_MEM", events

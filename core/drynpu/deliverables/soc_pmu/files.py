@@ -10,7 +10,6 @@ from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN, Writer, floats_text
 
 READ_TABLES = ("soc_pmu_tasks",)
-"""What its files and layers are made of: without rows in any of them there are none."""
 
 
 def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:

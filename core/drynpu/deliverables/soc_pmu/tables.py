@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.arrays import I64
-from drynpu.deliverables._sample_settings import event_codes, sample_settings
-from drynpu.deliverables._task_counters import operator_names, soc_counters
+from drynpu.deliverables._task_counters import event_codes, operator_names, soc_counters
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.soc_pmu.facts import EVENTS_PER_UNIT, SMMU_HITS, SMMU_MISSES, SMMU_REQUESTS, SocPmuType
 from drynpu.raw import decode_stream_task
@@ -42,7 +41,7 @@ def _tasks(context: LoadContext, side: DeviceSide) -> list[pl.DataFrame]:
     records = soc_counters(context, side, SocPmuType.SMMU)
     if not len(records):
         return []
-    text = sample_settings(context, side).get("npuEvents")
+    text = context.settings(side.device_id).get("npuEvents")
     codes = _smmu_codes(text)
     if not context.platform.translation_counters or not {*SMMU_REQUESTS, *SMMU_HITS, *SMMU_MISSES} <= set(codes):
         what = f"translation counters of platform {context.platform.version!r}"

@@ -8,8 +8,8 @@ import numpy as np
 
 from drynpu.arrays import I64, U16, Records
 from drynpu.deliverables._host_rows import HostRows
+from drynpu.deliverables.calls._api_calls import api_events
 from drynpu.deliverables.tasks import facts
-from drynpu.deliverables.tasks._api_calls import api_events
 from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc, occurrences
 from drynpu.options import Level as ProfileLevel

@@ -1,7 +1,8 @@
 """
-The toolkit's timeline: CANN, Ascend Hardware, Communication, NPU MEM and Overlap Analysis (cann_msprof.md 4.5).
+The first layers of the toolkit's timeline: CANN, Ascend Hardware and Communication (cann_msprof.md 4.5).
 
-msprof_*.json is this timeline alone; trace_view.json has it after the host events of the framework.
+The layers of record groups follow. msprof_*.json is these alone; trace_view.json has them after the host events of
+the framework.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from drynpu.tables._tasks import PART_ROWS
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
-from drynpu.writers._numbers import Writer, float_text, us_text
+from drynpu.writers._numbers import float_text
 
 Block = Events | Sequence[str]
 
@@ -42,29 +43,22 @@ _COPY_OPERATIONS = (
     "host to device ex",
     "device to host ex",
 )
-_OVERLAP_KINDS = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
 
 
 @frozen(kw_only=True)
 class Timeline:
-    """
-    The frames of a profile that the timeline shows (schemas of the tables room; overlap of the analysis room).
-
-    Texts may be categories.
-    """
+    """The tables of a profile that these layers show (schemas of the tables room); texts may be categories."""
 
     pid: int
     api: pl.DataFrame
     tasks: pl.DataFrame
     communication_ops: pl.DataFrame
-    npu_mem: pl.DataFrame
-    overlap: pl.DataFrame
     communication_tasks: pl.DataFrame = field(factory=lambda: pl.DataFrame(schema=SCHEMAS["communication_tasks"]))
     """Of level1 and above."""
     communication_layer: layers.Layer = layers.COMMUNICATION
 
 
-def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned: bool = False) -> Iterator[Block]:
+def timeline_blocks(data: Timeline, style: JsonStyle, *, pruned: bool = False) -> Iterator[Block]:
     """Yield the events layer by layer; *pruned* leaves out what trace_view.json drops at Level0."""
     linked = _linked(data)
     yield from _cann(data, linked, style, pruned=pruned)
@@ -72,8 +66,6 @@ def timeline_blocks(data: Timeline, style: JsonStyle, writer: Writer, *, pruned:
     yield from communication_blocks(
         data.pid, data.communication_ops, data.communication_tasks, linked, style, layer=data.communication_layer
     )
-    yield from _npu_mem(data, style)
-    yield from _overlap(data, style, writer)
 
 
 def _linked(data: Timeline) -> pl.DataFrame:
@@ -187,57 +179,6 @@ def _task_args() -> dict[str, Value]:
         "connection_id": pl.col("connection_id"),
         "copy": copy,
     }
-
-
-def _npu_mem(data: Timeline, style: JsonStyle) -> Iterator[Block]:
-    if data.npu_mem.is_empty():
-        return
-    for device_id in data.npu_mem["device_id"].unique().sort().to_list():
-        yield layers.metadata_events(data.pid, layers.NPU_MEM, device_id, (), style)
-    samples = data.npu_mem.with_row_index("sample")
-    series = pl.concat(
-        samples.select(
-            "sample",
-            "device_id",
-            pl.col("time_ns"),
-            pl.lit(order).alias("order"),
-            pl.concat_str(
-                [pl.when(pl.col("event") == 0).then(pl.lit("APP/")).otherwise(pl.lit("Device/")), pl.lit(name)]
-            ).alias("shown"),
-            (size / 1024).alias("kilobytes"),
-        )
-        for order, (name, size) in enumerate(
-            (
-                ("DDR", pl.col("ddr_bytes")),
-                ("HBM", pl.col("hbm_bytes")),
-                ("Memory", pl.col("ddr_bytes") + pl.col("hbm_bytes")),
-            )
-        )
-    ).sort("sample", "order")
-    members: dict[str, Value] = {
-        "name": pl.col("shown"),
-        "pid": layers.layer_pids(data.pid, layers.NPU_MEM),
-        "tid": "0",
-        "ts": ('"', us_text(pl.col("time_ns")), '"'),
-        "ph": '"C"',
-        "args": {"KB": float_text(pl.col("kilobytes"))},
-    }
-    yield Events(series, members, ("shown",))
-
-
-def _overlap(data: Timeline, style: JsonStyle, writer: Writer) -> Iterator[Block]:
-    if data.overlap.is_empty():
-        return
-    threads = [layers.Thread(tid, kind, tid) for tid, kind in enumerate(_OVERLAP_KINDS)]
-    for device_id in data.overlap["device_id"].unique().sort().to_list():
-        yield layers.metadata_events(data.pid, layers.OVERLAP_ANALYSIS, device_id, threads, style)
-    pieces = data.overlap.with_columns(
-        pl.col("kind").replace_strict(list(_OVERLAP_KINDS), list(range(len(_OVERLAP_KINDS)))).alias("tid"),
-        (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
-    )
-    args: dict[str, Value] | None = {} if writer is Writer.NATIVE else None
-    pid = layers.layer_pids(data.pid, layers.OVERLAP_ANALYSIS)
-    yield Events(pieces, duration_event(pl.col("kind"), pid, pl.col("tid"), args), ("kind",))
 
 
 def _number(value: object) -> int:

@@ -1,4 +1,4 @@
-"""Facts of tasks: API calls, descriptions of operators, launches, and when tasks ran on the device."""
+"""Facts of tasks: descriptions of operators, launches, and when tasks ran on the device."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from types import MappingProxyType
 
 from drynpu.raw import (
     DATA_BYTES,
-    HOST_MAGIC,
     STARS_MAGIC,
     HostLevel,
     RecordKind,
     additional_info,
     compact_info,
     device_kind,
-    has_host_magic,
     has_stars_magic,
     layout,
     ts_track_record,
 )
+from drynpu.writers.db import db_table
 
 TENSORS_PER_RECORD = 5
 """Tensors that fit in one tensor_info record; an operator with more of them has several records."""
@@ -142,29 +141,6 @@ class StarsFunction(enum.IntEnum):
     SUB_TASK_START = 0x22
     SUB_TASK_END = 0x23
 
-
-API_EVENT = RecordKind(
-    name="api_event",
-    side="host",
-    stem="unaging.api_event.data",
-    dtype=layout(
-        40,
-        ("magic", "<u2", 0),
-        ("level", "<u2", 2),
-        ("type", "<u4", 4),
-        ("thread_id", "<u4", 8),
-        ("request_id", "<u4", 12),
-        ("begin", "<u8", 16),
-        ("end", "<u8", 24),
-        ("item_id", "<u8", 32),
-    ),
-    plausible=has_host_magic,
-    constants={"magic": HOST_MAGIC},
-)
-"""
-One host API call, or one half of a call: a record whose ``end`` is all ones is an event whose time is ``begin``,
-and two events with equal (level, type, thread_id, request_id, item_id) make one call. Times are raw host times.
-"""
 
 NODE_BASIC_INFO = compact_info(
     "node_basic_info",
@@ -309,6 +285,21 @@ TS_TRACK_BLOCK_NUMBER = ts_track_record(
 """How many blocks a task ran with (cann_msprof.md 7.4)."""
 
 KINDS: tuple[RecordKind, ...] = (
-    *(API_EVENT, NODE_BASIC_INFO, NODE_ATTR_INFO, TENSOR_INFO, CONTEXT_ID_INFO, TASK_TRACK, MEMCPY_INFO),
+    *(NODE_BASIC_INFO, NODE_ATTR_INFO, TENSOR_INFO, CONTEXT_ID_INFO, TASK_TRACK, MEMCPY_INFO),
     *(STARS_SOC, TS_TRACK_MEMCPY, TS_TRACK_TASK_TYPE, TS_TRACK_FLIP, TS_TRACK_BLOCK_NUMBER),
+)
+
+DB_TABLES = (
+    db_table(
+        "TASK",
+        "startNs endNs deviceId connectionId globalTaskId globalPid taskType contextId streamId taskId modelId",
+        ("TaskIndex", ("startNs", "globalTaskId")),
+    ),
+    db_table(
+        "COMPUTE_TASK_INFO",
+        """name globalTaskId* blockNum mixBlockNum taskType opType inputFormats inputDataTypes inputShapes
+        outputFormats outputDataTypes outputShapes attrInfo opState hf32Eligible gridDim blockDim""",
+    ),
+    db_table("COMMUNICATION_SCHEDULE_TASK_INFO", "name globalTaskId* taskType opType"),
+    db_table("MEMCPY_INFO", "globalTaskId size memcpyOperation", others="N"),
 )

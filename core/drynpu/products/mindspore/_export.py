@@ -14,7 +14,7 @@ import orjson
 from attrs import frozen
 
 from drynpu.analysis import mindspore_launches, mindspore_step_trace, mindspore_steps, overlap
-from drynpu.deliverables.communication.db import export_communication_db
+from drynpu.deliverables.communication._analyzer_db import export_communication_db
 from drynpu.deliverables.communication.facts import ANALYSES
 from drynpu.deliverables.communication.files import mindspore_json_files
 from drynpu.deliverables.record_group import RecordGroup
@@ -172,7 +172,8 @@ def _device_tables(profile: Profile, asked: _Asked, groups: Sequence[RecordGroup
         if asked.host:
             yield "operator_memory.csv", mindspore_operator_memory(profile), _CRLF
         yield "memory_record.csv", mindspore_memory_record(profile, tables), _CRLF
-        yield "npu_module_mem.csv", tables["npu_module_mem"], _CRLF
+        if "npu_module_mem" in tables:
+            yield "npu_module_mem.csv", tables["npu_module_mem"], _CRLF
 
 
 def _write_documents(directory: Path, documents: Mapping[str, object]) -> list[str]:

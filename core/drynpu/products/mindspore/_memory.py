@@ -193,7 +193,9 @@ def _together(records: pl.DataFrame, device: str) -> pl.DataFrame:
 
 def _process_records(profile: Profile, device: str) -> pl.DataFrame:
     return _typed(
-        profile.npu_mem.filter(pl.col("event") == 0).select(
+        profile.frame("npu_mem")
+        .filter(pl.col("event") == 0)
+        .select(
             pl.lit("APP").alias("component"),
             "time_ns",
             us_text(pl.col("time_ns")).alias("time"),

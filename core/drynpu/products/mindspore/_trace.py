@@ -120,8 +120,8 @@ def _toolkit(profile: Profile, style: JsonStyle, groups: Sequence[RecordGroup]) 
         communication_layer=_HCCL,
     )
     writer = toolkit_writer(profile.platform)
-    yield from timeline_blocks(told, style, writer)
-    marked = evolve(profile, group_tables={**profile.group_tables, "tx_marks": _called_marks(profile)})
+    yield from timeline_blocks(told, style)
+    marked = evolve(profile, group_tables={**profile.group_tables, "marks": _called_marks(profile)})
     for _, events in iter_layers(in_order(groups, LAYER_ORDER), marked, style, writer):
         yield from events
 
@@ -172,7 +172,7 @@ def _called_marks(profile: Profile) -> pl.DataFrame:
         pl.col("name").alias("mindspore_op"),
     )
     found = (
-        profile.frame("tx_marks")
+        profile.frame("marks")
         .with_row_index("row")
         .sort("start_ns", maintain_order=True)
         .join_asof(calls.sort("start_ns"), on="start_ns", by="tid", strategy="backward", check_sortedness=False)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+import polars as pl
+
 from drynpu._errors import OutputError
+from drynpu.deliverables._db_columns import Rows
+from drynpu.deliverables._db_enums import ENUMS, enum_rows
 from drynpu.deliverables.record_group import RecordGroup, iter_db_rows
 from drynpu.deliverables.registry import DB_ORDER, GROUPS, in_order
-from drynpu.deliverables.tasks._db_host import call_rows, run_rows
 from drynpu.tables import Profile
 from drynpu.writers._files import free_stamp, make_directory
-from drynpu.writers._text_table import Table
-from drynpu.writers.db._schema import TABLES, tables_by_name
+from drynpu.writers.db._schema import SCHEMA_VERSION, TABLES, tables_by_name
 from drynpu.writers.db._schema import Table as DbTable
 from drynpu.writers.db._writer import new_database
+
+NO_HOST_UID = "0"
+"""The toolkit's host number where info.json has none (Ascend/msprof, context.cpp)."""
+_NO_DEVICE, _NO_RANK = -1, -1
+_NO_NAME = "UNKNOWN"
 
 
 def export_msprof_db(
@@ -64,11 +71,28 @@ def database_tables(groups: Sequence[RecordGroup]) -> Mapping[str, DbTable]:
     return tables_by_name((*TABLES, *(table for group in groups for table in group.db_tables)))
 
 
-def toolkit_rows(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
+def toolkit_rows(profile: Profile, groups: Sequence[RecordGroup]) -> Rows:
     """Yield table names with their rows; a table may come several times, and be empty."""
-    yield from run_rows(profile)
-    yield from call_rows(profile)
+    yield from _run_rows(profile)
     yield from iter_db_rows(in_order(groups, DB_ORDER), profile)
+
+
+def _run_rows(profile: Profile) -> Rows:
+    """Yield the tables that every database has, and the time of the session if it is known."""
+    devices = list(profile.device_ids) or [_NO_DEVICE]
+    name = profile.platform.npu_info_name if profile.device_ids else _NO_NAME
+    yield "NPU_INFO", pl.DataFrame({"id": devices, "name": [name] * len(devices)})
+    # The toolkit does not know ranks; torch's profiler puts them in when it takes the file over.
+    yield "RANK_DEVICE_MAP", pl.DataFrame({"rankId": [_NO_RANK] * len(devices), "deviceId": devices})
+    yield "HOST_INFO", pl.DataFrame({"hostUid": [NO_HOST_UID], "hostName": [profile.hostname]})
+    version = dict(zip(("MAJOR", "MINOR", "MICRO"), map(str, SCHEMA_VERSION), strict=True))
+    names = ["SCHEMA_VERSION", *(f"SCHEMA_VERSION_{part}" for part in version)]
+    yield "META_DATA", pl.DataFrame({"name": names, "value": [".".join(version.values()), *version.values()]})
+    for enum in ENUMS:
+        yield enum, enum_rows(enum)
+    if profile.begin_ns:
+        times = {"startTimeNs": [profile.begin_ns], "endTimeNs": [profile.end_ns or None]}
+        yield "SESSION_TIME_INFO", pl.DataFrame(times, schema=dict.fromkeys(times, pl.Int64))
 
 
 def has_toolkit_data(profile: Profile) -> bool:
@@ -77,9 +101,6 @@ def has_toolkit_data(profile: Profile) -> bool:
         profile.compact("api", "connection_id"),
         profile.compact("tasks", "connection_id"),
         profile.communication_ops,
-        profile.npu_mem,
-        profile.npu_module_mem,
-        profile.cann_allocations,
         *profile.group_tables.values(),
     )
     return any(not table.is_empty() for table in recorded)

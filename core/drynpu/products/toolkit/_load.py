@@ -21,21 +21,16 @@ from drynpu.deliverables.registry import record_kinds
 from drynpu.kernels import counter_group
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, HostLevel, ProfReader
-from drynpu.tables._columns import empty, frame
+from drynpu.tables._columns import empty
 from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
-from drynpu.tables._host import Calls, Dictionaries, build_calls, build_cann_allocations
+from drynpu.tables._host import Calls, Dictionaries, build_calls
 from drynpu.tables._launches import launches
 from drynpu.tables._operators import node_info
 from drynpu.tables._pmu import CoreFacts, decodable, parse_events
 from drynpu.tables._schemas import (
     API,
-    CANN_ALLOCATIONS,
     COMMUNICATION_OPS,
-    FREQUENCIES,
     KERNELS,
-    NPU_MEM,
-    NPU_MODULE_MEM,
-    STEP_MARKS,
     TASKS,
 )
 from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
@@ -65,11 +60,6 @@ def no_toolkit() -> Toolkit:
         "tasks": TASKS,
         "kernels": KERNELS,
         "communication_ops": COMMUNICATION_OPS,
-        "npu_mem": NPU_MEM,
-        "npu_module_mem": NPU_MODULE_MEM,
-        "cann_allocations": CANN_ALLOCATIONS,
-        "step_marks": STEP_MARKS,
-        "frequencies": FREQUENCIES,
     }
     facts: dict[str, object] = dict.fromkeys(
         ("pid", "aic_mhz", "aiv_mhz", "aic_cores", "aiv_cores", "begin_ns", "end_ns"), 0
@@ -99,14 +89,7 @@ def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
     unlinked = int((tasks.column("connection_id") < 0).sum())
     if unlinked:
         notes.append(f"{unlinked} of {tasks.height} device tasks have no host record of their launch")
-    tables |= {
-        "api": calls.table,
-        "cann_allocations": build_cann_allocations(reader.read("task_memory_info"), words, clock.host_to_unix),
-        "npu_mem": _samples(reader, devices, "npu_mem", NPU_MEM),
-        "npu_module_mem": _samples(reader, devices, "npu_module_mem", NPU_MODULE_MEM),
-        "step_marks": _samples(reader, devices, "ts_track_step", STEP_MARKS),
-        "frequencies": _frequencies(reader, devices),
-    }
+    tables["api"] = calls.table
     context = LoadContext(
         reader=reader,
         words=words,
@@ -120,7 +103,7 @@ def load_toolkit(path: Path, groups: Sequence[RecordGroup]) -> Toolkit:
     group_tables: dict[str, pl.DataFrame] = {}
     for group in groups:
         if group.load is not None:
-            group_tables.update(group.load(context))
+            group_tables |= {name: table for name, table in group.load(context).items() if table.height}
     tables["group_tables"] = group_tables
     facts = _facts(reader, devices, metrics, clock)
     return Toolkit(facts=facts, tables=tables, clock=clock, notes=(*reader.notes, *notes))
@@ -266,30 +249,3 @@ def _facts(reader: ProfReader, devices: Sequence[DeviceSide], metrics: str, cloc
         "begin_ns": clock.collection_begin_us * 1000,
         "end_ns": reader.ended_unix_ns or 0,
     }
-
-
-def _samples(reader: ProfReader, devices: Sequence[DeviceSide], name: str, schema: pl.Schema) -> pl.DataFrame:
-    """Return records whose fields have the names of the table, the tick converted to ``time_ns``."""
-    parts = [empty(schema)]
-    for side in devices:
-        records = reader.read(name, side.device_id)
-        own = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(records["tick"])}
-        columns = {column: own[column] if column in own else records[column] for column in schema}
-        parts.append(frame(schema, columns).sort("time_ns", maintain_order=True))
-    return pl.concat(parts)
-
-
-def _frequencies(reader: ProfReader, devices: Sequence[DeviceSide]) -> pl.DataFrame:
-    parts = [empty(FREQUENCIES)]
-    for side in devices:
-        records = reader.read("lpm_freq", side.device_id)
-        points = records["points"]
-        meant = np.arange(points.shape[1]) < records["count"][:, None] if len(records) else np.zeros((0, 1), bool)
-        chosen = points[meant] if len(records) else points.reshape(-1)
-        columns = {
-            "device_id": side.device_id,
-            "time_ns": side.clock.tick_to_unix(chosen["tick"]),
-            "mhz": chosen["mhz"],
-        }
-        parts.append(frame(FREQUENCIES, columns).sort("time_ns"))
-    return pl.concat(parts)

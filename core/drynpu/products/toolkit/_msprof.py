@@ -11,7 +11,7 @@ from pathlib import Path
 import orjson
 
 from drynpu._errors import OutputError
-from drynpu.analysis import api_statistic, op_statistic, overlap
+from drynpu.analysis import api_statistic, op_statistic
 from drynpu.deliverables.graph.files import per_graph_op_statistic, with_graph_columns
 from drynpu.deliverables.record_group import RecordGroup, csv_tables, iter_layers, iter_trace_files
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
@@ -115,7 +115,7 @@ def _timelines(
     written = []
     pid = profile.pid
     trace = directory / f"msprof_{stamp}.json"
-    blocks = reports.only(timeline_blocks(timeline_of(profile), COMPACT, writer), pid)
+    blocks = reports.only(timeline_blocks(timeline_of(profile), COMPACT), pid)
     further = (
         block
         for name, events in iter_layers(in_order(groups, LAYER_ORDER), profile, COMPACT, writer)
@@ -206,8 +206,6 @@ def timeline_of(profile: Profile) -> Timeline:
         tasks=profile.compact("tasks"),
         communication_ops=profile.communication_ops,
         communication_tasks=profile.frame("communication_tasks"),
-        npu_mem=profile.npu_mem,
-        overlap=overlap(profile),
     )
 
 

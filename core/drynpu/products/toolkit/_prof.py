@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from drynpu.deliverables.calls._api_calls import api_events
 from drynpu.deliverables.counters.records import counter_notes, counter_records
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds, registered_groups
-from drynpu.deliverables.tasks._api_calls import api_events
 from drynpu.deliverables.tasks._device_records import device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
 from drynpu.options import Level

@@ -8,7 +8,7 @@ from typing import Any, cast
 import polars as pl
 
 from drynpu.analysis import busy_part, overlap, step_ranges, step_trace
-from drynpu.deliverables.communication._db_rows import Row, bandwidth_rows, link_rows, time_rows
+from drynpu.deliverables.communication._analyzer_db import Row, bandwidth_rows, link_rows, time_rows
 from drynpu.tables import Profile
 from drynpu.writers.db._schema import ANALYSIS_TABLES
 

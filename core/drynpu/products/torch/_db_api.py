@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis import link_operators
-from drynpu.deliverables.tasks._db_tasks import mark_connection
+from drynpu.deliverables.marks.db import mark_connection
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, forward_backward_pairs, queue_entries
 from drynpu.products.torch._python_frames import python_frames
 from drynpu.tables import Profile
@@ -148,7 +148,7 @@ def _connections(profile: Profile, operators: pl.DataFrame, first: int) -> pl.Da
 
 def _mark_connections(profile: Profile, operators: pl.DataFrame) -> pl.DataFrame:
     """Return the marks that operators set through the task queue: set while an entry was worked on that they put in."""
-    marks = profile.frame("tx_marks").select(
+    marks = profile.frame("marks").select(
         pl.col("start_ns").alias("mark_ns"),
         pl.col("end_ns").alias("mark_end_ns"),
         "tid",

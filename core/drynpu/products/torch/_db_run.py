@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from drynpu.analysis import host_steps, memory_record, operator_memory
-from drynpu.deliverables.tasks._db_host import NO_HOST_UID
+from drynpu.products.toolkit._db import NO_HOST_UID
 from drynpu.products.torch._db_api import API_TYPES, TID_BITS
 from drynpu.tables import Profile
 

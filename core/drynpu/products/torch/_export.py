@@ -135,7 +135,7 @@ def trace_blocks(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[Bl
     )
     yield from host_blocks(host, SPACED)
     writer = toolkit_writer(profile.platform)
-    yield from timeline_blocks(timeline_of(profile), SPACED, writer, pruned=profile.level == "level0")
+    yield from timeline_blocks(timeline_of(profile), SPACED, pruned=profile.level == "level0")
     for _, events in iter_layers(in_order(groups, LAYER_ORDER), profile, SPACED, writer):
         yield from events
     yield kernel_arrows(_arrow_ends(profile))

@@ -69,36 +69,6 @@ _ALL = (
     db_table("RANK_DEVICE_MAP", "rankId deviceId"),
     db_table("HOST_INFO", "hostUid:T hostName:T"),
     db_table("META_DATA", "name:T value:T"),
-    db_table(
-        "TASK",
-        "startNs endNs deviceId connectionId globalTaskId globalPid taskType contextId streamId taskId modelId",
-        ("TaskIndex", ("startNs", "globalTaskId")),
-    ),
-    db_table(
-        "COMPUTE_TASK_INFO",
-        """name globalTaskId* blockNum mixBlockNum taskType opType inputFormats inputDataTypes inputShapes
-        outputFormats outputDataTypes outputShapes attrInfo opState hf32Eligible gridDim blockDim""",
-    ),
-    db_table("COMMUNICATION_SCHEDULE_TASK_INFO", "name globalTaskId* taskType opType"),
-    db_table(
-        "COMMUNICATION_TASK_INFO",
-        """name globalTaskId taskType planeId groupName notifyId rdmaType srcRank dstRank transportType size dataType
-        linkType opId isMaster bandwidth:N""",
-        ("CommunicationTaskIndex", ("globalTaskId",)),
-    ),
-    db_table(
-        "COMMUNICATION_OP",
-        """opName startNs endNs connectionId groupName opId* relay retry dataType algType count:N opType deviceId
-        rankSize""",
-    ),
-    db_table("CANN_API", "startNs endNs type globalTid connectionId* name"),
-    db_table("MEMCPY_INFO", "globalTaskId size memcpyOperation", others="N"),
-    db_table("TASK_PMU_INFO", "globalTaskId name value:N"),
-    db_table(
-        "MSTX_EVENTS",
-        "startNs endNs eventType rangeId category message globalTid endGlobalTid domainId connectionId",
-    ),
-    db_table("OVERLAP_ANALYSIS", "id* deviceId startNs:N endNs:N type"),
     *(db_table(f"ENUM_{name}", "id* name:T") for name in _ENUMS),
 )
 
@@ -154,7 +124,7 @@ def tables_by_name(tables: Iterable[Table]) -> Mapping[str, Table]:
 
 
 TABLES: tuple[Table, ...] = _ALL
-"""Tables of the toolkit that are of no record group, or of tasks, marks and collectives."""
+"""Tables of the toolkit that are of no record group."""
 
 TORCH_TABLES: tuple[Table, ...] = _TORCH
 """What ``ascend_pytorch_profiler*.db`` has beside the tables of the toolkit."""

@@ -60,9 +60,11 @@ def loaded(platform: str, sample: dict[str, str], **raw: tuple[RecordKind, bytes
     """Read raw bytes by kind, as if they stood in the files of device 2."""
     empty = {kind.name: kind.new(0) for kind in (*facts.KINDS, *soc_pmu_facts.KINDS)}
     found = empty | {name: np.frombuffer(data, kind.dtype) for name, (kind, data) in raw.items()}
-    reader = SimpleNamespace(read=lambda name, device: found[name], sample=lambda device: sample)
+    reader = SimpleNamespace(read=lambda name, device: found[name])
     side = SimpleNamespace(device_id=2, clock=SimpleNamespace(device_counter_ns=BASE_NS, offset_ns=7))
-    context: Any = SimpleNamespace(reader=reader, devices=[side], platform=find_platform(platform), notes=[])
+    context: Any = SimpleNamespace(
+        reader=reader, devices=[side], platform=find_platform(platform), notes=[], settings=lambda device: sample
+    )
     return load(context)
 
 

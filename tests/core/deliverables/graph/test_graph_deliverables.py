@@ -208,7 +208,7 @@ def test_marks_of_steps_give_files_only_when_asked(record: Record, graph_operato
         profile = record(
             graphs=(), recording={"operators": steps, "dataset": ()}, training_trace=traced, name=f"run{traced}"
         )
-        assert set(profile.step_marks["tag_id"]) == {60000, 60001}
+        assert set(profile.frame("step_marks")["tag_id"]) == {60000, 60001}
         names = {path.name.rsplit("_", 1)[0] + path.suffix for path in export_msprof(profile)}
         assert ({"step_trace.csv", "step_trace.json"} <= names) is traced
         assert not [path for path in export_torch(profile) if path.name in ("step_trace.csv", "step_trace.json")]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.deliverables.graph._iterations import iterations_of
-from drynpu.tables import STEP_MARKS
+from drynpu.deliverables.graph.tables import STEP_MARKS
 
 STEP_MODEL = 4294967295
 

@@ -80,10 +80,10 @@ def test_key_points_stand_on_the_kernels(record: Record) -> None:
 
 def test_marks_are_the_tags_of_the_reference(record: Record, all_reduces: tuple[Any, ...]) -> None:
     profile = record(recording={"collectives": all_reduces})
-    marks = profile.step_marks.filter(pl.col("index_id") == 2).sort("tag_id")
+    marks = profile.frame("step_marks").filter(pl.col("index_id") == 2).sort("tag_id")
     assert marks["tag_id"].to_list() == [0, 1, 2, 3, 4, 10000, 10001, 10002, 10003, 20000, 20001]
     assert set(marks["model_id"]) == {MODEL_ID}
-    assert profile.step_marks.filter(pl.col("index_id") == 1)["tag_id"].max() == 10003
+    assert profile.frame("step_marks").filter(pl.col("index_id") == 1)["tag_id"].max() == 10003
 
 
 def test_all_reduces_lie_inside_their_iteration_one_after_another(record: Record, all_reduces: tuple[Any, ...]) -> None:
@@ -138,7 +138,7 @@ def test_points_by_name(
 
 def test_without_the_switch_there_are_models_but_no_iterations(record: Record) -> None:
     profile = record(training_trace=False)
-    assert profile.step_marks.is_empty()
+    assert profile.frame("step_marks").is_empty()
     assert profile.frame("iterations").is_empty()
     assert set(profile.kernels["model_id"]) == {MODEL_ID, NO_MODEL}
     assert profile.prof_path is not None
@@ -177,7 +177,7 @@ def test_an_iteration_that_launches_nothing_leaves_no_marks(record: Record, run:
         whole.iterations[-1], index=4, start_ns=whole.iterations[-1].end_ns, end_ns=whole.iterations[-1].end_ns + 5
     )
     profile = record(graphs=(evolve(whole, iterations=(*whole.iterations, idle)),))
-    assert sorted(set(profile.step_marks["index_id"])) == [1, 2, 3]
+    assert sorted(set(profile.frame("step_marks")["index_id"])) == [1, 2, 3]
     assert profile.frame("iterations").height == ITERATIONS
 
 
@@ -202,7 +202,7 @@ def test_recordings_without_graphs_stay_as_they_were(record: Record) -> None:
     profile = record(graphs=())
     assert set(profile.kernels["model_id"]) == {NO_MODEL}
     assert "model" not in set(profile.api["level"])
-    assert profile.step_marks.is_empty()
+    assert profile.frame("step_marks").is_empty()
 
 
 def test_fused_operators_and_planned_memory_come_back(record: Record) -> None:

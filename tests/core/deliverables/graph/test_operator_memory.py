@@ -12,11 +12,12 @@ import polars as pl
 from attrs import evolve
 
 from drynpu.analysis import toolkit_memory
+from drynpu.deliverables.operator_memory.tables import CANN_ALLOCATIONS
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.kernels import Allocations
 from drynpu.products import export_msprof
 from drynpu.raw import ProfReader
-from drynpu.tables import CANN_ALLOCATIONS, Profile
+from drynpu.tables import Profile
 
 Record = Callable[..., Profile]
 Exported = Callable[..., dict[str, Path]]
@@ -37,7 +38,7 @@ def us(ns: int) -> str:
 
 
 def test_memory_belongs_to_the_operator_that_allocated(record: Record) -> None:
-    events = record().cann_allocations
+    events = record().frame("cann_allocations")
     # 64 KiB and 2 KiB in blocks of the allocator; what came before the recording leaves no trace.
     assert events.select("name", "size_bytes").rows() == [
         ("fp32_vars/first", 66048),
@@ -48,7 +49,7 @@ def test_memory_belongs_to_the_operator_that_allocated(record: Record) -> None:
 
 
 def test_files(record: Record, exported: Exported) -> None:
-    events = record(name="tables").cann_allocations.rows(named=True)
+    events = record(name="tables").frame("cann_allocations").rows(named=True)
     files = exported()
     header, rows = table(files["memory_record.csv"])
     assert header == RECORD
@@ -71,9 +72,9 @@ def test_files(record: Record, exported: Exported) -> None:
 
 def test_a_framework_that_reports_its_allocator_is_not_reported_twice(record: Record) -> None:
     profile = record(profile_memory=True)
-    assert profile.cann_allocations.is_empty()
+    assert profile.frame("cann_allocations").is_empty()
     assert profile.allocations.height > 0
-    assert record(task_memory=False, name="off").cann_allocations.is_empty()
+    assert record(task_memory=False, name="off").frame("cann_allocations").is_empty()
 
 
 def test_a_recording_without_allocations_has_no_files(exported: Exported) -> None:
@@ -100,9 +101,11 @@ def events(*rows: tuple[int, str, int, int]) -> pl.DataFrame:
 def test_releases_find_the_allocation_of_their_operator_and_address(record: Record) -> None:
     profile = evolve(
         record(),
-        cann_allocations=events(
-            (1, "b", 1, -7), (2, "a", 1, 5), (3, "b", 1, 6), (4, "a", 1, -5), (5, "a", 1, 8), (6, "a", 1, -8)
-        ),
+        group_tables={
+            "cann_allocations": events(
+                (1, "b", 1, -7), (2, "a", 1, 5), (3, "b", 1, 6), (4, "a", 1, -5), (5, "a", 1, 8), (6, "a", 1, -8)
+            )
+        },
     )
     found = toolkit_memory(profile).select("name", "size_bytes", "allocation_ns", "release_ns")
     assert found.rows() == [("", -7, None, 1), ("a", 5, 2, 4), ("a", 8, 5, 6), ("b", 6, 3, None)]

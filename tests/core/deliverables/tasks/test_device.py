@@ -117,7 +117,7 @@ def test_other_chips(tools: Any, write: Write, name: str) -> None:
 def test_steps_are_marked(tools: Any, write: Write) -> None:
     table = tools.mixture()
     s = tools.simulate(table)
-    marks = tools.read(write(table)).step_marks
+    marks = tools.read(write(table)).frame("step_marks")
     assert marks.select("index_id", "tag_id").rows() == [(7, 60000), (7, 60001), (8, 60000), (8, 60001)]
     assert set(marks["model_id"]) == {4294967295}
     rows = [i for i, name in enumerate(table.name) if table.names[name].startswith("ProfilerStep#")]
@@ -127,7 +127,7 @@ def test_steps_are_marked(tools: Any, write: Write) -> None:
 
 
 def test_the_frequency_is_recorded(tools: Any, write: Write) -> None:
-    assert tools.read(write(tools.mixture())).frequencies.rows() == [(0, tools.begin_ns, 1800)]
+    assert tools.read(write(tools.mixture())).frame("frequencies").rows() == [(0, tools.begin_ns, 1800)]
 
 
 def test_memory_is_sampled_on_the_grid_within_the_recording(tools: Any, write: Write) -> None:
@@ -139,16 +139,16 @@ def test_memory_is_sampled_on_the_grid_within_the_recording(tools: Any, write: W
     common = {"request": request, "begin_ns": begin, "end_ns": tools.begin_ns + 130_000_001}
     outcome = write(table, allocations=memory, live_before_bytes=50 << 20, **common)
     for rows, column in (
-        (tools.read(outcome).npu_mem, "hbm_bytes"),
-        (tools.read(outcome).npu_module_mem, "reserved_bytes"),
+        (tools.read(outcome).frame("npu_mem"), "hbm_bytes"),
+        (tools.read(outcome).frame("npu_module_mem"), "reserved_bytes"),
     ):
         assert (np.diff(rows["time_ns"].to_numpy()) == 20_000_000).all()
         assert rows["time_ns"][0] == tools.begin_ns + 20, "the first tick of the recording"
         assert rows["time_ns"][-1] <= outcome.end_ns
         assert (rows[column] / 2**20).to_list() == [60, 60, 100, 100, 100, 120, 120]
     quiet = tools.read(write(tools.operators([]), "quiet", live_before_bytes=1, **common))
-    assert (quiet.npu_mem["hbm_bytes"] / 2**20).to_list() == [20] * 7
-    assert tools.read(write(table, "unasked")).npu_mem.is_empty()
+    assert (quiet.frame("npu_mem")["hbm_bytes"] / 2**20).to_list() == [20] * 7
+    assert tools.read(write(table, "unasked")).frame("npu_mem").is_empty()
 
 
 def device_files(outcome: Outcome) -> dict[str, bytes]:

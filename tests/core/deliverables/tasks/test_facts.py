@@ -11,21 +11,6 @@ from drynpu.deliverables.tasks import facts
 from drynpu.raw import HostLevel, RecordKind, pack_stars_header
 
 
-def test_api_event_bytes(pack: Callable[..., bytes]) -> None:
-    values = {"level": HostLevel.NODE, "type": 5, "thread_id": 0x01020304, "request_id": 7}
-    times = {"begin": 0x1122334455667788, "end": 0x1122334455667799, "item_id": 0xDEADBEEF00000001}
-    assert pack(facts.API_EVENT, **values, **times) == (
-        b"\x5a\x5a"  # magic
-        b"\x10\x27"  # level 10000
-        b"\x05\x00\x00\x00"
-        b"\x04\x03\x02\x01"
-        b"\x07\x00\x00\x00"
-        b"\x88\x77\x66\x55\x44\x33\x22\x11"
-        b"\x99\x77\x66\x55\x44\x33\x22\x11"
-        b"\x01\x00\x00\x00\xef\xbe\xad\xde"
-    )
-
-
 def test_node_basic_info_is_packed(pack: Callable[..., bytes]) -> None:
     values = {"thread_id": 9, "timestamp": 11, "op_name": 21, "task_type": facts.GeTaskType.MIX_AIC, "op_type": 22}
     expected = struct.pack("<HHIIIQQIQII", 0x5A5A, 10000, 0, 9, 28, 11, 21, 4, 22, 24 | 48 << 16, 1)
@@ -123,7 +108,6 @@ def test_task_types() -> None:
 def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     head = "<HHIIIQ"
     for kind, text in (
-        (facts.API_EVENT, "<HHIIIQQQ"),
         (facts.NODE_BASIC_INFO, f"{head}QIQII12s"),
         (facts.NODE_ATTR_INFO, f"{head}QIQ20s"),
         (facts.TENSOR_INFO, f"{head}QI{'III8I' * 5}"),

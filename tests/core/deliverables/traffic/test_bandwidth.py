@@ -252,7 +252,7 @@ def test_levels_without_tasks_have_samples_but_no_task_counters(run: Callable[..
     ("asked", "hz"), [({"hardware_memory_hz": 100}, 100), ({"switches": Switches(profile_memory=True)}, 50)]
 )
 def test_memory_in_use_is_sampled_at_the_same_rate(run: Callable[..., Any], asked: dict[str, Any], hz: int) -> None:
-    memory = run(allocated=True, **asked).profile.npu_mem
+    memory = run(allocated=True, **asked).profile.frame("npu_mem")
     assert set(memory["time_ns"].diff().drop_nulls().to_list()) == {1_000_000_000 // hz}
     assert memory["hbm_bytes"].max() > 0
 

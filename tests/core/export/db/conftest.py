@@ -233,9 +233,10 @@ def with_framework(profile: Profile) -> Profile:
             "total_reserved_bytes": [4096, 4096, 4096],
             "tid": [PID] * 3,
         },
-        schema=profile.cann_allocations.schema,
+        schema=profile.frame("cann_allocations").schema,
     )
-    return attrs.evolve(profile, host_ops=ops, python_calls=calls, gc=gc, cann_allocations=ge)
+    tables = {**profile.group_tables, "cann_allocations": ge}
+    return attrs.evolve(profile, host_ops=ops, python_calls=calls, gc=gc, group_tables=tables)
 
 
 class TorchFiles:

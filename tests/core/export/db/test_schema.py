@@ -204,7 +204,7 @@ def test_a_killed_run_has_no_end(record: Record, read: SimpleNamespace) -> None:
 
 def test_a_run_without_devices(record: Record, read: SimpleNamespace) -> None:
     profile = record()
-    device = ("tasks", "kernels", "communication_ops", "npu_mem", "npu_module_mem", "frequencies")
+    device = ("tasks", "kernels", "communication_ops")
     emptied = {name: getattr(profile, name).clear() for name in device}
     path = write(attrs.evolve(profile, device_ids=(), group_tables={}, **emptied))
     assert tuple(read.rows(path, "SELECT * FROM NPU_INFO")[0]) == (-1, "UNKNOWN")
@@ -277,7 +277,7 @@ def test_nowhere_to_write(record: Record) -> None:
 
 def test_nothing_to_write(record: Record, tmp_path: Path) -> None:
     profile = record()
-    frames = ("api", "tasks", "kernels", "communication_ops", "npu_mem", "npu_module_mem", "cann_allocations")
+    frames = ("api", "tasks", "kernels", "communication_ops")
     emptied = {name: getattr(profile, name).clear() for name in frames}
     nothing = attrs.evolve(profile, group_tables={}, **emptied)
     assert export_msprof_db(nothing, tmp_path / "none") is None
@@ -286,7 +286,7 @@ def test_nothing_to_write(record: Record, tmp_path: Path) -> None:
 
 def test_a_failing_export_leaves_nothing(record: Record, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     profile = record()
-    monkeypatch.setattr(_export, "call_rows", lambda profile: iter([("CANN_API", twice(profile))]))
+    monkeypatch.setattr(_export, "iter_db_rows", lambda groups, profile: iter([("CANN_API", twice(profile))]))
     with pytest.raises(OutputError, match=r"msprof_\d+\.db: cannot be written: UNIQUE constraint failed"):
         export_msprof_db(profile, tmp_path / "out", NOW)
     assert list((tmp_path / "out").iterdir()) == []

@@ -184,7 +184,7 @@ def test_without_communication_there_are_step_times_alone(record: Record, read: 
 
 def test_host_data_alone(record: Record, read: SimpleNamespace) -> None:
     profile = with_steps(record())
-    device = ("api", "tasks", "kernels", "npu_mem", "npu_module_mem", "communication_ops", "queue", "frequencies")
+    device = ("api", "tasks", "kernels", "communication_ops", "queue")
     emptied = {name: getattr(profile, name).clear() for name in device}
     host = attrs.evolve(profile, prof_path=None, level="", device_ids=(), group_tables={}, **emptied)
     files = export(host)

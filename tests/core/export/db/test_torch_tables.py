@@ -266,7 +266,7 @@ def test_marks_that_operators_set(record: Record, torch_files: Files) -> None:
     marks = pl.DataFrame(
         [
             {
-                **dict.fromkeys(schemas(GROUPS)["tx_marks"]),
+                **dict.fromkeys(schemas(GROUPS)["marks"]),
                 "mark_id": 5,
                 "pid": PID,
                 "tid": taken["tid"],
@@ -276,10 +276,10 @@ def test_marks_that_operators_set(record: Record, torch_files: Files) -> None:
                 "end_ns": taken["start_ns"] + 1,
             }
         ],
-        schema=schemas(GROUPS)["tx_marks"],
+        schema=schemas(GROUPS)["marks"],
     )
     named = ops.with_columns(pl.when(pl.col("op_id") == 3).then(pl.lit("mstx_mark_op")).otherwise("name").alias("name"))
-    made = torch_files(attrs.evolve(profile, host_ops=named, group_tables={**profile.group_tables, "tx_marks": marks}))
+    made = torch_files(attrs.evolve(profile, host_ops=named, group_tables={**profile.group_tables, "marks": marks}))
     (found,) = made.rows(
         f"SELECT {text('e.message')}, p.type, p.rowid = (SELECT MAX(rowid) FROM PYTORCH_API) FROM PYTORCH_API p JOIN "
         "CONNECTION_IDS c ON c.id = p.connectionId JOIN MSTX_EVENTS e ON e.connectionId = c.connectionId"

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drynpu.deliverables._db_enums import ENUMS, enum_number
+from drynpu.deliverables.counters.db import counter_name
 from drynpu.deliverables.registry import GROUPS
-from drynpu.deliverables.tasks._db_enums import ENUMS, enum_number
-from drynpu.deliverables.tasks._db_tasks import _counter_name, _global_ids
+from drynpu.deliverables.tasks._task_ids import find_task_ids
 from drynpu.products.toolkit._db import database_tables
 from drynpu.tables import NO_CONTEXT
 from drynpu.writers.db._writer import new_database
@@ -96,7 +97,7 @@ def test_tasks_whose_ids_come_round_again(gaps: list[tuple[int, int]], data: st.
     chosen = data.draw(st.lists(st.sampled_from(range(len(rows))), max_size=20))
     late = data.draw(st.lists(st.integers(0, 4), min_size=len(chosen), max_size=len(chosen)))
     asked = tasks[chosen].with_columns(pl.col("start_ns") + pl.Series(late, dtype=pl.Int64)).drop("globalTaskId")
-    assert _global_ids(asked, tasks).to_list() == chosen
+    assert find_task_ids(asked, tasks).to_list() == chosen
 
 
 def test_a_task_that_is_not_there_has_no_id() -> None:
@@ -105,8 +106,8 @@ def test_a_task_that_is_not_there_has_no_id() -> None:
     )
     tasks = pl.DataFrame([(0, 0, 1, 1, 0, 7, 5), (1, 0, 1, 1, 0, 7, 9)], schema=schema, orient="row")
     asked = pl.DataFrame([(0, 0, 2, 1, 0, 7, 5)], schema=schema, orient="row").drop("globalTaskId")
-    assert _global_ids(asked, tasks).to_list() == [None]
-    assert _global_ids(asked, tasks[:1]).to_list() == [None]
+    assert find_task_ids(asked, tasks).to_list() == [None]
+    assert find_task_ids(asked, tasks[:1]).to_list() == [None]
 
 
 @pytest.mark.parametrize("name", sorted(ENUMS))
@@ -132,4 +133,4 @@ def test_names_become_their_numbers(name: str) -> None:
     ],
 )
 def test_names_of_counters(column: str, split: bool, name: str, scale: float) -> None:
-    assert _counter_name(column, split=split) == (name, scale)
+    assert counter_name(column, split=split) == (name, scale)

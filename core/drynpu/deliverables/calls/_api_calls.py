@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._host_rows import HostRows
-from drynpu.deliverables.tasks import facts as task_facts
+from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.device import DispatchKind
 from drynpu.options import Level as ProfileLevel
 from drynpu.raw import HostLevel, join_records
@@ -33,9 +33,7 @@ def api_events(host: HostRows) -> Records:
 
     Calls into ACL and into the runtime are there if they are asked for; those that launch come with the tasks, too.
     """
-    events = join_records(
-        task_facts.API_EVENT, [*_calls(host), *_launches(host), *_synchronizations(host), *_scripted(host)]
-    )
+    events = join_records(API_EVENT, [*_calls(host), *_launches(host), *_synchronizations(host), *_scripted(host)])
     of_acl, of_runtime = (events["level"] == int(level) for level in (HostLevel.ACL, HostLevel.RUNTIME))
     with_tasks = ~of_acl & (host.level > ProfileLevel.NONE)
     events = events[(of_acl & host.acl) | (of_runtime & host.runtime) | with_tasks]
@@ -51,7 +49,7 @@ def _events(
     end: I64,
     item: npt.ArrayLike = 0,
 ) -> Records:
-    rows = task_facts.API_EVENT.new(len(begin))
+    rows = API_EVENT.new(len(begin))
     rows["level"], rows["type"] = int(level), kind
     rows["thread_id"], rows["item_id"] = thread, item
     rows["begin"], rows["end"] = begin + host.to_raw_ns, end + host.to_raw_ns

@@ -1,0 +1,48 @@
+"""TASK_PMU_INFO of the database: the counters of kernels, one row for each (cann_msprof.md 4.6)."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from drynpu.deliverables._db_columns import Rows
+from drynpu.deliverables._units import GB
+from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks
+from drynpu.tables import Profile
+from drynpu.writers._text_table import TextTable
+
+_CORE_TIMES = {"aicore_time(us)": "total_time", "aiv_time(us)": "aiv_total_time"}
+_NS_PER_US = 1000.0
+_FROM_DURATION = ("cube_utilization(%)", "memory_bound")
+"""Columns of op_summary that are worked out from the task's duration, which the database does not keep."""
+
+
+def db_rows(profile: Profile) -> Rows:
+    """
+    Yield the values of each counter column of op_summary; kernels that do not have it give no row.
+
+    Times are ns, bandwidths bytes/s; names are those of the toolkit's own tables (Ascend/msprof,
+    unified_pmu_processor.cpp).
+    """
+    columns = [name for name in profile.pmu_columns if name not in _FROM_DURATION]
+    if not columns or profile.level == "level0" or not profile.platform.stars:
+        return
+    ids = kernel_task_ids(profile, numbered_tasks(profile))
+    for column in columns:
+        name, scale = counter_name(column, split="aiv_time(us)" in profile.pmu_columns)
+        value = pl.col(column).cast(pl.Float64).fill_nan(None).alias("value")
+        rows = profile.compact("kernels", column).select(ids.alias(TASK_ID), value).drop_nulls()
+        yield (
+            "TASK_PMU_INFO",
+            TextTable.of(rows, [pl.col(TASK_ID), pl.lit(name).alias("name"), pl.col("value") * scale]),
+        )
+
+
+def counter_name(column: str, *, split: bool) -> tuple[str, float]:
+    """Return the name of a counter in the database and the factor to its unit."""
+    if column in _CORE_TIMES:
+        name = _CORE_TIMES[column]
+        return (f"aic_{name}" if split and name == "total_time" else name), _NS_PER_US
+    for unit, scale in (("(us)", _NS_PER_US), ("(GB/s)", GB)):
+        if column.endswith(unit):
+            return column.removesuffix(unit), scale
+    return column, 1.0
