@@ -55,10 +55,11 @@ _KEYS: Mapping[int, str] = {
     33: "ub",
     34: "block_detail",
 }
-_OF_MODULES = {"graph": "step_trace", "tx": "device_tx"}
+_OF_GROUPS = {"graph": "step_trace", "marks": "device_tx"}
+"""Record group -> the word for its rows in the process of Ascend Hardware."""
 _OF_FILES = {"step_trace": "step_trace", "msprof_tx": "msproftx"}
 
-REPORT_KEYS: tuple[str, ...] = (*_KEYS.values(), *_OF_MODULES.values(), "low_power")
+REPORT_KEYS: tuple[str, ...] = (*_KEYS.values(), *_OF_GROUPS.values(), "low_power")
 """The words of the file. ``low_power`` is another word for ``freq`` (Ascend/msprof timeline_manager.cpp)."""
 
 
@@ -85,7 +86,7 @@ class Reports:
                 yield kept
 
     def _key(self, number: int, maker: str) -> str:
-        return _OF_MODULES.get(maker, _KEYS[number]) if number == _HARDWARE else _KEYS[number]
+        return _OF_GROUPS.get(maker, _KEYS[number]) if number == _HARDWARE else _KEYS[number]
 
 
 def _layer(encoded: int, pid: int) -> int:

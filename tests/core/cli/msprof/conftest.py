@@ -16,7 +16,7 @@ from drynpu.platforms import load_chip
 from drynpu.plugins import build_manager
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import Setup, write_recording
-from drynpu.simulate import Collective, Destination, GraphRun, Iteration, Recording
+from drynpu.simulate import Collective, Destination, GraphRun, Iteration, Mark, MarkKind, Recording
 
 BEGIN_NS = 1_736_408_883_000_000_000
 PID, MODEL_ID = 4321, 7
@@ -83,12 +83,30 @@ def collective() -> Collective:
     )
 
 
+def stream_mark() -> Mark:
+    start_ns = BEGIN_NS + 1_500_000
+    return Mark(
+        kind=MarkKind.EXTENDED_POINT,
+        message="seen by stream",
+        start_ns=start_ns,
+        end_ns=start_ns,
+        thread=PID,
+        stream=7,
+        extended=True,
+    )
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
     """Return a function that records and returns the PROF directory."""
 
     def write(
-        *, graphs: bool = False, collectives: bool = False, level: Level = Level.L1, chip: str = "Ascend910B2"
+        *,
+        graphs: bool = False,
+        collectives: bool = False,
+        marks: bool = False,
+        level: Level = Level.L1,
+        chip: str = "Ascend910B2",
     ) -> Path:
         parent = tmp_path / "data"
         parent.mkdir(exist_ok=True)
@@ -105,10 +123,11 @@ def make(tmp_path: Path) -> Make:
                 end_ns=BEGIN_NS + 20_000_000,
                 graphs=(graph(),) if graphs else (),
                 collectives=(collective(),) if collectives else (),
+                marks=(stream_mark(),) if marks else (),
             ),
             Destination(directory=parent, framework="torch", pid=PID, host_data=False),
             Setup(
-                request=ProfilingRequest(level=level, switches=Switches(training_trace=graphs)),
+                request=ProfilingRequest(level=level, switches=Switches(training_trace=graphs, tx=marks)),
                 chip=load_chip(chip),
                 clock=Clock.PROJECTED,
                 seed=0,

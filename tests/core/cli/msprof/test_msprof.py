@@ -260,6 +260,16 @@ def test_reports_choose_layers_and_leave_tables(make: Make, run: Run, tmp_path: 
     assert len(files(prof, "step_trace", "json")) == 1
 
 
+def test_reports_switch_marks_on_streams_apart_from_tasks(make: Make, run: Run, tmp_path: Path) -> None:
+    prof = make(marks=True)
+    chosen = tmp_path / "reports.json"
+    for key, named in (("device_tx", {"seen by stream"}), ("ascend", {"Add_kernel"})):
+        chosen.write_text(json.dumps({"json_process": {key: True}}))
+        timeline = _exported(prof, run, "msprof", "json", f"--reports={chosen}")[-1]
+        assert layers(timeline) == {14}
+        assert {event["name"] for event in events(timeline) if event["ph"] == "X"} == named
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"json_process": 1}', '{"json_process": {"cann": "no"}}', "{}"])
 def test_a_malformed_reports_file_means_everything(make: Make, run: Run, tmp_path: Path, content: str) -> None:
     prof = make()
