@@ -109,12 +109,12 @@ def _launch_at(launches: pl.DataFrame, tid: I64, time_ns: I64) -> I64:
     """Return the row of the launch that holds each time, -1 if none does; launches are in order of start."""
     start, end, thread = (launches[name].to_numpy() for name in ("start_ns", "end_ns", "tid"))
     found = np.full(len(tid), -1, np.int64)
-    for own in np.intersect1d(thread, tid).tolist():
-        rows, asked = np.flatnonzero(thread == own), np.flatnonzero(tid == own)
-        place = np.searchsorted(np.maximum.accumulate(end[rows]), time_ns[asked], side="left")
-        row = rows[np.minimum(place, len(rows) - 1)]
-        holds = (place < len(rows)) & (start[row] <= time_ns[asked])
-        found[asked] = np.where(holds, row, -1)
+    for each in np.intersect1d(thread, tid).tolist():
+        rows, places = np.flatnonzero(thread == each), np.flatnonzero(tid == each)
+        first = np.searchsorted(np.maximum.accumulate(end[rows]), time_ns[places], side="left")
+        row = rows[np.minimum(first, len(rows) - 1)]
+        holds = (first < len(rows)) & (start[row] <= time_ns[places])
+        found[places] = np.where(holds, row, -1)
     return found
 
 
@@ -213,9 +213,9 @@ def _sums(by_kind: dict[str, pl.DataFrame], collectives: pl.DataFrame, start: in
         for kind in (computing, communication, exposed)
     }
     idle = by_kind[free].select((pl.col("end_ns").clip(upper_bound=end) - pl.col("start_ns").clip(start)).clip(0).sum())
-    own = collectives.filter(inside)
-    sending = int(own.filter(pl.col("name").str.contains(_POINT_TO_POINT))["duration_ns"].sum())
-    stage = int(own["start_ns"][-1] + own["duration_ns"][-1] - own["start_ns"][0]) - sending if own.height else 0
+    part = collectives.filter(inside)
+    sending = int(part.filter(pl.col("name").str.contains(_POINT_TO_POINT))["duration_ns"].sum())
+    stage = int(part["start_ns"][-1] + part["duration_ns"][-1] - part["start_ns"][0]) - sending if part.height else 0
     return {
         "computing_ns": took[computing],
         "communication_not_overlapped_ns": took[exposed],

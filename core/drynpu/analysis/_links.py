@@ -121,8 +121,8 @@ def _device_work(profile: Profile) -> pl.DataFrame:
 
 def _through_queue(profile: Profile, work: pl.DataFrame) -> pl.DataFrame:
     queue, ops = profile.queue, profile.host_ops
-    taken = queue.filter(pl.col("side") == "dequeue")
-    found = open_at(taken, work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
+    dequeued = queue.filter(pl.col("side") == "dequeue")
+    found = open_at(dequeued, work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
     put = queue.filter(pl.col("side") == "enqueue")
     op = open_at(ops, put["start_ns"].to_numpy(), put["tid"].to_numpy())
     hung = (
@@ -131,7 +131,7 @@ def _through_queue(profile: Profile, work: pl.DataFrame) -> pl.DataFrame:
     queued = found >= 0
     return (
         work.filter(pl.Series(queued))
-        .with_columns(taken["correlation_id"].gather(found[queued]).alias("correlation_id"))
+        .with_columns(dequeued["correlation_id"].gather(found[queued]).alias("correlation_id"))
         .join(hung.unique("correlation_id", keep="first"), on="correlation_id", how="inner", maintain_order="left")
     )
 

@@ -83,21 +83,21 @@ def _groups(events: pl.DataFrame) -> pl.DataFrame:
     )
     numbered = numbered.filter(pl.col("group") > 0)
 
-    def of(action: int, column: str) -> pl.Expr:
+    def value(action: int, column: str) -> pl.Expr:
         return pl.col(column).filter(pl.col("action") == action).first()
 
     totals = [f"total_{name}_bytes" for name in _TOTALS]
     return (
         numbered.group_by(*key, "group", maintain_order=True)
         .agg(
-            of(_MALLOC, "size_bytes").alias("size_bytes"),
-            of(_MALLOC, "time_ns").alias("allocation_ns"),
-            of(_FREE, "time_ns").alias("release_ns"),
-            of(_BLOCK_FREE, "time_ns").alias("active_release_ns"),
-            of(_MALLOC, "stream").alias("stream"),
-            of(_MALLOC, "tid").alias("tid"),
-            *(of(_MALLOC, name).alias(f"allocation_{name}") for name in totals),
-            *(pl.coalesce(of(_FREE, name), of(_BLOCK_FREE, name)).alias(f"release_{name}") for name in totals),
+            value(_MALLOC, "size_bytes").alias("size_bytes"),
+            value(_MALLOC, "time_ns").alias("allocation_ns"),
+            value(_FREE, "time_ns").alias("release_ns"),
+            value(_BLOCK_FREE, "time_ns").alias("active_release_ns"),
+            value(_MALLOC, "stream").alias("stream"),
+            value(_MALLOC, "tid").alias("tid"),
+            *(value(_MALLOC, name).alias(f"allocation_{name}") for name in totals),
+            *(pl.coalesce(value(_FREE, name), value(_BLOCK_FREE, name)).alias(f"release_{name}") for name in totals),
         )
         .with_columns(
             pl.when(pl.col("component") == _WORKSPACE)
@@ -113,12 +113,12 @@ def _names(profile: Profile, rows: pl.DataFrame) -> pl.Series:
     ops = profile.host_ops
     allocating = ops.filter(~pl.col("name").is_in(_IGNORED))
     names = _pick(allocating["name"], open_at(allocating, time, tid))
-    taken = profile.queue.filter(pl.col("side") == "dequeue")
-    entry = open_at(taken, time, tid)
+    dequeued = profile.queue.filter(pl.col("side") == "dequeue")
+    entry = open_at(dequeued, time, tid)
     queued = np.flatnonzero(entry >= 0)
     put = profile.queue.filter(pl.col("side") == "enqueue").unique("correlation_id", keep="first")
     origin = (
-        taken.select("correlation_id")[entry[queued]]
+        dequeued.select("correlation_id")[entry[queued]]
         .join(put.select("correlation_id", "start_ns", "tid"), on="correlation_id", how="left", maintain_order="left")
         .with_columns(pl.col("start_ns", "tid").fill_null(-1))
     )
@@ -147,7 +147,7 @@ def _toolkit_rows(events: pl.DataFrame) -> pl.DataFrame:
     is_malloc = pl.col("size_bytes") > 0
     numbered = events.with_columns(is_malloc.cum_sum().over(key).alias("group")).filter(pl.col("group") > 0)
 
-    def of(malloc: bool, column: str) -> pl.Expr:
+    def value(malloc: bool, column: str) -> pl.Expr:
         return pl.col(column).filter(is_malloc if malloc else ~is_malloc).first()
 
     totals = ["total_allocated_bytes", "total_reserved_bytes"]
@@ -155,12 +155,12 @@ def _toolkit_rows(events: pl.DataFrame) -> pl.DataFrame:
     return (
         numbered.group_by(*key, "group", maintain_order=True)
         .agg(
-            (pl.lit("cann::") + of(True, "name")).alias("name"),
-            of(True, "size_bytes").alias("size_bytes"),
-            of(True, "time_ns").alias("allocation_ns"),
-            of(False, "time_ns").alias("release_ns"),
-            *(of(True, name).alias(f"allocation_{name}") for name in totals),
-            *(of(False, name).alias(f"release_{name}") for name in totals),
+            (pl.lit("cann::") + value(True, "name")).alias("name"),
+            value(True, "size_bytes").alias("size_bytes"),
+            value(True, "time_ns").alias("allocation_ns"),
+            value(False, "time_ns").alias("release_ns"),
+            *(value(True, name).alias(f"allocation_{name}") for name in totals),
+            *(value(False, name).alias(f"release_{name}") for name in totals),
         )
         .with_columns(
             (pl.col("release_ns") - pl.col("allocation_ns")).alias("duration_ns"),
@@ -224,8 +224,8 @@ def _combined(records: pl.DataFrame) -> pl.DataFrame:
     names = [f"{name}_bytes" for name in _TOTALS]
 
     def last_of(component: str, column: str) -> pl.Expr:
-        own = pl.when(pl.col("component") == component).then(pl.col(column).fill_null(0))
-        return own.otherwise(None).forward_fill().over("device_id").fill_null(0)
+        last = pl.when(pl.col("component") == component).then(pl.col(column).fill_null(0))
+        return last.otherwise(None).forward_fill().over("device_id").fill_null(0)
 
     return records.with_columns(
         *((last_of("PTA", name) + last_of("GE", name)).alias(name) for name in names),

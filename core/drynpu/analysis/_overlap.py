@@ -67,14 +67,14 @@ def overlap(profile: Profile) -> pl.DataFrame:
 
 
 def _device_overlap(profile: Profile, device: int) -> pl.DataFrame:
-    own = pl.col("device_id") == device
+    on_device = pl.col("device_id") == device
     names = pl.col("name").cast(pl.String)
     times = ("device_id", "start_ns", "duration_ns")
     kernels, tasks = profile.compact("kernels", "name", *times), profile.compact("tasks", "kernel_type", *times)
-    compute = kernels.filter(own & ~names.str.contains(r"(AicpuKernel|AivKernel)$"))
-    others = tasks.filter(own & ~pl.col("kernel_type").cast(pl.String).is_in(_NOT_EXTENDING))
+    compute = kernels.filter(on_device & ~names.str.contains(r"(AicpuKernel|AivKernel)$"))
+    others = tasks.filter(on_device & ~pl.col("kernel_type").cast(pl.String).is_in(_NOT_EXTENDING))
     computing = intervals.union(_pairs(compute))
-    communication = intervals.union(_pairs(profile.communication_ops.filter(own)))
+    communication = intervals.union(_pairs(profile.communication_ops.filter(on_device)))
     bounds = np.concatenate([computing, communication, _pairs(others)])
     if not len(bounds):
         return pl.DataFrame(schema=OVERLAP)
@@ -194,13 +194,13 @@ def _assign(events: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
         )
     wanted = wanted.sort("start_ns")
     starts = wanted["start_ns"].to_numpy()
-    taken = np.zeros(len(starts), bool)
+    assigned = np.zeros(len(starts), bool)
     parts: list[I64] = []
     low = np.searchsorted(starts, ranges["device_start_ns"].to_numpy(), side="left")
     high = np.searchsorted(starts, ranges["device_end_ns"].to_numpy(), side="left")
     for begin, end in zip(low.tolist(), high.tolist(), strict=True):
-        parts.append(begin + np.flatnonzero(~taken[begin:end]))
-        taken[begin:end] = True
+        parts.append(begin + np.flatnonzero(~assigned[begin:end]))
+        assigned[begin:end] = True
     step = np.repeat(np.arange(ranges.height), [len(rows) for rows in parts])
     return wanted[np.concatenate(parts)].with_columns(
         ranges["step_id"].cast(pl.Int64)[step], ranges["host_start_ns"].cast(pl.Int64)[step]

@@ -41,9 +41,9 @@ def _path(name: pl.Expr) -> pl.Expr:
 
 
 def _host(profile: Profile) -> pl.DataFrame:
-    own = profile.frame("host_cpu_ops").filter(pl.col("name").str.contains(_SCOPES))
+    scoped = profile.frame("host_cpu_ops").filter(pl.col("name").str.contains(_SCOPES))
     end = pl.col("start_ns") + pl.col("duration_ns")
-    return own.select("start_ns", end.alias("end_ns"), _path(pl.col("name")).alias("scope"))
+    return scoped.select("start_ns", end.alias("end_ns"), _path(pl.col("name")).alias("scope"))
 
 
 def _device(profile: Profile, launches: pl.DataFrame) -> pl.DataFrame:
@@ -56,8 +56,8 @@ def _device(profile: Profile, launches: pl.DataFrame) -> pl.DataFrame:
         .join(launched.unique(_KEY, keep="last"), on=_KEY, how="left", maintain_order="left")
         .filter(pl.col("name").str.contains(_SCOPES) | pl.col("launched_as").str.contains(_SCOPES).fill_null(False))
     )
-    own, outer = _path(pl.col("name")), _path(pl.col("launched_as").fill_null(""))
-    scope = pl.when(outer.list.len() > own.list.len()).then(outer).otherwise(own)
+    kernel, launch = _path(pl.col("name")), _path(pl.col("launched_as").fill_null(""))
+    scope = pl.when(launch.list.len() > kernel.list.len()).then(launch).otherwise(kernel)
     end = pl.col("start_ns") + pl.col("duration_ns")
     return tasks.select("start_ns", end.alias("end_ns"), scope.alias("scope"))
 

@@ -116,8 +116,8 @@ def _steps(profile: Profile, overlaps: pl.DataFrame) -> pl.DataFrame:
 
 def _told(profile: Profile, key: str) -> str:
     """Return what the simulation said of itself: ``drynpu`` of the metadata holds it, or the key with that prefix."""
-    own = profile.metadata.get("drynpu")
-    value = own.get(key) if isinstance(own, Mapping) else profile.metadata.get(f"drynpu_{key}")
+    simulated = profile.metadata.get("drynpu")
+    value = simulated.get(key) if isinstance(simulated, Mapping) else profile.metadata.get(f"drynpu_{key}")
     return str(value) if value else UNKNOWN
 
 

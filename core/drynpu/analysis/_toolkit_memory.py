@@ -37,7 +37,7 @@ def toolkit_memory(profile: Profile) -> pl.DataFrame:
         pl.col("taken").shift(1).over(key).fill_null(False).alias("after_taken"),
     )
     matched = pl.col("next_taken").not_().fill_null(False)
-    taken = paired.filter("taken").select(
+    allocated = paired.filter("taken").select(
         "device_id",
         "name",
         "size_bytes",
@@ -58,5 +58,5 @@ def toolkit_memory(profile: Profile) -> pl.DataFrame:
         pl.col("total_allocated_bytes").alias("release_allocated_bytes"),
         pl.col("total_reserved_bytes").alias("release_reserved_bytes"),
     )
-    rows = pl.concat([part.select(TOOLKIT_MEMORY.names()) for part in (taken, alone)])
+    rows = pl.concat([part.select(TOOLKIT_MEMORY.names()) for part in (allocated, alone)])
     return rows.sort("device_id", "release_ns", "allocation_ns", nulls_last=True, maintain_order=True)

@@ -134,8 +134,8 @@ def _start(plugins: Plugins, script: str, arguments: tuple[str, ...], *, is_modu
             _execute(path.absolute())
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the script's own errors, shown as Python shows them
         # Show the script's own frames, as `python script.py` would.
-        own = error.with_traceback(_own_frames(error.__traceback__))
-        sys.excepthook(type(own), own, own.__traceback__)
+        shown = error.with_traceback(_own_frames(error.__traceback__))
+        sys.excepthook(type(shown), shown, shown.__traceback__)
         raise SystemExit(_INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1) from None
 
 
@@ -157,7 +157,7 @@ def _execute(path: Path) -> None:
 
 def _own_frames(traceback: TracebackType | None) -> TracebackType | None:
     """Drop the frames of this command and of runpy from the top of a traceback: all of it for a syntax error."""
-    own = (__file__, runpy.__file__, "<frozen runpy>")
-    while traceback is not None and traceback.tb_frame.f_code.co_filename in own:
+    ours = (__file__, runpy.__file__, "<frozen runpy>")
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in ours:
         traceback = traceback.tb_next
     return traceback

@@ -23,7 +23,6 @@ from drynpu.options._deliverables import (
 from drynpu.options._detect import detect_dialect, parse_document, parse_mapping
 from drynpu.options._explain import Explanation, explain
 from drynpu.options._footprint import Footprint, RecordCost, estimate_footprint
-from drynpu.options._framework import framework_counters, framework_rates, framework_switches
 from drynpu.options._notices import Notice, NoticeCode, Origin, Severity
 from drynpu.options._request import (
     Filters,
@@ -53,6 +52,7 @@ from drynpu.options._values import (
     Metrics,
     Range,
 )
+from drynpu.options.experimental_config import framework_counters, framework_rates, framework_switches
 
 __all__ = [
     "NOT_SIMULATED",

@@ -95,10 +95,6 @@ def from_keywords(**keywords: Any) -> ProfilingRequest:
         merged, repeated = _merge(nested.get(section), options)
         nested[section] = merged
         problems += [f"{section}.{name}: given twice, in {section} and as {name}." for name in repeated]
-    return _with_earlier(problems, nested)
-
-
-def _with_earlier(problems: list[str], nested: dict[str, Any]) -> ProfilingRequest:
     try:
         request = from_mapping(nested)
     except OptionError as error:

@@ -16,6 +16,8 @@ from drynpu.options._table import range_of
 from drynpu.options._values import CustomEvents, MetricGroup, Metrics, Range
 
 _Hook = Callable[[Any, Any], Any]
+_PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "a text"}
+"""Type -> how a message calls its values."""
 
 
 def build_converter(sections: Mapping[type, str]) -> Converter:
@@ -26,10 +28,8 @@ def build_converter(sections: Mapping[type, str]) -> Converter:
     may carry them.
     """
     converter = Converter(detailed_validation=True, forbid_extra_keys=True)
-    converter.register_structure_hook(bool, _structure_bool)
-    converter.register_structure_hook(int, _structure_int)
-    converter.register_structure_hook(float, _structure_float)
-    converter.register_structure_hook(str, _structure_str)
+    for kind, allowed in _PLAIN.items():
+        converter.register_structure_hook(kind, _plain_hook(kind, allowed))
     converter.register_structure_hook_func(_is_enum, _structure_enum)
     converter.register_structure_hook_func(lambda kind: kind == Metrics, _structure_metrics)
     converter.register_structure_hook_factory(_is_tuple, lambda kind: _tuple_hook(kind, converter))
@@ -39,36 +39,24 @@ def build_converter(sections: Mapping[type, str]) -> Converter:
     return converter
 
 
+def _plain_hook(kind: type, allowed: str) -> _Hook:
+    kinds = (int, float) if kind is float else kind
+
+    def structure(value: Any, _: Any) -> Any:
+        # A truth value is an integer to Python, but not to who writes options.
+        if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+            raise Refused(value, allowed)
+        return value
+
+    return structure
+
+
 def _is_enum(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, enum.Enum)
 
 
 def _is_tuple(kind: Any) -> bool:
     return get_origin(kind) is tuple
-
-
-def _structure_bool(value: Any, _: Any) -> bool:
-    if not isinstance(value, bool):
-        raise Refused(value, "true or false")
-    return value
-
-
-def _structure_int(value: Any, _: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise Refused(value, "an integer")
-    return value
-
-
-def _structure_float(value: Any, _: Any) -> float:
-    if not isinstance(value, (int, float)) or isinstance(value, bool):
-        raise Refused(value, "a number")
-    return value
-
-
-def _structure_str(value: Any, _: Any) -> str:
-    if not isinstance(value, str):
-        raise Refused(value, "a text")
-    return value
 
 
 def _structure_enum(value: Any, kind: type[enum.Enum]) -> enum.Enum:

@@ -57,28 +57,9 @@ class Footprint:
     def _per(self, per: str) -> float:
         return sum(part.bytes for part in self.parts if part.per == per)
 
-    def bytes_per_step(self, *, kernels: float, operators: float = 0, step_s: float = 0) -> float:
-        """
-        Return the raw bytes of one step.
-
-        Parameters
-        ----------
-        kernels, operators:
-            How many one step runs.
-        step_s:
-            How long it takes, for the items sampled by time.
-        """
-        counts = {KERNEL: kernels, OPERATOR: operators, STEP: 1, SECOND: step_s}
-        return sum(part.bytes * counts[part.per] for part in self.parts)
-
     def of_option(self, option: str, per: str) -> float:
         """Return the share of one option path; *per* is ``kernel``, ``operator``, ``step`` or ``second``."""
         return sum(part.bytes for part in self.parts if part.option == option and part.per == per)
-
-    def total_bytes(self, *, kernels: int, operators: int, steps: int = 0, seconds: float = 0) -> float:
-        """Return the bytes of a run with that many kernels, operators and steps that records for *seconds*."""
-        counts = {KERNEL: kernels, OPERATOR: operators, STEP: steps, SECOND: seconds}
-        return sum(part.bytes * counts[part.per] for part in self.parts)
 
 
 def estimate_footprint(request: ProfilingRequest, chip: str = DEFAULT_CHIP) -> Footprint:

@@ -11,8 +11,8 @@ from attrs import field, frozen
 
 from drynpu._errors import OptionError
 from drynpu.options._notices import Notice, Origin
-from drynpu.options._ranges import check_ranges
 from drynpu.options._schedule import Schedule
+from drynpu.options._table import check_ranges
 from drynpu.options._values import (
     Activity,
     BlockTrace,

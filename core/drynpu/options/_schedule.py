@@ -8,7 +8,7 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu.options._notices import Notice, NoticeCode, Severity, remark, warning
-from drynpu.options._ranges import check_ranges
+from drynpu.options._table import check_ranges
 
 
 class Action(enum.Enum):

@@ -8,8 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from importlib import resources
 from typing import Any, Literal, TypeVar
 
+import attrs
 from attrs import field, frozen
 
+from drynpu._errors import OptionError
 from drynpu.options._values import Range
 
 K = TypeVar("K")
@@ -67,7 +69,6 @@ class Row:
     """One option with its facts, as options.yaml explains them; entries are plain mappings."""
 
     path: str
-    section: str
     kind: Kind = field(converter=kind_of_word)
     range: Range | None = field(default=None, converter=_range)
     wide_range: Range | None = field(default=None, converter=_range)
@@ -106,12 +107,8 @@ def _document() -> dict[str, Any]:
 @functools.cache
 def option_rows() -> Mapping[str, Row]:
     """Return every row by its path, in the order of the table."""
-    sections = {name: rows for name, rows in _document().items() if name != "not_simulated"}
-    return {
-        path: Row(path=path, section=section, **facts)
-        for section, rows in sections.items()
-        for path, facts in rows.items()
-    }
+    sections = (rows for name, rows in _document().items() if name != "not_simulated")
+    return {path: Row(path=path, **facts) for rows in sections for path, facts in rows.items()}
 
 
 def reasons_not_simulated() -> dict[str, str]:
@@ -152,3 +149,22 @@ class LazyTable(Mapping[K, V]):
 
     def __len__(self) -> int:
         return len(self._rows())
+
+
+def check_ranges(instance: Any, where: str) -> None:
+    """
+    Raise `OptionError` with one line per number field of *instance*, a section, that lies outside its range.
+
+    ``None`` passes: it means "not asked for" wherever a field allows it.
+    """
+    problems = []
+    for attribute in attrs.fields(type(instance)):
+        value = getattr(instance, attribute.name)
+        # A default needs no check, so that defaults alone do not read the table.
+        if value is None or value == attribute.default:
+            continue
+        limits = range_of(f"{where}.{attribute.name}")
+        if limits is not None and not (isinstance(value, (int, float)) and limits.holds(value)):
+            problems.append(f"{where}.{attribute.name}: {value!r} is out of range; allowed: {limits.describe()}.")
+    if problems:
+        raise OptionError(problems)

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 from attrs import evolve
 
 from drynpu._errors import OutputError, RawFormatError
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import registered_groups, schemas
 from drynpu.products._find import ProfileDirectory, locate
+from drynpu.products._framework_files import read_json_file
 from drynpu.products._product import FrameworkTables, Product, no_framework
 from drynpu.products.registry import product_of, registered_products
 from drynpu.products.toolkit._load import Toolkit, load_toolkit, no_toolkit
@@ -46,8 +46,8 @@ def load_profile(
     notes = list(found.notes)
     toolkit = _read_toolkit(found, groups)
     notes.extend(toolkit.notes)
-    info = _read_json(_info_file(found.path), notes)
-    metadata = _read_json(found.path / "profiler_metadata.json", notes)
+    info = read_json_file(_info_file(found.path), notes)
+    metadata = read_json_file(found.path / "profiler_metadata.json", notes)
     if _RESULT.search(found.path.name) and not _info_file(found.path).is_file():
         notes.append("profiler_info*.json is missing: the recording was not written to its end; data may be missing")
     product = product_of(found.path, info, products)
@@ -90,8 +90,8 @@ def _read_toolkit(found: ProfileDirectory, groups: Sequence[RecordGroup]) -> Too
 
 def _rank(info: Mapping[str, Any], known: int) -> int:
     """Return the rank that profiler_info.json tells, MindSpore's as text; else what is *known*."""
-    own = info.get("ms_profiler_info")
-    rank = own.get("rank_id") if isinstance(own, Mapping) else info.get("rank_id")
+    mindspore = info.get("ms_profiler_info")
+    rank = mindspore.get("rank_id") if isinstance(mindspore, Mapping) else info.get("rank_id")
     if isinstance(rank, str) and rank.isdecimal():
         return int(rank)
     return rank if isinstance(rank, int) else known
@@ -105,14 +105,3 @@ def _first_pid(framework: FrameworkTables) -> int:
 def _info_file(path: Path) -> Path:
     named = sorted(path.glob("profiler_info*.json"))
     return named[0] if named else path / "profiler_info.json"
-
-
-def _read_json(path: Path, notes: list[str]) -> dict[str, object]:
-    if not path.is_file():
-        return {}
-    try:
-        document = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
-        notes.append(f"{path.name} could not be read and was left out: {error}")
-        return {}
-    return document if isinstance(document, dict) else {}

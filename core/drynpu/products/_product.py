@@ -43,6 +43,13 @@ class FrameworkTables:
     notes: tuple[str, ...] = field(default=())
 
 
+def forms_from_words(words: object) -> tuple[ExportType, ...]:
+    """Return the forms of deliverables that one word or a list of words names; text where none of them is known."""
+    listed = [words] if isinstance(words, str) else words if isinstance(words, list) else []
+    forms = {form.value: form for form in ExportType}
+    return tuple(dict.fromkeys(forms[word] for word in listed if word in forms)) or (ExportType.TEXT,)
+
+
 def no_framework() -> FrameworkTables:
     """Return the tables of a profile without host capture."""
     return FrameworkTables(tables={name: empty(schema) for name, schema in _SCHEMAS.items()})

@@ -19,7 +19,7 @@ from drynpu.deliverables.tasks._statistics import (
     op_statistic_table,
     task_time_table,
 )
-from drynpu.products.toolkit._readme import README, readme_text
+from drynpu.products.toolkit._msprof import README, readme_text
 from drynpu.products.torch._tables import (
     memory_record_table,
     operator_details_table,

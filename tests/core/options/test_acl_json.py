@@ -274,22 +274,6 @@ def test_text_that_is_no_json() -> None:
     assert "should be a valid json string" in refused("task_trace:training_trace")[0]
 
 
-def test_a_file(tmp_path) -> None:
-    path = tmp_path / "acl.json"
-    path.write_text(json.dumps({"profiler": on(task_time="l0")}))
-    assert acl_json.parse_file(path, environ={}, executable_dir="/app").request.level is Level.L0
-    path.write_text(" " * (1024 * 1024 + 1))
-    with pytest.raises(OptionError) as caught:
-        acl_json.parse_file(path)
-    assert caught.value.problems == (
-        "acl_json: EK0003 value 1048577 refused: Length of acl json config should be less than or equal to 1048576",
-    )
-    with pytest.raises(OptionError, match="cannot be read"):
-        acl_json.parse_file(tmp_path / "none.json")
-    with pytest.raises(OptionError, match="cannot be read"):
-        acl_json.parse_file("a\0b")
-
-
 def test_the_limit_is_exactly_one_mebibyte() -> None:
     head, tail = '{"switch":"on"', "}"
     fits = head + " " * (1024 * 1024 - len(head) - len(tail)) + tail

@@ -97,7 +97,6 @@ def test_footprint_is_the_sum_of_the_record_sizes() -> None:
     footprint = estimate_footprint(at_l2)
     assert footprint.bytes_per_kernel == counted
     assert footprint.bytes_per_operator == 0
-    assert footprint.total_bytes(kernels=1000, operators=10) == 1000 * counted
     off = ProfilingRequest(level=Level.NONE, activities=device)
     assert estimate_footprint(off).bytes_per_kernel == 0
 

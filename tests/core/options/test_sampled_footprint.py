@@ -117,7 +117,7 @@ def test_the_host_is_sampled_without_the_device() -> None:
     }
 
 
-def test_bytes_per_step() -> None:
+def test_bytes_per_kernel_step_and_second() -> None:
     request = ProfilingRequest(
         level=Level.L0,
         activities=(Activity.DEVICE,),
@@ -129,9 +129,6 @@ def test_bytes_per_step() -> None:
     assert footprint.bytes_per_second == 24_000
     # Five key points of 40 bytes.
     assert footprint.of_option("switches.training_trace", "step") == 200
-    assert footprint.bytes_per_step(kernels=0) == 200
-    assert footprint.bytes_per_step(kernels=1000, step_s=0.25) == 1000 * 272 + 200 + 6_000
-    assert footprint.total_bytes(kernels=10_000, operators=0, steps=10, seconds=2.5) == 10 * (272_000 + 200 + 6_000)
 
 
 def test_level_two_cache_counters_have_a_record_per_kernel() -> None:
@@ -147,7 +144,7 @@ def test_explanations_share_out_seconds_and_steps() -> None:
     footprint = estimate_footprint(parsed.request, "5")
     rows = explain(parsed, chip="5")
     assert math.isclose(sum(row.bytes_per_second for row in rows), footprint.bytes_per_second)
-    assert sum(row.bytes_per_step for row in rows) == footprint.bytes_per_step(kernels=0) == 200
+    assert sum(row.bytes_per_step for row in rows) == 200
     (memory,) = [row for row in rows if row.path == "sampling.hardware_memory_hz"]
     assert memory.bytes_per_second == 50 * (192 + 192 + 64 + 480 + 128 + 64)
 
@@ -160,17 +157,10 @@ def test_unknown_chip() -> None:
 RATES = ("io_hz", "interconnection_hz", "dvpp_hz", "low_power_hz", "ai_core_hz", "hardware_memory_hz")
 
 
-@given(
-    st.dictionaries(st.sampled_from(RATES), st.integers(1, 50)),
-    st.sampled_from(known_series()),
-    st.integers(0, 10_000),
-    st.floats(0, 100),
-)
-def test_a_step_is_the_sum_of_its_parts(rates: dict[str, int], chip: str, kernels: int, step_s: float) -> None:
+@given(st.dictionaries(st.sampled_from(RATES), st.integers(1, 50)), st.sampled_from(known_series()))
+def test_a_second_is_the_sum_of_its_options(rates: dict[str, int], chip: str) -> None:
     footprint = sampled(chip, level=Level.L1, **rates)
     assert all(part.bytes > 0 for part in footprint.parts)
-    expected = kernels * footprint.bytes_per_kernel + step_s * footprint.bytes_per_second
-    assert math.isclose(footprint.bytes_per_step(kernels=kernels, step_s=step_s), expected, abs_tol=1e-6)
     shares = {part.option: footprint.of_option(part.option, "second") for part in footprint.parts}
     assert math.isclose(sum(shares.values()), footprint.bytes_per_second)
 

@@ -110,7 +110,7 @@ def read_request(flags: Mapping[str, str], application: tuple[str, ...]) -> Requ
     if "output" not in flags:
         raise _bad(f"The argument --output is neccessary when --{after} is not empty")
     useless = sorted(set(flags) - _MODE_FLAGS[mode] - set(_MODES))
-    told = (f"The argument {_listed(useless)} is useless when --{after} is not empty",) if useless else ()
+    warnings = (f"The argument {_listed(useless)} is useless when --{after} is not empty",) if useless else ()
     return Request(
         mode=mode,
         output=flags["output"],
@@ -120,7 +120,7 @@ def read_request(flags: Mapping[str, str], application: tuple[str, ...]) -> Requ
         reports=flags.get("reports", "") if mode == "export" else "",
         clear=_switch("clear", flags.get("clear", "off")),
         rules=_rules(flags.get("rule", "both")),
-        warnings=told,
+        warnings=warnings,
     )
 
 

@@ -68,11 +68,11 @@ def record_system(parsed: MsprofParsed, chip: Chip, *, devices: int) -> Path:
     return path
 
 
-def _devices(asked: tuple[int, ...], count: int) -> list[int]:
+def _devices(named: tuple[int, ...], count: int) -> list[int]:
     """Return the devices to sample: all, or those named that are there."""
     there = range(count)
-    offline = [str(device) for device in asked if device not in there]
-    chosen = sorted({device for device in asked if device in there}) if asked else list(there)
+    offline = [str(device) for device in named if device not in there]
+    chosen = sorted({device for device in named if device in there}) if named else list(there)
     if offline:
         warn(f"The following devices({','.join(offline)}) are offline and will not collect.")
     if not chosen:

@@ -1,17 +1,18 @@
-"""The data-type mask (cann_msprof.md 1.7; pyacl_prof.md 3)."""
+"""The data-type mask and the codes of counter groups (cann_msprof.md 1.7; pyacl_prof.md 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu.options._problems import shown
-from drynpu.options._request import ProfilingRequest, is_on, value_at, with_values
+from drynpu.options._request import ProfilingRequest, with_values
 from drynpu.options._table import Kind, LazyTable, option_rows
 from drynpu.options._values import Activity, GraphApi, Level, MetricGroup, Metrics
-from drynpu.options.profiling_options import series_among
+from drynpu.options.profiling_options import METRIC_NAMES, metric_groups, series_among
 from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
 
@@ -171,20 +172,38 @@ def request_from_mask(
     )
 
 
-def mask_from_request(request: ProfilingRequest, *, system: bool = False) -> int:
-    """
-    Return the mask that asks for *request*, widened as the collector does.
+AICORE_METRICS: Mapping[int, MetricGroup] = MappingProxyType(
+    {
+        0: MetricGroup.ARITHMETIC_UTILIZATION,
+        1: MetricGroup.PIPE_UTILIZATION,
+        2: MetricGroup.MEMORY,
+        3: MetricGroup.MEMORY_L0,
+        4: MetricGroup.RESOURCE_CONFLICT_RATIO,
+        5: MetricGroup.MEMORY_UB,
+        6: MetricGroup.L2_CACHE,
+        7: MetricGroup.PIPELINE_EXECUTE_UTILIZATION,
+        8: MetricGroup.MEMORY_ACCESS,
+        0xFF: MetricGroup.NONE,
+    }
+)
+"""Code -> group (pyacl_prof.md 3, "aicore metrics")."""
 
-    *system* adds the bits of the items sampled by time and of the collector itself, which the calls do not take but
-    which the collector notes for itself.
+
+def metric_group(code: int, chip: str = DEFAULT_CHIP) -> MetricGroup:
     """
-    mask = _level_bits(request.level) | sum(bit for path, bit in _switches().items() if value_at(request, path))
-    if request.aic_metrics is not MetricGroup.NONE:
-        mask |= _bits("AICORE_METRICS")
-    if request.switches.graph_api is not GraphApi.OFF:
-        mask |= _bits("GE_API_L1" if request.switches.graph_api is GraphApi.L1 else "GE_API_L0")
-    mask = widen_mask(mask)
-    if system:
-        inner = (data_type for data_type in DATA_TYPES.values() if not data_type.public)
-        mask |= sum(data_type.bit for data_type in inner if is_on(value_at(request, data_type.path)))
-    return mask
+    Return the group of *code*.
+
+    Raises
+    ------
+    OptionError
+        When no group has that code, or *chip* lacks the group.
+    """
+    group = AICORE_METRICS.get(code) if isinstance(code, int) else None
+    if group is None:
+        allowed = ", ".join(f"{known:#x}" if known > 9 else str(known) for known in AICORE_METRICS)
+        raise OptionError([f"aicore_metrics: {shown(code)} is no group of counters; allowed: {allowed}."])
+    platform = resolve_platform(chip)
+    if group is not MetricGroup.NONE and group not in metric_groups(platform):
+        name = METRIC_NAMES[group]
+        raise OptionError([f"aicore_metrics: {code} ({name}) does not exist on {platform.label}."])
+    return group

@@ -16,9 +16,16 @@ from drynpu.options.experimental_config._constants import (
     LEVELS,
     METRIC_GROUPS,
     PROFILER_LEVELS,
+    noted_variables,
 )
-from drynpu.options.experimental_config._noted import NOTED_VARIABLES, noted_variables
-from drynpu.options.experimental_config._parse import Flags, build_parsed, parse
+from drynpu.options.experimental_config._parse import (
+    Flags,
+    build_parsed,
+    framework_counters,
+    framework_rates,
+    framework_switches,
+    parse,
+)
 from drynpu.options.experimental_config._profile import (
     PROFILE_FLAGS,
     STEP_MESSAGE,
@@ -38,7 +45,6 @@ __all__ = [
     "HOST_SYSTEMS",
     "LEVELS",
     "METRIC_GROUPS",
-    "NOTED_VARIABLES",
     "PROFILER_LEVELS",
     "PROFILE_FLAGS",
     "STEP_MESSAGE",
@@ -48,6 +54,9 @@ __all__ = [
     "InterfaceValues",
     "ProfileValues",
     "build_parsed",
+    "framework_counters",
+    "framework_rates",
+    "framework_switches",
     "normalise_config",
     "normalise_handler",
     "normalise_interface",

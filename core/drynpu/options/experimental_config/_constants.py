@@ -1,4 +1,4 @@
-"""The value tables of ``torch_npu.profiler``: attribute name -> string (torch_npu_profiler.md 1.2)."""
+"""Constants of ``torch_npu.profiler``: attribute name -> string (torch_npu_profiler.md 1.2), and what it notes down."""
 
 from __future__ import annotations
 
@@ -51,3 +51,22 @@ METRIC_GROUPS: Mapping[str, MetricGroup] = MappingProxyType(
 
 EXPORTS: Mapping[str, ExportType] = MappingProxyType({form.value: form for form in ExportType})
 """Value of ``ExportType`` -> neutral form."""
+
+
+NOTED_VARIABLES = (
+    "ASCEND_GLOBAL_LOG_LEVEL",
+    "HCCL_RDMA_TC",
+    "HCCL_RDMA_SL",
+    "ACLNN_CACHE_LIMIT",
+    "HOST_CACHE_CAPACITY",
+    "ASCEND_ENHANCE_ENABLE",
+    "PYTORCH_NPU_ALLOC_CONF",
+    "ASCEND_LAUNCH_BLOCKING",
+    "HCCL_ALGO",
+)
+"""Variables of the environment under ``ENV_VARIABLES`` of profiler_metadata.json (torch_npu_profiler.md 3.4)."""
+
+
+def noted_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that the vendor notes down; unset ones are empty."""
+    return {name: environ.get(name, "") for name in NOTED_VARIABLES}

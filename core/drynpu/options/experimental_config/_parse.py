@@ -11,12 +11,11 @@ from attrs import frozen
 
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
-from drynpu.options._framework import framework_counters, framework_rates, framework_switches
 from drynpu.options._notices import Notice, NoticeCode, Origin, warning
 from drynpu.options._problems import shown, shown_key
 from drynpu.options._request import Output, Parsed, ProfilingRequest, leaf_values, with_values
 from drynpu.options._schedule import Schedule
-from drynpu.options._table import option_names
+from drynpu.options._table import fixed_hz, option_names
 from drynpu.options._values import Activity, Level, MetricGroup
 from drynpu.options.experimental_config._config import ConfigValues, normalise_config
 from drynpu.options.experimental_config._constants import (
@@ -25,8 +24,8 @@ from drynpu.options.experimental_config._constants import (
     LEVELS,
     METRIC_GROUPS,
 )
-from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, metrics_text
-from drynpu.platforms import DEFAULT_CHIP, resolve_platform
+from drynpu.options.profiling_options import HOST_SYSTEM_WORDS, metric_groups, metrics_text
+from drynpu.platforms import DEFAULT_CHIP, Platform, resolve_platform
 
 
 @frozen(kw_only=True)
@@ -218,3 +217,27 @@ def _spellings(request: ProfilingRequest) -> dict[str, str]:
     """Return path -> keyword; of several keywords the last."""
     leaves = leaf_values(request)
     return {path: name for name, path in option_names("torch").items() if path in leaves}
+
+
+def framework_switches(level: Level, *, profile_memory: bool) -> dict[str, Any]:
+    """Return path -> value of the switches that nobody gives there: they follow from the level and from memory."""
+    return {
+        "switches.acl_api": level >= Level.L0,
+        "switches.communication": level >= Level.L1,
+        "switches.runtime_api": level >= Level.L2,
+        "switches.aicpu": level >= Level.L2,
+        "switches.task_memory": profile_memory,
+    }
+
+
+def framework_rates(*, memory: bool, io: bool, interconnection: bool) -> dict[str, Any]:
+    """Return path -> rate of the items that are only switched on there; ``None`` where they are off."""
+    switched = {"hardware_memory_hz": memory, "io_hz": io, "interconnection_hz": interconnection}
+    return {f"sampling.{name}": fixed_hz(f"sampling.{name}") if on else None for name, on in switched.items()}
+
+
+def framework_counters(group: MetricGroup, level: Level, platform: Platform) -> MetricGroup:
+    """Return the counters that are collected: none below L1, the default in place of a group that a chip lacks."""
+    if level < Level.L1 or group is MetricGroup.NONE:
+        return MetricGroup.NONE
+    return group if group in metric_groups(platform) else MetricGroup.PIPE_UTILIZATION

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from drynpu.options._notices import Notice, NoticeCode, warning
 from drynpu.options._schedule import Schedule
+from drynpu.options._table import option_names
 
 STEP_MESSAGE = "Invalid parameter step, which must be not less than 0."
 """Text of the ``ValueError`` that a schedule raises for a negative step, before the error suffix."""
@@ -143,15 +144,14 @@ def normalise_profile(
 ) -> tuple[ProfileValues, tuple[Notice, ...]]:
     """Check the arguments that only ``profile`` has; these messages appear once."""
     notices = []
-    if schedule and not callable(schedule):
-        notices.append(warning("schedule", "schedule is not Callable, set by default."))
-        schedule = None
-    if on_trace_ready and not callable(on_trace_ready):
-        notices.append(warning("on_trace_ready", "on_trace_ready is not Callable, set by default."))
-        on_trace_ready = None
+    values = {"schedule": schedule or None, "on_trace_ready": on_trace_ready or None}
+    for name, value in values.items():
+        if value is not None and not callable(value):
+            notices.append(warning(name, f"{name} is not Callable, set by default."))
+            values[name] = None
     if use_cuda is not None:
         notices.append(warning("use_cuda", "This is npu environment, use_cuda is invalid", NoticeCode.IGNORED))
-    return ProfileValues(schedule=schedule or None, on_trace_ready=on_trace_ready or None), tuple(notices)
+    return ProfileValues(**values), tuple(notices)
 
 
 @frozen(kw_only=True)
@@ -172,21 +172,18 @@ def normalise_handler(
 
     The reference gives no order of the four messages; the flags come first here, then worker and directory.
     """
-    notices = []
-    if not isinstance(analyse_flag, bool):
-        notices.append(warning("output.analyse", "analyse_flag is not bool, set by default."))
-        analyse_flag = True
-    if not isinstance(async_mode, bool):
-        notices.append(warning("output.asynchronous", "async_mode is not bool, set by default."))
-        async_mode = False
-    if worker_name is not None and not _good_text(worker_name, _MAX_WORKER_LENGTH):
-        notices.append(warning("output.worker_name", "Invalid parameter worker_name, reset it to default."))
-        worker_name = None
-    if dir_name is not None and not _good_text(dir_name, None):
-        notices.append(warning("output.directory", "Invalid parameter dir_name, reset it to default."))
-        dir_name = None
-    values = HandlerValues(dir_name=dir_name, worker_name=worker_name, analyse_flag=analyse_flag, async_mode=async_mode)
-    return values, tuple(notices)
+    notices: list[Notice] = []
+    values: dict[str, Any] = {}
+    for name, value, default in (("analyse_flag", analyse_flag, True), ("async_mode", async_mode, False)):
+        values[name] = value if isinstance(value, bool) else default
+        if not isinstance(value, bool):
+            notices.append(warning(option_names("torch")[name], f"{name} is not bool, set by default."))
+    for name, value, limit in (("worker_name", worker_name, _MAX_WORKER_LENGTH), ("dir_name", dir_name, None)):
+        values[name] = value if _good_text(value, limit) else None
+        if values[name] is not value:
+            message = f"Invalid parameter {name}, reset it to default."
+            notices.append(warning(option_names("torch")[name], message))
+    return HandlerValues(**values), tuple(notices)
 
 
 def _good_text(value: Any, limit: int | None) -> bool:

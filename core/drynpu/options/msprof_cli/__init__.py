@@ -7,7 +7,7 @@ mapping of given switches into the neutral model and says, in the vendor's words
 
 from __future__ import annotations
 
-from drynpu.options.msprof_cli._flags import FLAGS, Flag, FlagGroup, available_flags
+from drynpu.options.msprof_cli._flags import FLAGS, Flag
 from drynpu.options.msprof_cli._launch import Launch, LaunchMode, MsprofParsed
 from drynpu.options.msprof_cli._parse import parse
 from drynpu.options.msprof_cli._spell import to_flags
@@ -15,11 +15,9 @@ from drynpu.options.msprof_cli._spell import to_flags
 __all__ = [
     "FLAGS",
     "Flag",
-    "FlagGroup",
     "Launch",
     "LaunchMode",
     "MsprofParsed",
-    "available_flags",
     "parse",
     "to_flags",
 ]

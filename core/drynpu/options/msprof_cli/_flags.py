@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,19 +9,6 @@ from attrs import frozen
 
 from drynpu.options._table import Kind, LazyTable, Row, kind_of_word, option_rows
 from drynpu.options.profiling_options import Key, range_facts, series_among
-from drynpu.platforms import resolve_platform
-
-
-class FlagGroup(enum.Enum):
-    """Where a flag stands in a usage text: sections of the option table, each with its heading."""
-
-    RUN = "What to run and where the data goes"
-    WHEN = "When to record"
-    TASKS = "Tasks, operators and calls"
-    COUNTERS = "AI Core counters"
-    MARKS = "User marks"
-    DEVICE = "Items of the device, sampled by time"
-    HOST = "Items of the host, sampled by time"
 
 
 @frozen(kw_only=True)
@@ -42,7 +28,6 @@ class Flag(Key):
         Whether it counts in a run with an application, and in one that samples the system only.
     """
 
-    group: FlagGroup
     help: str
     default: str = ""
     needs: str = ""
@@ -82,7 +67,6 @@ def _flags_of_row(row: Row) -> Iterator[Flag]:
             facts |= {"help": f"How often --{switch} samples.", "needs": switch}
         yield Flag(
             name=name,
-            group=FlagGroup[row.section.upper()],
             series=series_among(**row.platforms_of(entry)),
             note=entry.get("note", ""),
             with_application=entry.get("only") != "system",
@@ -100,9 +84,3 @@ def sampled_items() -> dict[Flag, Flag]:
     """Return the switch of each item sampled by time -> its rate; counters of the cores have rules of their own."""
     rates = (flag for flag in FLAGS.values() if flag.path.endswith("_hz") and flag.needs and flag.needs != "ai-core")
     return {FLAGS[rate.needs]: rate for rate in rates if not FLAGS[rate.needs].path}
-
-
-def available_flags(chip: str) -> tuple[Flag, ...]:
-    """Return the flags that the command has on *chip*. Raises `OptionError` for an unknown chip."""
-    platform = resolve_platform(chip)
-    return tuple(flag for flag in FLAGS.values() if flag.is_on(platform))

@@ -9,45 +9,41 @@ from __future__ import annotations
 
 from drynpu.options.profiling_options._checks import WIDE_RANGE_MESSAGE
 from drynpu.options.profiling_options._environment import ProfilingMode, Start, resolve_start
-from drynpu.options.profiling_options._keys import ACL_JSON, COLLECTOR_KEYS, GE_OPTIONS, KEYS, Key, Surface, range_facts
+from drynpu.options.profiling_options._keys import ACL_JSON, KEYS, Key, range_facts
 from drynpu.options.profiling_options._model import spell
 from drynpu.options.profiling_options._names import (
     HOST_SYSTEM_WORDS,
     MAX_METRICS_LENGTH,
     MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
+    default_metric_group,
     listed_words,
+    metric_groups,
     metrics_text,
+    series_among,
+    words_on,
 )
 from drynpu.options.profiling_options._output import (
-    INVALID_CHARACTER_REASON,
-    NOT_ACCESSIBLE_REASON,
     forbidden_characters,
     prepare_output,
     resolve_output,
 )
 from drynpu.options.profiling_options._parse import parse
-from drynpu.options.profiling_options._platforms import default_metric_group, metric_groups, series_among, words_on
 from drynpu.options.profiling_options._reading import LEGACY_WORDS
 from drynpu.options.profiling_options._sample import pmu_events, sample_parameters
 
 __all__ = [
     "ACL_JSON",
-    "COLLECTOR_KEYS",
-    "GE_OPTIONS",
     "HOST_SYSTEM_WORDS",
-    "INVALID_CHARACTER_REASON",
     "KEYS",
     "LEGACY_WORDS",
     "MAX_METRICS_LENGTH",
     "MAX_OP_TYPES_LENGTH",
     "METRIC_NAMES",
-    "NOT_ACCESSIBLE_REASON",
     "WIDE_RANGE_MESSAGE",
     "Key",
     "ProfilingMode",
     "Start",
-    "Surface",
     "default_metric_group",
     "forbidden_characters",
     "listed_words",

@@ -20,8 +20,9 @@ from drynpu.options.profiling_options._names import (
     MAX_OP_TYPES_LENGTH,
     METRIC_NAMES,
     listed_words,
+    metric_groups,
+    words_on,
 )
-from drynpu.options.profiling_options._platforms import metric_groups, words_on
 from drynpu.platforms import Platform
 
 _STORAGE = re.compile(r"([0-9]{1,20})MB")

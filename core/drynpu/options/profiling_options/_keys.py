@@ -14,7 +14,7 @@ from attrs import frozen
 
 from drynpu.options._table import Kind, LazyTable, Row, option_rows
 from drynpu.options._values import Range
-from drynpu.options.profiling_options._platforms import series_among
+from drynpu.options.profiling_options._names import series_among
 from drynpu.platforms import Platform, named_platforms
 
 

@@ -1,11 +1,14 @@
-"""The collector's spellings of the neutral words."""
+"""The collector's spellings of the neutral words, and which of them a platform has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
+from typing import Any
 
-from drynpu.options._values import BlockTrace, GraphApi, HostSystem, HostUsage, Level, MetricGroup, Metrics
+from drynpu.options._table import Kind
+from drynpu.options._values import BlockTrace, GraphApi, HostSystem, HostUsage, Level, LlcMode, MetricGroup, Metrics
+from drynpu.platforms import Platform, known_series
 
 LEVEL_NAMES: Mapping[Level, str] = MappingProxyType(
     {Level.NONE: "off", Level.L0: "l0", Level.L1: "l1", Level.L2: "l2", Level.L3: "l3"}
@@ -72,3 +75,42 @@ def listed_words(words: Iterable[str]) -> str:
     """Return *words* as messages list them: ``'on', 'off' or 'l0'``."""
     *first, last = map(repr, words)
     return f"{', '.join(first)} or {last}"
+
+
+def series_among(
+    platforms: Collection[Any] | None = None, not_platforms: Collection[Any] | None = None
+) -> frozenset[str]:
+    """Return the series of chips among *platforms*, or all but *not_platforms*; without either, all."""
+    # YAML reads 310 as a number.
+    if platforms is not None:
+        return frozenset(map(str, platforms))
+    return frozenset(known_series()) - set(map(str, not_platforms or ()))
+
+
+def default_metric_group(platform: Platform) -> MetricGroup:
+    """Return the group that acl.json and the msprof command collect when none is named (cann_msprof.md 1.6)."""
+    return next(group for group, name in METRIC_NAMES.items() if name == platform.default_metric_group)
+
+
+def metric_groups(platform: Platform) -> tuple[MetricGroup, ...]:
+    """Return the counter groups that *platform* has, in the order of cann_msprof.md 1.8, without ``NONE``."""
+    groups = {name: group for group, name in METRIC_NAMES.items()}
+    return tuple(groups[name] for name in platform.counter_groups)
+
+
+def words_on(platform: Platform, kind: Kind) -> dict[str, Any]:
+    """Return the texts that *platform* takes for an option of a *kind* that has words, in the order of messages."""
+    if kind is Kind.LLC:
+        return {name: LlcMode(name) for name in platform.llc_modes}
+    lacking = None if platform.level_l3 else Level.L3
+    return {text: value for text, value in _WORDS[kind].items() if value is not lacking}
+
+
+_WORDS: Mapping[Kind, Mapping[str, Any]] = {
+    Kind.SWITCH: SWITCH_WORDS,
+    Kind.LEVEL: LEVEL_WORDS,
+    Kind.GRAPH_API: GRAPH_API_WORDS,
+    Kind.BLOCK: BLOCK_WORDS,
+    Kind.HOST_SYSTEMS: HOST_SYSTEM_WORDS,
+    Kind.HOST_USAGE: HOST_USAGE_WORDS,
+}

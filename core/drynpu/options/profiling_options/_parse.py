@@ -18,10 +18,9 @@ from drynpu.options._values import Level, MetricGroup
 from drynpu.options.profiling_options._checks import ValueContext, check_value
 from drynpu.options.profiling_options._keys import GE_OPTIONS, Key, Surface
 from drynpu.options.profiling_options._model import build_parsed
+from drynpu.options.profiling_options._names import default_metric_group
 from drynpu.options.profiling_options._output import resolve_output
-from drynpu.options.profiling_options._platforms import default_metric_group
-from drynpu.options.profiling_options._reading import Document, read_document
-from drynpu.options.profiling_options._retired import current_name, elsewhere
+from drynpu.options.profiling_options._reading import Document, current_name, elsewhere, read_document
 from drynpu.options.profiling_options._rules import Effective, acl_defaults, apply_rules, exclusion_problems
 from drynpu.platforms import DEFAULT_CHIP, Platform, resolve_platform
 

@@ -11,7 +11,7 @@ from drynpu.options._notices import Notice, NoticeCode, Origin, Severity, remark
 from drynpu.options._request import Sampling
 from drynpu.options._table import Kind
 from drynpu.options._values import Level, MetricGroup
-from drynpu.options.profiling_options._platforms import default_metric_group, words_on
+from drynpu.options.profiling_options._names import default_metric_group, words_on
 from drynpu.platforms import Platform
 
 # cann_msprof.md 1.3, row instr_profiling_freq; ascendcl is a key of acl.json only.

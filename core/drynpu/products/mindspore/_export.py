@@ -20,7 +20,7 @@ from drynpu.deliverables.communication.files import mindspore_json_files
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS
 from drynpu.options import ExportType
-from drynpu.products._product import NO_TASKS
+from drynpu.products._product import NO_TASKS, forms_from_words
 from drynpu.products.mindspore._memory import mindspore_memory_record, mindspore_operator_memory
 from drynpu.products.mindspore._minddata import pipeline_raw_table, pipeline_summary, summary_rows
 from drynpu.products.mindspore._tables import (
@@ -46,7 +46,7 @@ _COPIED = ("op_statistic", "api_statistic", "static_op_mem", "l2_cache", "hbm", 
 
 
 @frozen(kw_only=True)
-class _Asked:
+class _Choice:
     """What of the parameters in profiler_info_<rank>.json decides on files; without them, what there is data for."""
 
     host: bool
@@ -58,29 +58,31 @@ class _Asked:
     rank: int
 
     @classmethod
-    def of(cls, profile: Profile) -> _Asked:
+    def from_profile(cls, profile: Profile) -> _Choice:
         """Read the parameters of a profile."""
-        told: Any = profile.profiler_info.get("profiler_parameters")
-        told = told if isinstance(told, Mapping) else {}
-        activities = told.get("activities", ["CPU", "NPU"])
+        parameters = _parameters(profile)
+        activities = parameters.get("activities", ["CPU", "NPU"])
         return cls(
             host="CPU" in activities,
             device="NPU" in activities and profile.prof_path is not None,
-            schedule=bool(told.get("is_set_schedule", True)) and profile.profiler_info.get("jit_level") != WHOLE_GRAPH,
-            memory=bool(told.get("profile_memory", True)),
-            shapes=bool(told.get("record_shapes", True)),
-            pipeline=bool(told.get("data_process", True)),
+            schedule=bool(parameters.get("is_set_schedule", True))
+            and profile.profiler_info.get("jit_level") != WHOLE_GRAPH,
+            memory=bool(parameters.get("profile_memory", True)),
+            shapes=bool(parameters.get("record_shapes", True)),
+            pipeline=bool(parameters.get("data_process", True)),
             rank=max(profile.rank_id, 0),
         )
 
 
+def _parameters(profile: Profile) -> Mapping[str, Any]:
+    """Return the parameters of the profiler that the recording noted down."""
+    parameters: Any = profile.profiler_info.get("profiler_parameters")
+    return parameters if isinstance(parameters, Mapping) else {}
+
+
 def mindspore_forms(profile: Profile) -> tuple[ExportType, ...]:
     """Return the forms of deliverables that the recording was asked for (profiler_info), text by default."""
-    told: Any = profile.profiler_info.get("profiler_parameters")
-    words = told.get("export_type") if isinstance(told, Mapping) else None
-    known = {form.value: form for form in ExportType}
-    named = [words] if isinstance(words, str) else words if isinstance(words, list) else []
-    return tuple(dict.fromkeys(known[word] for word in named if word in known)) or (ExportType.TEXT,)
+    return forms_from_words(_parameters(profile).get("export_type"))
 
 
 def export_mindspore(
@@ -110,51 +112,53 @@ def export_mindspore(
     """
     forms = mindspore_forms(profile) if forms is None else forms
     final = profile.path / _OUTPUT
-    asked = _Asked.of(profile)
+    choice = _Choice.from_profile(profile)
     with replaced_directory(final) as directory:
         names: list[str] = []
         if ExportType.TEXT in forms:
-            names += _write_text(profile, directory, asked, groups)
-        if ExportType.DB in forms and asked.device:
-            names += _write_databases(profile, directory, asked.rank, groups)
+            names += _write_text(profile, directory, choice, groups)
+        if ExportType.DB in forms and choice.device:
+            names += _write_databases(profile, directory, choice.rank, groups)
     return [final / name for name in names]
 
 
-def _write_text(profile: Profile, directory: Path, asked: _Asked, groups: Sequence[RecordGroup]) -> list[str]:
+def _write_text(profile: Profile, directory: Path, choice: _Choice, groups: Sequence[RecordGroup]) -> list[str]:
     names: list[str] = []
-    if not asked.host and not asked.device:
+    if not choice.host and not choice.device:
         return names
     steps = mindspore_steps(profile)
     if write_trace(directory / "trace_view.json", mindspore_blocks(profile, SPACED, groups), SPACED):
         names.append("trace_view.json")
-    tables = [*_host_tables(profile, asked)]
-    if asked.device:
-        tables += _device_tables(profile, asked, groups)
+    tables = [*_host_tables(profile, choice)]
+    if choice.device:
+        tables += _device_tables(profile, choice, groups)
     for name, table, line_end in tables:
         if not table.is_empty():
             write_csv(directory / name, table, line_end=line_end)
             names.append(name)
-    if asked.device:
-        chosen = steps if asked.schedule else steps.clear()
+    if choice.device:
+        chosen = steps if choice.schedule else steps.clear()
         names += _write_documents(directory, mindspore_json_files(profile, chosen))
-    if asked.pipeline:
-        names += _write_pipeline(profile, directory, asked.rank)
+    if choice.pipeline:
+        names += _write_pipeline(profile, directory, choice.rank)
     return names
 
 
-def _host_tables(profile: Profile, asked: _Asked) -> Iterator[tuple[str, Table, str]]:
+def _host_tables(profile: Profile, choice: _Choice) -> Iterator[tuple[str, Table, str]]:
     """Yield file names with their rows and line ends; a table may be empty."""
-    if asked.host:
+    if choice.host:
         yield "dataset.csv", dataset_table(profile), _CRLF
-        if asked.shapes:
+        if choice.shapes:
             yield "operator_details.csv", operator_shapes_table(profile), _CRLF
 
 
-def _device_tables(profile: Profile, asked: _Asked, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table, str]]:
+def _device_tables(
+    profile: Profile, choice: _Choice, groups: Sequence[RecordGroup]
+) -> Iterator[tuple[str, Table, str]]:
     writer, steps, overlaps = toolkit_writer(profile.platform), mindspore_steps(profile), overlap(profile)
     tables = toolkit_tables(profile, writer, groups)
     if profile.level != NO_TASKS:
-        shown = steps if asked.schedule and steps.height else None
+        shown = steps if choice.schedule and steps.height else None
         summary = whole_op_summary(profile, writer)
         yield (
             "kernel_details.csv",
@@ -162,14 +166,14 @@ def _device_tables(profile: Profile, asked: _Asked, groups: Sequence[RecordGroup
             _CRLF,
         )
         if overlaps.height:
-            trace = mindspore_step_trace(profile, steps, overlaps, with_host=asked.host)
+            trace = mindspore_step_trace(profile, steps, overlaps, with_host=choice.host)
             yield "step_trace_time.csv", mindspore_step_trace_table(trace), _CRLF
     # What is copied from the toolkit keeps the toolkit's line ends.
     yield from ((f"{stem}.csv", tables[stem], "\n") for stem in _COPIED if stem in tables)
     if "aicpu" in tables:
         yield "data_preprocess.csv", tables["aicpu"], "\n"
-    if asked.memory:
-        if asked.host:
+    if choice.memory:
+        if choice.host:
             yield "operator_memory.csv", mindspore_operator_memory(profile), _CRLF
         yield "memory_record.csv", mindspore_memory_record(profile, tables), _CRLF
         if "npu_module_mem" in tables:

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from attrs import frozen
 
-from drynpu import OutputError
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import (
@@ -27,12 +26,13 @@ from drynpu.deliverables.framework_mindspore.facts import (
 )
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.kernels import Operators, Placement
+from drynpu.products._framework_files import recorded_steps
 from drynpu.products.mindspore._framework_tables import FLOW
 from drynpu.raw import write_tlv
 from drynpu.raw._document import write_document
 from drynpu.simulate._framework_events import FrameworkEvents, renumbered
 from drynpu.simulate._memory import Simulation
-from drynpu.tables import STEP_PREFIX
+from drynpu.writers._files import make_directory
 
 _RECORD = 1
 """Type of every record; readers do not look at it."""
@@ -67,10 +67,7 @@ def write_mindspore(directory: Path, context: RecordContext, keep_computing: boo
     OutputError
         If the directory or a file cannot be written.
     """
-    try:
-        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot create the directory {directory}: {error.strerror}") from error
+    make_directory(directory)
     operators, prefix, switches = context.recording.operators, context.target.framework, context.request.switches
     hidden = context.simulation.lowered.computing & (not keep_computing)
     rows = np.flatnonzero(~hidden & ~_on_host(operators))
@@ -84,7 +81,7 @@ def write_mindspore(directory: Path, context: RecordContext, keep_computing: boo
 
 def _on_host(operators: Operators) -> Bools:
     """Return the operators whose kernels run on the host beside the NPU as well."""
-    host = np.array([*(of.placement is Placement.HOST for of in operators.signatures), False])
+    host = np.array([*(signature.placement is Placement.HOST for signature in operators.signatures), False])
     return np.asarray(host[operators.signature], bool)
 
 
@@ -141,24 +138,24 @@ def _named(name: str) -> dict[int, str]:
 
 def _launch_events(simulation: Simulation, operators: Operators, launching_thread: int) -> list[_Part]:
     """Return the flows from the threads that call to the one that launches, and the launches."""
-    lowered, plan, issued = simulation.lowered, simulation.schedule, simulation.collectives
+    lowered, schedule, issued = simulation.lowered, simulation.schedule, simulation.collectives
     collectives = issued.calls.collectives
-    # The graph engine launches the kernels of a graph without telling of each.
-    alone = np.array([not of.in_graph for of in lowered.plans] or [False])[lowered.dispatch_plan]
-    own = np.flatnonzero(alone)
-    rows = simulation.rows[own]
-    kinds = sorted({of.kind for of in collectives})
+    # The graph engine launches the kernels of a graph without an event for each.
+    alone = np.array([not plan.in_graph for plan in lowered.plans] or [False])[lowered.dispatch_plan]
+    dispatches = np.flatnonzero(alone)
+    rows, callers = simulation.rows[dispatches], lowered.dispatch_op[dispatches]
+    kinds = sorted({collective.kind for collective in collectives})
     names = [*operators.names, *(f"{kind[0].upper()}{kind[1:]}" for kind in kinds)]
-    of_collectives = len(operators.names) + np.array([kinds.index(of.kind) for of in collectives], np.int64)
-    index = np.concatenate([operators.name[lowered.dispatch_op[own]].astype(np.int64), of_collectives])
+    collective_names = [len(operators.names) + kinds.index(collective.kind) for collective in collectives]
+    index = np.concatenate([operators.name[callers].astype(np.int64), np.array(collective_names, np.int64)])
 
     def times(name: str) -> I64:
-        return np.concatenate([getattr(plan, name)[rows], getattr(issued, name)])
+        return np.concatenate([getattr(schedule, name)[rows], getattr(issued, name)])
 
-    calling = np.array([of.thread for of in collectives], np.int64)
+    calling = np.array([collective.thread for collective in collectives], np.int64)
     flow_id = np.arange(1, len(index) + 1)
     flows = _events(len(index), "Default", "Default")
-    flows["tid"], flows["flow_id"] = np.concatenate([operators.thread[lowered.dispatch_op[own]], calling]), flow_id
+    flows["tid"], flows["flow_id"] = np.concatenate([operators.thread[callers], calling]), flow_id
     flows["start"], flows["end"] = times("enqueue_start_ns"), times("enqueue_end_ns")
     launches = _events(len(index), "Kernel", "KernelLaunch")
     launches["tid"], launches["flow_id"] = launching_thread, flow_id
@@ -180,13 +177,7 @@ def _recorded_events(simulation: Simulation, events: FrameworkEvents, flows: int
 
 def _steps(simulation: Simulation, operators: Operators) -> I64:
     """Return start, end and number of the steps, int64 ``[s, 3]`` by start."""
-    numbers = {
-        code: int(name.removeprefix(STEP_PREFIX))
-        for code, name in enumerate(operators.names)
-        if name.startswith(STEP_PREFIX) and name.removeprefix(STEP_PREFIX).isdecimal()
-    }
-    rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
-    number = np.array([numbers[code] for code in operators.name[rows].tolist()], np.int64)
+    rows, number = recorded_steps(operators)
     return np.stack([simulation.op_start_ns[rows], simulation.op_end_ns[rows], number], axis=1)
 
 
@@ -244,17 +235,17 @@ def _write_memory(directory: Path, context: RecordContext) -> None:
 def _open_at(operators: Operators, time_ns: I64, thread: I64) -> I64:
     """Return the row of the innermost operator that was under way on the thread at each time, -1 if none was."""
     found = np.full(len(time_ns), -1, np.int64)
-    for own in np.unique(thread).tolist():
-        rows = np.flatnonzero(operators.thread == own)
-        asked = np.flatnonzero(thread == own)
+    for tid in np.unique(thread).tolist():
+        rows = np.flatnonzero(operators.thread == tid)
+        places = np.flatnonzero(thread == tid)
         if not len(rows):
             continue
         end = operators.end_ns[rows]
-        place = np.searchsorted(operators.start_ns[rows], time_ns[asked], side="right") - 1
+        place = np.searchsorted(operators.start_ns[rows], time_ns[places], side="right") - 1
         outer = _enclosing(end)
-        while (closed := (place >= 0) & (end[place] < time_ns[asked])).any():
+        while (closed := (place >= 0) & (end[place] < time_ns[places])).any():
             place[closed] = outer[place[closed]]
-        found[asked] = np.where(place >= 0, rows[place], -1)
+        found[places] = np.where(place >= 0, rows[place], -1)
     return found
 
 

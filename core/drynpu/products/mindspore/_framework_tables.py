@@ -22,8 +22,8 @@ from drynpu.deliverables.framework_mindspore.facts import (
     MsOpRangeField,
     MsShapesField,
 )
+from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
-from drynpu.products._tlv_file import read_tlv_file
 from drynpu.products.mindspore._minddata_tables import load_minddata
 from drynpu.products.mindspore._schemas import SCHEMAS
 from drynpu.raw import ClockAnchors, TlvRecords
@@ -61,23 +61,23 @@ def load_mindspore(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     """
     notes: list[str] = []
     tables = dict(no_framework().tables)
-    own: dict[str, pl.DataFrame] = {}
+    further: dict[str, pl.DataFrame] = {}
     records = read_tlv_file(directory / "mindspore.op_range", mindspore_facts.MS_OP_RANGE, notes)
     if records is not None:
-        own["framework_events"] = _events(records, to_unix, notes)
-        tables["host_ops"], tables["queue"] = _operators(own["framework_events"])
+        further["framework_events"] = _events(records, to_unix, notes)
+        tables["host_ops"], tables["queue"] = _operators(further["framework_events"])
     shapes = read_tlv_file(directory / "mindspore.record_shapes", mindspore_facts.MS_RECORD_SHAPES, notes)
     if shapes is not None:
-        own["operator_shapes"] = _shapes(shapes)
+        further["operator_shapes"] = _shapes(shapes)
     memory = read_tlv_file(directory / "mindspore.memory_usage", mindspore_facts.MS_MEMORY_USAGE, notes)
     if memory is not None:
-        own["framework_memory"] = _memory(memory)
-        tables["allocations"] = _allocations(own["framework_memory"])
-    own["host_cpu_ops"] = _cpu_ops(_one(directory, "cpu_op_execute_timestamp_*.txt"), notes)
-    own["memory_totals"] = _totals(_one(directory, "cpu_ms_memory_record_*.txt"), notes)
-    own |= load_minddata(directory, notes)
-    further = {name: table for name, table in own.items() if table.height}
-    return FrameworkTables(tables=tables, group_tables=further, notes=tuple(notes))
+        further["framework_memory"] = _memory(memory)
+        tables["allocations"] = _allocations(further["framework_memory"])
+    further["host_cpu_ops"] = _cpu_ops(_one(directory, "cpu_op_execute_timestamp_*.txt"), notes)
+    further["memory_totals"] = _totals(_one(directory, "cpu_ms_memory_record_*.txt"), notes)
+    further |= load_minddata(directory, notes)
+    filled = {name: table for name, table in further.items() if table.height}
+    return FrameworkTables(tables=tables, group_tables=filled, notes=tuple(notes))
 
 
 def _one(directory: Path, pattern: str) -> Path | None:

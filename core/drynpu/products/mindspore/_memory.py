@@ -44,15 +44,15 @@ def _lives(events: pl.DataFrame) -> pl.DataFrame:
     is_allocation = pl.col("size_bytes").is_not_null()
     numbered = events.with_columns(is_allocation.cum_sum().over(key).alias("group")).filter(pl.col("group") > 0)
 
-    def of(chosen: pl.Expr, column: str) -> pl.Expr:
+    def first_value(chosen: pl.Expr, column: str) -> pl.Expr:
         return pl.col(column).filter(chosen).first()
 
     names = ("time_ns", "used_bytes", "reserved_bytes")
     return (
         numbered.group_by(*key, "group", maintain_order=True)
         .agg(
-            *(of(is_allocation, name) for name in ("name", "size_bytes", "stream_ptr", "device_id", *names)),
-            *(of(~is_allocation, name).alias(f"{name}_released") for name in names),
+            *(first_value(is_allocation, name) for name in ("name", "size_bytes", "stream_ptr", "device_id", *names)),
+            *(first_value(~is_allocation, name).alias(f"{name}_released") for name in names),
         )
         .sort("time_ns", maintain_order=True)
     )

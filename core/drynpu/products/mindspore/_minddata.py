@@ -76,7 +76,7 @@ def _lifted(ops: _Ops, op_id: int) -> list[int]:
         if ops[child]["queue_length"] is not None or ops[child]["queue_sizes"]:
             found.append(child)
             continue
-        further = [of for of in ops[child]["children"] or () if of not in seen]
+        further = [below for below in ops[child]["children"] or () if below not in seen]
         seen.update(further)
         waiting += further
     return found
@@ -118,18 +118,19 @@ def pipeline_summary(profile: Profile) -> dict[str, list[Any]]:
     """
     ops = _ops(profile)
     tree, times = _tree(ops), profile.frame("pipeline_times")
-    told = [op for op in ops.values() if op["cpu_pct"] is not None]
-    if tree is None or not told or times.is_empty():
+    measured = [op for op in ops.values() if op["cpu_pct"] is not None]
+    if tree is None or not measured or times.is_empty():
         return {}
     summary = _pipeline(ops, tree)
-    summary["avg_cpu_pct"] = [round(sum(op["cpu_pct"]) / len(op["cpu_pct"]), 2) if op["cpu_pct"] else 0 for op in told]
+    shares = [op["cpu_pct"] for op in measured]
+    summary["avg_cpu_pct"] = [round(sum(share) / len(share), 2) if share else 0 for share in shares]
     summary |= _batch_times(times)
-    if len(told) == len(ops):
+    if len(measured) == len(ops):
         summary["avg_cpu_pct_per_worker"] = [
             round(cpu / workers if workers and cpu >= 0 else _UNKNOWN, 2)
             for cpu, workers in zip(summary["avg_cpu_pct"], summary["num_workers"], strict=True)
         ]
-        summary |= advice(Pipeline.of(summary))
+        summary |= advice(Pipeline.from_summary(summary))
     return summary
 
 
@@ -139,8 +140,8 @@ def _pipeline(ops: _Ops, tree: _Tree) -> dict[str, list[Any]]:
     # An operator that gave its children away still has them in its own row.
     children = [tree.children.get(op_id, op["children"] or []) for op_id, op in ops.items()]
     parents: dict[int, int] = {}
-    for op_id, own in zip(ops, children, strict=True):
-        parents |= dict.fromkeys(own, op_id)
+    for op_id, below in zip(ops, children, strict=True):
+        parents |= dict.fromkeys(below, op_id)
     return {
         "op_ids": list(ops),
         "op_names": list(names.values()),

@@ -34,7 +34,7 @@ class Pipeline:
     """Per worker."""
 
     @classmethod
-    def of(cls, summary: Mapping[str, Sequence[Any]]) -> Pipeline:
+    def from_summary(cls, summary: Mapping[str, Sequence[Any]]) -> Pipeline:
         """Take the lists from the summary."""
         return cls(
             op_ids=summary["op_ids"],
@@ -62,8 +62,8 @@ def advice(pipeline: Pipeline) -> dict[str, list[str]]:
     judged = [op for op in pipeline.op_ids if pipeline.names[op] not in _NOT_JUDGED]
     found: dict[str, list[str]] = {}
     try:
-        for key, of in (("cpu_analysis_details", _cpu_details), ("queue_analysis_details", _queue_details)):
-            details = [text for op in judged if (text := of(pipeline, op))]
+        for key, rule in (("cpu_analysis_details", _cpu_details), ("queue_analysis_details", _queue_details)):
+            details = [text for op in judged if (text := rule(pipeline, op))]
             if details:
                 found[key] = details
         bottleneck = _bottleneck(pipeline, judged)

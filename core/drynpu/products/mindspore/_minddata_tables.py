@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import orjson
 import polars as pl
 
+from drynpu.products._framework_files import read_json_file
 from drynpu.products.mindspore._schemas import SCHEMAS
 
 _FIELDS = 5
@@ -31,14 +31,7 @@ def load_minddata(directory: Path, notes: list[str]) -> dict[str, pl.DataFrame]:
 
 def _document(directory: Path, pattern: str, notes: list[str]) -> Mapping[str, Any]:
     path = min(directory.glob(pattern), default=None)
-    if path is None:
-        return {}
-    try:
-        document = orjson.loads(path.read_bytes())
-    except (OSError, orjson.JSONDecodeError) as error:
-        notes.append(f"{path.name} could not be read and was left out: {error}")
-        return {}
-    return document if isinstance(document, dict) else {}
+    return {} if path is None else read_json_file(path, notes)
 
 
 def _operators(pipeline: Mapping[str, Any], cpu: Mapping[int, list[float]]) -> pl.DataFrame:

@@ -72,13 +72,13 @@ def mindspore_kernel_details(
     ]
 
     def change(part: pl.DataFrame) -> pl.DataFrame:
-        told = part.join(
+        launched = part.join(
             known, left_on=["Op Name", STARTS], right_on=["name", "start_ns"], how="left", maintain_order="left"
         )
-        details = told.select(shown)
+        details = launched.select(shown)
         if steps is None:
             return details
-        when = told.select(pl.coalesce("launch_start_ns", STARTS)).to_series()
+        when = launched.select(pl.coalesce("launch_start_ns", STARTS)).to_series()
         return details.insert_column(0, mindspore_step_at(when, steps).fill_null("").alias("Step ID"))
 
     return summary.map(change)
@@ -109,10 +109,10 @@ def operator_shapes_table(profile: Profile) -> pl.DataFrame:
 def dataset_table(profile: Profile) -> pl.DataFrame:
     """Return dataset as text: events of the data pipeline by what they did, with their average time in us."""
     events = profile.frame("framework_events")
-    own = events.filter((pl.col("module") == _DATASET) & (pl.col("start_ns") < pl.col("end_ns")))
+    steps = events.filter((pl.col("module") == _DATASET) & (pl.col("start_ns") < pl.col("end_ns")))
     part = pl.col("name").str.split("::")
     rows = (
-        own.with_columns(part.alias("part"), pl.Series("custom", _custom(own["custom_info"]), dtype=pl.String))
+        steps.with_columns(part.alias("part"), pl.Series("custom", _custom(steps["custom_info"]), dtype=pl.String))
         .filter(pl.col("part").list.len() == _NAME_PARTS)
         .with_columns(pl.col("part").list.get(1).alias("operation"), pl.col("part").list.get(2).alias("stage"))
         .group_by("operation", "stage", "custom", maintain_order=True)

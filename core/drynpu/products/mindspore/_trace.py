@@ -94,39 +94,40 @@ def _scope_layer(bars: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
 
 
 def _metadata(pid: int, tids: pl.Series, style: JsonStyle) -> list[str]:
-    told: list[tuple[str, int, dict[str, object]]] = [
+    descriptions: list[tuple[str, int, dict[str, object]]] = [
         ("process_name", 0, {"name": _NAMES[pid]}),
         ("process_sort_index", 0, {"sort_index": _SORT[pid]}),
     ]
     if pid != _SCOPES:
-        told.append(("process_labels", 0, {"labels": "CPU"}))
+        descriptions.append(("process_labels", 0, {"labels": "CPU"}))
     for tid in tids.unique().sort().to_list():
-        told.append(("thread_name", tid, {"name": f"Thread {tid}"}))
-        told.append(("thread_sort_index", tid, {"sort_index": tid}))
+        descriptions.append(("thread_name", tid, {"name": f"Thread {tid}"}))
+        descriptions.append(("thread_sort_index", tid, {"sort_index": tid}))
     separators = (style.comma, style.colon)
     return [
         json.dumps({"ph": "M", "name": name, "pid": pid, "tid": tid, "args": args}, separators=separators)
-        for name, tid, args in told
+        for name, tid, args in descriptions
     ]
 
 
 def _toolkit(profile: Profile, style: JsonStyle, groups: Sequence[RecordGroup]) -> Iterator[Block]:
     """Yield what msprof_*.json has; work that a launch is known for says so."""
     timeline, launches = timeline_of(profile), mindspore_launches(profile)
-    told = evolve(
+    linked = evolve(
         timeline,
-        tasks=_told(timeline.tasks, launches.filter(~pl.col("is_communication"))),
-        communication_ops=_told(timeline.communication_ops, launches.filter("is_communication")),
+        tasks=_with_launches(timeline.tasks, launches.filter(~pl.col("is_communication"))),
+        communication_ops=_with_launches(timeline.communication_ops, launches.filter("is_communication")),
         communication_layer=_HCCL,
     )
     writer = toolkit_writer(profile.platform)
-    yield from timeline_blocks(told, style)
+    yield from timeline_blocks(linked, style)
     marked = evolve(profile, group_tables={**profile.group_tables, "marks": _called_marks(profile)})
     for _, events in iter_layers(in_order(groups, LAYER_ORDER), marked, style, writer):
         yield from events
 
 
-def _told(work: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+def _with_launches(work: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+    """Return *work* with the name of the launch of each, ``mindspore_op``, null where none is known."""
     named = launches.select(*_KEY, pl.col("launch").alias("mindspore_op")).unique(_KEY, keep="last")
     return work.join(named, on=_KEY, how="left", maintain_order="left")
 
@@ -151,10 +152,10 @@ def _arrows(rows: pl.DataFrame, name: str, category: str, identity: Value) -> Ev
 
 def _self_arrows(events: pl.DataFrame) -> Events:
     """Return the arrows of flows that begin once and end once."""
-    told = events.filter(pl.col("flow_id").is_not_null() & (pl.col("start_ns") < pl.col("end_ns")))
-    told = told.select("flow_id", "is_flow", pl.lit(_MINDSPORE).alias("pid"), "tid", "start_ns")
+    flows = events.filter(pl.col("flow_id").is_not_null() & (pl.col("start_ns") < pl.col("end_ns")))
+    flows = flows.select("flow_id", "is_flow", pl.lit(_MINDSPORE).alias("pid"), "tid", "start_ns")
     begins, ends = (
-        told.filter(side).unique("flow_id", keep="none", maintain_order=True).drop("is_flow")
+        flows.filter(side).unique("flow_id", keep="none", maintain_order=True).drop("is_flow")
         for side in (pl.col("is_flow"), ~pl.col("is_flow"))
     )
     pairs = begins.join(ends, on="flow_id", suffix="_to", maintain_order="left")
@@ -180,9 +181,8 @@ def _called_marks(profile: Profile) -> pl.DataFrame:
     )
     within = (pl.col("start_ns") <= pl.col("call_end_ns")).fill_null(False)
     first = pl.int_range(pl.len()).over("tid", "call_ns", within) == 0
-    told = within & first
     return found.with_columns(
-        pl.when(told).then(pl.col(name)).alias(name) for name in ("call_ns", "mindspore_op")
+        pl.when(within & first).then(pl.col(name)).alias(name) for name in ("call_ns", "mindspore_op")
     ).drop("row", "call_end_ns")
 
 

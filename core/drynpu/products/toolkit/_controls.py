@@ -22,15 +22,15 @@ _DRIVER_VERSION = 0x072211
 _MILLISECONDS = 1000
 
 
-def host_info(target: Destination, chip: Chip, anchors: ClockAnchors) -> HostInfo:
+def host_info(destination: Destination, chip: Chip, anchors: ClockAnchors) -> HostInfo:
     """Describe this machine; the CPU frequency stays empty where raw host times are nanoseconds and no counts."""
     frequency = f"{anchors.host_hz / 1e6:.6f}" if anchors.host_hz else ""
     up_time = time.time() - psutil.boot_time()
     idle = getattr(psutil.cpu_times(), "idle", 0.0)
     return HostInfo(
         platform_version=chip.platform_version,
-        pid=target.pid,
-        pid_name=_process_name(target),
+        pid=destination.pid,
+        pid_name=_process_name(destination),
         os=f"{platform.system()}-{platform.release()}",
         hostname=socket.gethostname(),
         hw_type=platform.machine(),
@@ -39,7 +39,7 @@ def host_info(target: Destination, chip: Chip, anchors: ClockAnchors) -> HostInf
         cpu_nums=os.cpu_count() or 0,
         sys_clock_freq=os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0,
         cpu_cores=os.cpu_count() or 0,
-        rank_id=target.rank_id,
+        rank_id=destination.rank_id,
         drv_version=_DRIVER_VERSION,
         net_cards=_net_cards(),
         cpus=(
@@ -53,13 +53,13 @@ def host_info(target: Destination, chip: Chip, anchors: ClockAnchors) -> HostInf
     )
 
 
-def _process_name(target: Destination) -> str:
+def _process_name(destination: Destination) -> str:
     """
     Return the script's name, which tells processes apart in a timeline.
 
     MindSpore's analysis looks for the layer of the user's marks under the name of the interpreter.
     """
-    if target.framework == MINDSPORE:
+    if destination.framework == MINDSPORE:
         return psutil.Process().name()
     return Path(sys.argv[0]).name or Path(sys.executable).name
 
@@ -73,11 +73,11 @@ def _net_cards() -> tuple[NetCard, ...]:
     return tuple(NetCard(name=name, speed=card.speed) for name, card in cards.items() if card.speed > 0)
 
 
-def sample(request: ProfilingRequest, chip: Chip, target: Destination, result_dir: Path) -> dict[str, object]:
+def sample(request: ProfilingRequest, chip: Chip, destination: Destination, result_dir: Path) -> dict[str, object]:
     """Return the collector's parameters (cann_msprof.md 2.4, sample.json); ``devices`` is set per directory."""
     sampling = request.sampling
     return {
-        "job_id": str(target.device_id),
+        "job_id": str(destination.device_id),
         "result_dir": str(result_dir),
         "aicore_sampling_interval": 10,
         "hccsInterval": _MILLISECONDS // sampling.interconnection_hz if sampling.interconnection_hz else 0,
@@ -85,6 +85,6 @@ def sample(request: ProfilingRequest, chip: Chip, target: Destination, result_di
         "npuEvents": "",
         "qosEvents": "",
         "msprofBinPid": -1,
-        "host_sys_pid": target.pid,
+        "host_sys_pid": destination.pid,
         **sample_metrics(request, chip),
     }

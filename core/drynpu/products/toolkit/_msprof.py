@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -22,7 +22,6 @@ from drynpu.deliverables.tasks._statistics import (
     task_time_table,
 )
 from drynpu.deliverables.tasks._timeline import Timeline, timeline_blocks
-from drynpu.products.toolkit._readme import README, readme_text
 from drynpu.products.toolkit._reports import Reports
 from drynpu.tables import Profile
 from drynpu.writers._files import free_stamp, make_directory, new_file, write_csv_slices
@@ -168,16 +167,20 @@ def _default_directory(profile: Profile) -> Path:
     return profile.prof_path / OUTPUT_NAME
 
 
-def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
-    """Return op_summary with the columns that graphs add, and with its column ``STARTS``."""
-    summary = op_summary(
+def plain_op_summary(profile: Profile, writer: Writer) -> TextTable:
+    """Return op_summary with its column ``STARTS``."""
+    return op_summary(
         profile.kernels,
         profile.communication_ops,
         level=profile.level,
         platform=profile.platform,
         writer=writer,
     )
-    return with_graph_columns(profile, summary, writer)
+
+
+def whole_op_summary(profile: Profile, writer: Writer) -> TextTable:
+    """Return op_summary with the columns that graphs add, and with its column ``STARTS``."""
+    return with_graph_columns(profile, plain_op_summary(profile, writer), writer)
 
 
 def toolkit_tables(profile: Profile, writer: Writer, groups: Sequence[RecordGroup]) -> dict[str, Table]:
@@ -220,3 +223,35 @@ def _with_readme(
         with new_file(readme) as stream:
             stream.write(text.encode())
     return [*written, readme] if written else []
+
+
+README = {
+    "msprof.json": "All layers on one time axis: host calls, device tasks, communication, memory, overlap analysis.",
+    "api_statistic.csv": "Time spent in the calls of the CANN interfaces, by level and name.",
+    "op_statistic.csv": "Number and time of kernels by operator type and core type.",
+    "op_summary.csv": "One row per kernel and collective: task, time, shapes, counters.",
+    "task_time.csv": "One row per device task with start and end.",
+}
+"""Lines about the files that are of no record group."""
+_NO_DESCRIPTION = "Here is no description about this file: {name}, please check in 'Profiling Instructions'!"
+
+
+def readme_text(names: Iterable[str], lines: Mapping[str, str]) -> str:
+    """
+    Return the text that describes files by their names without time stamp (``op_summary.csv``, ``msprof.json``).
+
+    *lines* describes files by those names. A name without a suffix is a timeline if one of that name is known, else a
+    table.
+    """
+    files = {name if "." in name else f"{name}.{'json' if f'{name}.json' in lines else 'csv'}" for name in names}
+    blocks: dict[str, list[tuple[str, str, str]]] = {"json": [], "csv": []}
+    for stem, suffix in sorted((file.rsplit(".", 1)[0], file.rsplit(".", 1)[1]) for file in files):
+        # A table may be JSON, too.
+        kind = "csv" if f"{stem}.csv" in lines and f"{stem}.json" not in lines else suffix
+        blocks[kind].append((stem, suffix, lines.get(f"{stem}.{kind}", _NO_DESCRIPTION.format(name=stem))))
+    return "\n".join([*_block("Timeline", blocks["json"]), "", *_block("Summary", blocks["csv"])]) + "\n"
+
+
+def _block(title: str, entries: list[tuple[str, str, str]]) -> list[str]:
+    lines = [f"{number}.{name}.{suffix}:{text}" for number, (name, suffix, text) in enumerate(entries, start=1)]
+    return [f"{title} file description:", *lines]

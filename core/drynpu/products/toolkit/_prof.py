@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
-
-import numpy as np
 
 from drynpu.deliverables.calls._api_calls import api_events
 from drynpu.deliverables.counters.records import counter_notes, counter_records
@@ -16,9 +15,9 @@ from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.deliverables.tasks._device_records import device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
 from drynpu.options import Level
+from drynpu.products._framework_files import recorded_steps
 from drynpu.products.toolkit._controls import host_info, sample
 from drynpu.raw import DeviceInfo, ProfWriter
-from drynpu.tables import STEP_PREFIX
 
 
 def write_prof(
@@ -34,37 +33,36 @@ def write_prof(
     """
     groups = registered_groups() if groups is None else groups
     context = hosts[0]
-    target, request = context.target, context.request
+    destination, request = context.target, context.request
     begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
     writer = ProfWriter.create(
-        target.directory,
+        destination.directory,
         record_kinds(groups),
-        index=target.prof_number,
-        pid=target.pid,
+        index=destination.prof_number,
+        pid=destination.pid,
         now=begun,
         storage_limit_mb=request.output.storage_limit_mb,
     )
     of_hosts = [_all_records(each, groups) for each in hosts]
     known = {id(each): records for each, records in zip(hosts, of_hosts, strict=True)}
     of_devices = [known.get(id(each)) or _all_records(each, groups) for each in devices]
-    parameters = sample(request, context.chip, target, writer.path)
+    parameters = sample(request, context.chip, destination, writer.path)
     for records in of_hosts[0]:
         parameters |= records.sample
     writer.write_controls(
-        host_info(target, context.chip, context.anchors),
+        host_info(destination, context.chip, context.anchors),
         [DeviceInfo.of_chip(each.chip, each.target.device_id) for each in devices],
         parameters,
         context.anchors,
         max(each.simulation.end_ns for each in hosts),
     )
-    for own in of_hosts:
-        for records in own:
-            _write_host(writer, records)
-    for each, own in zip(devices, of_devices, strict=True):
-        for records in own:
-            _write_device(writer, records, each.target.device_id)
+    for records in chain(*of_hosts):
+        _write_host(writer, records)
+    for device, device_groups in zip(devices, of_devices, strict=True):
+        for records in device_groups:
+            _write_device(writer, records, device.target.device_id)
     writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
-    built = [records for own in (*of_hosts, *of_devices) for records in own]
+    built = chain(*of_hosts, *of_devices)
     return writer.path, tuple(dict.fromkeys(note for records in built for note in records.notes))
 
 
@@ -86,8 +84,8 @@ def _write_host(writer: ProfWriter, records: GroupRecords) -> None:
         writer.write(kind, rows)
     for kind, lines in records.host_text.items():
         by_process = lines if isinstance(lines, Mapping) else {None: lines}
-        for pid, own in by_process.items():
-            writer.write_text(kind, own, pid=pid)
+        for pid, process_lines in by_process.items():
+            writer.write_text(kind, process_lines, pid=pid)
 
 
 def _call_records(context: RecordContext) -> GroupRecords:
@@ -105,14 +103,8 @@ def _core_records(context: RecordContext) -> GroupRecords:
 
 
 def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:
-    operators, simulation = context.recording.operators, context.simulation
-    numbers = {
-        index: int(name.removeprefix(STEP_PREFIX))
-        for index, name in enumerate(operators.names)
-        if name.startswith(STEP_PREFIX) and name.removeprefix(STEP_PREFIX).isdigit()
-    }
-    rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
-    return tuple(
-        (numbers[int(operators.name[row])], int(simulation.op_start_ns[row]), int(simulation.op_end_ns[row]))
-        for row in rows
-    )
+    """Return number, start and end of the steps on the shown host timeline."""
+    rows, numbers = recorded_steps(context.recording.operators)
+    simulation = context.simulation
+    columns = (numbers, simulation.op_start_ns[rows], simulation.op_end_ns[rows])
+    return tuple(zip(*(column.tolist() for column in columns), strict=True))

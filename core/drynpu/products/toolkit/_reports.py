@@ -1,8 +1,8 @@
 """
 Which layers of the timeline are wanted: the file that ``--reports`` names (cann_msprof.md 6.2).
 
-A layer is told by the number in its encoded process id (cann_msprof.md 4.5). Three things share the process of Ascend
-Hardware and are told by who makes them: tasks, step trace rows, and the device side of user marks.
+A layer is known by the number in its encoded process id (cann_msprof.md 4.5). Tasks, rows of the step trace and marks
+on streams share the process of Ascend Hardware and are known by the record group that makes them.
 """
 
 from __future__ import annotations
@@ -74,19 +74,19 @@ class Reports:
         """Return whether a timeline file of its own (``step_trace``, ``msprof_tx``) is wanted."""
         return self.wanted is None or _OF_FILES.get(stem, stem) in self.wanted
 
-    def only(self, blocks: Iterable[Block], pid: int, maker: str = "") -> Iterator[Block]:
-        """Yield what is wanted of *blocks*, which the record group *maker* has for process *pid*."""
+    def only(self, blocks: Iterable[Block], pid: int, group: str = "") -> Iterator[Block]:
+        """Yield what is wanted of *blocks*, which the record group *group* has for process *pid*."""
         if self.wanted is None:
             yield from blocks
             return
-        numbers = [number for number in _KEYS if self._key(number, maker) in self.wanted]
+        numbers = [number for number in _KEYS if self._key(number, group) in self.wanted]
         for block in blocks:
             kept = _events(block, numbers, pid) if isinstance(block, Events) else _texts(block, numbers, pid)
             if kept is not None:
                 yield kept
 
-    def _key(self, number: int, maker: str) -> str:
-        return _OF_GROUPS.get(maker, _KEYS[number]) if number == _HARDWARE else _KEYS[number]
+    def _key(self, number: int, group: str) -> str:
+        return _OF_GROUPS.get(group, _KEYS[number]) if number == _HARDWARE else _KEYS[number]
 
 
 def _layer(encoded: int, pid: int) -> int:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from drynpu.products._product import Product
-from drynpu.products.torch._clock import torch_clock
 from drynpu.products.torch._export import export_torch, requested_forms
 from drynpu.products.torch._framework_files import write_torch
-from drynpu.products.torch._framework_tables import load_torch
+from drynpu.products.torch._framework_tables import load_torch, torch_clock
 
 __all__ = ["TORCH_PRODUCT", "export_torch", "requested_forms"]
 

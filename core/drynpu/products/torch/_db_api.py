@@ -154,15 +154,15 @@ def _mark_connections(profile: Profile, operators: pl.DataFrame) -> pl.DataFrame
         "tid",
         mark_connection().alias("connection"),
     )
-    taken, put = (
+    dequeued, enqueued = (
         profile.queue.filter(pl.col("side") == side).select("correlation_id", "tid", "start_ns", "end_ns")
         for side in ("dequeue", "enqueue")
     )
     setting = operators.select("op_id", "tid", "start_ns", "end_ns")
     return (
-        _within(marks, taken, "mark_ns", "mark_end_ns")
+        _within(marks, dequeued, "mark_ns", "mark_end_ns")
         .select("connection", "correlation_id")
-        .join(put.unique("correlation_id", keep="first"), on="correlation_id")
+        .join(enqueued.unique("correlation_id", keep="first"), on="correlation_id")
         .rename({"start_ns": "put_ns", "end_ns": "put_end_ns"})
         .pipe(_within, setting, "put_ns", "put_end_ns")
         .sort("put_ns")

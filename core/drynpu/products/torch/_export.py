@@ -25,7 +25,7 @@ from drynpu.analysis import (
 from drynpu.deliverables.communication._layer import operation_threads
 from drynpu.deliverables.record_group import RecordGroup, iter_layers, torch_csv_tables, torch_documents
 from drynpu.deliverables.registry import GROUPS, LAYER_ORDER, in_order
-from drynpu.deliverables.tasks._op_summary import kernel_details, op_summary
+from drynpu.deliverables.tasks._op_summary import kernel_details
 from drynpu.deliverables.tasks._statistics import (
     api_statistic_table,
     op_statistic_table,
@@ -33,9 +33,9 @@ from drynpu.deliverables.tasks._statistics import (
 )
 from drynpu.deliverables.tasks._timeline import Block, timeline_blocks
 from drynpu.options import ExportType
-from drynpu.options.experimental_config import EXPORTS, noted_variables
-from drynpu.products._product import NO_TASKS
-from drynpu.products.toolkit._msprof import timeline_of
+from drynpu.options.experimental_config import noted_variables
+from drynpu.products._product import NO_TASKS, forms_from_words
+from drynpu.products.toolkit._msprof import plain_op_summary, timeline_of
 from drynpu.products.torch._db_export import export_torch_db
 from drynpu.products.torch._host_trace import HostTrace, host_blocks, kernel_arrows
 from drynpu.products.torch._tables import (
@@ -58,9 +58,7 @@ def requested_forms(profile: Profile) -> tuple[ExportType, ...]:
     """Return the forms of deliverables that the recording was asked for (profiler_info.json), text by default."""
     info: Any = profile.profiler_info.get("config")
     config: Any = info.get("experimental_config") if isinstance(info, Mapping) else None
-    asked: Any = config.get("_export_type") if isinstance(config, Mapping) else None
-    words = [asked] if isinstance(asked, str) else asked if isinstance(asked, list) else []
-    return tuple(dict.fromkeys(EXPORTS[word] for word in words if word in EXPORTS)) or (ExportType.TEXT,)
+    return forms_from_words(config.get("_export_type") if isinstance(config, Mapping) else None)
 
 
 def export_torch(
@@ -178,13 +176,7 @@ def _tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[s
 def _device_tables(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[tuple[str, Table]]:
     writer = toolkit_writer(profile.platform)
     ranges = step_ranges(profile)
-    summary = op_summary(
-        profile.kernels,
-        profile.communication_ops,
-        level=profile.level,
-        platform=profile.platform,
-        writer=writer,
-    )
+    summary = plain_op_summary(profile, writer)
     steps = None if ranges.is_empty() else (lambda starts: steps_at(starts, ranges).cast(pl.String))
     yield "kernel_details.csv", kernel_details(summary, steps, level=profile.level)
     yield "step_trace_time.csv", step_trace_table(step_trace(profile, ranges, overlap(profile)))

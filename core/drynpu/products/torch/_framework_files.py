@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from drynpu import OutputError
 from drynpu.arrays import I64
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
@@ -15,6 +14,7 @@ from drynpu.kernels import Operators
 from drynpu.raw import write_tlv
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._launch_calls import queue_name
+from drynpu.writers._files import make_directory
 
 _NPU = 20
 _MALLOC, _FREE, _BLOCK_FREE = 0, 1, 2
@@ -39,10 +39,7 @@ def write_torch(directory: Path, context: RecordContext, keep_computing: bool) -
     OutputError
         If the directory or a file cannot be written.
     """
-    try:
-        directory.mkdir(mode=0o750, parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"cannot create the directory {directory}: {error.strerror}") from error
+    make_directory(directory)
     prefix, switches = context.target.framework, context.request.switches
     rows = np.flatnonzero(~context.simulation.lowered.computing | keep_computing)
     _write_operators(directory / f"{prefix}.op_range", context, rows)
@@ -90,7 +87,7 @@ def _write_queue(path: Path, context: RecordContext) -> None:
     s, lowered, rows, issued = simulation.schedule, simulation.lowered, simulation.rows, simulation.collectives
     collectives = issued.calls.collectives
     n = len(rows) + len(collectives)
-    calling = np.array([of.thread for of in collectives], np.int64)
+    calling = np.array([collective.thread for collective in collectives], np.int64)
     thread = np.concatenate([operators.thread[lowered.dispatch_op], calling])
     fixed = np.zeros((4, n), torch_facts.OP_MARK)
     for category, side in enumerate(("enqueue_start_ns", "enqueue_end_ns", "dequeue_start_ns", "dequeue_end_ns")):
@@ -100,7 +97,8 @@ def _write_queue(path: Path, context: RecordContext) -> None:
     fixed["correlation_id"], fixed["pid"] = np.arange(1, n + 1), context.target.pid
     flat = fixed.ravel()
     order = np.lexsort((flat["category"], flat["time"]))
-    names = [queue_name(plan) for plan in lowered.plans] + [_collective_name(of.kind) for of in collectives]
+    names = [queue_name(plan) for plan in lowered.plans]
+    names += [_collective_name(collective.kind) for collective in collectives]
     texts = [{_MARK_NAME: name} for name in names]
     of_collective = np.arange(len(lowered.plans), len(names), dtype=np.int64)
     index = np.tile(np.concatenate([lowered.dispatch_plan, of_collective]), 4)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +12,9 @@ import polars as pl
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import OpRangeField
+from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
-from drynpu.products._tlv_file import read_tlv_file
-from drynpu.raw import FlatRecords, TlvRecords, read_flat
+from drynpu.raw import ClockAnchors, FlatRecords, TlvRecords, read_flat
 from drynpu.tables._columns import frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
@@ -165,3 +167,31 @@ _TLV_FILES = (
     ("queue", "torch.op_mark", torch_facts.OP_MARK, _queue),
     ("allocations", "torch.memory_usage", torch_facts.MEMORY_USAGE, _allocations),
 )
+
+
+_COUNTER_KEYS = (("start_cnt", 0), ("start_monotonic", 0), ("freq", 100))
+"""Clock readings of profiler_info.json, with what the vendor takes where they are missing."""
+
+
+def torch_clock(info: Mapping[str, Any], clock: ClockAnchors | None, notes: list[str]) -> ToUnix:
+    """
+    Return the conversion of FRAMEWORK times to Unix ns (torch_npu_profiler.md 3.7).
+
+    With ``syscnt_enable`` they are counter ticks, else monotonic nanoseconds; what the PROF directory does not
+    tell about the clocks is taken from profiler_info.json.
+    """
+    start, end = info.get("start_info") or {}, info.get("end_info") or {}
+    ticks = bool(start.get("syscnt_enable"))
+    if clock is not None and ticks == bool(clock.host_hz):
+        return clock.host_to_unix
+    if clock is not None:
+        offset = clock.offset_ns
+    elif "collectionTimeEnd" in end and "MonotonicTimeEnd" in end:
+        offset = int(end["collectionTimeEnd"]) - int(end["MonotonicTimeEnd"])
+    else:
+        notes.append("nothing tells how host times relate to Unix time; they are shown as recorded")
+        offset = 0
+    if not ticks:
+        return lambda raw: raw + offset
+    begin, base, mhz = (int(start.get(key, fallback)) for key, fallback in _COUNTER_KEYS)
+    return lambda raw: (raw - begin) * 1000 // max(mhz, 1) + (base + offset)

@@ -1,18 +1,27 @@
-"""Files of what Python itself did while a recording ran: frames and collections (torch_npu_profiler.md 3.7)."""
+"""
+Files of ``FRAMEWORK/`` that the frameworks share.
+
+What Python itself did while a recording ran: frames and collections (torch_npu_profiler.md 3.7); reading of TLV files
+that may be absent; the steps among the operators.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import orjson
 
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.framework_torch import facts as torch_facts
 from drynpu.deliverables.framework_torch.facts import FrameworkRecord
 from drynpu.device import nest
-from drynpu.raw import write_flat, write_tlv
+from drynpu.kernels import Operators
+from drynpu.raw import TlvRecords, read_tlv, write_flat, write_tlv
 from drynpu.simulate import PythonFrames
+from drynpu.tables import STEP_PREFIX
 
 _HASH_VALUE = 1
 _PY_CALL, _PY_RETURN, _C_CALL, _C_RETURN = range(4)
@@ -29,11 +38,12 @@ def write_frames(directory: Path, prefix: str, frames: PythonFrames, to_raw: Cal
     """
     if not len(frames.name):
         return
-    records = np.concatenate([_thread(frames, np.flatnonzero(frames.thread == of)) for of in np.unique(frames.thread)])
+    threads = np.unique(frames.thread)
+    records = np.concatenate([_thread(frames, np.flatnonzero(frames.thread == thread)) for thread in threads])
     records["pid"] = pid
     time_ns = to_raw(records["time"].astype(np.int64))
-    for of in np.unique(frames.thread):  # a map that shortens a wait must not put a return before its call
-        rows = np.flatnonzero(records["tid"] == of)
+    for thread in threads:  # a map that shortens a wait must not put a return before its call
+        rows = np.flatnonzero(records["tid"] == thread)
         time_ns[rows] = np.maximum.accumulate(time_ns[rows])
     records["time"] = time_ns
     write_flat(directory / f"{prefix}.python_tracer_func", records)
@@ -87,3 +97,35 @@ def write_collections(path: Path, collections_ns: I64, to_raw: Callable[[I64], I
     records["pid"] = pid
     records["start"], records["end"] = to_raw(collections_ns[:, 0]), to_raw(collections_ns[:, 1])
     write_flat(path, records)
+
+
+def read_tlv_file(path: Path, dtype: np.dtype[np.void], notes: list[str]) -> TlvRecords | None:
+    """Return the records of a file, ``None`` where it is absent; what was tolerated is added to *notes*."""
+    if not path.is_file():
+        return None
+    records = read_tlv(path, dtype)
+    notes.extend(records.notes)
+    return records
+
+
+def read_json_file(path: Path, notes: list[str]) -> dict[str, Any]:
+    """Return the object in a file, empty where there is none; a file that cannot be read is noted in *notes*."""
+    if not path.is_file():
+        return {}
+    try:
+        document = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        notes.append(f"{path.name} could not be read and was left out: {error}")
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def recorded_steps(operators: Operators) -> tuple[I64, I64]:
+    """Return the rows of the steps that the script counted, ``ProfilerStep#<n>``, and the number *n* of each."""
+    numbers = {
+        code: int(name.removeprefix(STEP_PREFIX))
+        for code, name in enumerate(operators.names)
+        if name.startswith(STEP_PREFIX) and name.removeprefix(STEP_PREFIX).isdecimal()
+    }
+    rows = np.flatnonzero(np.isin(operators.name, list(numbers)))
+    return rows, np.array([numbers[code] for code in operators.name[rows].tolist()], np.int64)

@@ -1,4 +1,9 @@
-"""acl.json: the switch, the section and the file around the options of the collector."""
+"""
+Dialect: the ``profiler`` section of acl.json (cann_msprof.md 1.6; pyacl_prof.md 11).
+
+The keys are those of `drynpu.options.profiling_options` under the rules of the surface ``ACL_JSON``; what is special
+here is the document around them: a switch that is off is no error, and the file has a size limit.
+"""
 
 from __future__ import annotations
 
@@ -151,23 +156,3 @@ def _length(section: Mapping[str, object]) -> int:
         return len(json.dumps(dict(section)).encode())
     except (TypeError, ValueError, RecursionError):
         return 0
-
-
-def parse_file(path: str | os.PathLike[str], **options: Any) -> AclJson:
-    """
-    Read an acl.json file. *options* are those of `parse`.
-
-    Raises
-    ------
-    OptionError
-        Also when the file is not there, not readable or larger than 1 MiB; it is not read then.
-    """
-    place = os.fspath(path)
-    try:
-        size = Path(path).stat().st_size
-        if size <= ACL_JSON.byte_limit:
-            return parse_document(Path(path).read_bytes(), **options)
-    except (OSError, ValueError) as error:
-        raise OptionError([f"{ACL_JSON.name}: {shown(place)} cannot be read: {error}"]) from error
-    reason = f"Length of acl json config should be less than or equal to {ACL_JSON.byte_limit}"
-    raise OptionError([f"{ACL_JSON.name}: {ACL_JSON.value_id} value {size} refused: {reason}"])
