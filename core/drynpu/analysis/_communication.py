@@ -1,9 +1,9 @@
 """
 How long communication operators took, waited and moved what over which links (cann_msprof.md 4.7).
 
-An operator's time is told by the tasks of its main plane: transit (transfers to other ranks), wait
+The tasks of an operator's main plane give its time: transit (transfers to other ranks), wait
 (``Notify_Wait``), of which synchronisation is what lies before the first transfer, and idle, which is the rest.
-Sizes and links are told by the tasks of all planes (Ascend/msprof, msparser/cluster).
+Sizes and links come from the tasks of all planes (Ascend/msprof, msparser/cluster).
 """
 
 from __future__ import annotations
@@ -57,8 +57,10 @@ COMMUNICATION_STATISTIC = pl.Schema(
     }
 )
 
+# What the records hold as the other end where a rank copies within itself (cann_msprof.md 4.7).
 _THIS_RANK = 4294967295
 _OPERATOR = ["device_id", "connection_id"]
+# What the analyses call the links of the records; any other link is shown as SDMA.
 _TRANSPORTS = {"ON_CHIP": "LOCAL", "HCCS_SW": "HCCS", "HCCS": "HCCS", "PCIE": "PCIE", "SIO": "SIO"}
 
 

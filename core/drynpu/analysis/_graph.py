@@ -26,6 +26,7 @@ ITERATION_TRACE = pl.Schema(
 )
 """Iterations by device and end, with their durations; null where a key point is missing."""
 
+# Exit codes of the vendor's command (cann_msprof.md 6.2).
 _INVALID_PARAMETER, _STEP_TRACE = 1, 9
 
 

@@ -6,7 +6,9 @@ import polars as pl
 
 from drynpu.tables import Profile
 
+# A minimum that was never set: all bits of its counter.
 _NO_MINIMUM = 0xFFFFF
+# The vendor counts a Mbit as 2^20 bits here.
 _BITS_PER_MBIT = 2.0**20
 
 
@@ -17,7 +19,7 @@ def port_summary(profile: Profile, port: str) -> pl.DataFrame:
     Returns
     -------
     pl.DataFrame
-        ``device_id``, ``func_id``, ``time_ns``, ``bandwidth``; per way (``rx_``, ``tx_``) ``efficiency``,
+        ``device_id``, ``func_id``, ``time_ns``, ``bandwidth``; per direction (``rx_``, ``tx_``) ``efficiency``,
         ``packet_rate``, ``error_rate``, ``dropped_rate``.
 
     The parser's arithmetic is kept as it is (Ascend/msprof ``nic_model``): it takes nanoseconds for seconds, so that
@@ -31,21 +33,21 @@ def port_summary(profile: Profile, port: str) -> pl.DataFrame:
         (pl.col("time_ns").first() - pl.col("raw_ns").first() + duration).alias("time_ns"),
         pl.col("bandwidth").first().cast(pl.Float64),
     ]
-    for way in ("rx", "tx"):
-        moved = pl.col(f"{way}_bytes").max() - pl.col(f"{way}_bytes").min()
-        packets = pl.col(f"{way}_packet_rate").sum()
+    for direction in ("rx", "tx"):
+        moved = pl.col(f"{direction}_bytes").max() - pl.col(f"{direction}_bytes").min()
+        packets = pl.col(f"{direction}_packet_rate").sum()
         columns += [
-            pl.when(capacity > 0).then(moved * 8 / capacity).otherwise(0.0).alias(f"{way}_efficiency"),
+            pl.when(capacity > 0).then(moved * 8 / capacity).otherwise(0.0).alias(f"{direction}_efficiency"),
             pl.when(duration > 0)
             .then(packets / duration)
             .otherwise(packets)
             .cast(pl.Float64)
-            .alias(f"{way}_packet_rate"),
+            .alias(f"{direction}_packet_rate"),
             *(
                 pl.when(packets > 0)
-                .then((pl.col(f"{way}_{name}").mean() / packets).round(3) * 100)
+                .then((pl.col(f"{direction}_{name}").mean() / packets).round(3) * 100)
                 .otherwise(0.0)
-                .alias(f"{way}_{title}_rate")
+                .alias(f"{direction}_{title}_rate")
                 for name, title in (("errors", "error"), ("dropped", "dropped"))
             ),
         ]
@@ -74,16 +76,16 @@ def pcie_summary(profile: Profile) -> pl.DataFrame:
 
 
 def hccs_summary(profile: Profile) -> pl.DataFrame:
-    """Return ``device_id``, ``way`` (tx, rx), ``max``, ``min`` and ``average`` in MB/s, by device."""
+    """Return ``device_id``, ``direction`` (tx, rx), ``max``, ``min`` and ``average`` in MB/s, by device."""
     samples = profile.frame("hccs_samples")
     parts = [
         samples.group_by("device_id").agg(
-            pl.lit(way).alias("way"),
+            pl.lit(direction).alias("direction"),
             pl.lit(order).alias("order"),
-            pl.col(f"{way}_mb_s").max().alias("max"),
-            pl.col(f"{way}_mb_s").min().alias("min"),
-            pl.col(f"{way}_mb_s").mean().alias("average"),
+            pl.col(f"{direction}_mb_s").max().alias("max"),
+            pl.col(f"{direction}_mb_s").min().alias("min"),
+            pl.col(f"{direction}_mb_s").mean().alias("average"),
         )
-        for order, way in enumerate(("tx", "rx"))
+        for order, direction in enumerate(("tx", "rx"))
     ]
     return pl.concat(parts).sort("device_id", "order").drop("order")

@@ -53,7 +53,9 @@ MINDSPORE_STEP_TRACE = pl.Schema(
     }
 )
 
-_LAUNCH_NAMES = r"KernelLaunch|LaunchTask"
+LAUNCH_NAMES = r"KernelLaunch|LaunchTask"
+"""Events by which MindSpore launches kernels: one by one, and those of a graph."""
+# Calls that launch no kernel and have a task all the same: the event on its stream.
 EVENT_APIS = ("aclrtRecordEvent", "aclrtStreamWaitEvent")
 _POINT_TO_POINT = r"^(hcom_\w+SendRecv__\d+|hcom_send__\d+|hcom_receive__\d+|Receive-op|Send-op)"
 
@@ -89,7 +91,7 @@ def mindspore_launches(profile: Profile) -> pl.DataFrame:
         .filter(pl.col("launched") | pl.col("api").is_in(EVENT_APIS))
     )
     events = profile.frame("framework_events")
-    launches = events.filter(pl.col("name").str.contains(_LAUNCH_NAMES) & (pl.col("start_ns") < pl.col("end_ns")))
+    launches = events.filter(pl.col("name").str.contains(LAUNCH_NAMES) & (pl.col("start_ns") < pl.col("end_ns")))
     found = _launch_at(launches, work["tid"].to_numpy(), work["call_ns"].to_numpy())
     known = found >= 0
     chosen = launches[found[known]]

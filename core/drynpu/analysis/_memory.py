@@ -7,12 +7,15 @@ import polars as pl
 
 from drynpu.analysis._links import link_operators, open_at
 from drynpu.arrays import I64, Bools
+from drynpu.deliverables.framework_torch.facts import BLOCK_FREE, FREE, MALLOC
+from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.tables import Profile
 
-NPU_DEVICE = 20
+# Component of an allocator event (torch_npu_profiler.md 3.7): the pool of workspaces, whose rows are apart.
 _WORKSPACE = 1
-_MALLOC, _FREE, _BLOCK_FREE = 0, 1, 2
+# The vendor's analysis looks for the operator around these, since each of them only allocates.
 _IGNORED = ["empty_tensor", "malloc_workspace"]
+# An allocation is named by the innermost operator of a library, not by the script's annotations around it.
 _FRAMEWORK_NAME = r"^(aten|npu|atb)::"
 
 OPERATOR_MEMORY = pl.Schema(
@@ -64,7 +67,7 @@ def operator_memory(profile: Profile) -> pl.DataFrame:
     """
     if profile.allocations.is_empty() and profile.frame("cann_allocations").is_empty():
         return pl.DataFrame(schema=OPERATOR_MEMORY)
-    grouped = _groups(profile.allocations.filter(pl.col("device_type") == NPU_DEVICE))
+    grouped = _groups(profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE))
     named = grouped.with_columns(_names(profile, grouped))
     framework = named.with_columns(
         (pl.col("release_ns") - pl.col("allocation_ns")).alias("duration_ns"),
@@ -79,7 +82,7 @@ def _groups(events: pl.DataFrame) -> pl.DataFrame:
     """Return one row per malloc with what its free and block free recorded."""
     key = ["device_id", "component", "pointer"]
     numbered = events.sort("time_ns", maintain_order=True).with_columns(
-        (pl.col("action") == _MALLOC).cum_sum().over(key).alias("group")
+        (pl.col("action") == MALLOC).cum_sum().over(key).alias("group")
     )
     numbered = numbered.filter(pl.col("group") > 0)
 
@@ -90,14 +93,14 @@ def _groups(events: pl.DataFrame) -> pl.DataFrame:
     return (
         numbered.group_by(*key, "group", maintain_order=True)
         .agg(
-            value(_MALLOC, "size_bytes").alias("size_bytes"),
-            value(_MALLOC, "time_ns").alias("allocation_ns"),
-            value(_FREE, "time_ns").alias("release_ns"),
-            value(_BLOCK_FREE, "time_ns").alias("active_release_ns"),
-            value(_MALLOC, "stream").alias("stream"),
-            value(_MALLOC, "tid").alias("tid"),
-            *(value(_MALLOC, name).alias(f"allocation_{name}") for name in totals),
-            *(pl.coalesce(value(_FREE, name), value(_BLOCK_FREE, name)).alias(f"release_{name}") for name in totals),
+            value(MALLOC, "size_bytes").alias("size_bytes"),
+            value(MALLOC, "time_ns").alias("allocation_ns"),
+            value(FREE, "time_ns").alias("release_ns"),
+            value(BLOCK_FREE, "time_ns").alias("active_release_ns"),
+            value(MALLOC, "stream").alias("stream"),
+            value(MALLOC, "tid").alias("tid"),
+            *(value(MALLOC, name).alias(f"allocation_{name}") for name in totals),
+            *(pl.coalesce(value(FREE, name), value(BLOCK_FREE, name)).alias(f"release_{name}") for name in totals),
         )
         .with_columns(
             pl.when(pl.col("component") == _WORKSPACE)
@@ -176,7 +179,7 @@ def memory_record(profile: Profile) -> pl.DataFrame:
     Return table :data:`MEMORY_RECORD`: APP samples first, then allocator events in time order.
 
     Every PTA or GE row is followed by a ``PTA+GE`` row of the same time: this record plus the last one of the
-    other component on the device. WORKSPACE rows stand alone.
+    other component on the device. WORKSPACE rows have no such sum.
     """
     samples = profile.frame("npu_mem")
     if profile.allocations.is_empty() and profile.frame("cann_allocations").is_empty() and samples.is_empty():
@@ -198,7 +201,7 @@ def memory_record(profile: Profile) -> pl.DataFrame:
 
 
 def _allocator_records(profile: Profile) -> pl.DataFrame:
-    pta = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE).select(
+    pta = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE).select(
         pl.when(pl.col("component") == _WORKSPACE)
         .then(pl.lit("WORKSPACE"))
         .otherwise(pl.lit("PTA"))

@@ -49,6 +49,7 @@ _NOT_EXTENDING = (
 )
 
 
+# Steps are counted from 0, so -1 is free for what lies in none.
 _NO_STEP = -1
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 

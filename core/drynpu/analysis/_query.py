@@ -20,6 +20,7 @@ QUERY_COLUMNS = (
     "Top Time Iteration",
     "Rank ID",
 )
+# Iterations in the column Top Time Iteration (cann_msprof.md 6.2), the longest first.
 _LONGEST = 5
 
 

@@ -11,11 +11,10 @@ from attrs import field, frozen
 from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
 from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
+from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.kernels import UNMAPPED_SUFFIX
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN
-
-_NPU_DEVICE = 20
 
 
 @frozen
@@ -76,13 +75,13 @@ class Summary:
 def summarise(profile: Profile) -> Summary:
     """Return the summary of *profile*; works with any part of it absent."""
     overlaps = overlap(profile)
-    memory = profile.allocations.filter(pl.col("device_type") == _NPU_DEVICE)
+    memory = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE)
     totals = profile.frame("memory_totals")
     kernels = profile.kernels
     return Summary(
         path=profile.path,
-        chip=_told(profile, "chip"),
-        clock=_told(profile, "clock"),
+        chip=_simulated_as(profile, "chip"),
+        clock=_simulated_as(profile, "clock"),
         level=profile.level,
         device_ids=profile.device_ids,
         steps=_steps(profile, overlaps),
@@ -114,8 +113,8 @@ def _steps(profile: Profile, overlaps: pl.DataFrame) -> pl.DataFrame:
     return trace.select(device.alias("device_id"), step.alias("step"), *times)
 
 
-def _told(profile: Profile, key: str) -> str:
-    """Return what the simulation said of itself: ``drynpu`` of the metadata holds it, or the key with that prefix."""
+def _simulated_as(profile: Profile, key: str) -> str:
+    """Return a value that the simulation noted in the metadata: under ``drynpu``, or as ``drynpu_<key>``."""
     simulated = profile.metadata.get("drynpu")
     value = simulated.get(key) if isinstance(simulated, Mapping) else profile.metadata.get(f"drynpu_{key}")
     return str(value) if value else UNKNOWN

@@ -14,6 +14,7 @@ from drynpu import CommandError, OutputError
 
 _NAME = "msprof"
 _MARK = "# drynpu msprof, written by drynpu doctor --install-msprof"
+# Eager options see each other only through the context.
 _FORCE = "drynpu.install_msprof.force"
 
 

@@ -15,6 +15,7 @@ from drynpu.options import Origin, Parsed, Settings, estimate_footprint, explain
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins
 
+# Bytes of one kernel say little; a step has about a thousand.
 _THOUSAND = 1000
 
 

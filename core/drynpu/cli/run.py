@@ -19,8 +19,10 @@ from drynpu.recorder import PROFILE_VARIABLE, ProfileCommand
 
 _INTERRUPTED = 130
 """What a shell reports for a command that Ctrl-C has ended."""
+# Steps before these warm up caches and allocators.
 _PROFILE_STEPS = "2:3"
 _PROFILE_OUTPUT = Path("profile_out")
+# What the frameworks print at import would drown the script's own output.
 _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 

@@ -70,7 +70,7 @@ class Deliverable:
     needs:
         What must happen in the run; a file without data is not written.
     condition:
-        Which requests ask for it; ``None``: those that leave any data (the timeline: any layer) come with it.
+        Which requests ask for it; ``None`` where any request that leaves data does (for the timeline: any layer).
     """
 
     option: str
@@ -106,7 +106,7 @@ class Deliverable:
         return f"{self.file} ({part})" if part else self.file
 
 
-# Either form of export leaves the database (cann_msprof.md 6.2); the timeline and the list of files come with any text.
+# Either form of export leaves the database (cann_msprof.md 6.2); text brings the timeline and the list of files.
 _COMMON = (
     (DeliverableKind.JSON, "msprof"),
     (DeliverableKind.DB, "msprof"),

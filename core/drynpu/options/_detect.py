@@ -34,7 +34,7 @@ def detect_dialect(mapping: Mapping[str, Any]) -> str:
 
     It is ``profiling_options``, ``acl_json`` (a section, or a document with the member ``profiler``), ``msprof_cli``
     (keys with their two hyphens), ``experimental_config`` or ``request``. Keys that two dialects share count for both;
-    ``aic_metrics`` alone is told apart by its value. An empty mapping is ``profiling_options``.
+    where only ``aic_metrics`` is given, its value decides. An empty mapping is ``profiling_options``.
 
     Raises
     ------

@@ -10,6 +10,7 @@ from cattrs import AttributeValidationNote, BaseValidationError, ForbiddenExtraK
 from drynpu._errors import OptionError
 from drynpu._spelling import did_you_mean
 
+# A value in a message should not push the rest of the line off the screen.
 _SHOWN_LENGTH = 60
 
 

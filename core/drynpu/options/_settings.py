@@ -18,6 +18,7 @@ from drynpu.platforms import DEFAULT_CHIP
 _PREFIX = "DRYNPU_"
 # The host takes device id 64 (cann_msprof.md 2.4), so a node has fewer devices than that.
 _MAX_DEVICES = 63
+# The jitter of kernel times is computed in 64 bits.
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades and by the adapters, not here.
@@ -38,7 +39,7 @@ class Settings:
     """
     What the simulation runs as.
 
-    ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` tells of variables
+    ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` names variables
     that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
     would otherwise say cpu.
     """

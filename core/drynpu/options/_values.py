@@ -142,6 +142,7 @@ class Range:
 
 
 _EVENT = Range(0x1, 0x7FFF_FFFF)
+# As many as the collector takes (cann_msprof.md 1.8).
 _MAX_EVENTS = 8
 
 

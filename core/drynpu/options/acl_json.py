@@ -100,6 +100,7 @@ def _read(text: object, *, strict: bool) -> Document:
     return read_document(text, ACL_JSON, strict=strict)
 
 
+# The collector looks at these only when it starts, which a switch that is off prevents.
 _LATER = ("output", "storage_limit", "instr_profiling_freq", "optype")
 
 

@@ -33,7 +33,7 @@ class CacheEvents:
 @frozen(kw_only=True)
 class Platform:
     """
-    One generation of chips as the collector and the parser tell them apart.
+    One generation of chips: all that the collector and the parser treat alike.
 
     Names of records are those of ``drynpu.raw``. Defaults hold for platforms that no source describes.
     """

@@ -61,7 +61,7 @@ def resolve_series(chip: str) -> str:
     """
     Return the series of *chip*, which is anything that `resolve_platform` takes.
 
-    What does not tell series of one platform apart (platform version ``5``) is the first of them. Raises `OptionError`.
+    A name that several series share (platform version ``5``) gives the first of them. Raises `OptionError`.
     """
     platform, series = _resolve(chip)
     return series or next(iter(platform.series))

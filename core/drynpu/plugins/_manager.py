@@ -171,7 +171,7 @@ class Plugins:
         PluginError
             A plugin replaces a verb that is there already.
         """
-        for name in self._asked():
+        for name in self._load_all():
             before = dict(group.commands)
             self._caller("drynpu_cli", name)(group=group)
             for verb, command in before.items():
@@ -194,7 +194,7 @@ class Plugins:
             ) from error
         self.register(plugin, candidate.name)
 
-    def _asked(self) -> tuple[str, ...]:
+    def _load_all(self) -> tuple[str, ...]:
         self.load_all()
         return self.loaded
 
@@ -204,7 +204,7 @@ class Plugins:
 
     def _ask(self, hook: str, **arguments: object) -> Iterator[tuple[str, Any]]:
         """Yield (plugin name, answer) for every plugin that implements *hook*."""
-        for name in self._asked():
+        for name in self._load_all():
             for answer in self._caller(hook, name)(**arguments):
                 yield name, answer
 

@@ -117,7 +117,7 @@ def drynpu_record_groups() -> Iterable[object]:  # type: ignore[empty-body]
 @hookspec
 def drynpu_products() -> Iterable[object]:  # type: ignore[empty-body]
     """
-    Add result directories: how another profiler's directories are told, read, written and exported.
+    Add result directories: how another profiler's directories are recognised, read, written and exported.
 
     Returns
     -------

@@ -23,9 +23,11 @@ from drynpu.raw import TlvRecords, read_tlv, write_flat, write_tlv
 from drynpu.simulate import PythonFrames
 from drynpu.tables import STEP_PREFIX
 
-_HASH_VALUE = 1
+# Tags of the tracer (torch_npu_profiler.md 3.7).
 _PY_CALL, _PY_RETURN, _C_CALL, _C_RETURN = range(4)
+# Returns have this name in place of the function's.
 _EXIT = "__torch_npu_profiler_python_tracer_exit"
+# Python shows functions of C so; the tracer gives them tags of their own.
 _BUILT_IN = "<built-in "
 
 
@@ -47,7 +49,7 @@ def write_frames(directory: Path, prefix: str, frames: PythonFrames, to_raw: Cal
         time_ns[rows] = np.maximum.accumulate(time_ns[rows])
     records["time"] = time_ns
     write_flat(directory / f"{prefix}.python_tracer_func", records)
-    texts = [{_HASH_VALUE: text} for text in (*frames.names, _EXIT)]
+    texts = [{torch_facts.HASH_VALUE: text} for text in (*frames.names, _EXIT)]
     keys = np.zeros(len(texts), torch_facts.HASH_KEY)
     keys["key"] = np.arange(1, len(texts) + 1)
     path = directory / f"{prefix}.python_tracer_hash"

@@ -89,7 +89,7 @@ def _read_toolkit(found: ProfileDirectory, groups: Sequence[RecordGroup]) -> Too
 
 
 def _rank(info: Mapping[str, Any], known: int) -> int:
-    """Return the rank that profiler_info.json tells, MindSpore's as text; else what is *known*."""
+    """Return the rank in profiler_info.json, where MindSpore writes it as text; *known* where there is none."""
     mindspore = info.get("ms_profiler_info")
     rank = mindspore.get("rank_id") if isinstance(mindspore, Mapping) else info.get("rank_id")
     if isinstance(rank, str) and rank.isdecimal():

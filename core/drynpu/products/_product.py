@@ -1,4 +1,4 @@
-"""What drynpu knows of a result directory: how its profiler's own files are told, read, written and exported."""
+"""What drynpu knows of a result directory: how its profiler's own files are recognised, read, written and exported."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from drynpu.analysis import Summary, summarise
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN
 
+# The kernels that matter fit one screen.
 _TOP = 8
 _COLUMNS = 80
 _BAR = range(4, 13)

@@ -26,7 +26,9 @@ from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, build_manager
 from drynpu.recorder import COLLECT_VARIABLE, CollectionCommand, control_socket
 
+# Another Python than this one may not have drynpu.
 _PYTHON = re.compile(r"python(3(\.\d+)?)?")
+# What frameworks print at import would stand between the command's own lines.
 _QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 
 

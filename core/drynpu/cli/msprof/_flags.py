@@ -18,6 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 # In the order in which the command looks.
 _MODES = ("parse", "query", "export", "analyze")
 
+# Exit code of the vendor's command (cann_msprof.md 6.2).
 _BAD_PARAMETER = 1
 _PROCESSING: Mapping[str, tuple[str, str]] = {
     "parse": ("on|off", "Read the records and mark the data as parsed, then list it."),

@@ -1,4 +1,4 @@
-"""What collection flags ask for and the simulation does not have: a line each, before anything starts."""
+"""What collection flags ask for and the simulation lacks: the command prints a line for each before it starts."""
 
 from __future__ import annotations
 

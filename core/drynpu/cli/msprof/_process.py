@@ -27,7 +27,9 @@ from drynpu.products import (
 )
 from drynpu.tables import Profile
 
+# Exit codes of the vendor's command (cann_msprof.md 6.2).
 _BAD_PARAMETER, _BAD_PATH, _BAD_STEP_TRACE = 1, 2, 9
+# The toolkit's mark on data that was parsed; tools look for it.
 _PARSED = "all_file.complete"
 _FORBIDDEN = {
     "\n": "\\n",
@@ -67,7 +69,7 @@ def process(request: Request) -> None:
     """
     Do what is asked with every PROF directory at ``request.output``.
 
-    A directory that cannot be read is told and left out, as the command does; the others are done.
+    A directory that cannot be read is reported and left out, as the command does; the others are worked on.
 
     Raises
     ------

@@ -67,15 +67,21 @@ MEMORY_USAGE = layout(
     ("device_type", "i1", 56),  # 20 NPU, 0 CPU
     ("device_index", "i1", 57),
     ("component", "u1", 58),  # 0 caching allocator, 1 workspace
-    ("action", "u1", 59),  # 0 malloc, 1 free, 2 block free
+    ("action", "u1", 59),  # MALLOC, FREE, BLOCK_FREE
     ("allocator", "u1", 60),  # 0 inner
     ("tid", "<u8", 61),
     ("pid", "<u8", 69),
 )
 """Fixed part of a torch.memory_usage record: one allocator event."""
 
+MALLOC, FREE, BLOCK_FREE = 0, 1, 2
+"""Actions of the allocator: a block is taken, its tensor is freed, the block goes back to the pool."""
+
 HASH_KEY = layout(8, ("key", "<u8", 0))
 """Fixed part of torch.python_tracer_hash and torch.param_tensor_info records."""
+
+MARK_NAME, HASH_VALUE = 1, 1
+"""Number of the one text of a record of torch.op_mark, and of torch.python_tracer_hash."""
 
 PYTHON_TRACER_FUNC = layout(
     33,

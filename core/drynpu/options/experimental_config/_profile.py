@@ -19,6 +19,7 @@ STEP_MESSAGE = "Invalid parameter step, which must be not less than 0."
 """Text of the ``ValueError`` that a schedule raises for a negative step, before the error suffix."""
 
 PROFILE_FLAGS = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
+# The name is part of a directory's name; the vendor refuses this length and more (torch_npu_profiler.md 1.7).
 _MAX_WORKER_LENGTH = 226
 
 

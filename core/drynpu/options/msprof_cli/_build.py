@@ -13,6 +13,7 @@ from drynpu.options.msprof_cli._launch import Launch
 from drynpu.options.msprof_cli._rules import FlagValues
 from drynpu.options.profiling_options import default_metric_group, words_on
 
+# The command leaves the database beside the texts unless --type says otherwise (cann_msprof.md 6.2).
 _BASE = ProfilingRequest(activities=(Activity.DEVICE,), output=Output(export=(ExportType.TEXT, ExportType.DB)))
 
 

@@ -29,7 +29,9 @@ from drynpu.options.profiling_options import (
 )
 from drynpu.platforms import Platform
 
+# Longest path of the command (cann_msprof.md 1.4).
 MAX_PATH = 1024
+# The host itself has device id 64 (cann_msprof.md 2.4).
 _MAX_DEVICE_ID = 63
 # The order in which the command lists the groups, with those that not every chip has at the end.
 _METRIC_ORDER = (

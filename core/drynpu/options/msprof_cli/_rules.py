@@ -30,6 +30,7 @@ _EXCLUDED_BY_INSTRUCTIONS = (
     "aic-metrics",
     "l2",
 )
+# The command refuses these beside --dynamic=on: what is typed says when recording starts and ends.
 _CONFLICTS_WITH_DYNAMIC = ("sys-devices", "sys-period", "sys-cpu-profiling", "delay", "duration")
 _DOMAINS = ("mstx-domain-include", "mstx-domain-exclude")
 
@@ -149,7 +150,7 @@ def remarks(given: FlagValues) -> list[Notice]:
 def _needs(given: FlagValues) -> Iterator[Notice]:
     for name in given.counting:
         needed = FLAGS[name].needs
-        # Counters are on unless they are switched off; what needs them is told below.
+        # Counters are on unless they are switched off; `_counters` reports what needs them.
         if not needed or needed in ("ai-core", "dynamic") or name in _DOMAINS:
             continue
         state = given.values.get(needed, FLAGS[needed].default == "on")

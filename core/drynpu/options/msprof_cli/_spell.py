@@ -12,6 +12,7 @@ from drynpu.options.msprof_cli._launch import Launch, LaunchMode
 from drynpu.options.profiling_options import metrics_text, spell
 from drynpu.platforms import DEFAULT_CHIP, resolve_platform
 
+# The command refuses these beside --instr-profiling, even with their default values.
 _NOT_WITH_INSTRUCTIONS = ("task-time", "ascendcl", "aic-metrics")
 
 

@@ -1,7 +1,7 @@
 """
 Dialect: the options JSON of the collector (``profiling_options``, GE options, ``PROFILING_OPTIONS``).
 
-The keys are declared once in `KEYS`; a `Surface` says which of them a way in takes and how it refuses. acl.json
+The keys are declared once in `KEYS`; a `Surface` says which of them it takes and how it refuses the rest. acl.json
 and the ACL configuration calls are further surfaces over the same keys.
 """
 

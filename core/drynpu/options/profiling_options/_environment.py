@@ -1,4 +1,4 @@
-"""Whether anything is profiled, and by whose word: the script's or the environment's (cann_msprof.md 1.1)."""
+"""Whether a process is profiled: the script decides, or the environment (cann_msprof.md 1.1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ProfilingMode(enum.Enum):
     OFF = "off"
     ON = "on"
     DYNAMIC = "dynamic"
-    """It waits for a command to attach, start and stop it; the options come with the command."""
+    """A command attaches to the process, starts and stops the profiling, and brings the options."""
 
 
 _WORDS = {"true": ProfilingMode.ON, "false": ProfilingMode.OFF, "dynamic": ProfilingMode.DYNAMIC}
@@ -65,8 +65,9 @@ def resolve_start(
     """
     Decide between a script's own setting and ``PROFILING_MODE`` / ``PROFILING_OPTIONS``.
 
-    ``PROFILING_MODE=dynamic`` wins over everything; then the script's setting; then the environment. The options are
-    those of whoever decided: the other side's are not mixed in, and none at all are the enabled-but-empty rule.
+    ``PROFILING_MODE=dynamic`` wins over everything; then the script's setting; then the environment. The side that
+    decides also gives the options: those of the other side do not count. Without any, the enabled-but-empty rule
+    holds (cann_msprof.md 1.2).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """
 The keys of a collector options document, from the option table.
 
-A surface that carries the same keys under other rules (acl.json, ``aclprofSetConfig``) is another `Surface`
+A surface that has the same keys under other rules (acl.json, ``aclprofSetConfig``) is another `Surface`
 value; the keys themselves do not change.
 """
 
@@ -100,7 +100,7 @@ COLLECTOR_KEYS: Mapping[str, Key] = LazyTable(_keys)
 @frozen(kw_only=True)
 class Surface:
     """
-    One way an options document reaches the collector, and how the collector refuses it there.
+    One way in which options reach the collector, and how the collector refuses them there.
 
     Attributes
     ----------

@@ -15,6 +15,7 @@ NOT_ACCESSIBLE_REASON = "Result path is empty or not accessible"
 
 # Backslash is among them, so the escaped two-character spellings are refused with it.
 _FORBIDDEN = frozenset("\n\f\r\b\t\v\x7f\"'\\%><|&$;`")
+# cann_msprof.md 1.4
 _MAX_LENGTH = 1024
 
 

@@ -24,6 +24,7 @@ from drynpu.options.profiling_options._reading import Document, current_name, el
 from drynpu.options.profiling_options._rules import Effective, acl_defaults, apply_rules, exclusion_problems
 from drynpu.platforms import DEFAULT_CHIP, Platform, resolve_platform
 
+# Options that are on where a framework turns profiling on without any (cann_msprof.md 1.2).
 _EMPTY_RULE: Mapping[str, Any] = {
     "training_trace": True,
     "task_trace": Level.L1,
@@ -176,7 +177,7 @@ def check_document(
 def _current(
     document: Document, surface: Surface, notices: list[Notice], *, strict: bool
 ) -> Iterator[tuple[str, object]]:
-    """Yield the options under the names of today; the retired ones with a notice (strict: as they are)."""
+    """Yield the options by their current names; a retired name adds a notice (*strict* leaves the names alone)."""
     for name, given in document.values.items():
         if document.form == "legacy" and name == "op_trace":
             message = "op_trace has no counterpart among the current options; it is left out."

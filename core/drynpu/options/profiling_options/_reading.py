@@ -1,5 +1,5 @@
 """
-From what a script hands over (text, bytes, a mapping, nothing) to plain keys and values.
+Options as a script gives them (text, bytes, a mapping, nothing) become plain keys and values.
 
 Names that older releases took, and names that belong to another surface, are known here as well.
 """
@@ -23,7 +23,9 @@ from drynpu.options.profiling_options._keys import ACL_JSON, GE_OPTIONS, Surface
 LEGACY_WORDS = frozenset({"training_trace", "task_trace", "op_trace"})
 """Members of the colon-separated option list of 2020."""
 
+# A shell or a raw string leaves the backslash in front of the end of a line.
 _CONTINUATION = re.compile(r"\\[ \t]*\r?\n")
+# The commonest slip in hand-written options: the quote in front of a key.
 _MISSING_QUOTE = re.compile(r"[{,]\s*([A-Za-z_][A-Za-z0-9_]*)\"\s*:")
 
 
@@ -152,6 +154,7 @@ def _pointer(text: str) -> str:
 _RENAMED: Mapping[str, str] = MappingProxyType(
     {"result_path": "output", "aicpu_trace": "aicpu", "ai_core_metrics": "aic_metrics"}
 )
+# The value of the retired key scale: opType:<types>, or opType:<types>;opName:<names>.
 _SCALE_PREFIX = "opType:"
 
 # cann_msprof.md 1.3: "only as msprof command options".

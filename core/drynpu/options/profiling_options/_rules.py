@@ -90,8 +90,8 @@ def acl_defaults(effective: Effective, platform: Platform) -> Effective:
     """
     Return *effective* with the defaults of acl.json (cann_msprof.md 1.6), before the rules run.
 
-    Instruction profiling stands alone, so beside it the defaults are off. Communication follows the level, and so does
-    the iteration trace: acl.json has no key for it, and any task time brings it (1.7).
+    Instruction profiling excludes the other items, so beside it their defaults are off. Communication follows the
+    level, and so does the iteration trace: acl.json has no key for it, and any task time brings it (1.7).
     """
     alone = bool(_instruction_keys(effective.values, platform))
     defaults: dict[str, Any] = {"runtime_api": not alone, "ascendcl": not alone}

@@ -39,7 +39,9 @@ from drynpu.writers._numbers import toolkit_writer
 from drynpu.writers._text_table import Table
 
 _OUTPUT = "ASCEND_PROFILER_OUTPUT"
+# Line end of the tables that MindSpore writes itself; those copied from the toolkit have another.
 _CRLF = "\r\n"
+# The jit level at which the graph engine runs the whole graph: files have no steps then (mindspore_profiler.md 12.3).
 WHOLE_GRAPH = "O2"
 _COPIED = ("op_statistic", "api_statistic", "static_op_mem", "l2_cache", "hbm", "nic", "roce", "pcie", "hccs")
 """Tables of the toolkit that are copied under their stem."""

@@ -36,6 +36,7 @@ from drynpu.writers._files import make_directory
 
 _RECORD = 1
 """Type of every record; readers do not look at it."""
+# Beginnings of the full names of graph nodes; what a script calls itself has no scope.
 _SCOPES = ("Default/", "Gradients/", "recompute_Default/")
 _COUNT_NS = 10
 """What a reader takes a count of the host for where no PROF directory says (100 MHz)."""
@@ -118,7 +119,7 @@ def _operator_events(simulation: Simulation, operators: Operators, rows: I64) ->
     """
     Return an event per operator or annotation on its own thread.
 
-    A node of a graph carries its whole scope as name, which tells it from an operator that was called by itself.
+    The name of a node of a graph is its whole scope; that of an operator which was called by itself is not.
     """
     fixed = _events(len(rows), "PynativeFramework", "RunOp")
     fixed["tid"] = operators.thread[rows]

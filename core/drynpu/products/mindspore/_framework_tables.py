@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from attrs import evolve
 
+from drynpu.analysis._launches import LAUNCH_NAMES
 from drynpu.arrays import U16
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import (
@@ -22,6 +23,7 @@ from drynpu.deliverables.framework_mindspore.facts import (
     MsOpRangeField,
     MsShapesField,
 )
+from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.products._framework_files import read_tlv_file
 from drynpu.products._product import FrameworkTables, ToUnix, no_framework
 from drynpu.products.mindspore._minddata_tables import load_minddata
@@ -30,13 +32,13 @@ from drynpu.raw import ClockAnchors, TlvRecords
 from drynpu.tables._columns import empty, frame, i64
 from drynpu.tables._schemas import ALLOCATIONS, HOST_OPS, QUEUE
 
+# Name of the events that put an operator to another thread; they begin a flow.
 FLOW = "flow"
-_LAUNCHES = r"KernelLaunch|LaunchTask"
-_NPU = 20
+# <name>;<type>;[anything;]<runs>: names of operators hold no semicolon, runs are separated by blanks.
 _CPU_LINE = re.compile(r"^(?P<name>[^;]*);(?P<type>[^;]*);(?:.*;)?(?P<runs>[^;]*)$")
 
 _GIGA, _MINDSPORE_HZ = 1_000_000_000, 100_000_000
-"""The second is what MindSpore takes its counts for where nothing tells, and without PROF they begin in 1970."""
+"""MindSpore takes its counts for 100 MHz where no PROF directory gives a rate, and then counts from 1970."""
 
 
 def has_mindspore(directory: Path) -> bool:
@@ -151,10 +153,10 @@ def _shown_name() -> pl.Expr:
 
 def _operators(events: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the operators, and the task queue that flows and launches are."""
-    launch = pl.col("name").str.contains(_LAUNCHES)
+    launch = pl.col("name").str.contains(LAUNCH_NAMES)
     flows = events.filter(pl.col("is_flow") & pl.col("flow_id").is_not_null())
     launches = events.filter(launch)
-    # A launch that no flow leads to is in no queue that could be told: it has a number of its own.
+    # A launch that no flow leads to is the only entry of its queue, so it gets a number that no flow has.
     alone = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
     sides = [
         rows.select(
@@ -226,7 +228,7 @@ def _allocations(memory: pl.DataFrame) -> pl.DataFrame:
         pl.col("reserved_bytes").alias("total_reserved_bytes"),
         pl.col("used_bytes").alias("total_active_bytes"),
         pl.col("stream_ptr").reinterpret(signed=True).alias("stream"),
-        pl.lit(_NPU).alias("device_type"),
+        pl.lit(NPU_DEVICE_TYPE).alias("device_type"),
         "device_id",
         pl.lit(0).alias("component"),
         released.cast(pl.Int64).alias("action"),

@@ -1,4 +1,4 @@
-"""What MindSpore tells of the data pipeline: minddata_pipeline_raw and _summary (mindspore_profiler.md 12.4)."""
+"""MindSpore's analysis of the data pipeline: minddata_pipeline_raw and _summary (mindspore_profiler.md 12.4)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _RAW = (
 )
 _TYPE_SUFFIX = 2
 """Letters that end the type of every operator: ``Op``."""
+# What the vendor writes where nothing is known.
 _UNKNOWN = -1
+# The first batch pays for starting the pipeline, so the averages leave it out.
 _FIRST_COUNTED = 2
 _Ops = Mapping[int, Mapping[str, Any]]
 
@@ -34,9 +36,9 @@ _Ops = Mapping[int, Mapping[str, Any]]
 @frozen(eq=False)
 class _Tree:
     """
-    The pipeline as it is shown: operators without an output queue give their children to whoever they belong to.
+    The pipeline as the files show it: the children of an operator without an output queue become its parent's.
 
-    ``order`` is breadth first from operator 0; ``parents`` and ``children`` are of what is in it.
+    ``order`` is breadth first from operator 0; ``parents`` and ``children`` belong to the operators in it.
     """
 
     order: tuple[int, ...]

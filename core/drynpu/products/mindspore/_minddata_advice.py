@@ -7,14 +7,16 @@ from typing import Any
 
 from attrs import frozen
 
+# Thresholds in percent, which are MindSpore's own (mindspore_profiler.md 12.4).
 _CPU_HIGH, _CPU_LOW = 75.0, 20.0
 _LEAF_QUEUE_LOW = 50
 _DEVICE_QUEUE_EMPTY = 60
 _QUEUE_DIFFERENCE = 50
 _IN_QUEUE_LOW = 10
 _NOT_JUDGED = frozenset({"Barrier", "Concat", "EpochCtrl", "Rename", "Repeat", "Shuffle", "Skip", "Take", "Zip"})
-"""Operators that work on one thread whatever they are told."""
+"""Operators that work on one thread whatever ``num_parallel_workers`` says."""
 _DEVICE_QUEUE, _BATCH = "DeviceQueue", "Batch"
+# The summary has -1 where nothing is known, and no operator has this number.
 _NONE = -1
 
 

@@ -1,4 +1,4 @@
-"""What MindSpore's ``FRAMEWORK`` files tell beside the tables that every framework has (mindspore_profiler.md 11)."""
+"""Tables of MindSpore's ``FRAMEWORK`` files that no other framework has (mindspore_profiler.md 11)."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ PIPELINE_OPS = pl.Schema(
         ("op_id", pl.Int64),
         ("op_type", pl.String),  # BatchOp
         ("num_workers", pl.Int64),
-        ("children", pl.List(pl.Int64)),  # null: none told
+        ("children", pl.List(pl.Int64)),  # null where the file names none
         ("queue_sizes", pl.List(pl.Int64)),  # null: no output queue
         ("queue_length", pl.Int64),
         ("sample_interval", pl.Int64),  # ms
-        ("cpu_pct", pl.List(pl.Float64)),  # user and system time per sample; null: not told
+        ("cpu_pct", pl.List(pl.Float64)),  # user and system time per sample; null where the file has none
     ]
 )
 """pipeline_profiling and minddata_cpu_utilization: one row per operator of the data pipeline."""

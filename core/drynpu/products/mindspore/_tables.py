@@ -47,8 +47,10 @@ _STEP_COLUMNS = {
     "comm_exclude_receive_ns": "Communication(Not Overlapped and Exclude Receive)",
     "preparing_ns": "Preparing",
 }
+# The vendor's reader looks at two key:value pairs of an event and drops the rest.
 _NAMED_PAIRS = 2
 _DATASET = "Dataset"
+# <module>::<operation>::<stage>
 _NAME_PARTS = 3
 
 

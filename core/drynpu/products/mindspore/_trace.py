@@ -21,12 +21,14 @@ from drynpu.writers._numbers import toolkit_writer, us_text
 
 _MINDSPORE, _HOST_OPS, _SCOPES = 1, 2, 3
 """Process ids of the layers that MindSpore itself adds."""
+# Places of the layers in a viewer (mindspore_profiler.md 12.5); those of the toolkit lie between.
 _SORT = {_MINDSPORE: 1, _HOST_OPS: 2, _SCOPES: 12}
 _NAMES = {_MINDSPORE: "MindSpore", _HOST_OPS: "CPU OP", _SCOPES: "Scope Layer"}
 _STACK = "python_function"
 _MARK_CALLS = "Mstx"
 _HCCL = evolve(layers.COMMUNICATION, name="HCCL")
 """As the toolkits that MindSpore 2.7 came out with call it, and as MindSpore looks for it."""
+# What a piece of work on the device and its launch are joined by.
 _KEY = ["device_id", "connection_id", "start_ns"]
 
 

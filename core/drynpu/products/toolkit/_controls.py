@@ -18,7 +18,7 @@ from drynpu.raw import ClockAnchors, CpuInfo, HostInfo, NetCard
 from drynpu.simulate._destination import MINDSPORE, Destination
 
 _DRIVER_VERSION = 0x072211
-"""The first driver whose task ids are unique, which the layouts written here follow (cann_msprof.md 1.9)."""
+"""The first driver whose task ids are unique; the records written here have such ids (cann_msprof.md 1.9)."""
 _MILLISECONDS = 1000
 
 
@@ -55,7 +55,7 @@ def host_info(destination: Destination, chip: Chip, anchors: ClockAnchors) -> Ho
 
 def _process_name(destination: Destination) -> str:
     """
-    Return the script's name, which tells processes apart in a timeline.
+    Return the script's name, by which a timeline names the process.
 
     MindSpore's analysis looks for the layer of the user's marks under the name of the interpreter.
     """

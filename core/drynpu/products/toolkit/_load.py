@@ -39,6 +39,7 @@ from drynpu.tables._tasks import build_tasks
 
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
+# The group by which counters are read where sample.json names none.
 _DEFAULT_METRICS = "PipeUtilization"
 _COUNTER_READERS = {"ffts_profile": task_counters, "ffts_profile_v6": task_counters_v6}
 

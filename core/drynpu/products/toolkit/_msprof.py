@@ -30,6 +30,7 @@ from drynpu.writers._numbers import Writer, toolkit_writer
 from drynpu.writers._summary_json import by_device, write_json_table
 from drynpu.writers._text_table import Table, TextTable
 
+# README.txt names a file once, without slices and time stamps.
 _STAMPED = re.compile(r"(_slice_\d+)?_\d{14}\.(csv|json)$")
 OUTPUT_NAME = "mindstudio_profiler_output"
 

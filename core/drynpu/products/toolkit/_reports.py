@@ -22,8 +22,11 @@ from drynpu.writers._json import Events
 
 Block = Events | Sequence[str]
 
+# Exit code of the vendor's command for a path (cann_msprof.md 6.2).
 _BAD_PATH = 2
+# The command reads no larger file (cann_msprof.md 6.2).
 _MAX_BYTES = 64 * 1024 * 1024
+# Ascend Hardware: the one layer whose events come from several record groups.
 _HARDWARE = 14
 _KEYS: Mapping[int, str] = {
     6: "msproftx",
@@ -57,6 +60,7 @@ _KEYS: Mapping[int, str] = {
 }
 _OF_GROUPS = {"graph": "step_trace", "marks": "device_tx"}
 """Record group -> the word for its rows in the process of Ascend Hardware."""
+# Timelines of their own go by the word of the layer that they repeat.
 _OF_FILES = {"step_trace": "step_trace", "msprof_tx": "msproftx"}
 
 REPORT_KEYS: tuple[str, ...] = (*_KEYS.values(), *_OF_GROUPS.values(), "low_power")

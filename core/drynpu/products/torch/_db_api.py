@@ -19,7 +19,9 @@ _OPERATOR, _QUEUE, _TRACE = 50001, 50002, 50003
 _FIRST_CONNECTION = 5 << 28
 """Connection ids of the framework are those of the task queue above this, so that they are none of the toolkit's."""
 
+# globalTid holds the process in its upper and the thread in its lower 32 bits.
 TID_BITS = 2**32
+# The vendor's table has the operators that set marks last.
 _MARK_OPERATOR = "mstx_"
 _LAUNCH = (pl.col("level") == "node") & (pl.col("name") == "launch")
 

@@ -23,7 +23,9 @@ from drynpu.tables import Profile
 from drynpu.writers.db._schema import ANALYSIS_TABLES, TORCH_TABLES, tables_by_name, without_keys
 from drynpu.writers.db._writer import new_database
 
+# Ranges of STRING_IDS, so that torch's texts get no number of the toolkit's (torch_npu_profiler.md 4.16).
 _FIRST_STRING, _FIRST_MEMORY_STRING = 1 << 28, 2 << 28
+# Torch's table of that name knows the rank of the job, the toolkit's may not.
 _REPLACED = "RANK_DEVICE_MAP"
 
 

@@ -14,7 +14,9 @@ from drynpu.products.torch._db_api import API_TYPES, TID_BITS
 from drynpu.tables import Profile
 
 _ENVIRONMENT = "ENV_VARIABLES"
+# The vendor's number where there is no rank, or not exactly one device.
 _NOTHING = -1
+# operator_memory.csv has this in front of the toolkit's names, the database has not.
 _TOOLKIT_NAME = "cann::"
 _ALLOCATION = {
     "size": "size_bytes",
@@ -72,7 +74,7 @@ def step_rows(profile: Profile) -> pl.DataFrame:
 
 
 def collection_rows(profile: Profile) -> pl.DataFrame:
-    """Return GC_RECORD; the records do not tell the thread, which is 0."""
+    """Return GC_RECORD; the records hold no thread, so it is 0."""
     return profile.gc.select(
         pl.col("start_ns").alias("startNs"),
         pl.col("end_ns").alias("endNs"),
@@ -83,7 +85,7 @@ def collection_rows(profile: Profile) -> pl.DataFrame:
 def memory_rows(profile: Profile) -> Rows:
     """Yield MEMORY_RECORD, without the samples of the device (NPU_MEM has them), and the framework's OP_MEMORY."""
     records = memory_record(profile).filter(pl.col("component") != "APP")
-    # The toolkit's allocator does not tell what is active, and the vendor's table has 0 there.
+    # The toolkit's allocator does not record what is active, and the vendor's table has 0 there.
     active = pl.when(pl.col("component") == "GE").then(pl.col("active_bytes").fill_null(0)).otherwise("active_bytes")
     yield (
         "MEMORY_RECORD",

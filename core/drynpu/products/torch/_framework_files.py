@@ -8,7 +8,8 @@ import numpy as np
 
 from drynpu.arrays import I64
 from drynpu.deliverables.framework_torch import facts as torch_facts
-from drynpu.deliverables.framework_torch.facts import FrameworkRecord, OpRangeField
+from drynpu.deliverables.framework_torch.facts import BLOCK_FREE, FREE, MALLOC, MARK_NAME, FrameworkRecord, OpRangeField
+from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.kernels import Operators
 from drynpu.raw import write_tlv
@@ -16,9 +17,6 @@ from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._launch_calls import queue_name
 from drynpu.writers._files import make_directory
 
-_NPU = 20
-_MALLOC, _FREE, _BLOCK_FREE = 0, 1, 2
-_MARK_NAME = 1
 _QUEUE_NAMES = {
     "allReduce": "HcclAllreduce",
     "receive": "HcclRecv",
@@ -99,7 +97,7 @@ def _write_queue(path: Path, context: RecordContext) -> None:
     order = np.lexsort((flat["category"], flat["time"]))
     names = [queue_name(plan) for plan in lowered.plans]
     names += [_collective_name(collective.kind) for collective in collectives]
-    texts = [{_MARK_NAME: name} for name in names]
+    texts = [{MARK_NAME: name} for name in names]
     of_collective = np.arange(len(lowered.plans), len(names), dtype=np.int64)
     index = np.tile(np.concatenate([lowered.dispatch_plan, of_collective]), 4)
     write_tlv(path, FrameworkRecord.OP_MARK, flat[order], index[order], texts)
@@ -115,7 +113,7 @@ def _write_memory(path: Path, context: RecordContext) -> None:
     m = context.simulation.memory
     release = np.flatnonzero(m.size_bytes < 0)
     rows = np.concatenate([np.arange(len(m.time_ns)), release])
-    action = np.concatenate([np.where(m.size_bytes < 0, _BLOCK_FREE, _MALLOC), np.full(len(release), _FREE)])
+    action = np.concatenate([np.where(m.size_bytes < 0, BLOCK_FREE, MALLOC), np.full(len(release), FREE)])
     order = np.lexsort((np.arange(len(rows)) >= len(m.time_ns), rows))
     rows, action = rows[order], action[order]
     fixed = np.zeros(len(rows), torch_facts.MEMORY_USAGE)
@@ -124,6 +122,7 @@ def _write_memory(path: Path, context: RecordContext) -> None:
     fixed["size_bytes"] = m.size_bytes[rows]
     fixed["total_allocated_bytes"] = fixed["total_active_bytes"] = m.allocated_bytes[rows]
     fixed["total_reserved_bytes"] = m.reserved_bytes[rows]
-    fixed["stream"], fixed["device_type"], fixed["device_index"] = DEFAULT_STREAM, _NPU, context.target.device_id
+    fixed["stream"], fixed["device_type"] = DEFAULT_STREAM, NPU_DEVICE_TYPE
+    fixed["device_index"] = context.target.device_id
     fixed["action"], fixed["tid"], fixed["pid"] = action, m.thread[rows], context.target.pid
     write_tlv(path, FrameworkRecord.MEMORY_USAGE, fixed)

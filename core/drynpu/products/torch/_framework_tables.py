@@ -19,9 +19,6 @@ from drynpu.tables._columns import frame, i64, texts
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
 from drynpu.tables._stored import Stored, Texts
 
-_MARK_NAME = 1
-_HASH_VALUE = 1
-
 
 def load_torch(directory: Path, to_unix: ToUnix) -> FrameworkTables:
     """
@@ -103,7 +100,7 @@ def _queue(records: TlvRecords, to_unix: ToUnix) -> Stored:
     """Join begin (even category) and end (odd) of each side of the task queue; half pairs are dropped."""
     fixed, codes = records.fixed, _codes(records).to_numpy()
     first, last = _pairs(fixed, to_unix)
-    names = _words(records, _MARK_NAME)
+    names = _words(records, torch_facts.MARK_NAME)
     named = np.array([bool(name) for name in names.to_list()])[codes[first]]
     columns = {
         "correlation_id": i64(fixed["correlation_id"][first]),
@@ -143,7 +140,7 @@ def _allocations(records: TlvRecords, to_unix: ToUnix) -> pl.DataFrame:
 def _python_calls(flat: FlatRecords, words: TlvRecords | None, to_unix: ToUnix) -> pl.DataFrame:
     records, names = flat.fixed, dict[int, str]()
     if words is not None:
-        names = dict(zip(words.fixed["key"].tolist(), _text(words, _HASH_VALUE).to_list(), strict=True))
+        names = dict(zip(words.fixed["key"].tolist(), _text(words, torch_facts.HASH_VALUE).to_list(), strict=True))
     return frame(
         PYTHON_CALLS,
         {
@@ -177,8 +174,8 @@ def torch_clock(info: Mapping[str, Any], clock: ClockAnchors | None, notes: list
     """
     Return the conversion of FRAMEWORK times to Unix ns (torch_npu_profiler.md 3.7).
 
-    With ``syscnt_enable`` they are counter ticks, else monotonic nanoseconds; what the PROF directory does not
-    tell about the clocks is taken from profiler_info.json.
+    With ``syscnt_enable`` they are counter ticks, else monotonic nanoseconds; profiler_info.json says about the
+    clocks what the PROF directory does not.
     """
     start, end = info.get("start_info") or {}, info.get("end_info") or {}
     ticks = bool(start.get("syscnt_enable"))

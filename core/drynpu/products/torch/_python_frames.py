@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+# Tags of the tracer: returns from Python and from C functions (torch_npu_profiler.md 3.7).
 _RETURN_TAGS = (1, 3)
 _MODULE_MARK = "######"
 _KEY = ["tid", "level"]

@@ -32,6 +32,7 @@ _TIMES = {
     "duration_ns": "Duration(us)",
     "active_duration_ns": "Active Duration(us)",
 }
+# The titles say KB and MB; the vendor divides by powers of 1024.
 _KIB, _MIB = 1024, 1024**2
 
 
