@@ -349,3 +349,63 @@ def test_only_the_room_of_platforms_knows_their_numbers() -> None:
 )
 def test_platform_numbers_are_found(code: str, found: int) -> None:
     assert len(list(platform_numbers(ast.parse(code)))) == found
+
+
+NO_NAMES = {"own", "told", "made", "asked", "taken", "of", "wish", "manners", "voice", "target"}
+"""Words that say how a value came here, not what it is (docs/glossary.md, "How names are made")."""
+NOT_YET_HELD = (
+    "core/drynpu/deliverables",
+    "core/drynpu/device",
+    "core/drynpu/kernels",
+    "core/drynpu/raw",
+    "core/drynpu/recorder",
+    "core/drynpu/simulate",
+    "core/drynpu/tables",
+    "core/drynpu/writers",
+    "adapters",
+)
+"""Parts whose names are still being mended; an entry goes when its part has none of these words."""
+
+
+def names_given(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Every name that a module gives to a variable, a parameter, a function or a class, with its line."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id, node.lineno
+
+
+def bad_names(tree: ast.AST) -> list[tuple[str, int]]:
+    return [(name, line) for name, line in names_given(tree) if name.strip("_").lower() in NO_NAMES]
+
+
+def test_names_say_what_a_value_is() -> None:
+    wrong = [
+        f"{name}:{line}: {word}"
+        for base in (CORE, ADAPTERS)
+        for path in sources(base)
+        # A facade's names are the vendor's.
+        if "vendor" not in path.parts and not (name := str(path.relative_to(ROOT))).startswith(NOT_YET_HELD)
+        for word, line in bad_names(ast.parse(path.read_text()))
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("told = 1", 1),
+        ("for of in kinds: pass", 1),
+        ("[own for own in rows]", 1),
+        ("def export(target, *, asked=None): ...", 2),
+        ("lambda taken: taken.rows", 1),
+        ("class _Asked: ...", 1),
+        ("if (made := read()): ...", 1),
+        ("rows = plan.of(kinds); target_path = rows.own", 0),
+    ],
+)
+def test_names_that_say_nothing_are_found(code: str, found: int) -> None:
+    assert len(bad_names(ast.parse(code))) == found
