@@ -76,11 +76,11 @@ def pcie_summary(profile: Profile) -> pl.DataFrame:
 
 
 def hccs_summary(profile: Profile) -> pl.DataFrame:
-    """Return ``device_id``, ``direction`` (tx, rx), ``max``, ``min`` and ``average`` in MB/s, by device."""
+    """Return ``device_id``, ``way`` (tx, rx), ``max``, ``min`` and ``average`` in MB/s, by device."""
     samples = profile.frame("hccs_samples")
     parts = [
         samples.group_by("device_id").agg(
-            pl.lit(direction).alias("direction"),
+            pl.lit(direction).alias("way"),
             pl.lit(order).alias("order"),
             pl.col(f"{direction}_mb_s").max().alias("max"),
             pl.col(f"{direction}_mb_s").min().alias("min"),
