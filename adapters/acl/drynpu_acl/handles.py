@@ -11,6 +11,7 @@ from drynpu_acl.constants import ReturnCode
 T = TypeVar("T")
 
 _RUNTIME, _STEP = 0x2000_0000_0000, 0x40
+"""The first handle of the runtime, and the distance of two: both look like addresses of small objects."""
 
 
 def handle_numbers(first: int = _RUNTIME) -> Iterator[int]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from drynpu.kernels import Rule, framed, join_rules, ops, plan_of
 from drynpu_acl.kernels._dtypes import ACL_SIZES, acl_dtype
-from drynpu_acl.kernels._graph import Compiled, Operation, compile_graph
+from drynpu_acl.kernels._graph import Compiled, compile_graph
 from drynpu_acl.kernels._nodes import FREE, GraphNode, OnnxCall
 from drynpu_acl.kernels._plans import fusions, node_plans, planned_memory
 
@@ -23,7 +23,6 @@ __all__ = [
     "RULES",
     "Compiled",
     "GraphNode",
-    "Operation",
     "acl_dtype",
     "build_rules",
     "compile_graph",

@@ -18,6 +18,7 @@ from drynpu_acl.prof._records import RECORD
 from drynpu_acl.recording import launches
 
 _NO_CORE = (TaskType.AI_CPU, TaskType.DSA)
+"""Tasks that no AI core runs: their execution time in a record is 0."""
 
 
 @define(kw_only=True)

@@ -60,7 +60,7 @@ class Runtime(Protocol):
 @define(kw_only=True)
 class Profiling:
     """
-    Profiling of one process. It implements `drynpu_acl.runtime.Listener` and ``Lifecycle``.
+    Profiling of one process. It implements ``Listener`` and ``Lifecycle`` of the runtime.
 
     Attributes
     ----------

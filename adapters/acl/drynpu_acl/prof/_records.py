@@ -43,6 +43,7 @@ def _crc_table() -> npt.NDArray[np.uint32]:
     table = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = (table >> np.uint32(1)) ^ np.where(table & np.uint32(1), np.uint32(_POLYNOMIAL), np.uint32(0))
+    # Shared by all threads.
     table.setflags(write=False)
     return table
 

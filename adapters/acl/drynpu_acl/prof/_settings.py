@@ -14,6 +14,7 @@ from drynpu.recorder import load_chosen_chip
 
 _VERSION, _COMPAT = "DRYNPU_ACL_VERSION", "DRYNPU_ACL_COMPAT"
 _DEFERRED = (9, 1)
+"""The first release of CANN whose ``start`` needs no ``init``."""
 
 
 @frozen(kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from drynpu_acl.recording._captured import ApiCall, CapturedCalls, CopyCall, DeviceStream, MarkRows, ModelExecution
 from drynpu_acl.recording._devices_recording import FRAMEWORK, DevicesRecording
-from drynpu_acl.recording._timeline import graph_plans, launched_executions, launches, stream_number
+from drynpu_acl.recording._timeline import graph_plans, launched_executions, launches
 
 __all__ = [
     "FRAMEWORK",
@@ -18,5 +18,4 @@ __all__ = [
     "graph_plans",
     "launched_executions",
     "launches",
-    "stream_number",
 ]

@@ -18,7 +18,7 @@ MarkRows: TypeAlias = "list[tuple[MarkKind, str, int, int, int, DeviceStream | N
 
 @frozen(eq=False)
 class ModelExecution:
-    """One execution of a model, as `drynpu_acl.runtime.Listener` gets it; times are Unix ns."""
+    """One execution of a model, as a ``Listener`` of the runtime gets it; times are Unix ns."""
 
     model_id: int
     model_name: str

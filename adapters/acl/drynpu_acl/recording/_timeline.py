@@ -84,6 +84,7 @@ def launches(
     if until_ns is not None:
         start = np.minimum(start, until_ns - len(rows) + turn)
     start[0] = start_ns
+    # Strictly ascending: no two operators of a thread begin in the same nanosecond.
     start = np.maximum.accumulate(start - turn) + turn
     return operators.select(rows, start_ns=start, end_ns=np.append(start[1:], max(end_ns, int(start[-1]) + 1)))
 

@@ -3,27 +3,18 @@ The runtime: devices, contexts, streams, memory, models, data buffers and utilit
 
 Functions return the vendor's codes and never trust a number that comes in: handles are looked up, pointers have to lie
 in memory that the program has allocated or lent. Models are ONNX files that run on the CPU when they are called; a
-:class:`Listener` takes over what ran.
+listener takes over what ran.
 """
 
 from __future__ import annotations
 
-from drynpu_acl.runtime._devices import Context, Stream
-from drynpu_acl.runtime._listener import Lifecycle, Listener
 from drynpu_acl.runtime._memory import Memory
-from drynpu_acl.runtime._onnx import ModelFile, UnreadableModel, open_model, parse_model
+from drynpu_acl.runtime._onnx import parse_model
 from drynpu_acl.runtime._process import PROCESS, Process
 
 __all__ = [
     "PROCESS",
-    "Context",
-    "Lifecycle",
-    "Listener",
     "Memory",
-    "ModelFile",
     "Process",
-    "Stream",
-    "UnreadableModel",
-    "open_model",
     "parse_model",
 ]

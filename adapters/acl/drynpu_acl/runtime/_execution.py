@@ -19,6 +19,7 @@ from drynpu_acl.runtime._onnx import ModelFile, NodeTimes, Tensor
 
 _FUNCTION_SCOPE = 0
 _MOST_COMPILED = 128
+"""Shapes of one model whose tables are kept."""
 
 
 class Refused(Exception):
@@ -70,6 +71,7 @@ class Runner:
         feeds = self._feeds(inputs, data, memory)
         into = self._room(outputs, data, memory)
         try:
+            # A device computes infinities without a warning, too.
             with np.errstate(all="ignore"):
                 run = self.model.run(feeds)
         except Exception as error:
@@ -115,6 +117,7 @@ class Runner:
                 self.compiled.clear()
             table = self.compiled[run.tensor_types] = _table(self.model.compile(run.tensors, split=self.split))
         turn = np.arange(len(table.last))
+        # Strictly ascending, because short nodes may share a reading of the clock.
         start_ns = np.maximum.accumulate(run.start_ns[table.last] - turn) + turn
         end_ns = np.maximum(run.end_ns[table.last], start_ns + 1)
         end_ns[:-1] = np.minimum(end_ns[:-1], start_ns[1:])

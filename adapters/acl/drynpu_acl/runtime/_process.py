@@ -26,8 +26,11 @@ from drynpu_acl.runtime._waiting import Waiting
 _VERSION = (1, 16, 0)
 """Of the interface in CANN 8.5 (ACL_MAJOR_VERSION, ACL_MINOR_VERSION, ACL_PATCH_VERSION)."""
 _HOST = 1
+"""ACL_HOST of aclrtRunMode."""
 _DEVICE_MEMORIES = (0, 1)
+"""ACL_DDR_MEM and ACL_HBM_MEM, which are one memory here."""
 _POLICIES = range(6)
+"""Numbers of aclrtMemMallocPolicy; pages are those of this process whatever they say."""
 
 
 class Process:

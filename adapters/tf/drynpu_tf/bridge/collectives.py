@@ -34,6 +34,7 @@ def _reduced(tensor: Any, reduction: str, size: int) -> Any:
         return tf.identity(tensor)
     if reduction == "sum":
         return tensor * tf.cast(size, tensor.dtype)
+    # What is left is a product of equal factors.
     return tensor ** tf.cast(size, tensor.dtype)
 
 

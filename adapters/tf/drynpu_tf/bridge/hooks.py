@@ -156,6 +156,7 @@ class NPUOutputTensorHook(basic_session_run_hooks.LoggingTensorHook):
             after = dependencies if isinstance(dependencies, (list, tuple)) else [dependencies]
             with tf.control_dependencies(after):
                 tensors = {name: tf.identity(tensor) for name, tensor in tensors.items()}
+        # The base class would log the tensors; so seldom it never does.
         super().__init__(tensors, every_n_iter=1 << 31)
 
     def begin(self) -> None:

@@ -94,6 +94,7 @@ def _over_time(step: Any, x: Any, seq_length: Any, start: tuple[Any, ...], carri
 
     def one(previous: tuple[Any, ...], now: tuple[Any, Any]) -> tuple[Any, ...]:
         time, inputs = now
+        # The first entry is the output of the step before, which no step reads.
         results = step(inputs, *previous[1 : carried + 1])
         if seq_length is None:
             return (results[0], *results)

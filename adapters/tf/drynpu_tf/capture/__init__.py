@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from drynpu_tf.capture._dataset_reads import DatasetRead
-from drynpu_tf.capture._function_runs import FunctionRun
-from drynpu_tf.capture._nodes import is_backward
-from drynpu_tf.capture._session_run import CapturedRun, RunContent, RunKey, SessionCapture
+from drynpu_tf.capture._session_run import RunContent, RunKey, SessionCapture
 from drynpu_tf.capture._trace import Stretch, TraceCapture
 
 __all__ = [
-    "CapturedRun",
     "DatasetRead",
-    "FunctionRun",
     "RunContent",
     "RunKey",
     "SessionCapture",
     "Stretch",
     "TraceCapture",
-    "is_backward",
 ]

@@ -69,6 +69,7 @@ class _Calls:
 
     @classmethod
     def from_rows(cls, planes: Planes, rows: I64) -> _Calls:
+        # Three indices in one number, so that one sort finds the distinct calls.
         base = len(planes.texts) + 1
         columns = (planes.text[rows], planes.op_type[rows], planes.extra[rows])
         text, kind, extra = (column.astype(np.int64) + 1 for column in columns)

@@ -201,6 +201,7 @@ def read_planes(content: bytes) -> Planes:
     from tensorflow.tsl.profiler.protobuf import xplane_pb2
 
     wire, texts = Wire.from_bytes(content), _Texts()
+    # A trace without lines has a table as well.
     parts = [np.empty((0, 8), np.int64)]
     for begin, end in _messages(wire, 0, len(content), _SPACE_PLANES)[0]:
         lines, rest = _messages(wire, begin, end, _PLANE_LINES)

@@ -77,6 +77,7 @@ def _data(planes: Planes, place: dict[int, int], called: dict[int, int], outer: 
 def _nearest(parent: I64, flag: Bools) -> I64:
     """Return for every row its nearest ancestor that carries *flag*, -1 if none does."""
     found = parent.copy()
+    # All rows climb at once, one level a round: as many rounds as calls are nested.
     while True:
         climb = (found >= 0) & ~flag[found]
         if not climb.any():

@@ -143,6 +143,7 @@ def lending_session(original: Any, recorder: DeviceCapture) -> Callable[[], Any]
         def start(self, *values: Any) -> Any:
             if recorder.lend():
                 finalizer = weakref.finalize(self, recorder.reclaim)
+                # At the end of the process the recording has been handed over: there is nothing to go on with.
                 finalizer.atexit = False
                 self._reclaim = finalizer
             return self._session.start(*values)

@@ -33,6 +33,7 @@ def install(recorder: DeviceCapture | None) -> None:
     from tensorflow.python.eager.polymorphic_function import polymorphic_function
     from tensorflow.python.profiler.internal import _pywrap_profiler
 
+    # Once: what stands in its place carries the original, however often a device is opened.
     plain = polymorphic_function.function
     if not hasattr(plain, _ORIGINAL):
         replacement = functools.wraps(plain)(functools.partial(npu_compat_function))

@@ -150,6 +150,7 @@ def _placed(
     waits = ready > 0
     start = np.maximum(operators.start_ns[rows], free_ns)
     start[1:] = np.maximum(start[1:], np.maximum.accumulate(ready)[:-1])
+    # Strictly ascending: no two operators of a thread begin in the same nanosecond.
     start = np.maximum.accumulate(start - turn) + turn
     end = np.append(start[1:], max(int(operators.end_ns[rows[-1]]), int(start[-1]) + 1))
     end[waits] = start[waits] + 1

@@ -98,6 +98,7 @@ class DeviceSession:
         end_ns = time.time_ns()
         with self._lock:
             content = self.capture.take(key, traced.content, self.graph)
+            # A number is drawn for a new name only.
             name = self._names.setdefault(key, "" if key in self._names else f"GeOp{next(_GRAPH_NUMBERS)}_0")
             if self._pending is None or self._pending.recorder is not recorder:
                 self._pending = PendingRuns.open(recorder, self.capture)
