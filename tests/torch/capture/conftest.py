@@ -38,7 +38,7 @@ def record() -> Callable[..., CapturedTorch]:
     def run(*steps: Callable[[], object], memory: bool = True, stack: bool = False, **options: Any) -> CapturedTorch:
         capture = Capture(tracer=KinetoTracer(memory=memory, stack=stack), **options)
         capture.start()
-        device.state().recorder = capture.marks
+        device.state().recorder = capture.device_calls
         try:
             for step in steps:
                 step()
@@ -64,8 +64,8 @@ def write(tmp_path: Path) -> Callable[..., Outcome]:
         recording = Recording(
             operators=captured.operators,
             allocations=captured.allocations,
-            host_calls=tuple(captured.marks.marks),
-            streams=tuple(captured.marks.streams),
+            host_calls=tuple(captured.device_calls.calls),
+            streams=tuple(captured.device_calls.streams),
             begin_ns=captured.begin_ns,
             end_ns=captured.end_ns,
         )

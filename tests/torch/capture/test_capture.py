@@ -83,7 +83,7 @@ def test_cutting_into_chunks_loses_nothing(record: Record, chunk_events: int) ->
     assert Counter(cut.allocations.size_bytes.tolist()) == Counter(whole.allocations.size_bytes.tolist())
     assert len(whole.allocations) > 20
     assert whole.allocations.size_bytes.sum() == 0
-    pauses = [mark for mark in cut.marks.marks if mark.kind is DispatchKind.PAUSE]
+    pauses = [mark for mark in cut.device_calls.calls if mark.kind is DispatchKind.PAUSE]
     assert len(pauses) == {1: 4, 40: 4, 30_000: 1}[chunk_events]
     for pause in pauses:
         assert not np.any((cut.operators.start_ns >= pause.time_ns) & (cut.operators.start_ns < pause.until_ns))

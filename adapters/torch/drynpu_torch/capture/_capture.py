@@ -1,4 +1,4 @@
-"""A whole recording: chunks cut at step boundaries, joined into one operator table."""
+"""A whole recording: chunks that are cut at step boundaries and joined into one table of operators."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from drynpu.arrays import I32, I64, Bools
 from drynpu.device import inherit, nest
 from drynpu.kernels import Allocations, Operators, Placement, Signature
 from drynpu.simulate import PythonFrames
-from drynpu_torch.capture._automatic_marks import automatic_marks
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections, without_collections
 from drynpu_torch.capture._host_calls import HostCallRecorder
-from drynpu_torch.capture._kineto import Chunk, KinetoTracer
-from drynpu_torch.capture._loaders import LOADER, MAKING, loaders_on_host
+from drynpu_torch.capture._kineto import Chunk, KinetoTracer, rows_named
+from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loaders_on_host
 from drynpu_torch.capture._stacks import python_frames, shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import CollectiveCapture, Communication
@@ -27,46 +26,46 @@ from drynpu_torch.rules import signature_from_kineto
 
 _FACTORIES = ("aten::empty_strided", "aten::empty")
 _INDICES = ("aten::tril_indices", "aten::triu_indices")
-"""With the factories, what has one kernel per device and so passes through the sink to the CPU's of the same name."""
+"""Operators that create tensors, each with a kernel of the sink that calls the CPU's operator of the same name."""
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
+"""Events after which a recording is cut: memory stays bounded, and the cost of cutting is spread over many events."""
 _PLACEMENTS = tuple(Placement)
 
 
 @frozen(eq=False, kw_only=True)
 class CapturedTorch:
-    """What a recording holds, on the measured host timeline (Unix ns)."""
+    """The captured data of one recording, on the measured host timeline (Unix ns)."""
 
     operators: Operators
     allocations: Allocations
-    marks: HostCallRecorder
+    device_calls: HostCallRecorder
     begin_ns: int
     end_ns: int
     frames: PythonFrames
     garbage_ns: tuple[tuple[int, int], ...] = ()
     results: tuple[object, ...] = ()
-    """What Kineto returned, if it was to be kept."""
+    """The objects that Kineto returned, if they are kept."""
     taken_over: bool = False
-    """Whether another profiler was started meanwhile and got operators of ours."""
+    """Whether another profiler was started meanwhile and got operators of this recording."""
     communication: Communication = field(factory=Communication)
 
 
 @define(kw_only=True)
 class Capture:
     """
-    Kineto in chunks.
+    One recording by Kineto, in chunks.
 
-    :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected
-    to hold ``chunk_events`` events, so that memory stays bounded and the cost per event flat. A recording whose
-    results are kept is not cut, because PyTorch's analyses take one result.
+    :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected to hold
+    ``chunk_events`` events. A recording whose results are kept is not cut, because PyTorch's analyses take one result.
 
-    ``automatic_marks`` has the ranges set that the vendor sets by itself; ``flop_formulas`` are the functions whose
-    calls tell their floating point operations in ranges, ``None`` for none;
-    ``gc_threshold_ms`` is the shortest garbage collection to record, ``None`` for none at all.
+    ``automatic_marks`` switches the ranges on that the vendor sets by itself. ``flop_formulas`` are the functions whose
+    calls show their floating point operations in ranges, ``None`` for none. ``gc_threshold_ms`` is the shortest garbage
+    collection to record, ``None`` for none at all.
     """
 
     tracer: KinetoTracer
-    marks: HostCallRecorder = field(factory=HostCallRecorder)
+    device_calls: HostCallRecorder = field(factory=HostCallRecorder)
     chunk_events: int = _CHUNK_EVENTS
     automatic_marks: bool = False
     flop_formulas: Mapping[str, FlopFormula] | None = None
@@ -79,14 +78,14 @@ class Capture:
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
-        communication = CollectiveCapture(self.marks)
-        communication.start()  # before the tracer: what it calls in PyTorch is not the script's
+        communication = CollectiveCapture(self.device_calls)
+        communication.start()  # before the tracer, which would record its calls of PyTorch as the script's
         try:
             self._begin()
         except BaseException:
             communication.stop()
             raise
-        self.marks.communication = communication
+        self.device_calls.communication = communication
         self._patches.enter_context(loaders_on_host())
         self._patches.enter_context(self.tracer.threads.watched())
         if self.gc_threshold_ms is not None:
@@ -97,7 +96,7 @@ class Capture:
             self._patches.enter_context(flop_ranges(self.flop_formulas))
 
     def step(self) -> None:
-        """Tell that a step has ended; cut here if the chunk has grown large."""
+        """End a step, and cut here if the chunk has grown large."""
         if self.tracer.keep_results:
             return
         self._steps_in_chunk += 1
@@ -110,17 +109,17 @@ class Capture:
             self._chunks.append(self.tracer.stop())
         self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
         self._begin()
-        self.marks.pause(begin_ns, time.time_ns())
+        self.device_calls.pause(begin_ns, time.time_ns())
 
     def stop(self) -> CapturedTorch:
         """Stop recording and join the chunks."""
         self._patches.close()
         self._chunks.append(self.tracer.stop())
-        recorder, self.marks.communication = self.marks.communication, None
+        recorder, self.device_calls.communication = self.device_calls.communication, None
         communication = Communication() if recorder is None else recorder.stop()
         chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
-        captured = _join(self.tracer, chunks, self.marks)
-        self.marks.marks.extend(functional_waits(captured.operators))
+        captured = _join(self.tracer, chunks, self.device_calls)
+        self.device_calls.calls.extend(functional_waits(captured.operators))
         return evolve(
             captured,
             communication=communication,
@@ -134,7 +133,7 @@ class Capture:
         self.tracer.start()
 
 
-def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: HostCallRecorder) -> CapturedTorch:
+def _join(tracer: KinetoTracer, chunks: list[Chunk], device_calls: HostCallRecorder) -> CapturedTorch:
     def column(name: str) -> I64:
         return np.concatenate([getattr(chunk, name) for chunk in chunks])
 
@@ -145,7 +144,7 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: HostCallRecorder) ->
     names = [str(value) for value in tracer.names.values]
     depth, parent = nest(start, end, thread)
     placement = _placements(names, name, parent, depth, call, tracer)
-    shown = ~_of_our_own(names, name, parent)
+    shown = ~_sink_rows(names, name, parent)
     start, end, name, thread, call, placement, order = (
         column[shown] for column in (start, end, name, thread, call, placement, order)
     )
@@ -174,7 +173,7 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: HostCallRecorder) ->
             address=column("memory_address").astype(np.uint64),
             size_bytes=column("memory_bytes"),
         ),
-        marks=marks,
+        device_calls=device_calls,
         begin_ns=begin_ns,
         end_ns=max(chunks[-1].end_ns, int(end.max(initial=begin_ns))),
         frames=python_frames(
@@ -187,17 +186,17 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], marks: HostCallRecorder) ->
     )
 
 
-def _of_our_own(names: list[str], name: I64, parent: I64) -> Bools:
+def _sink_rows(names: list[str], name: I64, parent: I64) -> Bools:
     """
-    Tell which rows, shape ``[n]``, are traces of the sink that neither a device nor plain PyTorch would leave.
+    Return which rows, shape ``[n]``, come from the sink; neither a device nor plain PyTorch would leave them.
 
     They are needed to place the others and are not shown: the CPU's factory inside the device's of the same name, and
-    the range around the making of a loader's iterator.
+    the range around the creation of a loader's iterator.
     """
-    twice = np.array([text in (*_FACTORIES, *_INDICES) for text in names] or [False])
-    making = np.array([text.startswith(LOADER) and text.endswith(MAKING) for text in names] or [False])
-    inner = twice[name] & (parent >= 0) & (name[np.maximum(parent, 0)] == name)
-    return np.asarray(inner | making[name], bool)
+    factories = rows_named(names, name, lambda text: text in (*_FACTORIES, *_INDICES))
+    creations = rows_named(names, name, lambda text: text.startswith(LOADER) and text.endswith(CREATION))
+    nested = (parent >= 0) & (name[np.maximum(parent, 0)] == name)
+    return np.asarray(factories & nested | creations, bool)
 
 
 def _placements(
@@ -209,36 +208,34 @@ def _placements(
     tracer: KinetoTracer,
 ) -> I64:
     """
-    Tell where each operator works: index into :class:`Placement`, shape ``[n]``.
+    Return where each operator works, an index into :class:`Placement`, shape ``[n]``.
 
-    The sink computes on CPU tensors, so the device is read off the shape of the call tree: a copy to the device
-    allocates through our own factory, which shows as one inside another; copies to the host are annotated; what
-    runs inside a data loader, pinning of memory, what gloo needs to move data, and scalar-only work inside an
-    optimizer's step (its step counters) run on the host beside a real NPU too.
+    The sink computes on CPU tensors, so the device follows from the tree of calls. A copy to the device allocates
+    through the sink's factory, which shows as one factory inside another. Copies to the host are annotated. Beside a
+    real NPU the host does the work of data loaders, of pinning memory, of gloo, and the scalar-only work inside an
+    optimizer's step (its step counters).
     """
     place = np.full(len(name), _PLACEMENTS.index(Placement.DEVICE), np.int64)
 
-    def named(test: object) -> Bools:
-        table = np.array([bool(test(text)) for text in names] or [False])  # type: ignore[operator]
-        return np.asarray(table[name], bool)
+    def named(text: str) -> Bools:
+        return rows_named(names, name, text.__eq__)
 
-    copies = named("aten::_to_copy".__eq__)
+    def inside(prefix: str) -> Bools:
+        return inherit(depth, parent, rows_named(names, name, lambda text: text.startswith(prefix)))
+
+    copies = named("aten::_to_copy")
     for factory_name in _FACTORIES:
-        factory = named(factory_name.__eq__)
+        factory = named(factory_name)
         inner = np.flatnonzero(factory & (parent >= 0))
         inner = inner[factory[parent[inner]]]
         outer = parent[parent[inner]]
         outer = outer[outer >= 0]
         place[outer[copies[outer]]] = _PLACEMENTS.index(Placement.TO_DEVICE)
-    place[inherit(depth, parent, named(COPY_TO_HOST.__eq__)) & named("aten::clone".__eq__)] = _PLACEMENTS.index(
-        Placement.TO_HOST
-    )
+    place[inside(COPY_TO_HOST) & named("aten::clone")] = _PLACEMENTS.index(Placement.TO_HOST)
     scalar = np.array([_only_scalars(tracer.examples.get(i)) for i in range(len(tracer.calls.values))] or [False])
-    optimizer = inherit(depth, parent, named(lambda text: text.startswith("Optimizer.step#")))
-    loader = inherit(depth, parent, named(lambda text: text.startswith(LOADER)))
-    pinning = inherit(depth, parent, named("aten::_pin_memory".__eq__))
+    counters = inside("Optimizer.step#") & (call >= 0) & scalar[np.maximum(call, 0)]
     communication = inside_communication(names, name, depth, parent)
-    on_host = loader | pinning | communication | (optimizer & (call >= 0) & scalar[np.maximum(call, 0)])
+    on_host = inside(LOADER) | inside("aten::_pin_memory") | communication | counters
     place[on_host] = _PLACEMENTS.index(Placement.HOST)
     return place
 
@@ -273,7 +270,7 @@ def _signatures(
 
 
 def _shape_text(shape: object) -> str:
-    """Dims joined by commas; a tensor list becomes ``[[2,3],[4]]`` like the vendor prints it; empty for scalars."""
+    """Return dims joined by commas, ``[[2,3],[4]]`` for a list of tensors as the vendor prints it, "" for scalars."""
     if not isinstance(shape, (list, tuple)) or not shape:
         return ""
     if isinstance(shape[0], (list, tuple)):

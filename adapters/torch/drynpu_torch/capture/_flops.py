@@ -1,4 +1,4 @@
-"""Ranges that tell the floating point operations of a call, for the vendor's analysis of utilisation."""
+"""Ranges that show the floating point operations of a call, for the vendor's analysis of utilisation."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from attrs import frozen
 
+from drynpu_torch.capture._patches import patched
 from drynpu_torch.device.npu import mstx
 
 _LOG = logging.getLogger(__name__)
@@ -25,17 +26,17 @@ _DOMAIN = "mfu_flops"
 @frozen
 class FlopFormula:
     """
-    What is counted, and how.
+    A function whose calls are counted, and the formula for one call.
 
     Attributes
     ----------
-    target:
+    path:
         The function as ``module:attribute``, where calls look it up; attributes of attributes are joined by dots.
     count:
-        Takes the arguments of a call and returns its floating point operations; what it raises leaves out the range.
+        Takes the arguments of a call and returns its floating point operations. A call gets no range if it raises.
     """
 
-    target: str
+    path: str
     count: Callable[..., Any]
 
 
@@ -77,7 +78,7 @@ DEFAULT_FORMULAS: Mapping[str, FlopFormula] = {
     "linear": FlopFormula("torch.nn.functional:linear", _linear),
     "addmm": FlopFormula("torch:addmm", _addmm),
 }
-"""Functions that are counted without being asked for, by the name that the range shows (torch_npu_profiler.md 1.6)."""
+"""Functions that are always counted, by the name that the range shows (torch_npu_profiler.md 1.6)."""
 
 
 @contextlib.contextmanager
@@ -85,27 +86,16 @@ def flop_ranges(formulas: Mapping[str, FlopFormula]) -> Iterator[None]:
     """
     Put a range ``<floating point operations>-<name>`` of domain ``mfu_flops`` around every call of the functions.
 
-    A call inside such a call gets none. Names that modules imported before (``from ... import linear``) count too.
-    What cannot be found is left out with a warning in the log.
+    A call inside such a call gets no range. Names that modules imported before (``from ... import linear``) count too.
+    A function that cannot be found is left out with a warning in the log.
     """
     inside = _Inside()
-    patches = [patch for name, formula in formulas.items() for patch in _patches(name, formula, inside)]
-    for patch in patches:
-        setattr(patch.owner, patch.name, patch.wrapper)
-    try:
+    # All of them before the first patch, so that two formulas for one function both find the original.
+    places = [place for name, formula in formulas.items() for place in _places(name, formula, inside)]
+    with contextlib.ExitStack() as patches:
+        for owner, attribute, wrapper in places:
+            patches.enter_context(patched(owner, attribute, wrapper))
         yield
-    finally:
-        for patch in patches:
-            if getattr(patch.owner, patch.name, None) is patch.wrapper:  # somebody else may have patched it meanwhile
-                setattr(patch.owner, patch.name, patch.original)
-
-
-@frozen
-class _Patch:
-    owner: Any
-    name: str
-    original: Any
-    wrapper: Any
 
 
 class _Inside(threading.local):
@@ -115,20 +105,21 @@ class _Inside(threading.local):
         self.now = False
 
 
-def _patches(name: str, formula: FlopFormula, inside: _Inside) -> list[_Patch]:
-    module_name, _, path = formula.target.partition(":")
+def _places(name: str, formula: FlopFormula, inside: _Inside) -> list[tuple[Any, str, Callable[..., Any]]]:
+    """Return the owners of the counted function, its name there, and the wrapper that counts."""
+    module_name, _, path = formula.path.partition(":")
     *parents, attribute = path.split(".")
     try:
         owner = functools.reduce(getattr, parents, importlib.import_module(module_name))
         original = getattr(owner, attribute)
     except (ImportError, AttributeError, ValueError):
-        _LOG.warning("Cannot resolve FLOPs target: %s", formula.target)
+        _LOG.warning("Cannot resolve FLOPs target: %s", formula.path)
         return []
     wrapper = _in_range(name, formula.count, original, inside)
-    # By their dictionaries: asking a module for a name may run code of it.
+    # By their dictionaries: getattr on a module may run code of that module.
     modules = [module for module in list(sys.modules.values()) if module is not owner]
     same = [module for module in modules if getattr(module, "__dict__", {}).get(attribute) is original]
-    return [_Patch(place, attribute, original, wrapper) for place in (owner, *same)]
+    return [(place, attribute, wrapper) for place in (owner, *same)]
 
 
 def _in_range(
@@ -155,6 +146,6 @@ def _counted(name: str, count: Callable[..., Any], args: Any, kwargs: Any) -> An
     try:
         operations = count(*args, **kwargs)
         return operations if operations is not None and operations >= 0 else None
-    except Exception:  # noqa: BLE001 - a formula may be the user's, and a call that is wrong tells so itself
+    except Exception:  # noqa: BLE001 - a formula may be the user's, and a wrong call raises by itself
         _LOG.warning("Failed to calculate FLOPs for %s", name, exc_info=True)
         return None

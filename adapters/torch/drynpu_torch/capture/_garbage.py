@@ -1,4 +1,4 @@
-"""Python's garbage collector: its collections while a recording runs, and none while ours is being worked on."""
+"""Python's garbage collector: its collections in a recording, and none while drynpu works on a recording."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 @contextlib.contextmanager
 def garbage_collections(threshold_ms: float) -> Iterator[list[tuple[int, int]]]:
-    """Give a list that is filled with start and end (Unix ns) of every collection of at least *threshold_ms*."""
+    """Yield a list to which start and end (Unix ns) of every collection of at least *threshold_ms* are added."""
     found: list[tuple[int, int]] = []
-    begun_ns = 0
+    begun_ns = 0  # 0 outside a collection: it may have begun before the recording
 
     def notice(phase: str, _: dict[str, Any]) -> None:
         nonlocal begun_ns
@@ -35,10 +35,10 @@ def garbage_collections(threshold_ms: float) -> Iterator[list[tuple[int, int]]]:
 @contextlib.contextmanager
 def without_collections() -> Iterator[None]:
     """
-    Have Python make no garbage collections.
+    Switch garbage collections off.
 
-    Working on a recording makes many objects and no garbage that needs a collector. They would set off collections
-    of everything, which take longer the more the script has, and longer than the work on a small recording.
+    Work on a recording creates many objects and no garbage that needs a collector. The objects would start collections
+    of everything. Those take longer the more objects the script has, and longer than the work on a small recording.
     """
     if not gc.isenabled():
         yield

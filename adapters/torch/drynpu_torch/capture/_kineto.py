@@ -1,8 +1,8 @@
 """
-One stretch of Kineto: start, stop, and its events as columns.
+Stretches of a recording: starting and stopping Kineto, and its events as columns.
 
-``prof.events()`` and the Python parser behind it are never used: they cost 40-70 us per event against about
-10 us for stopping Kineto and reading its getters in C loops.
+``prof.events()`` and the Python parser behind it are never used. They take 40-70 us per event; stopping Kineto and
+reading its getters in C loops takes about 10 us.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Interner:
 @frozen(eq=False, kw_only=True)
 class Chunk:
     """
-    Events of one stretch, shape ``[n]``, in Kineto's order; memory events and Python frames apart, ``[m]``, ``[k]``.
+    Events of one stretch, shape ``[n]``, in Kineto's order; memory events ``[m]`` and Python frames ``[k]``.
 
     ``call`` is an id in the tracer's ``calls``: (name, shapes, dtypes, values) as text, -1 for annotations.
     """
@@ -89,17 +89,18 @@ class Chunk:
 @define(kw_only=True)
 class KinetoTracer:
     """
-    Starts and stops Kineto; keeps what is distinct over all stretches of one recording.
+    Starts and stops Kineto; keeps the distinct names, calls and stacks of all stretches of one recording.
 
     ``calls`` maps the key of a call to its id; ``examples[id]`` holds the getters' values of its first instance.
     ``stack`` asks for the call stack of every operator and for Python frames, ``frames`` for the frames alone.
 
-    Kineto reports all threads. Ones that Python started are kept while ``threads`` says so, others always: to those
-    PyTorch itself hands work of the recording thread, as to the threads of the backward pass. With ``memory`` it
-    reports the recording thread and what it handed on alone, because it loses the allocator's events otherwise.
+    Kineto reports all threads. Threads that Python started are kept while ``threads`` says so. Others are always kept,
+    because PyTorch gives them work of the recording thread, as to the threads of the backward pass. With ``memory``
+    Kineto is asked for the recording thread and the work that it gave to others alone, because it loses the allocator's
+    events otherwise.
 
-    ``keep_results`` keeps what Kineto returned, in ``results``, for analyses of PyTorch's own. ``taken_over`` tells
-    that another profiler was started meanwhile: Kineto serves the last one, and ours got nothing.
+    ``keep_results`` keeps the objects that Kineto returned, in ``results``, for PyTorch's analyses. ``taken_over`` says
+    that another profiler was started meanwhile: Kineto serves the last one, so the events of this one are lost.
     """
 
     memory: bool = False
@@ -130,7 +131,7 @@ class KinetoTracer:
                 "PyTorch's own profiler is already recording in this process; only one recording can run at a "
                 "time. Stop torch.profiler first, or profile with torch_npu.profiler alone."
             )
-        # Kineto announces every start and stop on stderr; it reads this when it is first used.
+        # Kineto writes every start and stop to stderr unless this is set when it is first used.
         os.environ.setdefault("KINETO_LOG_LEVEL", "99")
         config = ProfilerConfig(
             ProfilerState.KINETO,
@@ -164,13 +165,13 @@ class KinetoTracer:
         thread = _threads(kind.device_resource_id, events)
         kept = self.threads.keep(thread, start_ns)
         memory, python = np.zeros((2, len(events)), bool)
-        # What was not asked for is not there, so that nobody has to look for it.
+        # Without these options Kineto reports no such events, so the search would be in vain.
         if self.memory:
             memory[:] = np.fromiter(map(_MEMORY_EVENT.__eq__, names), bool, len(events))
         if self.stack or self.frames:
             python[:] = np.fromiter(map(kind.is_python_function, events), bool, len(events))
         rows = np.flatnonzero(kept & ~memory & ~python)
-        ops, op_names = _taken(events, rows), _taken(names, rows)
+        ops, op_names = _pick(events, rows), _pick(names, rows)
         scope = _column(kind.scope, ops)
         call = self._calls(kind, ops, op_names)
         call[scope == _USER_SCOPE] = -1
@@ -187,8 +188,8 @@ class KinetoTracer:
             scope=scope.astype(np.uint8),
             call=call,
             stack=self.stacks.index(stacks, len(ops)),
-            **_memory(kind, _taken(events, np.flatnonzero(memory)), kept[memory], result),
-            **self._frames(kind, _taken(events, np.flatnonzero(kept & python))),
+            **_memory(kind, _pick(events, np.flatnonzero(memory)), kept[memory], result),
+            **self._frames(kind, _pick(events, np.flatnonzero(kept & python))),
         )
 
     def _frames(self, kind: Any, events: list[object]) -> dict[str, Any]:
@@ -205,9 +206,9 @@ class KinetoTracer:
         def rows() -> Iterator[tuple[Any, ...]]:
             return zip(names, *(map(getter, ops) for getter in getters), strict=True)
 
-        # Row by row, so that what the getters make of one event is gone when the next one is asked.
+        # Row by row, so that the lists that the getters return for one event are gone before the next event.
         try:
-            # Version 2: later ones write down which objects of a row are shared, and equal rows would differ.
+            # Version 2: later ones note which objects of a row are shared, so that equal rows would differ.
             call = self.calls.index(map(marshal.dumps, rows(), repeat(2)), len(ops))
         except ValueError:  # an argument that is no plain value
             call = self.calls.index(map(str, rows()), len(ops))
@@ -219,6 +220,11 @@ class KinetoTracer:
         return call
 
 
+def rows_named(names: Sequence[object], name: I64, test: Callable[[str], bool]) -> Bools:
+    """Return which rows, shape ``[n]``, have a name that passes *test*; *name* holds the index of each in *names*."""
+    return np.array([test(str(text)) for text in names], bool)[name]
+
+
 def _column(getter: Callable[[object], int], events: list[object]) -> I64:
     return np.fromiter(map(getter, events), np.int64, len(events))
 
@@ -227,24 +233,24 @@ def _threads(getter: Callable[[object], int], events: list[object]) -> I64:
     return np.fromiter(map(getter, events), np.uint64, len(events)).astype(np.int64)
 
 
-def _taken(values: list[V], rows: I64) -> list[V]:
+def _pick(values: list[V], rows: I64) -> list[V]:
     return values if len(rows) == len(values) else [values[row] for row in rows.tolist()]
 
 
 def readable(getter: Callable[[E], V], events: Sequence[E], instead: Callable[[bytes], V]) -> list[V]:
     """
-    Return what *getter* tells of *events*; *instead* is asked with the bytes where a text of one is no text.
+    Return the value of *getter* for each event, or that of *instead* for bytes that are not UTF-8.
 
-    Kineto keeps the function names of Python frames where Python had them. Code that is gone when the recording ends,
-    as that of a module body is once the module is imported, leaves anything in that place.
+    Kineto keeps pointers to the function names of Python frames. Code that is gone when the recording ends, such as a
+    module's body once it is imported, leaves arbitrary bytes in that place.
     """
     try:
         return list(map(getter, events))
     except UnicodeDecodeError:
-        return [_one(getter, event, instead) for event in events]
+        return [_read_one(getter, event, instead) for event in events]
 
 
-def _one(getter: Callable[[E], V], event: E, instead: Callable[[bytes], V]) -> V:
+def _read_one(getter: Callable[[E], V], event: E, instead: Callable[[bytes], V]) -> V:
     try:
         return getter(event)
     except UnicodeDecodeError as error:
@@ -257,7 +263,7 @@ def _unreadable_name(text: bytes) -> str:
 
 
 def _memory(kind: Any, events: list[object], kept: Bools, result: Any) -> dict[str, Any]:
-    """Return by time those of the allocator's *events* that are *kept*."""
+    """Return the columns of the allocator's *events* that are *kept*, in time order."""
     time_ns, size = _column(kind.start_ns, events), _column(kind.nbytes, events)
     rows = np.argsort(time_ns, kind="stable")
     rows = rows[kept[rows]]
@@ -271,10 +277,10 @@ def _memory(kind: Any, events: list[object], kept: Bools, result: Any) -> dict[s
 
 def _addresses(result: Any, time_ns: I64, size: I64) -> U64:
     """
-    Return the addresses of allocator events at those times and of those sizes, all 0 if they cannot be told.
+    Return the addresses of allocator events at those times and of those sizes, all 0 if they are not known.
 
-    The events' getters do not tell them. Kineto's own list, which has the same events in another order, does in the
-    texts that it would write into a trace.
+    The events have no getter for the address. It stands in the texts of Kineto's own list, which it would write into a
+    trace; the list has the same events in another order.
     """
     address = np.zeros(len(time_ns), np.uint64)
     activities = result.trace_activities() if len(time_ns) else []
@@ -282,7 +288,7 @@ def _addresses(result: Any, time_ns: I64, size: I64) -> U64:
         return address
     kind: Any = type(activities[0])
     is_memory = np.fromiter(map(_MEMORY_EVENT.__eq__, map(kind.name, activities)), bool, len(activities))
-    found = _taken(activities, np.flatnonzero(is_memory))
+    found = _pick(activities, np.flatnonzero(is_memory))
     numbers = np.array(_ADDRESS.findall("\n".join(map(kind.metadata_json, found))), np.str_).reshape(-1, 2)
     if len(found) == len(numbers) == len(time_ns):
         order = np.lexsort((numbers[:, 0].astype(np.int64), _column(kind.timestamp, found)))

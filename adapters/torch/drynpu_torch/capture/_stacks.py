@@ -1,4 +1,4 @@
-"""Call stacks and Python frames as the vendor shows them, none of our own among them."""
+"""Call stacks and Python frames as the vendor shows them, without the frames of drynpu."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy as np
 
 from drynpu.arrays import I64
 from drynpu.simulate import PythonFrames
+from drynpu_torch.capture._kineto import rows_named
 
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
-_OWN = re.compile(r"drynpu_torch[./]")
-"""Our files, and methods that attrs wrote for our classes."""
+_OURS = re.compile(r"drynpu_torch[./]")
+"""Marks frames of drynpu: its files, and methods that attrs generates for its classes."""
 _MODULE_PREFIX, _MODULE_MARK = "nn.Module: ", "######"
 
 
@@ -24,9 +25,9 @@ def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
     """
     Return Kineto's stacks (frames joined by ``;``, innermost first) with every file's whole path.
 
-    Kineto cuts the import paths off file names. They are put back by looking where a file is, in the order in
-    which Python looks; a frame whose file is nowhere stays as it is. Frames of our patches are dropped: on a device
-    the caller's frame comes next.
+    Kineto cuts the import paths off file names. They are put back by looking for the file, in the order in which
+    Python looks; a frame whose file is not found stays as it is. Frames of drynpu's patches are dropped, because on a
+    device the caller's frame comes next.
     """
     roots = _roots()
     frames: dict[str, str] = {}
@@ -36,7 +37,7 @@ def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
         for frame in str(stack).split(";"):
             if frame not in frames:
                 frames[frame] = _whole(frame, roots)
-            if not _OWN.search(frames[frame]):
+            if not _OURS.search(frames[frame]):
                 kept.append(frames[frame])
         shown.append(";".join(kept))
     return tuple(shown)
@@ -59,14 +60,14 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
     """
     Return Kineto's Python events, columns of shape ``[n]``, as frames in the order of their calls.
 
-    Frames of our patches are left out: on a device the caller calls the framework itself. A module's name
-    ``nn.Module: Linear_0`` becomes the record's ``Linear######0``, from which readers number the modules again.
+    Frames of drynpu's patches are left out, because on a device the caller calls the framework itself. The name of a
+    module, ``nn.Module: Linear_0``, becomes the record's ``Linear######0``, from which readers number modules again.
     """
     texts = [str(text) for text in names]
-    own = np.array([bool(_OWN.search(text)) for text in texts] or [False])
+    ours = rows_named(texts, name, lambda text: _OURS.search(text) is not None)
     order = np.lexsort((-end_ns, start_ns))
-    # Thread 0 are the open frames of threads that did nothing meanwhile, of which Kineto does not know the id.
-    order = order[~own[name[order]] & (thread[order] != 0)]
+    # Kineto gives thread 0 to the open frames of threads that did nothing meanwhile, whose id it does not know.
+    order = order[~ours[order] & (thread[order] != 0)]
     return PythonFrames(
         names=tuple(map(_record_name, texts)),
         name=name[order],

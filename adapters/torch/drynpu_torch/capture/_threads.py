@@ -1,4 +1,4 @@
-"""Which threads are recorded: the one that started the recording, PyTorch's own, and those that asked for it."""
+"""The threads that are recorded: that which started the recording, PyTorch's, and those that were switched on."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from attrs import define, field
 
 from drynpu.arrays import I64, Bools
+from drynpu_torch.capture._patches import patched
 
 
 @define
 class RecordedThreads:
     """
-    Filter over the events of all threads.
+    Filter of events by the thread that they ran on.
 
-    ``switches`` holds ``(time_ns, thread, enabled)`` of threads that were switched on or off, in time order, and may
+    ``switches`` holds ``(time_ns, thread, enabled)`` of threads that were switched on or off, in time order. It may
     grow while the recording runs.
     """
 
@@ -27,9 +28,9 @@ class RecordedThreads:
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
-        """Take note of the threads of Python beside the calling one: those that live and those started meanwhile."""
-        me = threading.current_thread()
-        self._others = [thread for thread in threading.enumerate() if thread is not me]
+        """Collect the threads of Python beside the calling one: those alive now and those started meanwhile."""
+        caller = threading.current_thread()
+        self._others = [thread for thread in threading.enumerate() if thread is not caller]
         original, others = threading.Thread.start, self._others
 
         @functools.wraps(original)
@@ -37,19 +38,17 @@ class RecordedThreads:
             others.append(thread)
             original(thread)
 
-        threading.Thread.start = start  # type: ignore[assignment]
-        try:
+        with patched(threading.Thread, "start", start):
             yield
-        finally:
-            threading.Thread.start = original  # type: ignore[method-assign]
 
     def keep(self, thread: I64, time_ns: I64) -> Bools:
-        """Return for events, shape ``[n]``, whether their thread was to be recorded at that time."""
+        """Return for events, shape ``[n]``, whether their thread is recorded at that time (Unix ns)."""
         kept = np.ones(len(thread), bool)
         present = np.unique(thread)
-        for other in {of.native_id for of in self._others} & set(present.tolist()):
+        for other in {other.native_id for other in self._others} & set(present.tolist()):
             rows = np.flatnonzero(thread == other)
-            switched = [(at, on) for at, of, on in self.switches if of == other]
-            last = np.searchsorted([at for at, _ in switched], time_ns[rows], side="right")
-            kept[rows] = np.array([False, *(on for _, on in switched)])[last]
+            switches = [(switch_ns, enabled) for switch_ns, switched, enabled in self.switches if switched == other]
+            last = np.searchsorted([switch_ns for switch_ns, _ in switches], time_ns[rows], side="right")
+            # Off until the first switch.
+            kept[rows] = np.array([False, *(enabled for _, enabled in switches)])[last]
         return kept

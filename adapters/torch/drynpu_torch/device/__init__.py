@@ -5,21 +5,18 @@ The ``npu`` device of PyTorch: the dispatcher sink, ``torch.npu`` and the patche
 every operator runs PyTorch's own CPU kernels at full speed and with the values of a plain CPU run. What this device
 cannot know about a tensor, because the tensor says ``cpu``, is listed in docs/torch-device.md.
 
-Importing this package changes nothing; :func:`install` does, once per process. The capture hangs on
-:func:`state`: it sets ``state().recorder`` while it records.
+Importing this package changes nothing; :func:`install` changes PyTorch, once per process. A recording sets
+``state().recorder``, so that the device reports to it.
 """
 
 from __future__ import annotations
 
-from drynpu_torch.device._formats import get_npu_format, npu_format_cast, npu_format_cast_
 from drynpu_torch.device._install import alias_modules, install
-from drynpu_torch.device._memory import Usage
-from drynpu_torch.device._memory import usage as memory_usage
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, state
 from drynpu_torch.device._streams import Event, Stream
-from drynpu_torch.device._tensor import COPY_TO_HOST
+from drynpu_torch.device._tensor import COPY_TO_HOST, get_npu_format, npu_format_cast, npu_format_cast_
 
 __all__ = [
     "COPY_TO_HOST",
@@ -29,12 +26,10 @@ __all__ = [
     "Event",
     "ScriptMarks",
     "Stream",
-    "Usage",
     "alias_modules",
     "get_npu_format",
     "install",
     "known_device",
-    "memory_usage",
     "npu_format_cast",
     "npu_format_cast_",
     "state",

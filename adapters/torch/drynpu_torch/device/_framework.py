@@ -1,8 +1,9 @@
-"""Patches outside ``torch.Tensor``: autocast, generators, loading, default device, ``torch.accelerator``."""
+"""Patches outside ``torch.Tensor``: autocast, generators, loading, default device, accelerator, compile."""
 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,22 +11,32 @@ import torch
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils._device import DeviceContext
 
-from drynpu_torch.device import _memory
 from drynpu_torch.device._sink import mark_storage, storage_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceLike, DeviceState
 from drynpu_torch.device._streams import Stream
+from drynpu_torch.device.npu import memory
 from drynpu_torch.device.npu.streams import current_stream, set_stream, synchronize
 
 _BEFORE_EVERY_BUILT_IN = 5
-"""Priority of our rule for storage locations: PyTorch's own begin at 10 and would allocate, which crashes."""
+"""Priority of our rule for storage locations. PyTorch's own begin at 10 and would allocate, which crashes."""
+_FUSING = ("inductor", "npu")
+"""Backends whose fused kernels would be CPU code here: PyTorch's default, and the name of torchair's."""
+_OPERATOR_BY_OPERATOR = "aot_eager"
+"""The backend that traces and differentiates as the fusing ones do, and leaves the operators as they are."""
+_NOTICE = (
+    "the simulated npu does not model fused kernels: torch.compile traces and differentiates the graph, and runs it "
+    "operator by operator (backend 'aot_eager' in place of {backend!r}). Name backend='eager' or 'aot_eager' to "
+    "silence this."
+)
 
 
 def patch_framework(state: DeviceState) -> None:
-    """Patch what in PyTorch asks an accelerator for something that a CPU tensor cannot answer."""
+    """Patch the functions of PyTorch that ask an accelerator for what a CPU tensor cannot answer."""
     _patch_autocast()
     torch.Generator = _Generator  # type: ignore[misc, assignment]
     torch.get_default_device = _make_get_default_device(state, torch.get_default_device)
     _patch_accelerator(state)
+    torch.compile = _operator_by_operator(torch.compile)
     torch.UntypedStorage.npu = _make_storage_npu(state)  # type: ignore[attr-defined]
     torch.serialization.register_package(_BEFORE_EVERY_BUILT_IN, lambda _: None, functools.partial(_restore, state))
 
@@ -90,11 +101,11 @@ class _GeneratorType(type):
 
 
 class _Generator(metaclass=_GeneratorType):
-    """``torch.Generator`` that answers for ``npu`` with a CPU generator: that is who draws the numbers."""
+    """``torch.Generator`` that gives a CPU generator for ``npu``, because the CPU draws the device's numbers."""
 
 
 def _make_get_default_device(state: DeviceState, original: Callable[[], torch.device]) -> Callable[[], torch.device]:
-    """Name the current npu where PyTorch would ask a new tensor, which says cpu."""
+    """Return a ``get_default_device`` that names the current npu; PyTorch would ask a new tensor, which says cpu."""
 
     @functools.wraps(original)
     def get_default_device() -> torch.device:
@@ -109,10 +120,10 @@ def _make_get_default_device(state: DeviceState, original: Callable[[], torch.de
 
 
 def _restore(state: DeviceState, storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
-    """Keep a storage that is to be loaded to the device where it is, in host memory."""
+    """Leave a storage that is loaded to the device in host memory, and note the device on it."""
     if str(location).partition(":")[0] != DEVICE_TYPE:
         return None
-    return mark_storage(storage, state.index_of(str(location)))
+    return mark_storage(storage, state.device_index(str(location)))
 
 
 def _make_storage_npu(state: DeviceState) -> Callable[..., torch.UntypedStorage]:
@@ -124,7 +135,7 @@ def _make_storage_npu(state: DeviceState) -> Callable[..., torch.UntypedStorage]
         non_blocking: bool = False,  # noqa: ARG001
     ) -> torch.UntypedStorage:
         """Return a copy of the storage on *device*, or the storage itself if it was made for it."""
-        index = state.index_of(device)
+        index = state.device_index(device)
         return self if storage_device(self) == index else mark_storage(self.clone(), index)  # type: ignore[no-untyped-call]
 
     return npu
@@ -145,11 +156,11 @@ def _patch_accelerator(state: DeviceState) -> None:
         "setStream": _set_stream,
         "synchronizeDevice": synchronize,
         "isAllocatorInitialized": lambda: True,
-        "emptyCache": _memory.empty_cache,
+        "emptyCache": memory.empty_cache,
         "emptyHostCache": lambda: None,
-        "getDeviceStats": _memory.nested_stats,
-        "getMemoryInfo": _memory.mem_get_info,
-        "resetPeakStats": _memory.reset_peak,
+        "getDeviceStats": memory.memory_stats_as_nested_dict,
+        "getMemoryInfo": memory.mem_get_info,
+        "resetPeakStats": memory.reset_peak_memory_stats,
         "resetAccumulatedStats": lambda _=None: None,
     }
     for name, answer in answers.items():
@@ -160,3 +171,16 @@ def _set_stream(stream: torch.Stream) -> None:
     if not isinstance(stream, Stream):
         stream = Stream(stream.device_index, stream_id=stream.stream_id)
     set_stream(stream)
+
+
+def _operator_by_operator(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def compile(*args: Any, backend: Any = _FUSING[0], **kwargs: Any) -> Any:  # noqa: A001 - PyTorch's name
+        if backend in _FUSING and not kwargs.get("disable"):
+            warnings.warn(_NOTICE.format(backend=backend), stacklevel=2)
+            # mode and options belong to the backend that does not run.
+            kwargs = {name: value for name, value in kwargs.items() if name not in ("mode", "options")}
+            backend = _OPERATOR_BY_OPERATOR
+        return original(*args, backend=backend, **kwargs)
+
+    return compile

@@ -1,4 +1,4 @@
-"""Put the device into PyTorch, once per process."""
+"""Registration of the device in PyTorch, once per process."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import torch
 
 from drynpu.options import Settings
 from drynpu_torch.device import npu
-from drynpu_torch.device._compile import patch_compile
 from drynpu_torch.device._framework import patch_framework
 from drynpu_torch.device._report import patch_report
-from drynpu_torch.device._sink import known_device, register_sink
+from drynpu_torch.device._sink import register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
 
@@ -35,34 +34,33 @@ def install() -> DeviceState:
 
 @functools.cache
 def _register() -> tuple[torch.library.Library, ...]:
-    """Register, and keep the libraries alive in the cache."""
+    """Register the device; the cache keeps the libraries, whose kernels end with them."""
     _check_slot()
-    now = state()
+    device_state = state()
     libraries = register_sink()
     alias_modules(f"torch.{DEVICE_TYPE}")
-    patch_tensor(now)
-    patch_framework(now)
-    patch_compile()
+    patch_tensor(device_state)
+    patch_framework(device_state)
     if Settings.from_environ(os.environ).report_device:
-        patch_report(now)
-    # Not above: it needs this package whole.
-    from drynpu_torch.distributed import batch_of_device, install_hccl
+        patch_report(device_state)
+    # Imported late, because drynpu_torch.distributed imports this package.
+    from drynpu_torch.distributed import install_hccl
 
-    install_hccl(now.index_of, known_device, batch_of_device)
+    install_hccl()
     return libraries
 
 
 def alias_modules(name: str) -> None:
     """Make the device module and its submodules importable as *name* too, e.g. ``torch_npu.npu``."""
-    for own, module in list(sys.modules.items()):
-        if own == npu.__name__ or own.startswith(npu.__name__ + "."):
-            sys.modules[name + own.removeprefix(npu.__name__)] = module
+    for module_name, module in list(sys.modules.items()):
+        if module_name == npu.__name__ or module_name.startswith(npu.__name__ + "."):
+            sys.modules[name + module_name.removeprefix(npu.__name__)] = module
 
 
 def _check_slot() -> None:
-    taken = torch._C._get_privateuse1_backend_name()
-    if taken != "privateuseone":
+    backend = torch._C._get_privateuse1_backend_name()
+    if backend != "privateuseone":  # the name of the slot as long as nobody uses it
         raise RuntimeError(
-            f"PyTorch's slot for an outside device is already taken by {taken!r} in this process; the simulated npu "
+            f"PyTorch's slot for an outside device is already taken by {backend!r} in this process; the simulated npu "
             "cannot be registered beside it"
         )

@@ -1,9 +1,9 @@
 """
-Device reporting, an option: tensors say ``npu``.
+Device reporting, an option that makes tensors say ``npu``.
 
-The sink cannot tell the results of device work from host tensors, so every tensor in host memory says npu, but for
-explicit copies to the host. Off by default: PyTorch reads the device of every parameter in its optimizers, and a
-property of Python's is slower than PyTorch's own.
+The sink cannot tell the results of device work from host tensors. So every tensor in host memory says npu, except
+explicit copies to the host. The option is off by default: PyTorch reads the device of every parameter in its
+optimizers, and a property in Python is slower than PyTorch's own.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _host_copies(copy: Callable[..., torch.Tensor]) -> Callable[..., torch.Tenso
 
 def _reported_to(to: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
     """
-    Wrap ``Tensor.to``: a target that says cpu means the host now, because no tensor of the device says so.
+    Wrap ``Tensor.to``: the destination cpu always means the host, because no tensor of the device says cpu now.
 
     ``x.to(other)`` goes where the other tensor says it is.
     """
@@ -83,12 +83,12 @@ def _reported_to(to: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]
     def reported(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
         if args and isinstance(args[0], torch.Tensor):
             args = (args[0].device, args[0].dtype, *args[1:])
-        target = args[0] if args else kwargs.get("device")
-        if not isinstance(target, str | torch.device) or torch.device(target).type != "cpu":
+        destination = args[0] if args else kwargs.get("device")
+        if not isinstance(destination, str | torch.device) or torch.device(destination).type != "cpu":
             return to(self, *args, **kwargs)
         rest = args[1:] if args else ()
         kwargs.pop("device", None)
-        # A device object: by name, the sink would copy what is on the host already.
+        # CPU is a device object; for the name "cpu" the sink would copy what is on the host already.
         return to(self, CPU, *rest, **kwargs) if self.device == CPU else host_copy(self, "cpu", *rest, **kwargs)
 
     return reported

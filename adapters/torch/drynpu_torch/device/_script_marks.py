@@ -28,15 +28,16 @@ class ScriptMarks:
     """
     The marks of one recording, in the order in which they ended (torch_npu_profiler.md 1.10).
 
-    A range is kept when it ends: one that the recording does not see end leaves nothing, as with the vendor. What has
-    a stream shows as an operator ``mstx_*_op`` on the host as well, because the vendor issues it to its task queue.
+    A range is kept when it ends; a range that is open when the recording stops leaves nothing, as with the vendor. A
+    mark with a stream shows as an operator ``mstx_*_op`` on the host as well, because the vendor puts it on its task
+    queue.
 
     Attributes
     ----------
     range_ids:
-        Where ids of ranges are taken from; they go on over all recordings of the process.
+        The source of range ids; ids go on over all recordings of the process.
     include, exclude:
-        Domains that alone are recorded, and domains that are not; empty for no such limit.
+        The only domains to record, and domains not to record; empty for no such limit.
     """
 
     range_ids: Iterator[int]
@@ -48,22 +49,22 @@ class ScriptMarks:
 
     def mark(self, message: str, stream: torch.Stream | None, domain: str) -> None:
         """Keep an instant."""
-        if self._takes(domain):
+        if self._records(domain):
             with _operator("mark", stream is not None):
                 self.marks.append(_new(MarkKind.POINT, message, stream, domain))
 
     def start(self, message: str, stream: torch.Stream | None, domain: str) -> int:
         """Begin a range and return its id, 0 for a domain that is not recorded."""
-        return self._start("range_start", message, stream, domain) if self._takes(domain) else 0
+        return self._start("range_start", message, stream, domain) if self._records(domain) else 0
 
     def end(self, range_id: int, domain: str) -> None:
         """End a range, on whichever thread; ids that are not open are ignored."""
-        if range_id and self._takes(domain):
+        if range_id and self._records(domain):
             self._end("range_end", range_id)
 
     def push(self, message: str, stream: torch.Stream | None, domain: str) -> int:
         """Begin a range inside those of this thread and domain; return how many there were, -1 if not recorded."""
-        if not self._takes(domain):
+        if not self._records(domain):
             return -1
         stack = self._stacks.ids[domain]
         stack.append(self._start("range_push", message, stream, domain))
@@ -72,12 +73,12 @@ class ScriptMarks:
     def pop(self, domain: str) -> int:
         """End the innermost range of this thread and domain; return how many are left, -1 if there was none."""
         stack = self._stacks.ids[domain]
-        if not stack or not self._takes(domain):
+        if not stack or not self._records(domain):
             return -1
         self._end("range_pop", stack.pop())
         return len(stack)
 
-    def _takes(self, domain: str) -> bool:
+    def _records(self, domain: str) -> bool:
         return domain in self.include if self.include else domain not in self.exclude
 
     def _start(self, call: str, message: str, stream: torch.Stream | None, domain: str) -> int:
@@ -88,12 +89,12 @@ class ScriptMarks:
         return number
 
     def _end(self, call: str, range_id: int) -> None:
-        begun = self._open.pop(range_id, None)
-        if begun is None:
+        mark = self._open.pop(range_id, None)
+        if mark is None:
             return
-        with _operator(call, begun.stream is not None):
+        with _operator(call, mark.stream is not None):
             thread = threading.get_native_id()
-            self.marks.append(attrs.evolve(begun, end_ns=time.time_ns(), end_thread=thread))
+            self.marks.append(attrs.evolve(mark, end_ns=time.time_ns(), end_thread=thread))
 
 
 def _new(kind: MarkKind, message: str, stream: torch.Stream | None, domain: str) -> Mark:

@@ -1,8 +1,8 @@
 """
-The dispatcher sink: PrivateUse1 kernels that create CPU tensors.
+The dispatcher sink: kernels of the key PrivateUse1 that create CPU tensors.
 
-What was created for the device is marked on its storage, because nothing else survives: views, ``detach`` and
-``param.data = ...`` share the storage. Results of operators carry no mark.
+A tensor that was created for the device has a note of it on its storage. The storage is what views, ``detach`` and
+``param.data = ...`` share; a note on the tensor would be lost. Results of operators carry no note.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from drynpu_torch.device import npu
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
 CPU = torch.device("cpu")
+# Attributes of a storage; the prefix keeps them apart from those of PyTorch and of other packages.
 _MARK = "_drynpu_device"
 _PINNED = "_drynpu_pinned"
 
 
 class _Guard(torch._C._acc.DeviceGuard):
+    """The device guard that PyTorch needs to register a device; it has nothing to switch."""
+
     def type_(self) -> torch._C._autograd.DeviceType:  # type: ignore[override]
         return torch._C._autograd.DeviceType.PrivateUse1
 
 
 def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
     """Note on the storage of *tensor* that it was made for *device*, and return *tensor*."""
-    index = state().index_of(device)
+    index = state().device_index(device)
     if tensor.layout is torch.strided:
         mark_storage(tensor.untyped_storage(), index)
     return tensor
@@ -50,7 +53,7 @@ def known_device(tensor: torch.Tensor) -> int | None:
     try:
         return storage_device(tensor.untyped_storage())
     except (NotImplementedError, RuntimeError):
-        return None  # sparse tensors and wrappers have no storage to ask
+        return None  # sparse tensors and wrappers have no storage
 
 
 def register_sink() -> tuple[torch.library.Library, ...]:
@@ -61,13 +64,13 @@ def register_sink() -> tuple[torch.library.Library, ...]:
     aten.impl("empty_strided", _empty_strided, "PrivateUse1")  # type: ignore[no-untyped-call]
     aten.impl("_pin_memory", _pin_memory, "CPU", allow_override=True)  # type: ignore[no-untyped-call]
     aten.impl("is_pinned", _is_pinned, "CPU", allow_override=True)  # type: ignore[no-untyped-call]
-    every = torch.library.Library("_", "IMPL")  # type: ignore[no-untyped-call]
-    every.fallback(_fallback, "PrivateUse1")  # type: ignore[no-untyped-call]
-    return aten, every
+    fallbacks = torch.library.Library("_", "IMPL")  # type: ignore[no-untyped-call]
+    fallbacks.fallback(_fallback, "PrivateUse1")  # type: ignore[no-untyped-call]
+    return aten, fallbacks
 
 
-# The device is named in these calls because a device context (``with torch.device("npu")``) would fill it in.
-# Inside PrivateUse1's empty_strided the CPU's runs: capture recognises copies to the device by that nest.
+# These calls name the CPU, because a device context (``with torch.device("npu")``) would fill in the npu otherwise.
+# The CPU's factory runs inside that of PrivateUse1; the capture recognises copies to the device by this nesting.
 
 
 def _empty(
@@ -101,7 +104,7 @@ def _empty_strided(
 
 
 def _pin_memory(tensor: torch.Tensor, device: torch.device | None = None) -> torch.Tensor:  # noqa: ARG001
-    """Copy, as pinning does; the copy remembers that it is pinned."""
+    """Return a copy, as pinning does, and note on its storage that it is pinned."""
     pinned = tensor.clone(memory_format=torch.contiguous_format)
     setattr(pinned.untyped_storage(), _PINNED, True)
     return pinned
@@ -112,19 +115,19 @@ def _is_pinned(tensor: torch.Tensor, device: torch.device | None = None) -> bool
 
 
 def _fallback(op: torch._ops.OpOverload, *args: object, **kwargs: object) -> object:
-    """Run any other operator that is asked for on the device on the CPU."""
+    """Run an operator of the device that has no kernel here on the CPU, and mark what it creates."""
     position = _device_argument(op)
     if position is None:
         return op(*args, **kwargs)
     name, index = position
-    asked = args[index] if index < len(args) else kwargs.get(name)
+    device = args[index] if index < len(args) else kwargs.get(name)
     if index < len(args):
         args = (*args[:index], CPU, *args[index + 1 :])
     else:
         kwargs[name] = CPU
     result = op(*args, **kwargs)
-    if isinstance(result, torch.Tensor) and isinstance(asked, torch.device) and asked.type == DEVICE_TYPE:
-        return mark(result, asked)
+    if isinstance(result, torch.Tensor) and isinstance(device, torch.device) and device.type == DEVICE_TYPE:
+        return mark(result, device)
     return result
 
 

@@ -1,4 +1,4 @@
-"""What the device remembers: the current device and stream of every thread, settings, and who is recording."""
+"""The state of the device: current device and stream of every thread, options, and the recording that listens."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from drynpu.plugins import build_manager
 from drynpu_torch.device._script_marks import ScriptMarks
 
 DEVICE_TYPE = "npu"
-_DEFAULT_DEVICES = 8
+_DEFAULT_DEVICES = 8  # as many as a server of the vendor's has
 
 DeviceLike = torch.device | str | int | None
 
 
 class DeviceListener(Protocol):
-    """What a recording is told by the device. Called on the thread that made the call, before it returns."""
+    """Receives the calls that concern the device while a recording runs, on their thread and before they return."""
 
     def on_stream(self, stream_id: int) -> None:
-        """From now on this thread issues to that stream (0 is the default stream)."""
+        """Note that this thread issues to another stream from now on; 0 is the default stream."""
 
     def on_synchronize(self, stream_id: int | None) -> None:
-        """The host waits for one stream, or for the whole device when ``stream_id`` is None."""
+        """Note that the host waits for one stream, or for the whole device when ``stream_id`` is None."""
 
     def on_event(self, event_id: int, stream_id: int, action: str) -> None:
-        """Tell what was done to an event: ``record``, ``wait``, ``query`` or ``synchronize``."""
+        """Note what was done to an event: ``record``, ``wait``, ``query`` or ``synchronize``."""
 
 
 class _ThreadLocals(threading.local):
@@ -54,13 +54,13 @@ class DeviceState:
     device_count:
         Number of devices, ids ``0 .. device_count - 1``.
     recorder:
-        Who is told about streams, events and synchronisation; ``None`` while nothing records.
+        Receives calls of streams, events and synchronisation; ``None`` while nothing records.
     script_marks:
-        Who keeps the marks of ``torch.npu.mstx``; ``None`` while no recording asks for them.
+        Keeps the marks of ``torch.npu.mstx``; ``None`` while no recording asks for them.
     last_device:
         The device that any thread selected last; measured memory is counted as its memory.
     options:
-        What ``torch.npu.set_option`` and its relatives were given, by option name.
+        Values set by ``torch.npu.set_option`` and its relatives, by option name.
     """
 
     device_count: int
@@ -116,7 +116,7 @@ class DeviceState:
             self._local.device = self.last_device = index
         return before
 
-    def stream_of(self, device: int) -> torch.Stream | None:
+    def selected_stream(self, device: int) -> torch.Stream | None:
         """Return the stream that this thread selected on *device*, or None for its default stream."""
         return self._local.streams.get(device)
 
@@ -127,7 +127,7 @@ class DeviceState:
         if self.recorder is not None:
             self.recorder.on_stream(stream.stream_id)
 
-    def index_of(self, device: DeviceLike) -> int:
+    def device_index(self, device: DeviceLike) -> int:
         """
         Return the index of a device: ``None`` and ``"npu"`` are the current one.
 

@@ -1,8 +1,8 @@
 """
 Streams and events of the npu device.
 
-Work runs on the CPU at the time of the call, so a stream is always drained and an event has happened once it is
-recorded; what streams and events order is the simulated device, through the recorder.
+Work runs on the CPU at the time of the call. So a stream is always drained, and an event has happened as soon as it is
+recorded. Streams and events order the work of the simulated device, to which the recorder reports them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import time
-from types import TracebackType
 
 import torch
 from torch.autograd.profiler import record_function
@@ -30,7 +29,7 @@ class Stream(torch.Stream):
     device:
         Where the stream lives; the current device if not given.
     priority:
-        Kept and given back; the simulated device serves all streams alike.
+        Kept as an attribute; the simulated device serves all streams alike.
     stream_id:
         Id of an existing stream; a new one is taken if not given. 0 is the device's default stream.
     """
@@ -44,7 +43,7 @@ class Stream(torch.Stream):
         stream = super().__new__(
             cls,
             stream_id=number,
-            device_index=state().index_of(device),
+            device_index=state().device_index(device),
             device_type=torch._C._autograd.DeviceType.PrivateUse1.value,
         )
         stream.priority = priority
@@ -86,14 +85,12 @@ class Stream(torch.Stream):
 
     def __enter__(self) -> Self:
         """Make this the current stream of the thread."""
-        before = state().stream_of(self.device_index)
+        before = state().selected_stream(self.device_index)
         self._outer.append(before or Stream(self.device_index, stream_id=0))
         state().select_stream(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Make the stream before the current one again."""
         state().select_stream(self._outer.pop())
 
@@ -109,9 +106,9 @@ class Event(torch.Event):
     Parameters
     ----------
     enable_timing:
-        Whether :meth:`elapsed_time` may be asked.
+        Whether :meth:`elapsed_time` may be called.
     blocking, interprocess:
-        Taken for compatibility; both change how a real driver waits and shares, and there is none.
+        Accepted without effect: both change how a real driver waits and shares, and here is no driver.
     """
 
     _id: int
@@ -144,23 +141,23 @@ class Event(torch.Event):
         with _shown("record"):
             self._stream_id = _stream_id(stream)
             self._recorded_ns = time.perf_counter_ns()
-            self._tell("record", self._stream_id)
+            self._report("record", self._stream_id)
 
     def wait(self, stream: Stream | None = None) -> None:  # type: ignore[override]
         """Let later work of *stream*, or of the current one, wait for the event."""
         with _shown("wait"):
-            self._tell("wait", _stream_id(stream))
+            self._report("wait", _stream_id(stream))
 
     def query(self) -> bool:
         """Return whether the event has happened; work runs at the call, so it always has."""
         with _shown("query"):
-            self._tell("query", self._stream_id)
+            self._report("query", self._stream_id)
         return True
 
     def synchronize(self) -> None:
         """Make the host wait for the event."""
         with _shown("synchronize"):
-            self._tell("synchronize", self._stream_id)
+            self._report("synchronize", self._stream_id)
 
     def elapsed_time(self, end_event: Event) -> float:  # type: ignore[override]
         """
@@ -180,7 +177,7 @@ class Event(torch.Event):
         with _shown("elapsed_time"):
             return (end_event._recorded_ns - self._recorded_ns) / _NS_PER_MS
 
-    def _tell(self, action: str, stream_id: int) -> None:
+    def _report(self, action: str, stream_id: int) -> None:
         recorder = state().recorder
         if recorder is not None:
             recorder.on_event(self._id, stream_id, action)
@@ -191,12 +188,12 @@ class Event(torch.Event):
 
 
 def _shown(call: str) -> contextlib.AbstractContextManager[object]:
-    """Show a call as an operator while a recording runs, as the vendor's profiler does (torch_npu_profiler.md 1.5)."""
+    """Show a call as an operator in a recording, as the vendor's profiler does (torch_npu_profiler.md 1.5)."""
     return record_function(f"Event::{call}") if state().recorder is not None else contextlib.nullcontext()
 
 
 def _stream_id(stream: Stream | None) -> int:
     if stream is not None:
         return stream.stream_id
-    current = state().stream_of(state().current_device)
+    current = state().selected_stream(state().current_device)
     return 0 if current is None else current.stream_id

@@ -1,4 +1,4 @@
-"""Patches of ``torch.Tensor``: where a copy to the host happens, and what the C methods cannot know."""
+"""``torch.Tensor`` on the device: copies between host and device, formats, and what C methods cannot know."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ def patch_tensor(state: DeviceState) -> None:
 
 
 def _is_npu(self: torch.Tensor) -> bool:
-    """Whether the tensor may be on the device: every CPU tensor may (docs/torch-device.md)."""
+    """Whether the tensor may be on the device, as every CPU tensor may (docs/torch-device.md)."""
     return raw_device(self).type in ("cpu", DEVICE_TYPE)
 
 
 def _make_to(state: DeviceState, original: _TensorMethod) -> _TensorMethod:
     def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:
-        target: Any = args[0] if args else kwargs.get("device")
-        kind = type(target)
+        destination: Any = args[0] if args else kwargs.get("device")
+        kind = type(destination)
         if kind is str:
-            if target == "cpu":
+            if destination == "cpu":
                 return _to_host(state, original, self, args[1:], kwargs)
-            if target.partition(":")[0] != DEVICE_TYPE:
+            if destination.partition(":")[0] != DEVICE_TYPE:
                 return original(self, *args, **kwargs)
         elif kind is torch.device:
-            # A device object that says cpu is most often some tensor's ``.device``: no copy was asked for.
-            if target.type != DEVICE_TYPE:
+            # A device object that says cpu is most often some tensor's ``.device``, which asks for no copy.
+            if destination.type != DEVICE_TYPE:
                 return original(self, *args, **kwargs)
         elif kind is not int:
             return original(self, *args, **kwargs)
-        return _to_device(state.index_of(target), original, self, args[1:], kwargs)
+        return _to_device(state.device_index(destination), original, self, args[1:], kwargs)
 
     to.__doc__ = original.__doc__
     return to
@@ -60,7 +60,7 @@ def _to_device(
     index: int, original: _TensorMethod, tensor: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> torch.Tensor:
     kwargs.pop("device", None)
-    if known_device(tensor) == index:  # already there: only a change of dtype or format makes a new tensor
+    if known_device(tensor) == index:  # it is there already: only a change of dtype or format makes a new tensor
         return mark(original(tensor, CPU, *args, **kwargs), index)
     return original(tensor, torch.device(DEVICE_TYPE, index), *args, **kwargs)
 
@@ -70,7 +70,7 @@ def _to_host(
 ) -> torch.Tensor:
     kwargs.pop("device", None)
     if state.recorder is not None and raw_device(tensor) == CPU and not args and kwargs.keys() <= _MAKE_NO_OTHER:
-        with _RecordFunctionFast(COPY_TO_HOST):  # the range shows as aten::to, so none has to run inside
+        with _RecordFunctionFast(COPY_TO_HOST):  # the range shows as aten::to, so that operator need not run inside
             return tensor.clone()
     result = original(tensor, CPU, *args, **kwargs)
     if state.recorder is not None:
@@ -93,9 +93,32 @@ def _make_cpu(state: DeviceState, original: _TensorMethod) -> _TensorMethod:
 
 
 def _make_record_stream(original: Callable[..., None]) -> Callable[..., None]:
+    """Wrap ``record_stream``: streams of the npu share host memory, so that nothing has to be kept for them."""
+
     def record_stream(self: torch.Tensor, stream: torch.Stream) -> None:
         if not isinstance(stream, Stream):
             original(self, stream)
 
     record_stream.__doc__ = original.__doc__
     return record_stream
+
+
+# Ids of ``aclFormat`` (acl_base.h).
+_ND, _NCHW, _NCDHW = 2, 0, 30
+_BASE_FORMATS = {4: _NCHW, 5: _NCDHW}
+"""Base format by number of dimensions; a tensor of any other number is plain ND."""
+
+
+def get_npu_format(tensor: torch.Tensor) -> int:
+    """Return the ``aclFormat`` id of a tensor that was never cast: 0 (NCHW), 30 (NCDHW) or 2 (ND)."""
+    return _BASE_FORMATS.get(tensor.dim(), _ND)
+
+
+def npu_format_cast(tensor: torch.Tensor, acl_format: int | torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+    """Return *tensor* unchanged: a format changes where elements lie on the device, not their values."""
+    return tensor
+
+
+def npu_format_cast_(tensor: torch.Tensor, acl_format: int | torch.Tensor) -> torch.Tensor:  # noqa: ARG001
+    """Return *tensor* unchanged, as :func:`npu_format_cast` does."""
+    return tensor

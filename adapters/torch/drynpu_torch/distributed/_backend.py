@@ -1,9 +1,9 @@
-"""The backend ``hccl``, and what in PyTorch asks a device that says cpu for more than it can answer."""
+"""The backend ``hccl``, and patches of PyTorch for tensors of a device that say cpu."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,29 +11,14 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
+from drynpu_torch.device import known_device, state
 from drynpu_torch.distributed._batch_norm import patch_batch_norm
-from drynpu_torch.distributed._groups import BACKEND, is_of_device
-from drynpu_torch.distributed._process_group import make_backend, name_communicators
-from drynpu_torch.distributed._sharded import patch_sharding
+from drynpu_torch.distributed._collective_capture import batch_of_device
+from drynpu_torch.distributed._groups import BACKEND, is_of_device, make_backend, name_communicators
 
 
-def install_hccl(
-    index_of: Callable[[Any], int],
-    made_for: Callable[[torch.Tensor], int | None],
-    in_batch: Callable[[Callable[[], list[dist.Work]]], list[dist.Work]],
-) -> None:
-    """
-    Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP take what says cpu.
-
-    Parameters
-    ----------
-    index_of:
-        Returns the checked index of a device.
-    made_for:
-        Returns the index of the device that a tensor was made for, None if that is not known.
-    in_batch:
-        Runs a batch of point-to-point calls, which a device runs as one operator.
-    """
+def install_hccl() -> None:
+    """Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP accept its tensors."""
     if not dist.is_available() or not dist.is_gloo_available():
         return
     dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"], extended_api=True)
@@ -41,18 +26,18 @@ def install_hccl(
     dist.is_hccl_available = lambda: True  # type: ignore[attr-defined]
     _patch_config()
     _patch_splits()
-    _patch_batches(in_batch)
-    _patch_data_parallel(index_of, made_for)
+    _patch_batches()
+    _patch_data_parallel()
 
 
-def _create(asked: Any, options: Any) -> dist.ProcessGroup:
-    patch_sharding()
+def _create(group: Any, options: Any) -> dist.ProcessGroup:
+    _patch_sharding()
     patch_batch_norm()
-    return make_backend(asked, options)  # type: ignore[return-value]
+    return make_backend(group, options)  # type: ignore[return-value]
 
 
 def _patch_config() -> None:
-    """Let a group that is for the npu alone (``npu:hccl``, or no backend named) take its tensors, which say cpu."""
+    """Let a group that is for the npu alone (``npu:hccl``, or no backend named) accept its tensors, which say cpu."""
     kind = dist.distributed_c10d.BackendConfig
     original = kind.__init__
 
@@ -69,8 +54,8 @@ def _patch_splits() -> None:
     """
     Let ``split_group`` divide an ``hccl`` group, as a mesh does whose default group was bound to a device.
 
-    gloo's options cannot be copied, so that PyTorch's own way ends in an error; a new group of the same ranks, which
-    only its members make, is what a split gives.
+    PyTorch would copy the options of the backend, and those of gloo cannot be copied. A new group of the same ranks,
+    which only its members create, is equal to a split.
     """
     original = dist.split_group
 
@@ -87,39 +72,40 @@ def _patch_splits() -> None:
         parent = parent_pg or world
         bound = world is not None and world.bound_device_id is not None
         if not split_ranks or parent is None or not bound or not is_of_device(parent):
-            # Refused in PyTorch's own words, or none of ours.
+            # PyTorch refuses the arguments, or the group is not of the device.
             return original(parent_pg, split_ranks, timeout, pg_options, group_desc, **kwargs)
-        inside = dist.get_process_group_ranks(parent)
-        parts = [[inside[rank] for rank in part] for part in split_ranks]
-        own = next((sorted(part) for part in parts if dist.get_rank() in part), None)
-        if own is None:
+        global_ranks = dist.get_process_group_ranks(parent)
+        parts = [[global_ranks[rank] for rank in part] for part in split_ranks]
+        members = next((sorted(part) for part in parts if dist.get_rank() in part), None)
+        if members is None:
             return None
-        made: dist.ProcessGroup = dist.new_group(
-            own, timeout, dist.get_backend_config(parent), group_desc=group_desc, use_local_synchronization=True
+        group: dist.ProcessGroup = dist.new_group(
+            members, timeout, dist.get_backend_config(parent), group_desc=group_desc, use_local_synchronization=True
         )
-        return made
+        return group
 
     for module in (dist, dist.distributed_c10d, dist.device_mesh):
         module.split_group = split_group  # type: ignore[attr-defined]
 
 
-def _patch_batches(in_batch: Callable[[Callable[[], list[dist.Work]]], list[dist.Work]]) -> None:
+def _patch_batches() -> None:
+    """Let a recording see that the calls of a batch belong together: a device runs them as one operator."""
     original = dist.batch_isend_irecv
 
     @functools.wraps(original)
     def batch_isend_irecv(p2p_op_list: list[dist.P2POp]) -> list[dist.Work]:
-        return in_batch(lambda: original(p2p_op_list))
+        return batch_of_device(lambda: original(p2p_op_list))
 
     dist.batch_isend_irecv = batch_isend_irecv
     dist.distributed_c10d.batch_isend_irecv = batch_isend_irecv
 
 
-def _patch_data_parallel(index_of: Callable[[Any], int], made_for: Callable[[torch.Tensor], int | None]) -> None:
+def _patch_data_parallel() -> None:
     """
     Let ``device_ids=[n]`` mean what it means on a device, for a module that says cpu.
 
-    On a device DistributedDataParallel moves the inputs to device n, where the parameters have to be; here they
-    are all in host memory, so there is nothing to move and only the check is left.
+    On a device DistributedDataParallel moves the inputs to device n, where the parameters have to be. Here all are in
+    host memory, so that nothing has to be moved, and only the check of the argument is left.
     """
     original = DistributedDataParallel.__init__
 
@@ -133,29 +119,57 @@ def _patch_data_parallel(index_of: Callable[[Any], int], made_for: Callable[[tor
         **kwargs: Any,
     ) -> None:
         if device_ids and all(parameter.device.type == "cpu" for parameter in module.parameters()):
-            _check_device(module, device_ids, index_of, made_for)
+            _check_device(module, device_ids)
             device_ids = output_device = None
         original(self, module, device_ids, output_device, *args, **kwargs)
 
     DistributedDataParallel.__init__ = init  # type: ignore[method-assign]
 
 
-def _check_device(
-    module: torch.nn.Module,
-    device_ids: Sequence[int | torch.device],
-    index_of: Callable[[Any], int],
-    made_for: Callable[[torch.Tensor], int | None],
-) -> None:
+def _check_device(module: torch.nn.Module, device_ids: Sequence[int | torch.device]) -> None:
     if len(device_ids) != 1:
         raise ValueError(
             f"device_ids {list(device_ids)} has {len(device_ids)} devices; DistributedDataParallel takes one device "
             "per process, give device_ids=[local_rank]"
         )
-    index = index_of(device_ids[0])
-    elsewhere = {name: at for name, value in module.named_parameters() if (at := made_for(value)) not in (None, index)}
-    if elsewhere:
-        name, at = next(iter(elsewhere.items()))
-        raise ValueError(
-            f"device_ids [{index}] is not where the module is: parameter {name!r} was made for npu:{at}; "
-            f'give device_ids=[{at}] or move the module with .to("npu:{index}")'
-        )
+    index = state().device_index(device_ids[0])
+    for name, parameter in module.named_parameters():
+        device = known_device(parameter)
+        if device not in (None, index):
+            raise ValueError(
+                f"device_ids [{index}] is not where the module is: parameter {name!r} was made for npu:{device}; "
+                f'give device_ids=[{device}] or move the module with .to("npu:{index}")'
+            )
+
+
+@functools.cache
+def _patch_sharding() -> None:
+    """
+    Let ``fully_shard`` and ``FullyShardedDataParallel`` take modules that were moved to the npu; once per process.
+
+    FSDP asks every parameter whether it is on the device of the group. Streams and events stay those of the device, so
+    that gathers overlap as they do there. This is called when a group is created, which FSDP needs: its import takes
+    longer than all else here.
+    """
+    from torch.distributed.fsdp import _init_utils
+    from torch.distributed.fsdp._fully_shard._fsdp_param import FSDPParam
+
+    compute_device, shard = _init_utils._get_compute_device, FSDPParam._init_sharded_param
+
+    @functools.wraps(compute_device)
+    def get_compute_device(*args: Any, **kwargs: Any) -> torch.device:
+        return _as_tensors_say(compute_device(*args, **kwargs))
+
+    @functools.wraps(shard)
+    def init_sharded_param(
+        self: FSDPParam, param: torch.nn.Parameter, device: torch.device, *args: Any, **kwargs: Any
+    ) -> None:
+        shard(self, param, _as_tensors_say(device), *args, **kwargs)
+
+    _init_utils._get_compute_device = get_compute_device
+    FSDPParam._init_sharded_param = init_sharded_param  # type: ignore[method-assign]
+
+
+def _as_tensors_say(device: torch.device) -> torch.device:
+    """Return the device that a tensor on *device* says: cpu, or the npu where device reporting is on."""
+    return torch.empty(0, device=device).device

@@ -1,9 +1,9 @@
 """
 ``SyncBatchNorm`` on a device whose tensors say cpu.
 
-PyTorch's module refuses what says cpu, has the five operators that it is made of for devices alone, and gathers into a
-tensor of a shape that gloo does not take. Here the operators are computed from smaller ones; their order, and what the
-ranks tell each other (an allGather forward, an allReduce backward), are PyTorch's.
+PyTorch's module refuses tensors that say cpu, consists of five operators that only devices have, and gathers into a
+tensor of a shape that gloo does not accept. Here the operators are computed from smaller ones. Their order and the
+communication (an allGather forward, an allReduce backward) are those of PyTorch.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Tensor = torch.Tensor
 
 @functools.cache
 def patch_batch_norm() -> None:
-    """Let modules take what was moved to the npu, and give their operators to the CPU; once per process."""
+    """Let the module accept tensors that were moved to the npu, and register its operators for the CPU, once."""
     library = torch.library.Library("aten", "IMPL")  # type: ignore[no-untyped-call]
     for name, kernel in _KERNELS.items():
         library.impl(name, kernel, "CPU")  # type: ignore[no-untyped-call]
@@ -40,17 +40,17 @@ def patch_batch_norm() -> None:
 
     @functools.wraps(handle)
     def passing(self: DistributedDataParallel, module: torch.nn.Module) -> None:
-        if not is_of_device(self.process_group):  # refused where tensors say cpu
+        if not is_of_device(self.process_group):  # the check would refuse tensors that say cpu
             handle(self, module)  # type: ignore[no-untyped-call]
 
-    # The registrations end with the library.
+    # Held here, because the registrations end with the library.
     forward.library = library  # type: ignore[attr-defined]
     SyncBatchNorm.forward = forward  # type: ignore[method-assign]
     DistributedDataParallel._passing_sync_batchnorm_handle = passing  # type: ignore[method-assign]
 
 
 def _forward(module: SyncBatchNorm, x: Tensor, group: Any) -> Tensor:
-    """Do what the module does in training, without asking what the tensor says."""
+    """Do the same as the module in training, without the check of the tensor's device."""
     module._check_input_dim(x)
     module._check_non_zero_input_channels(x)
     momentum = 0.0 if module.momentum is None else module.momentum
@@ -71,7 +71,7 @@ def _forward(module: SyncBatchNorm, x: Tensor, group: Any) -> Tensor:
 
 
 class _Synchronised(torch.autograd.Function):
-    """Normalisation by the statistics of all ranks. One without samples takes part and counts nothing."""
+    """Normalisation by the statistics of all ranks; a rank without samples communicates too and counts nothing."""
 
     @staticmethod
     def forward(
@@ -87,15 +87,16 @@ class _Synchronised(torch.autograd.Function):
     ) -> Tensor:
         x = x.contiguous()
         channels = x.shape[1]
-        own = _wide(x).new_zeros(2 * channels + 1)
+        # Means, inverse deviations and the number of samples; all 0 for a rank without samples.
+        stats = _wide(x).new_zeros(2 * channels + 1)
         if x.numel():
-            own = torch.cat([*torch.batch_norm_stats(x, eps), own.new_full((1,), x.numel() // channels)])
-        told = own.new_empty(dist.get_world_size(group) * len(own))
-        # The older name warns where the newer one is there.
+            stats = torch.cat([*torch.batch_norm_stats(x, eps), stats.new_full((1,), x.numel() // channels)])
+        gathered = stats.new_empty(dist.get_world_size(group) * len(stats))
+        # PyTorch warns about the older name where it has the newer one.
         gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-        gather(told, own, group)
-        told = told.reshape(-1, len(own))
-        means, invstds, counts = told[told[:, -1] >= 1].split([channels, channels, 1], 1)  # type: ignore[no-untyped-call]
+        gather(gathered, stats, group)
+        rows = gathered.reshape(-1, len(stats))
+        means, invstds, counts = rows[rows[:, -1] >= 1].split([channels, channels, 1], 1)  # type: ignore[no-untyped-call]
         mean, invstd = torch.batch_norm_gather_stats_with_counts(
             x, means, invstds, running_mean, running_var, momentum, eps, counts.reshape(-1)
         )
@@ -107,31 +108,31 @@ class _Synchronised(torch.autograd.Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         """Return the gradients of the input, the weight and the bias; those of the latter two are this rank's."""
         x, weight, mean, invstd, counts = ctx.saved_tensors
-        sums, own, parts = mean.new_zeros(2 * len(mean)), None, None
+        sums, grad_weight, grad_bias = mean.new_zeros(2 * len(mean)), None, None
         if x.numel():
             grad = grads[0].contiguous()
-            *both, own, parts = torch.batch_norm_backward_reduce(
+            *both, grad_weight, grad_bias = torch.batch_norm_backward_reduce(
                 grad, x, mean, invstd, weight, *ctx.needs_input_grad[:3]
             )
             sums = torch.cat(both)
         if not ctx.needs_input_grad[0]:
-            return None, own, parts, *[None] * 5
+            return None, grad_weight, grad_bias, *[None] * 5
         dist.all_reduce(sums, group=ctx.group)
         if not x.numel():
-            return torch.zeros_like(x), own, parts, *[None] * 5
+            return torch.zeros_like(x), grad_weight, grad_bias, *[None] * 5
         wide = None if weight is None else weight.to(mean.dtype)
         first, second = sums.chunk(2)
         result = torch.batch_norm_backward_elemt(grad, x, mean, invstd, wide, first, second, counts)
-        return result, own, parts, *[None] * 5
+        return result, grad_weight, grad_bias, *[None] * 5
 
 
 def _wide(x: Tensor) -> Tensor:
-    """Return float32 for what is narrower, as the device's kernels count."""
+    """Return float32 for 16-bit types, in which the device's kernels compute."""
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
 
 
 def _others(x: Tensor) -> list[int]:
-    """All dimensions but that of the channels."""
+    """Return all dimensions but that of the channels."""
     return [axis for axis in range(x.dim()) if axis != 1]
 
 
@@ -193,8 +194,8 @@ def _backward_reduce(
     sum_dy = wide.sum(_others(x))
     sum_dy_xmu = (wide * (_wide(x) - _over_channels(mean, x))).sum(_others(x))
     kind = mean.dtype if weight is None else weight.dtype
-    own = (sum_dy_xmu * invstd).to(kind) if weight_g else None
-    return sum_dy, sum_dy_xmu, own, sum_dy.to(kind) if bias_g else None
+    grad_weight = (sum_dy_xmu * invstd).to(kind) if weight_g else None
+    return sum_dy, sum_dy_xmu, grad_weight, sum_dy.to(kind) if bias_g else None
 
 
 def _backward(

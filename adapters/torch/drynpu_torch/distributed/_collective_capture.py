@@ -1,9 +1,9 @@
 """
-What a recording sees of ``torch.distributed``.
+Capture of the calls of ``torch.distributed``.
 
 All ways into a collective (the functions of ``torch.distributed``, DistributedDataParallel's reducer, functional
-collectives) meet in the operators of ``c10d``. While a recording runs they have a kernel at the key BackendSelect,
-above all devices, which notes the call and goes on to the real one; with the recording it is gone again.
+collectives) lead to the operators of ``c10d``. While a recording runs these have a kernel at the key BackendSelect,
+above all devices. It notes the call and continues with the real one. It is removed when the recording stops.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ import torch
 import torch.distributed as dist
 from attrs import define, field
 
-from drynpu_torch.device import state
+from drynpu_torch.device import DeviceListener, state
 from drynpu_torch.distributed._exchange import announce
-from drynpu_torch.distributed._groups import Group, group_of
+from drynpu_torch.distributed._groups import Group, find_group
 from drynpu_torch.distributed._issued import Communication, Issued, one_batch
-from drynpu_torch.distributed._requests import CALLS, POINT_TO_POINT, asked
+from drynpu_torch.distributed._payloads import CALLS, POINT_TO_POINT, Payload
 
+# The keys that the dispatcher asks after the kernel that notes the call.
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _CPU = torch.device("cpu")
 
 
 class _Caller(enum.Enum):
-    """Who issues a collective, and so who waits for it."""
+    """The code that issues a collective, on which it depends who waits for the collective."""
 
     PYTHON = enum.auto()
     """A function of torch.distributed: it or its caller waits on the Work."""
@@ -41,7 +42,7 @@ class _Caller(enum.Enum):
     HELPER = enum.auto()
     """DistributedDataParallel outside: it waits before it returns, in C++."""
     OTHER = enum.auto()
-    """Nobody known (functional collectives): later work of the stream waits."""
+    """Any other code (functional collectives): later work of the stream waits."""
 
 
 _CALLERS = {
@@ -52,24 +53,18 @@ _CALLERS = {
 }
 
 
-class WaitMarks(Protocol):
-    """Who writes down what the host waits for."""
+class WaitListener(DeviceListener, Protocol):
+    """A listener of the device that receives times to leave out as well."""
 
     def pause(self, begin_ns: int, end_ns: int) -> None:
-        """The host was busy with what a device would have done."""
-
-    def on_event(self, event_id: int, stream_id: int, action: str) -> None:
-        """An event was recorded or awaited."""
-
-    def on_synchronize(self, stream_id: int | None) -> None:
-        """The host waits for a stream, or for the device."""
+        """Note a time in which the host did the work of a device."""
 
 
 @define(eq=False)
 class CollectiveCapture:
-    """Notes the collectives of groups with the backend ``hccl`` between :meth:`start` and :meth:`stop`."""
+    """Records the collectives of groups with the backend ``hccl`` between :meth:`start` and :meth:`stop`."""
 
-    marks: WaitMarks
+    listener: WaitListener
     _issued: list[Issued] = field(factory=list)
     _groups: dict[str, Group | None] = field(factory=dict)
     _events: WeakKeyDictionary[dist.Work, tuple[int, bool]] = field(factory=WeakKeyDictionary)
@@ -79,7 +74,7 @@ class CollectiveCapture:
     _stack: contextlib.ExitStack = field(factory=contextlib.ExitStack)
 
     def start(self) -> None:
-        """Take the place of the operators of ``c10d`` and of ``Work.wait``."""
+        """Put kernels before the operators of ``c10d``, and a wrapper around ``Work.wait``."""
         if not dist.is_available():
             return
         if dist.is_initialized():
@@ -93,13 +88,13 @@ class CollectiveCapture:
         dist.Work.wait = self._waiting()  # type: ignore[method-assign]
 
     def stop(self) -> Communication:
-        """Give the places back and return what was issued."""
+        """Remove kernels and wrapper, and return the calls that were issued."""
         self._stack.close()
         return Communication(issued=tuple(self._issued), number=self._number)
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
-        """Take the sends and receives inside for one operator, as HCCL does."""
+        """Treat the sends and receives inside as one operator, as HCCL does."""
         parts: list[Any] = []
         self._local.batch = parts
         self._local.batch_event = next(state().event_ids)
@@ -117,13 +112,13 @@ class CollectiveCapture:
         def kernel(keys: torch._C.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
             begin_ns = time.time_ns()
             result = operator.redispatch(keys & _BELOW, *args, **kwargs)
-            given = dict(zip(arguments, args, strict=False)) | kwargs
-            process_group = dist.ProcessGroup.unbox(given["process_group"])
+            values = dict(zip(arguments, args, strict=False)) | kwargs
+            process_group = dist.ProcessGroup.unbox(values["process_group"])
             group = self._group(process_group)
             if group is not None:
                 boxed = result[-1] if isinstance(result, (tuple, list)) else result
                 work = dist.Work.unbox(boxed)
-                self._note(name, given, group, process_group, work, begin_ns)
+                self._note(name, values, group, process_group, work, begin_ns)
             return result
 
         return kernel
@@ -131,7 +126,7 @@ class CollectiveCapture:
     def _group(self, process_group: dist.ProcessGroup) -> Group | None:
         name = process_group.group_name
         if name not in self._groups:
-            self._groups[name] = group_of(process_group)
+            self._groups[name] = find_group(process_group)
         if self._number is None and self._groups[name] is not None:
             self._number = announce()
         return self._groups[name]
@@ -139,14 +134,14 @@ class CollectiveCapture:
     def _note(
         self,
         name: str,
-        given: dict[str, Any],
+        values: dict[str, Any],
         group: Group,
         process_group: dist.ProcessGroup,
         work: dist.Work,
         begin_ns: int,
     ) -> None:
-        of = asked(name, given, len(group.ranks))
-        batch = getattr(self._local, "batch", None) if of.kind in POINT_TO_POINT else None
+        payload = CALLS[name](values, len(group.ranks))
+        batch = getattr(self._local, "batch", None) if payload.kind in POINT_TO_POINT else None
         caller = _caller()
         waits_later = caller in (_Caller.PYTHON, _Caller.REDUCER)
         event = (self._local.batch_event if batch is not None else next(state().event_ids)) if waits_later else None
@@ -154,18 +149,18 @@ class CollectiveCapture:
             self._wait(work)
         issued = Issued(
             group=group,
-            asked=of,
+            payload=payload,
             sequence=process_group._get_backend(_CPU)._get_sequence_number_for_group(),  # type: ignore[attr-defined]
             begin_ns=begin_ns,
             end_ns=time.time_ns(),
             thread=threading.get_native_id(),
             event=event,
-            messages=_messages(of.kind, group, of.peer, of.tag),
+            messages=_messages(payload, group),
         )
         (self._issued if batch is None else batch).append(issued)
         if event is not None:
             self._events[work] = event, name == "barrier"
-            # Python's only reference until torch.distributed has taken its own.
+            # Without this reference the weak key would vanish before torch.distributed holds the Work.
             self._local.work = work
         if caller is _Caller.REDUCER:
             _at_end_of_backward(work)
@@ -174,44 +169,45 @@ class CollectiveCapture:
         wait, recorder = self._wait, self
 
         def waiting(work: dist.Work, *args: Any, **kwargs: Any) -> bool:
-            known = recorder._events.get(work)
-            if known is None:
+            issued = recorder._events.get(work)
+            if issued is None:
                 return wait(work, *args, **kwargs)
             begin_ns = time.time_ns()
             done = wait(work, *args, **kwargs)
-            event, host_waits = known
-            recorder.marks.pause(begin_ns, time.time_ns())
-            stream = state().stream_of(state().current_device)
-            recorder.marks.on_event(event, 0 if stream is None else stream.stream_id, "wait")
+            event, host_waits = issued
+            recorder.listener.pause(begin_ns, time.time_ns())
+            stream = state().selected_stream(state().current_device)
+            recorder.listener.on_event(event, 0 if stream is None else stream.stream_id, "wait")
             if host_waits:
-                recorder.marks.on_synchronize(None)
+                recorder.listener.on_synchronize(None)
             return done
 
         return waiting
 
 
-def _messages(kind: str, group: Group, peer: int | None, tag: int) -> tuple[tuple[int, int, int], ...]:
-    if kind not in POINT_TO_POINT or peer is None:
+def _messages(payload: Payload, group: Group) -> tuple[tuple[int, int, int], ...]:
+    """Return (sender, receiver, tag) of a send or receive, with global ranks; nothing for other operators."""
+    if payload.kind not in POINT_TO_POINT or payload.peer is None:
         return ()
-    ends = (group.rank, group.ranks[peer])
-    source, target = ends if kind == "send" else ends[::-1]
-    return ((source, target, tag),)
+    ends = (group.rank, group.ranks[payload.peer])
+    sender, receiver = ends if payload.kind == "send" else ends[::-1]
+    return ((sender, receiver, payload.tag),)
 
 
 def _caller() -> _Caller:
-    """Tell who called the kernel: the innermost Python frame outside this module and the dispatcher."""
+    """Return the caller of the kernel: the innermost Python frame outside this module and the dispatcher."""
     try:
-        frame = sys._getframe(3)
-    except ValueError:  # no Python below: a thread of the autograd engine
+        frame = sys._getframe(3)  # past this function, _note and kernel
+    except ValueError:  # no Python frame is left: a thread of the autograd engine
         return _Caller.REDUCER
     return _CALLERS.get(frame.f_globals.get("__name__", ""), _Caller.OTHER)
 
 
 def _at_end_of_backward(work: dist.Work) -> None:
     """
-    Wait where DistributedDataParallel waits, just before it does so in C++ where nobody can see it.
+    Wait where DistributedDataParallel waits, just before it does so in C++, where Python sees nothing of it.
 
-    Final callbacks of a backward pass run in order, and the reducer adds its own after its last bucket.
+    Final callbacks of a backward pass run in order, and the reducer adds its callback after its last bucket.
     """
     with contextlib.suppress(RuntimeError):  # not in a backward pass after all
         torch.autograd.Variable._execution_engine.queue_callback(work.wait)  # type: ignore[arg-type]

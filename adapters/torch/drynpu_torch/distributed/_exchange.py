@@ -1,11 +1,11 @@
 """
-The ranks meet again when a recording is written: who reached which collective when, on the simulated devices.
+The rendezvous of the ranks when a recording is written: they exchange when each device reached each collective.
 
-Each rank simulates its own recording. At every collective it writes down in the job's store when its device got
-there and reads when those of the others did; the slowest one's arrival is the moment from which the data moves, on
-all of them. Nothing is exchanged while the script trains, except one announcement per recording.
+Each rank simulates its own recording. At every collective it writes into the job's store when its device arrived, and
+reads when the devices of the other ranks arrived. The data moves from the arrival of the slowest rank on. Nothing is
+exchanged while the script trains, except one announcement per recording.
 
-A rank that did not record, or stopped at another step, is not waited for; one that does not answer in
+Nobody waits for a rank that did not record or that stopped at another step. A rank that does not answer in
 ``_PATIENCE`` ends the exchange for this recording, and a note says so.
 """
 
@@ -25,14 +25,14 @@ from attrs import define, field, frozen
 
 from drynpu_torch.distributed._issued import Communication, Issued
 
-_PATIENCE = timedelta(seconds=30)
+_PATIENCE = timedelta(seconds=30)  # the ranks end their recordings at about the same time
 _PREFIX = "drynpu/profiler"
-_NOBODY = b"-"
+_NO_RECORDING = b"-"
 
 
 @functools.cache
 def _numbers() -> Iterator[int]:
-    """Numbers of this process's recordings; keys of the store carry them, so they have to differ."""
+    """Return the counter of this process's recordings; the numbers are in keys of the store, so they have to differ."""
     return itertools.count()
 
 
@@ -41,7 +41,7 @@ def _store() -> dist.Store:
 
 
 def announce() -> int | None:
-    """Tell the other ranks that this one records, and return the number of the recording; None if that failed."""
+    """Announce a recording to the other ranks and return its number; None if there is no store."""
     number = next(_numbers())
     try:
         _store().set(f"{dist.get_rank()}/records", str(number))
@@ -52,7 +52,7 @@ def announce() -> int | None:
 
 @frozen
 class _Table:
-    """What a rank recorded: per group the first sequence number, whether it has messages, and kinds in order."""
+    """The recording of a rank: for each group the first sequence number, whether it has messages, kinds in order."""
 
     number: int
     host: str
@@ -60,57 +60,57 @@ class _Table:
     messages: dict[str, int]
 
     @classmethod
-    def of(cls, number: int, issued: Sequence[Issued]) -> _Table:
+    def from_issued(cls, number: int, issued: Sequence[Issued]) -> _Table:
         by_group: dict[str, list[Issued]] = defaultdict(list)
-        for one in issued:
-            by_group[one.group.name].append(one)
+        for call in issued:
+            by_group[call.group.name].append(call)
         groups = {}
-        for name, own in by_group.items():
-            together = [one for one in own if not one.messages]
-            if together:
-                has_messages = len(together) < len(own)
-                groups[name] = (together[0].sequence, has_messages, [one.asked.kind for one in together])
-        counted = Counter(_message_key(one, message) for one in issued for message in one.messages)
-        return cls(number, socket.gethostname(), groups, dict(counted))
+        for name, calls in by_group.items():
+            collectives = [call for call in calls if not call.messages]
+            if collectives:
+                has_messages = len(collectives) < len(calls)
+                groups[name] = (collectives[0].sequence, has_messages, [call.payload.kind for call in collectives])
+        messages = Counter(_message_key(call, message) for call in issued for message in call.messages)
+        return cls(number, socket.gethostname(), groups, dict(messages))
 
     def text(self) -> str:
         return json.dumps([self.number, self.host, self.groups, self.messages])
 
     def place(self, name: str, index: int, kind: str, other: _Table) -> int | None:
         """
-        Return where another rank has the collective that this one has at *index* of group *name*, None if nowhere.
+        Return the index at which another rank has the collective at *index* of group *name*, None if it has none.
 
-        Both count from the start of their recordings; where those began at different collectives, the backend's
-        numbers tell by how many they are apart. Sends and receives are numbered too, so with them they do not.
+        Both ranks count from the start of their recordings. Where those began at different collectives, the sequence
+        numbers of the backend say by how many they differ. Sends and receives have numbers too, so a group with
+        messages has no such difference.
         """
         if name not in other.groups:
             return None
-        (first, messages, _), (its_first, its_messages, kinds) = self.groups[name], other.groups[name]
-        shift = 0 if messages or its_messages else first - its_first
-        at = index + shift
-        return at if 0 <= at < len(kinds) and kinds[at] == kind else None
+        (first, messages, _), (other_first, other_messages, kinds) = self.groups[name], other.groups[name]
+        shift = 0 if messages or other_messages else first - other_first
+        place = index + shift
+        return place if 0 <= place < len(kinds) and kinds[place] == kind else None
 
 
-def _message_key(one: Issued, message: tuple[int, int, int]) -> str:
-    source, target, tag = message
-    return f"{one.group.name}/{source}>{target}/{tag}"
+def _message_key(call: Issued, message: tuple[int, int, int]) -> str:
+    sender, receiver, tag = message
+    return f"{call.group.name}/{sender}>{receiver}/{tag}"
 
 
 @frozen
-class _Meeting:
-    """Keys that a rank sets when it reaches a collective, and those it then reads."""
+class _StoreKeys:
+    """Keys of the store that a rank sets when it reaches a collective, and keys that it then reads."""
 
-    tells: tuple[str, ...]
-    reads: tuple[str, ...]
+    written: tuple[str, ...]
+    read: tuple[str, ...]
 
 
 @define(eq=False)
 class Exchange:
     """
-    The other ranks, as a `drynpu.simulate.Rendezvous`; use it as a context.
+    The `drynpu.simulate.Rendezvous` of this rank with the others; use it as a context.
 
-    ``notes`` says what could not be known. Without process group, store or other recording ranks, no collective
-    waits.
+    ``notes`` says what is not known. Without process group, store or other recording ranks no collective waits.
     """
 
     communication: Communication
@@ -119,10 +119,10 @@ class Exchange:
     _together: bool = False
     _rank: int = 0
     _tables: dict[int, _Table] = field(factory=dict)
-    _meetings: list[_Meeting] = field(factory=list)
+    _keys: list[_StoreKeys] = field(factory=list)
 
     def __enter__(self) -> Exchange:
-        """Tell the others what was recorded here and read what they recorded."""
+        """Write the table of this rank into the store and read those of the other ranks."""
         issued, number = self.communication.issued, self.communication.number
         if number is None:
             return self
@@ -132,15 +132,15 @@ class Exchange:
             return self
         self._store, self._rank, self._together = _store(), dist.get_rank(), True
         with self._or_give_up():
-            own = _Table.of(number, issued)
-            self._store.set(f"{self._rank}/{number}/table", own.text())
-            self._tables = self._read_tables({rank for one in issued for rank in one.group.ranks} - {self._rank})
-            self._meetings = list(self._plan(own, issued))
-            self._remark(own)
+            table = _Table.from_issued(number, issued)
+            self._store.set(f"{self._rank}/{number}/table", table.text())
+            self._tables = self._read_tables({rank for call in issued for rank in call.group.ranks} - {self._rank})
+            self._keys = list(self._store_keys(table, issued))
+            self._add_notes(table)
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Leave together, so that the rank that holds the store does not go first."""
+        """Leave together with the other ranks, because the process of one of them holds the store."""
         number, store = self.communication.number, self._store
         if store is None:
             return
@@ -150,72 +150,72 @@ class Exchange:
             if others:
                 store.wait(others, _PATIENCE)
         with contextlib.suppress(RuntimeError):
-            store.set(f"{self._rank}/records", _NOBODY.decode())
+            store.set(f"{self._rank}/records", _NO_RECORDING.decode())
 
     def __call__(self, index: int, start_ns: int) -> int:
-        """Return when the slowest rank reached collective *index*, Unix ns; *start_ns* if nobody tells."""
+        """Return when the slowest rank reached collective *index* (Unix ns), *start_ns* if that is not known."""
         if self._store is None or not self._together:
             return start_ns
-        meeting = self._meetings[index]
-        slowest = start_ns
+        keys = self._keys[index]
+        slowest_ns = start_ns
         with self._or_give_up():
-            for key in meeting.tells:
+            for key in keys.written:
                 self._store.set(key, str(start_ns))
-            if meeting.reads:
-                self._store.wait(list(meeting.reads), _PATIENCE)
-                slowest = max(start_ns, *map(int, self._store.multi_get(list(meeting.reads))))
-        return slowest
+            if keys.read:
+                self._store.wait(list(keys.read), _PATIENCE)
+                slowest_ns = max(start_ns, *map(int, self._store.multi_get(list(keys.read))))
+        return slowest_ns
 
     def _read_tables(self, others: set[int]) -> dict[int, _Table]:
         assert self._store is not None  # narrowed by __enter__
         store = self._store
         announced = {rank: store.get(f"{rank}/records") for rank in others if store.check([f"{rank}/records"])}
-        records = {rank: int(number) for rank, number in announced.items() if number != _NOBODY}
+        records = {rank: int(number) for rank, number in announced.items() if number != _NO_RECORDING}
         keys = [f"{rank}/{number}/table" for rank, number in records.items()]
         if not keys:
             return {}
         store.wait(keys, _PATIENCE)
         return {rank: _Table(*json.loads(text)) for rank, text in zip(records, store.multi_get(keys), strict=True)}
 
-    def _plan(self, own: _Table, issued: Sequence[Issued]) -> Iterator[_Meeting]:
-        """Yield what to tell and to read at each collective. A send waits for nobody, a receive for its send."""
+    def _store_keys(self, table: _Table, issued: Sequence[Issued]) -> Iterator[_StoreKeys]:
+        """Yield the keys of each collective. A send waits for no other rank, a receive for its send."""
         done: Counter[str] = Counter()
-        for one in issued:
-            if one.messages:
-                yield self._message_meeting(own, one, done)
+        for call in issued:
+            if call.messages:
+                yield self._message_keys(table, call, done)
                 continue
-            name, kind = one.group.name, one.asked.kind
+            name, kind = call.group.name, call.payload.kind
             index = done[name]
             done[name] += 1
-            reads = []
-            for rank in one.group.ranks:
-                table = self._tables.get(rank)
-                at = None if table is None else own.place(name, index, kind, table)
-                if table is not None and at is not None:
-                    reads.append(f"{rank}/{table.number}/{name}/{at}")
-            yield _Meeting((f"{self._rank}/{own.number}/{name}/{index}",), tuple(reads))
+            read = []
+            for rank in call.group.ranks:
+                other = self._tables.get(rank)
+                place = None if other is None else table.place(name, index, kind, other)
+                if other is not None and place is not None:
+                    read.append(f"{rank}/{other.number}/{name}/{place}")
+            yield _StoreKeys((f"{self._rank}/{table.number}/{name}/{index}",), tuple(read))
 
-    def _message_meeting(self, own: _Table, one: Issued, done: Counter[str]) -> _Meeting:
-        tells, reads = [], []
-        for message in one.messages:
-            source = message[0]
-            key = _message_key(one, message)
+    def _message_keys(self, table: _Table, call: Issued, done: Counter[str]) -> _StoreKeys:
+        written, read = [], []
+        for message in call.messages:
+            sender = message[0]
+            key = _message_key(call, message)
             index = done[key]
             done[key] += 1
-            if source == self._rank:
-                tells.append(f"{source}/{own.number}/{key}/{index}")
+            if sender == self._rank:
+                written.append(f"{sender}/{table.number}/{key}/{index}")
                 continue
-            table = self._tables.get(source)
-            if table is not None and index < table.messages.get(key, 0):
-                reads.append(f"{source}/{table.number}/{key}/{index}")
-        return _Meeting(tuple(tells), tuple(reads))
+            other = self._tables.get(sender)
+            if other is not None and index < other.messages.get(key, 0):
+                read.append(f"{sender}/{other.number}/{key}/{index}")
+        return _StoreKeys(tuple(written), tuple(read))
 
-    def _remark(self, own: _Table) -> None:
+    def _add_notes(self, table: _Table) -> None:
         issued = self.communication.issued
-        missing = sorted({rank for one in issued for rank in one.group.ranks} - {self._rank, *self._tables})
+        missing = sorted({rank for call in issued for rank in call.group.ranks} - {self._rank, *self._tables})
         if missing:
             self.notes.append(f"ranks {missing} did not record with this one: its collectives do not wait for them")
-        if any(table.host != own.host for table in self._tables.values()):
+        if any(other.host != table.host for other in self._tables.values()):
             self.notes.append("ranks on several hosts: waits for others hold the difference between their clocks")
 
     @contextlib.contextmanager

@@ -8,29 +8,28 @@ from attrs import evolve, field, frozen
 
 from drynpu.simulate import Collective
 from drynpu_torch.distributed._groups import Group
-from drynpu_torch.distributed._mark_messages import mark_message
-from drynpu_torch.distributed._requests import POINT_TO_POINT, Asked
+from drynpu_torch.distributed._payloads import POINT_TO_POINT, Payload
 
 
 @frozen(kw_only=True)
 class Issued:
     """
-    One call.
+    One call of ``torch.distributed`` on a group of the device.
 
     Attributes
     ----------
     sequence:
-        The number that the group's backend gave it.
+        The number that the group's backend gave the call.
     messages:
         Of point-to-point calls: (sender, receiver, tag) with global ranks; this rank is one of the two.
     begin_ns, end_ns:
-        The measured call (Unix ns); what it computed was in host memory.
+        The call as measured (Unix ns); it worked in host memory.
     event:
-        Number of the event by which others wait for it, None if the issuing stream waits at once.
+        Number of the event by which others wait for the call, None if the issuing stream waits at once.
     """
 
     group: Group
-    asked: Asked
+    payload: Payload
     sequence: int
     begin_ns: int
     end_ns: int
@@ -39,23 +38,23 @@ class Issued:
     messages: tuple[tuple[int, int, int], ...] = ()
 
     def collective(self, marked: bool) -> Collective:
-        """Return the call as the session takes it, ``marked`` with the range that torch_npu puts around it."""
-        of = self.asked
+        """Return the call for the simulation, with the mark that torch_npu sets around it if ``marked``."""
+        payload = self.payload
         return Collective(
-            kind=of.kind,
+            kind=payload.kind,
             start_ns=self.begin_ns,
             end_ns=self.end_ns,
             thread=self.thread,
             group=self.group.name,
             ranks=self.group.ranks,
             rank=self.group.rank,
-            size_bytes=of.size_bytes,
-            dtype=of.dtype,
-            count=of.count,
-            peer=None if of.peer is None else self.group.ranks[of.peer],
+            size_bytes=payload.size_bytes,
+            dtype=payload.dtype,
+            count=payload.count,
+            peer=None if payload.peer is None else self.group.ranks[payload.peer],
             blocking=self.event is None,
             event=self.event,
-            mark=mark_message(of, self.group) if marked else "",
+            mark=payload.mark_message(self.group) if marked else "",
         )
 
 
@@ -65,32 +64,32 @@ def _by_start(issued: Iterable[Issued]) -> tuple[Issued, ...]:
 
 @frozen(kw_only=True)
 class Communication:
-    """What a recording saw of ``torch.distributed``: calls in order of their start, and all groups of the process."""
+    """The calls of ``torch.distributed`` in one recording, in order of their start."""
 
     issued: tuple[Issued, ...] = field(default=(), converter=_by_start)
     number: int | None = None
     """Number of the recording as announced to the other ranks; None if it was not."""
 
     def collectives(self, marked: bool) -> tuple[Collective, ...]:
-        """Return the calls as the session takes them, in the same order; ``marked`` where marks are recorded."""
-        return tuple(of.collective(marked) for of in self.issued)
+        """Return the calls for the simulation, in the same order; ``marked`` where marks are recorded."""
+        return tuple(issued.collective(marked) for issued in self.issued)
 
 
 def one_batch(parts: list[Issued]) -> Issued:
     """
     Return the one operator that a device runs for a batch of sends and receives.
 
-    Its message is what goes in the larger direction, its peer the one that this rank receives most from, or sends
-    most to if it receives nothing: the model has one link per operator.
+    It moves the bytes of the larger direction. Its peer is the rank that sends most to this rank, or that this rank
+    sends most to if it receives nothing, because the model has one link per operator.
     """
-    sides = {kind: [of.asked for of in parts if of.asked.kind == kind] for kind in POINT_TO_POINT}
-    sums = {kind: sum(of.size_bytes for of in side) for kind, side in sides.items()}
-    main = max(sides["receive"] or sides["send"], key=lambda of: of.size_bytes)
-    larger = sides[max(POINT_TO_POINT, key=lambda kind: sums[kind])]
-    whole = Asked("batchSendRecv", max(sums.values()), main.dtype, sum(of.count for of in larger), main.peer)
+    sides = {kind: [part.payload for part in parts if part.payload.kind == kind] for kind in POINT_TO_POINT}
+    sums = {kind: sum(payload.size_bytes for payload in side) for kind, side in sides.items()}
+    largest = max(sides["receive"] or sides["send"], key=lambda payload: payload.size_bytes)
+    larger_side = sides[max(POINT_TO_POINT, key=lambda kind: sums[kind])]
+    count = sum(payload.count for payload in larger_side)
     return evolve(
         parts[0],
-        asked=whole,
+        payload=Payload("batchSendRecv", max(sums.values()), largest.dtype, count, largest.peer),
         end_ns=parts[-1].end_ns,
-        messages=tuple(message for of in parts for message in of.messages),
+        messages=tuple(message for part in parts for message in part.messages),
     )

@@ -42,7 +42,7 @@ def register_npu_flop(
         if name in known:
             _LOG.error("Duplicate external FLOPs registration for %s. The later registration takes precedence.", name)
         elsewhere = known.get(name) or DEFAULT_FORMULAS.get(name)
-        known[name] = FlopFormula(target or (elsewhere.target if elsewhere else ""), count)
+        known[name] = FlopFormula(target or (elsewhere.path if elsewhere else ""), count)
         return count
 
     return register
@@ -51,4 +51,4 @@ def register_npu_flop(
 def flop_formulas() -> Mapping[str, FlopFormula]:
     """Return what is counted, by the name that the range shows."""
     formulas = {**DEFAULT_FORMULAS, **PROCESS.flop_formulas}
-    return {name: formula for name, formula in formulas.items() if formula.target}
+    return {name: formula for name, formula in formulas.items() if formula.path}

@@ -104,10 +104,10 @@ class Result:
             raise
         self._capture = capture
         state = device.state()
-        state.recorder = capture.marks
-        stream = state.stream_of(state.current_device)
+        state.recorder = capture.device_calls
+        stream = state.selected_stream(state.current_device)
         if stream is not None:  # selected before, when nobody recorded it
-            capture.marks.on_stream(stream.stream_id)
+            capture.device_calls.on_stream(stream.stream_id)
         if records_marks:
             filters = self.request.filters
             state.script_marks = device.ScriptMarks(
@@ -252,8 +252,8 @@ class Result:
         recording = Recording(
             operators=captured.operators,
             allocations=captured.allocations,
-            host_calls=tuple(captured.marks.marks),
-            streams=tuple(captured.marks.streams),
+            host_calls=tuple(captured.device_calls.calls),
+            streams=tuple(captured.device_calls.streams),
             begin_ns=max(captured.begin_ns, recorder.begin_ns),
             end_ns=max(captured.end_ns, recorder.begin_ns + 1),
             live_before_bytes=self._live_bytes,

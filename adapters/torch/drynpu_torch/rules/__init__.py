@@ -1,9 +1,9 @@
 """
 Rules: which kernels one call of an ``aten`` operator launches on an NPU.
 
-A rule takes a signature and states work (operations, bytes, tiles, tensors, kernel names), never times. Three
-kinds of operators have rules: those that launch, those that launch nothing (``NO_KERNEL``), and composites that
-may have had nothing to do. All other composites have none: what they called speaks.
+A rule takes a signature and states work (operations, bytes, tiles, tensors, kernel names), never times. Three kinds of
+operators have rules: those that launch kernels, those that launch nothing (``NO_KERNEL``), and composite operators that
+call nothing where nothing is to do. Other composite operators have no rule: the operators that they call have.
 """
 
 from __future__ import annotations
@@ -27,15 +27,21 @@ from drynpu_torch.rules import (
 )
 from drynpu_torch.rules._call import AtenCall
 from drynpu_torch.rules._dtypes import ge_dtype
-from drynpu_torch.rules._names import MAYBE_NOTHING, NO_KERNEL, is_transparent, no_kernel, transparent, wrapper_rule
+from drynpu_torch.rules._names import (
+    MAYBE_NOTHING,
+    NO_KERNEL,
+    aten_rules,
+    is_transparent,
+    no_kernel,
+    transparent,
+    wrapper_rule,
+)
 from drynpu_torch.rules._signature import signature_from_kineto
-from drynpu_torch.rules._tables import aten_rules
 
 __all__ = [
     "FALLBACKS",
     "NO_KERNEL",
     "RULES",
-    "Rule",
     "build_rules",
     "ge_dtype",
     "is_transparent",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 from attrs import evolve
@@ -12,34 +11,23 @@ from drynpu.kernels import Binding, Copy, KernelSpec, Key, OperatorCall, TensorD
 from drynpu_torch.rules._dtypes import ge_dtype_of_code
 from drynpu_torch.rules._signature import native_format
 
-# L0 function of each kernel type (device_and_cost_model.md 4, and the public operator sources); others are
-# <type>AiCore, or <type>AiCpu where no AI core computes the type.
-_FUNCTIONS: Final = MappingProxyType(
-    {
-        "MatMulV2": "MatMulCommon",
-        "MatMulV3": "MatMulV3Common",
-        "BatchMatMulV2": "BatchMatMulNd",
-        "DropOutDoMask": "DropoutDoMaskAiCore",
-        "GLU": "SigmoidAiCore",
-        "IndexFillD": "IndexFillDAiCore",
-        "MultinomialWithReplacement": "MultinomialWithReplacementAiCpu",
-        "NonZero": "NonzeroAiCore",
-        "Range": "ArangeAiCore",
-        "ReduceMax": "ReduceMaxAiCore",
-        "ReduceMean": "ReduceMeanAiCore",
-        "ReduceMin": "ReduceMinAiCore",
-        "ReduceProd": "ReduceProdAiCore",
-        "ReduceSum": "ReduceSumOpAiCore",
-        "ScatterUpdate": "ScatterUpdateAiCore",
-        "StatelessRandperm": "StatelessRandpermAiCpu",
-        "TopKV2": "TopkV2AiCore",
-        "SoftmaxV2": "SoftmaxAiCore",
-        "LogSoftmaxV2": "LogSoftmaxAiCore",
-        "TransData": "TransDataSpecial",
-    }
-)
+_L0_FUNCTIONS: Final = """
+    MatMulV2=MatMulCommon MatMulV3=MatMulV3Common BatchMatMulV2=BatchMatMulNd DropOutDoMask=DropoutDoMaskAiCore
+    GLU=SigmoidAiCore IndexFillD=IndexFillDAiCore MultinomialWithReplacement=MultinomialWithReplacementAiCpu
+    NonZero=NonzeroAiCore Range=ArangeAiCore ReduceMax=ReduceMaxAiCore ReduceMean=ReduceMeanAiCore
+    ReduceMin=ReduceMinAiCore ReduceProd=ReduceProdAiCore ReduceSum=ReduceSumOpAiCore ScatterUpdate=ScatterUpdateAiCore
+    StatelessRandperm=StatelessRandpermAiCpu TopKV2=TopkV2AiCore SoftmaxV2=SoftmaxAiCore
+    LogSoftmaxV2=LogSoftmaxAiCore TransData=TransDataSpecial
+"""
+"""
+Kernel types with the L0 function that launches them (device_and_cost_model.md 4, and the public operator sources).
+
+The function of any other type is ``<type>AiCore``, or ``<type>AiCpu`` where no AI core computes the type.
+"""
+_FUNCTIONS: Final = {row.partition("=")[0]: row.partition("=")[2] for row in _L0_FUNCTIONS.split()}
 _NUMBER_DTYPES: Final = frozenset({"DOUBLE", "INT64", "BOOL", "COMPLEX128"})
-_TYPES: Final = """
+"""Types that torch gives to Python's numbers: the widest of each category."""
+_SAME_NAME: Final = """
     ArgMaxWithValue ArgMinWithValue AvgPoolV2 AvgPoolV2Grad BN3DTrainingReduce BN3DTrainingReduceGrad
     BN3DTrainingUpdate BN3DTrainingUpdateGrad BNInfer BNTrainingReduce BNTrainingReduceGrad BNTrainingUpdate
     BNTrainingUpdateGrad BinaryCrossEntropy BinaryCrossEntropyGrad ConcatD DSAGenBitMask DSARandomNormal
@@ -48,11 +36,12 @@ _TYPES: Final = """
     MaskedSelectV3 MemSet MseLoss MseLossGrad OneHot ReduceAll ReduceAny ReduceStdV2Update Relu ScatterElements
     SmoothL1LossV2 SmoothL1LossV2Grad SoftMarginLoss SoftMarginLossGrad SoftmaxGrad Tril Triu
 """
-_NAMED_AS_TYPE: Final = frozenset(_TYPES.split())
+_NAMED_AS_TYPE: Final = frozenset(_SAME_NAME.split())
+"""Kernel types whose L0 function has the name of the type."""
 
 
 def scalar(dtype: str) -> TensorDesc:
-    """Return a scalar operand: samples list it with an empty shape."""
+    """Return a scalar operand, which measured profiles list with an empty shape."""
     return TensorDesc((), dtype)
 
 
@@ -60,19 +49,19 @@ def is_wrapped_number(operand: TensorDesc) -> bool:
     """
     Return whether an operand is a Python number that torch wrapped into a tensor.
 
-    Those arrive as 0-dim tensors of the widest type. A genuine 0-dim DOUBLE or INT64 tensor looks the same and is
-    taken for a number, too.
+    Those arrive as 0-dim tensors of the widest type. A genuine 0-dim DOUBLE or INT64 tensor looks the same and counts
+    as a number, too.
     """
     return operand.shape == () and operand.dtype in _NUMBER_DTYPES
 
 
 class AtenCall(OperatorCall):
     """
-    A call that Kineto recorded: arguments by position, nothing of what it returned.
+    A call as Kineto recorded it: arguments by position, without the results.
 
-    Kernels are named ``<aclnn api>_<L0 function>_<type>`` (device_and_cost_model.md 4). Without an API, on the path
-    that torch_npu compiles operator by operator, they show the bare type (4.1); kernels of the matrix unit are numbered
-    there, by compilation (``Conv2D4``): a plan is made once per signature, so numbers count within it.
+    Kernels are named ``<aclnn api>_<L0 function>_<type>`` (device_and_cost_model.md 4). An operator without an API is
+    compiled when it is called, and its kernels show the bare type (4.1). Kernels of the matrix unit have the number of
+    their compilation there (``Conv2D4``). A plan is worked out once per signature, so numbers count within the plan.
     """
 
     cube_on_cpu = False
@@ -86,7 +75,7 @@ class AtenCall(OperatorCall):
 
     @property
     def form(self) -> AtenCall:
-        """The call under the interface of the form in place, where that is the one meant."""
+        """The call itself, or, where the operator works in place, the call of the interface for that."""
         api = self.binding.api.replace("aclnn", "aclnnInplace", 1)
         return evolve(self, binding=evolve(self.binding, api=api)) if self.in_place else self
 
@@ -102,18 +91,18 @@ class AtenCall(OperatorCall):
         return list(first) if isinstance(first, tuple) else []
 
     def spelled(self, spelling: str) -> AtenCall:
-        """Return the call as that of another operator."""
+        """Return the call as one of the operator that *spelling* describes."""
         return evolve(self, binding=Binding.from_text(spelling))
 
     def dims(self, key: Key) -> tuple[int, ...] | None:
-        """Return the integer or the integers that are an argument, ``None`` when there are none."""
+        """Return an argument that is an integer or several integers as a tuple, ``None`` for any other."""
         value = self.attribute(key)
         if isinstance(value, int) and not isinstance(value, bool):
             return (value,)
         return value if isinstance(value, tuple) and all(isinstance(item, int) for item in value) else None
 
     def main_kernel(self, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any) -> KernelSpec:
-        """Return the vector kernel of the operator's type, with its element operations."""
+        """Return the vector kernel that the table of rules names for the operator, with its cost per element."""
         cost = options.pop("cost", self.binding.operations)
         return self.kernel(self.binding.kernel, inputs, outputs, cost=cost, **options)
 
@@ -126,12 +115,12 @@ class AtenCall(OperatorCall):
         return TensorDesc(tuple(shape), dtype, native_format(len(shape)))
 
     def dtype(self, key: Key) -> str | None:
-        """Return GE's name of a type that is given by torch's number."""
+        """Return GE's name of a dtype argument, ``None`` where the call has none."""
         return ge_dtype_of_code(self.attribute(key))
 
     def needs_cpu(self, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc]) -> bool:
-        """Return whether no AI core computes it."""
-        # Scalar operands may be DOUBLE on the host side of the call (Range is listed so): only real tensors count.
+        """Return whether no AI core computes these types."""
+        # Scalars may be DOUBLE without any DOUBLE being computed (Range lists its bounds so): only tensors count.
         return computed_on_cpu(outputs) or computed_on_cpu(t for t in inputs if t.shape)
 
     def kernel_name(self, op_type: str, *, suffix: str = "", tail: bool = True, on_cpu: bool = False) -> str:
@@ -147,11 +136,11 @@ class AtenCall(OperatorCall):
         return _FUNCTIONS.get(op_type, usual)
 
     def cube_kernel(self, op_type: str, *args: Any, **options: Any) -> KernelSpec:
-        """Return a kernel of the matrix unit, numbered where no API launches it."""
+        """Return a kernel of the matrix unit, with a number in its name where no API launches it."""
         spec = super().cube_kernel(op_type, *args, **options)
         return spec if self.binding.api else evolve(spec, name=f"{op_type}1")
 
     def format_change(self, number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
-        """Return the kernel that changes the format: of the API, or numbered."""
+        """Return the kernel that changes the format of *source*, with *number* in its name where no API launches it."""
         spec = self.kernel("TransData", [source], [target], cost=0)
         return spec if self.binding.api else evolve(spec, name=f"trans_TransData_{number}")

@@ -27,7 +27,7 @@ glu (x! axis) | glu=Glu:GLU
 
 
 def ternary(call: AtenCall) -> KernelPlan | None:
-    """Three tensors of one type, or two and a weight; the number of the call is listed last."""
+    """Return the plan for three tensors, or two and a number; the kernel lists a scalar last."""
     operands, form = call.tensors("x", "y", "z"), call.form
     if len(operands) < 2:
         return None
@@ -40,7 +40,7 @@ def ternary(call: AtenCall) -> KernelPlan | None:
 
 
 def where(call: AtenCall) -> KernelPlan | None:
-    """``condition x y``; with a condition alone it is nonzero, which speaks for itself."""
+    """Return the plan of a selection; a call with the condition alone calls nonzero, which has its own rule."""
     (condition,), choices = call.tensors("condition"), call.tensors("x", "y")
     if not choices:
         return None
@@ -53,7 +53,7 @@ def where(call: AtenCall) -> KernelPlan | None:
 
 
 def masked_fill(call: AtenCall) -> KernelPlan | None:
-    """``x mask value``: there is an interface for the form in place alone, the other one copies first."""
+    """Return the plan of a fill by mask. The only interface works in place, so the other form copies first."""
     x, mask = call.tensors("x", "mask")
     call = call if call.tensor("value") is None else call.under("aclnnInplaceMaskedFillTensor")
     out = x if call.in_place else _common([x, mask], x.dtype)
@@ -65,7 +65,7 @@ def masked_fill(call: AtenCall) -> KernelPlan | None:
 
 
 def clamp(call: AtenCall) -> KernelPlan | None:
-    """``x low high``: numbers or tensors."""
+    """Return the plan of clamping between bounds, each a number or a tensor."""
     (x,), form = call.tensors("x"), call.form
     low, high = _bound(call, "low", x), _bound(call, "high", x)
     bounds = [t for t in (low, high) if t is not None]
@@ -79,14 +79,14 @@ def clamp(call: AtenCall) -> KernelPlan | None:
 
 
 def gradient(call: AtenCall) -> KernelPlan | None:
-    """Gradient of an activation: the first tensor is the incoming gradient, the second the saved one."""
+    """Return the plan of an activation's gradient, from the incoming gradient and the saved tensor."""
     operands = call.tensors()[:2]
     out = _common(operands, promote([t.dtype for t in operands])) if len(operands) == 2 else None
     return None if out is None else call.plan(call.main_kernel(operands, [out], over=out.elements))
 
 
 def glu(call: AtenCall) -> KernelPlan | None:
-    """``x axis``: one half of the axis gates the other."""
+    """Return the plan of a gated linear unit: one half of the axis gates the other."""
     (x,), axis = call.tensors("x"), call.attribute("axis")
     if not isinstance(axis, int) or not x.shape:
         return None

@@ -15,7 +15,7 @@ backward (dy x weight bias_sizes stride padding dilation transposed output_paddi
 
 
 def backward(call: OperatorCall) -> KernelPlan | None:
-    """``dy x weight ... output_mask``: the gradients that the mask names, of one format change each."""
+    """Return the plan of the gradients that ``output_mask`` selects, with a format change around each."""
     conv = convolution_of(call, call.tensor("x"), call.tensor("weight"), call.tensor("dy"))
     mask = call.attribute("output_mask")
     if conv is None or not isinstance(mask, tuple) or len(mask) != 3:

@@ -1,9 +1,9 @@
 """
 Copies on the device, conversions and numbers read back.
 
-Kineto's record has no strides in the signature. Whether a copy changes the layout follows from the memory format that
-is asked for: ``clone`` with the contiguous format is what ``reshape``, ``contiguous`` and ``matmul`` call on a tensor
-that is not contiguous; it becomes a Transpose (measured for permuted views; a sliced view would show Slice).
+A signature has no strides, because Kineto records none. Whether a copy changes the layout follows from its argument
+``memory_format``: ``reshape``, ``contiguous`` and ``matmul`` call ``clone`` with the contiguous format on a tensor that
+is not contiguous. Such a copy becomes a Transpose (measured for permuted views; a sliced view would show Slice).
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ clone (x! memory_format) | clone=InplaceCopy:
 item (x!) | item= _local_scalar_dense=
 """
 _CONTIGUOUS_FORMAT = 0
+"""Number of ``torch.contiguous_format`` (c10/core/MemoryFormat.h)."""
 
 
 def copy(call: AtenCall) -> KernelPlan | None:
-    """``x source``: a smaller source is broadcast."""
-    target, source = call.tensors("x", "source")
-    if source.dtype != target.dtype:
-        return call.plan(call.kernel("Cast", [source], [target]))
-    if source.shape != target.shape:
-        dims = TensorDesc((max(len(target.shape), 1),), "INT64")
-        return call.plan(call.kernel("BroadcastTo", [source, dims], [target], cost=0, read=source.size_bytes))
+    """Return the plan of a copy into ``x``: a conversion, a broadcast of a smaller source, or a plain copy."""
+    x, source = call.tensors("x", "source")
+    if source.dtype != x.dtype:
+        return call.plan(call.kernel("Cast", [source], [x]))
+    if source.shape != x.shape:
+        dims = TensorDesc((max(len(x.shape), 1),), "INT64")
+        return call.plan(call.kernel("BroadcastTo", [source, dims], [x], cost=0, read=source.size_bytes))
     return _move(call, source)
 
 
 def convert(call: AtenCall) -> KernelPlan | None:
-    """``x dtype``: a plain copy when the type stays."""
+    """Return the plan of a conversion, which is a plain copy where the type stays."""
     (x,) = call.tensors("x")
     dtype = call.dtype("dtype") or x.dtype
     call = call if dtype == x.dtype else call.under("aclnnCast")
@@ -45,7 +46,7 @@ def convert(call: AtenCall) -> KernelPlan | None:
 
 
 def clone(call: AtenCall) -> KernelPlan | None:
-    """``x memory_format``: contiguous means rearranged."""
+    """Return the plan of a copy, which rearranges where the contiguous format is asked for."""
     (x,) = call.tensors("x")
     if call.attribute("memory_format") != _CONTIGUOUS_FORMAT or len(x.shape) < 2:
         return _move(call, x)
@@ -54,7 +55,7 @@ def clone(call: AtenCall) -> KernelPlan | None:
 
 
 def item(call: AtenCall) -> KernelPlan | None:
-    """``x``: one number crosses to the host, which waits for it; claimed, so it crosses once."""
+    """Return the plan of reading one number, for which the host waits. It claims the call, so it is copied once."""
     plan = call.under("aclrtMemcpyAsync").plan(call.copy_to_host(*call.tensors("x")))
     return evolve(plan, synchronizes=True)
 

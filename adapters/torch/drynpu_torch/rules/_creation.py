@@ -33,18 +33,18 @@ _DEFAULT_FLOAT = "FLOAT"
 
 
 def fill(call: AtenCall) -> KernelPlan | None:
-    """``x``: write it all."""
+    """Return the plan of writing every element of ``x``."""
     return _fill(call, *call.tensors("x"))
 
 
 def fill_with(call: AtenCall) -> KernelPlan | None:
-    """``x value``: a number or a tensor."""
+    """Return the plan of filling ``x`` with a number or with a tensor of one element."""
     form = call if call.tensor("value") is None else call.spelled("aclnnInplaceFillTensor:Fill()")
     return _fill(form, *call.tensors("x"))
 
 
 def create(call: AtenCall) -> KernelPlan | None:
-    """``size``, with ``value`` and ``dtype``; the type is that of ``x`` or of the value, else FLOAT."""
+    """Return the plan of a filled tensor; its type is ``dtype``, else that of ``x`` or of the value, else FLOAT."""
     size, x = call.dims("size"), call.tensor("x")
     if size is None or min(size, default=0) < 0:
         return None
@@ -54,26 +54,28 @@ def create(call: AtenCall) -> KernelPlan | None:
 
 
 def create_like(call: AtenCall) -> KernelPlan | None:
-    """``x dtype``."""
+    """Return the plan of a new, filled tensor of the shape of ``x``."""
     (x,) = call.tensors("x")
     return _fill(call, tensor_like(x, dtype=call.dtype("dtype")))
 
 
 def wrap(call: AtenCall) -> KernelPlan | None:
-    """``value dtype``: a 0-dim tensor of a number."""
+    """Return the plan of a 0-dim tensor that holds a number."""
     known = isinstance(call.attribute("value"), (bool, int, float))
     return _fill(call, scalar(call.dtype("dtype") or _DEFAULT_FLOAT)) if known else None
 
 
 def arange(call: AtenCall) -> KernelPlan | None:
     """
-    ``(end, ...)``, ``(start, end, ...)``, ``(start, end, step, ...)`` by the number of arguments.
+    Return the plan of a range, whose bounds follow from the number of arguments.
 
-    The out form, called inside, has the result as its last argument.
+    They are ``(end, ...)``, ``(start, end, ...)`` or ``(start, end, step, ...)``. The form that PyTorch calls inside
+    has the result as its last argument.
     """
-    given = len(call.signature.inputs)
-    out = call.signature.tensor(given - 1) if given else None
-    count = {2: 1, 4: 3}.get(given) if out is not None else given - 4
+    arguments = len(call.signature.inputs)
+    out = call.signature.tensor(arguments - 1) if arguments else None
+    # Behind the numbers stand dtype, layout, device and pin_memory, or the result.
+    count = {2: 1, 4: 3}.get(arguments) if out is not None else arguments - 4
     if count not in (1, 2, 3):
         return None
     numbers = [v for v in map(call.attribute, range(count)) if isinstance(v, (int, float)) and math.isfinite(v)]
@@ -91,12 +93,12 @@ def arange(call: AtenCall) -> KernelPlan | None:
 
 
 def random(call: AtenCall) -> KernelPlan | None:
-    """``x``: random numbers of any distribution, by the DSA engine."""
+    """Return the plan of random numbers of any distribution, which the DSA engine draws."""
     return call.plan(call.main_kernel([], call.tensors("x"), task=TaskType.DSA, cost=0))
 
 
 def permutation(call: AtenCall) -> KernelPlan | None:
-    """``length``: on the AI CPU."""
+    """Return the plan of a random permutation, on the AI CPU."""
     length = call.attribute("length")
     if not isinstance(length, int) or length < 0:
         return None
@@ -104,7 +106,7 @@ def permutation(call: AtenCall) -> KernelPlan | None:
 
 
 def multinomial(call: AtenCall) -> KernelPlan | None:
-    """``x count``: on the AI CPU."""
+    """Return the plan of drawing ``count`` samples from each row, on the AI CPU."""
     (x,), count = call.tensors("x"), call.attribute("count")
     if not isinstance(count, int) or count < 0:
         return None
@@ -113,18 +115,18 @@ def multinomial(call: AtenCall) -> KernelPlan | None:
 
 
 def dropout(call: AtenCall) -> KernelPlan | None:
-    """``x share train``: in training the CPU draws and multiplies; an NPU draws bits and masks."""
+    """Return the plan of dropout in training: PyTorch's CPU draws and multiplies, an NPU draws bits and masks."""
     active = call.attribute("train") is True and 0 < call.number("share", 0.0) < 1
     return _drop(call) if active else KernelPlan(claims=False)
 
 
 def native_dropout(call: AtenCall) -> KernelPlan | None:
-    """``x share train``: in training unless it says otherwise."""
+    """Return the plan of dropout, which drops unless ``train`` is False."""
     return KernelPlan(claims=False) if call.attribute("train") is False else _drop(call)
 
 
 def dropout_gradient(call: AtenCall) -> KernelPlan | None:
-    """``dy mask``: the bits that were drawn mask the gradient."""
+    """Return the plan of the gradient of dropout: the bits that were drawn mask it."""
     (dy,) = call.tensors("dy")
     inputs = [dy, drop_mask(dy.elements), TensorDesc((1,), dy.dtype)]
     return call.plan(call.main_kernel(inputs, [dy], over=dy.elements))
@@ -138,7 +140,7 @@ def _drop(call: AtenCall) -> KernelPlan:
 
 
 def _fill(call: AtenCall, out: TensorDesc) -> KernelPlan:
-    """Return the plan of a fill; ZerosLike and OnesLike list the tensor as input, of which nothing is read."""
+    """Return the plan of a fill; the kernels ZerosLike and OnesLike list the tensor as input but read nothing."""
     dims = TensorDesc((max(len(out.shape), 1),), "INT64")
     inputs = [dims, scalar(out.dtype)] if call.binding.kernel == "Fill" else [out]
     return call.plan(fill_kernel(call, inputs, out))

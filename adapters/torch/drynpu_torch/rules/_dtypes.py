@@ -3,78 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import MappingProxyType
 from typing import Final
 
-_BY_CPP_NAME: Final = MappingProxyType(
-    {
-        "float": "FLOAT",
-        "double": "DOUBLE",
-        "c10::Half": "FLOAT16",
-        "c10::BFloat16": "DT_BF16",
-        "long int": "INT64",
-        "long": "INT64",
-        "long long": "INT64",
-        "int": "INT32",
-        "short int": "INT16",
-        "short": "INT16",
-        "signed char": "INT8",
-        "char": "INT8",
-        "unsigned char": "UINT8",
-        "short unsigned int": "UINT16",
-        "unsigned short": "UINT16",
-        "unsigned int": "UINT32",
-        "long unsigned int": "UINT64",
-        "unsigned long": "UINT64",
-        "bool": "BOOL",
-        "c10::complex<float>": "COMPLEX64",
-        "c10::complex<double>": "COMPLEX128",
-    }
-)
+_ROWS: Final = """
+BOOL       11   0 bool
+UINT8       0 100 unsigned char
+INT8        1 101 signed char, char
+UINT16     27 102 short unsigned int, unsigned short
+INT16       2 103 short int, short
+UINT32     28 104 unsigned int
+INT32       3 105 int
+UINT64     29 106 long unsigned int, unsigned long
+INT64       4 107 long int, long, long long
+FLOAT16     5 200 c10::Half
+DT_BF16    15 201 c10::BFloat16
+FLOAT       6 202 float
+DOUBLE      7 203 double
+COMPLEX64   9 300 c10::complex<float>
+COMPLEX128 10 301 c10::complex<double>
+"""
+"""
+One row for each type: GE's name, torch's number, the rank in promotion, C++ names.
 
-# c10/core/ScalarType.h: the number that a dtype argument has among Kineto's concrete inputs.
-_BY_CODE: Final = MappingProxyType(
-    {
-        0: "UINT8",
-        1: "INT8",
-        2: "INT16",
-        3: "INT32",
-        4: "INT64",
-        5: "FLOAT16",
-        6: "FLOAT",
-        7: "DOUBLE",
-        9: "COMPLEX64",
-        10: "COMPLEX128",
-        11: "BOOL",
-        15: "DT_BF16",
-        27: "UINT16",
-        28: "UINT32",
-        29: "UINT64",
-    }
-)
+The number is that of c10/core/ScalarType.h, by which Kineto shows a dtype argument. The rank has the category of the
+type in its hundreds and the width inside the category below them. Compilers spell the names of some types differently.
+"""
+_DTYPES: Final = tuple(row.split(None, 3) for row in _ROWS.strip().splitlines())
+_BY_CPP_NAME: Final = {cpp_name: name for name, _, _, cpp_names in _DTYPES for cpp_name in cpp_names.split(", ")}
+_BY_CODE: Final = {int(code): name for name, code, _, _ in _DTYPES}
+_RANK: Final = {name: int(rank) for name, _, rank, _ in _DTYPES}
 
 _NOT_TENSORS: Final = frozenset({"", "Scalar", "ScalarList", "TensorList"})
-
-# Rank of a dtype in promotion: category in the hundreds, width inside it.
-_RANK: Final = MappingProxyType(
-    {
-        "BOOL": 0,
-        "UINT8": 100,
-        "INT8": 101,
-        "UINT16": 102,
-        "INT16": 103,
-        "UINT32": 104,
-        "INT32": 105,
-        "UINT64": 106,
-        "INT64": 107,
-        "FLOAT16": 200,
-        "DT_BF16": 201,
-        "FLOAT": 202,
-        "DOUBLE": 203,
-        "COMPLEX64": 300,
-        "COMPLEX128": 301,
-    }
-)
 
 
 def ge_dtype(cpp_name: str) -> str | None:
@@ -96,7 +55,7 @@ def promote(dtypes: Iterable[str]) -> str:
     """
     Return the dtype that an element-wise operator computes in.
 
-    Two 16-bit floats of different kind meet in FLOAT; unknown types lose against known ones.
+    FLOAT16 with DT_BF16 gives FLOAT. A known type wins against an unknown one.
     """
     distinct = set(dtypes)
     if {"FLOAT16", "DT_BF16"} <= distinct:

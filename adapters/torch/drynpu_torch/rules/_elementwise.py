@@ -50,22 +50,22 @@ _SCALED: Final = frozenset({"Add", "Sub"})
 
 
 def unary(call: AtenCall) -> KernelPlan | None:
-    """``x``: the result has its type."""
+    """Return the plan of an operator whose result has the type of ``x``."""
     return _unary(call, _result_dtype(call.tensors("x"), floating=False))
 
 
 def floating(call: AtenCall) -> KernelPlan | None:
-    """``x``: the result is floating."""
+    """Return the plan of an operator whose result is floating: integers become FLOAT."""
     return _unary(call, _result_dtype(call.tensors("x"), floating=True))
 
 
 def logical(call: AtenCall) -> KernelPlan | None:
-    """``x``: the result is BOOL."""
+    """Return the plan of a test of each element, whose result is BOOL."""
     return _unary(call, "BOOL")
 
 
 def bitwise_not(call: AtenCall) -> KernelPlan | None:
-    """``x``: of BOOL it is another operator; the interface is one for both forms."""
+    """Return the plan of inverting bits, which is another kernel for BOOL; one interface serves both forms."""
     (x,) = call.tensors("x")
     return call.plan(call.kernel("LogicalNot" if x.dtype == "BOOL" else "Invert", [x], [x]))
 
@@ -77,28 +77,28 @@ def _unary(call: AtenCall, dtype: str) -> KernelPlan:
 
 
 def binary(call: AtenCall) -> KernelPlan | None:
-    """``x y alpha``: the result has the type that the operands meet in."""
+    """Return the plan of an operator whose result has the type to which the operands are promoted."""
     return _binary(call)
 
 
 def floating_binary(call: AtenCall) -> KernelPlan | None:
-    """``x y``: the result is floating."""
+    """Return the plan of an operator of two operands whose result is floating."""
     return _binary(call, floating=True)
 
 
 def comparison(call: AtenCall) -> KernelPlan | None:
-    """``x y``: the result is BOOL."""
+    """Return the plan of a comparison, whose result is BOOL."""
     return _binary(call, "BOOL")
 
 
 def division(call: AtenCall) -> KernelPlan | None:
-    """``x y mode``: with a rounding mode it is another operator."""
+    """Return the plan of a division, which is another operator where ``mode`` rounds."""
     rounding = {"floor": "aclnnFloorDivide:FloorDiv(x y)", "trunc": "aclnnDivMod:Div*2(x y)"}.get(call.text("mode"))
     return _binary(call, floating=True) if rounding is None else _binary(call.spelled(rounding))
 
 
 def power(call: AtenCall) -> KernelPlan | None:
-    """``x y``: one of them may be a number."""
+    """Return the plan of a power; base or exponent may be a number."""
     base, exponent = call.tensor("x"), call.tensor("y")
     operands = call.tensors("x", "y")
     shape = broadcast_shape([t.shape for t in operands])
@@ -113,7 +113,7 @@ def power(call: AtenCall) -> KernelPlan | None:
 
 
 def reversed_subtraction(call: AtenCall) -> KernelPlan | None:
-    """``x y``: x from y."""
+    """Return the plan of subtracting ``x`` from ``y``."""
     (x,), other = call.tensors("x"), call.tensor("y")
     operands = [x] if other is None else [other, x]
     shape, dtype = broadcast_shape([t.shape for t in operands]), _result_dtype(operands, floating=False)
@@ -144,7 +144,7 @@ def _binary(call: AtenCall, returned: str = "", *, floating: bool = False) -> Ke
 
 
 def _operands(call: AtenCall) -> list[TensorDesc]:
-    """Return both tensors, or the one beside a number."""
+    """Return both tensors, or one where the other is a number."""
     x, y = call.tensor("x"), call.tensor("y")
     if x is None or y is None:
         return call.tensors("x", "y")
@@ -158,7 +158,7 @@ def _operands(call: AtenCall) -> list[TensorDesc]:
 def _converted(
     call: AtenCall, operands: list[TensorDesc], dtype: str, op_type: str
 ) -> tuple[list[KernelSpec], list[TensorDesc]]:
-    """Insert Cast kernels before operands of another type; mixtures of FLOAT and 16 bit are read as they are."""
+    """Return Cast kernels for operands of another type, and the operands after them; FLOAT mixes with 16 bit uncast."""
     casts: list[KernelSpec] = []
     inputs: list[TensorDesc] = []
     for operand in operands:
@@ -171,7 +171,7 @@ def _converted(
 
 
 def _result_dtype(operands: list[TensorDesc], *, floating: bool) -> str:
-    """Return the type that an operator computes in; numbers and 0-dim tensors only raise the category."""
+    """Return the type that an operator computes in; numbers and 0-dim tensors count only by a higher category."""
     tensors = [t.dtype for t in operands if t.shape] or [t.dtype for t in operands if not is_wrapped_number(t)]
     dtype = promote(tensors or [t.dtype for t in operands])
     others = [t.dtype for t in operands if category(t.dtype) > category(dtype)]

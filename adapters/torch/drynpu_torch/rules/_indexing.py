@@ -39,7 +39,7 @@ _ONE: Final = TensorDesc((1,), _INDEX)
 
 
 def embedding(call: AtenCall) -> KernelPlan | None:
-    """``x index``: rows of a table."""
+    """Return the plan of gathering rows of a table."""
     table, index = call.tensors("x", "index")
     if not table.shape:
         return None
@@ -49,7 +49,7 @@ def embedding(call: AtenCall) -> KernelPlan | None:
 
 
 def embedding_gradient(call: AtenCall) -> KernelPlan | None:
-    """``dy index rows``: the index is sorted, on FLOAT keys as measured, then the gradients of each row are added."""
+    """Return the plan of sorting the index, on FLOAT keys as measured, and adding the gradients of each row."""
     (dy, index), rows = call.tensors("dy", "index"), call.attribute("rows")
     if not isinstance(rows, int) or rows < 0 or not dy.shape:
         return None
@@ -65,7 +65,7 @@ def embedding_gradient(call: AtenCall) -> KernelPlan | None:
 
 
 def select(call: AtenCall) -> KernelPlan | None:
-    """``x axis index``: slices of one axis."""
+    """Return the plan of gathering slices of one axis."""
     (x, index), axis = call.tensors("x", "index"), call.attribute("axis")
     if not isinstance(axis, int):
         return None
@@ -74,34 +74,34 @@ def select(call: AtenCall) -> KernelPlan | None:
 
 
 def gather(call: AtenCall) -> KernelPlan | None:
-    """``x axis index``: an element for each of the index."""
+    """Return the plan of gathering one element for each of the index."""
     x, index = call.tensors("x", "index")
     return call.plan(gather_kernel(call, [x, index], index, [call.tensor_of(index.shape, x.dtype)]))
 
 
 def index(call: AtenCall) -> KernelPlan | None:
     """
-    ``x indices``.
+    Return the plan of indexing by tensors.
 
-    Kineto records nothing of the list of optional indices, so the result is unknown: no output is stated, and the
-    bytes are the upper bound of a selection, all of ``x``.
+    Kineto records nothing of the list of optional indices, so the shape of the result is not known. The plan states no
+    output, and as bytes the upper bound of a selection, all of ``x``.
     """
     (x,) = call.tensors("x")
     inputs, size = [x, _sizes(x), _ONE], x.size_bytes
     plan = call.plan(call.main_kernel(inputs, [], cost=0, read=size, written=size))
-    # A mask is turned into positions first, here and on an NPU: nonzero is among the children and speaks.
+    # A mask is turned into positions first, here and on an NPU: PyTorch calls nonzero inside, which has its own rule.
     return evolve(plan, claims=False)
 
 
 def put(call: AtenCall) -> KernelPlan | None:
-    """``x indices values``: as many elements change as values are given."""
+    """Return the plan of writing values to indices: as many elements change as there are values."""
     x, values = call.tensors("x", "values")
     inputs, size = [x, values, _sizes(x), _sizes(x)], values.size_bytes
     return call.plan(call.main_kernel(inputs, [x], over=values.elements, read=size, written=size))
 
 
 def scatter(call: AtenCall) -> KernelPlan | None:
-    """``x axis index source``: the source may be a number; the form that is not in place copies first."""
+    """Return the plan of writing a tensor or a number to places; the form that is not in place copies first."""
     x, index = call.tensors("x", "index")
     source = call.tensor("source") or scalar(x.dtype)
     places = max(index.elements, source.elements)
@@ -113,20 +113,20 @@ def scatter(call: AtenCall) -> KernelPlan | None:
 
 
 def nonzero(call: AtenCall) -> KernelPlan | None:
-    """``x``: the size of the result depends on the data, and the host waits for it."""
+    """Return the plan of finding the elements that are not 0; the host waits for their number."""
     clear = call.kernel("MemSet", [], [_ONE], cost=0)
     spec = call.main_kernel(call.tensors("x"), [], task=TaskType.MIX_AIV, cost=2)
     return evolve(call.plan(clear, spec, call.copy_to_host(_ONE)), synchronizes=True)
 
 
 def masked_select(call: AtenCall) -> KernelPlan | None:
-    """``x mask``: the host waits for the size of the result."""
+    """Return the plan of a selection by mask; the host waits for the size of the result."""
     spec = call.main_kernel(call.tensors("x", "mask"), [], task=TaskType.MIX_AIV, cost=2)
     return evolve(call.plan(spec, call.copy_to_host(_ONE)), synchronizes=True)
 
 
 def one_hot(call: AtenCall) -> KernelPlan | None:
-    """``x classes``: without a number of classes it is read from the data; the children tell that story."""
+    """Return the plan for a given number of classes; without one PyTorch calls operators that read it from the data."""
     (x,), classes = call.tensors("x"), call.whole("classes", -1)
     if classes <= 0:
         return None
@@ -134,7 +134,7 @@ def one_hot(call: AtenCall) -> KernelPlan | None:
 
 
 def join(call: AtenCall) -> KernelPlan | None:
-    """``parts axis``: torch lets empty vectors of any type be among them."""
+    """Return the plan of a concatenation; torch allows empty vectors of any type among the parts."""
     axis = call.attribute("axis")
     real = [part for part in call.parts if part.elements or len(part.shape) > 1]
     if not real or not isinstance(axis, int):
@@ -144,7 +144,7 @@ def join(call: AtenCall) -> KernelPlan | None:
 
 
 def stack(call: AtenCall) -> KernelPlan | None:
-    """``parts axis``: along a new axis."""
+    """Return the plan of joining tensors along a new axis."""
     parts, axis = call.parts, call.attribute("axis")
     if not parts or not isinstance(axis, int):
         return None
@@ -153,13 +153,13 @@ def stack(call: AtenCall) -> KernelPlan | None:
 
 
 def rearrange(call: AtenCall) -> KernelPlan | None:
-    """``x``: the result has its shape."""
+    """Return the plan of rearranging ``x``; the result has its shape."""
     (x,) = call.tensors("x")
     return call.plan(call.main_kernel([x], [x]))
 
 
 def repeat(call: AtenCall) -> KernelPlan | None:
-    """``x times``."""
+    """Return the plan of repeating ``x`` along its axes."""
     (x,), times = call.tensors("x"), call.dims("times")
     shape = None if times is None else tiled(x.shape, times)
     if times is None or shape is None:
@@ -169,7 +169,7 @@ def repeat(call: AtenCall) -> KernelPlan | None:
 
 
 def pad(call: AtenCall) -> KernelPlan | None:
-    """``x pads``: pairs from the last dimension on."""
+    """Return the plan of padding by pairs that begin with the last dimension."""
     (x,), pads = call.tensors("x"), call.dims("pads")
     shape = None if pads is None else padded(x.shape, pads)
     if shape is None:

@@ -23,10 +23,11 @@ gradient (dy! x! target!) | mse_loss_backward=MseLossBackward:MseLossGrad
 _UNREDUCED = 0
 """The reduction that keeps every loss."""
 _NLL_OPS = 2
+"""Operations per target: the weight times the log-probability, and its sum."""
 
 
 def nll(call: AtenCall) -> KernelPlan | None:
-    """``x target weight reduction``: of the log-probabilities only those of the target classes are read."""
+    """Return the plan of the loss, which reads only the log-probabilities of the target classes."""
     x, target = call.tensors("x", "target")
     out, weight = _result(call, target.shape, x.dtype), scalar(x.dtype)
     call = call.under(_nll_api(x))
@@ -38,7 +39,7 @@ def nll(call: AtenCall) -> KernelPlan | None:
 
 
 def nll_gradient(call: AtenCall) -> KernelPlan | None:
-    """``dy x target weight``."""
+    """Return the plan of the gradient, after a conversion of the target classes."""
     dy, x, target = call.tensors("dy", "x", "target")
     call, weight = call.under(f"{_nll_api(x)}Backward"), _class_weight(call, x)
     convert = cast_kernel(call, target, "INT32")
@@ -48,14 +49,14 @@ def nll_gradient(call: AtenCall) -> KernelPlan | None:
 
 
 def loss(call: AtenCall) -> KernelPlan | None:
-    """``x target reduction``."""
+    """Return the plan of a loss of two tensors that are broadcast."""
     x, target = call.tensors("x", "target")
     shape = broadcast_shape([x.shape, target.shape])
     return None if shape is None else call.plan(call.main_kernel([x, target], [_result(call, shape, x.dtype)]))
 
 
 def gradient(call: AtenCall) -> KernelPlan | None:
-    """``dy x target``."""
+    """Return the plan of the gradient of a loss."""
     dy, x, target = call.tensors("dy", "x", "target")
     return call.plan(call.main_kernel([x, target, dy], [x]))
 

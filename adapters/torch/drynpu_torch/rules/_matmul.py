@@ -20,7 +20,7 @@ bias_rescale_qkv (qkv bias heads) | _transform_bias_rescale_qkv=Add:
 
 
 def linear(call: OperatorCall) -> KernelPlan | None:
-    """``x weight bias``: leading dimensions are folded into rows."""
+    """Return the plan of a linear layer; leading dimensions are folded into rows."""
     x, weight, bias = call.tensor("x"), call.tensor("weight"), call.tensor("bias")
     if x is None or weight is None or len(weight.shape) != 2 or x.shape[-1:] != weight.shape[1:]:
         return None
@@ -32,7 +32,7 @@ def linear(call: OperatorCall) -> KernelPlan | None:
 
 
 def addmm_activation(call: OperatorCall) -> KernelPlan | None:
-    """``bias a b beta alpha gelu``: a feed-forward layer; an NPU runs the product, then the activation."""
+    """Return the plan of a layer with activation: an NPU runs the product, then the activation."""
     sides = matrix_sides(call)
     if sides is None:
         return None
@@ -43,7 +43,7 @@ def addmm_activation(call: OperatorCall) -> KernelPlan | None:
 
 
 def matrix_vector(call: OperatorCall) -> KernelPlan | None:
-    """``a x onto``: the vector is a matrix of one column."""
+    """Return the plan of a product with a vector, which is a matrix of one column."""
     a, x = call.tensor("a"), call.tensor("x")
     if a is None or x is None or len(a.shape) != 2 or a.shape[1:] != x.shape:
         return None
@@ -52,7 +52,7 @@ def matrix_vector(call: OperatorCall) -> KernelPlan | None:
 
 
 def dot(call: OperatorCall) -> KernelPlan | None:
-    """``a b``: two vectors."""
+    """Return the plan of the product of two vectors."""
     inputs = call.tensors("a", "b")
     if len(inputs) < 2:
         return None
@@ -60,7 +60,7 @@ def dot(call: OperatorCall) -> KernelPlan | None:
 
 
 def addbmm(call: OperatorCall) -> KernelPlan | None:
-    """``onto a b``: the products of a stack, then their sum."""
+    """Return the plan of the products of a stack of matrices and their sum."""
     sides, onto = matrix_sides(call), call.tensor("onto")
     if sides is None or onto is None:
         return None
@@ -71,7 +71,7 @@ def addbmm(call: OperatorCall) -> KernelPlan | None:
 
 
 def bias_rescale_qkv(call: OperatorCall) -> KernelPlan | None:
-    """``qkv bias heads``: inference of ``nn.TransformerEncoder``; bias, scale of q, heads apart."""
+    """Return the plan of splitting into heads in ``nn.TransformerEncoder``: bias, scaling of q, transposition."""
     qkv, bias, heads = call.tensor("qkv"), call.tensor("bias"), call.whole("heads", 0)
     if qkv is None or bias is None or len(qkv.shape) != 3 or heads < 1:
         return None

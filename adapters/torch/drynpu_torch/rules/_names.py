@@ -1,10 +1,17 @@
-"""Operators that launch nothing: views and metadata, calls that may do nothing, and annotations."""
+"""Names of operators: tables that give rules to names, and the operators that launch nothing."""
 
 from __future__ import annotations
 
+import re
+from types import ModuleType
 from typing import Final
 
-from drynpu.kernels import KernelPlan, Signature
+from drynpu.kernels import KernelPlan, Rule, Signature, bind
+from drynpu_torch.rules._call import AtenCall
+
+_ROW_START: Final = re.compile(r"\n(?=\S)")
+_TWIN: Final = "(_)"
+"""Ends a name that has a twin working in place."""
 
 _VIEWS: Final = """
 _conj _neg_view _reshape_alias _unsafe_view alias as_strided as_strided_ broadcast_to chunk conj detach detach_
@@ -31,13 +38,13 @@ flatten index_put index_put_ meshgrid pin_memory positive ravel reshape reshape_
 NO_KERNEL: Final = frozenset(
     {f"aten::{name}" for name in (_VIEWS + _METADATA + _ALLOCATIONS).split()} | {"detach", "detach_"}
 )
-"""Launch nothing on a device, nor does anything that they call."""
+"""Operators that launch nothing on a device, nor does anything that they call."""
 
 ALLOCATIONS: Final = frozenset(f"aten::{name}" for name in _ALLOCATIONS.split())
-"""Those of them that make room for somebody else's result."""
+"""Operators that allocate the result of another one."""
 
 MAYBE_NOTHING: Final = frozenset(f"aten::{name}" for name in _COMPOSITES.split())
-"""Composites that may be leaves because there was nothing to do; otherwise their children speak."""
+"""Composite operators: the operators that they call launch kernels, and they call none where nothing is to do."""
 
 _PREFIXES: Final = (
     "autograd::engine::evaluate_function: ",
@@ -61,9 +68,9 @@ _PREFIXES: Final = (
 
 def is_transparent(name: str) -> bool:
     """
-    Tell whether an event is a mere wrapper: a node of the backward graph or an annotation.
+    Tell whether an event only encloses others: a node of the backward graph or an annotation.
 
-    Such events launch nothing themselves, also when nothing was called inside (``AddBackward0``).
+    Such an event launches nothing itself, even where no operator ran inside it (``AddBackward0``).
     """
     if name.startswith(_PREFIXES):
         return True
@@ -73,13 +80,13 @@ def is_transparent(name: str) -> bool:
 
 
 def no_kernel(signature: Signature) -> KernelPlan:
-    """Rule of views, metadata operators and allocations."""
+    """Return the plan of a view, a metadata operator or an allocation: no kernel, also of what it calls."""
     return KernelPlan(claims=True, allocates=signature.name in ALLOCATIONS)
 
 
 def wrapper_rule(signature: Signature) -> KernelPlan | None:
     """
-    Rule for names that no table can list: wrappers are transparent, also without children.
+    Return the plan of an enclosing event, whose names no table can list; ``None`` for any other name.
 
     A fallback of the rule book, see :func:`is_transparent`.
     """
@@ -87,6 +94,28 @@ def wrapper_rule(signature: Signature) -> KernelPlan | None:
 
 
 def transparent(signature: Signature) -> KernelPlan:
-    """Rule of composites that may be leaves."""
+    """Return the plan of a composite operator: no kernel, and the operators that it calls have theirs."""
     del signature
     return KernelPlan(claims=False)
+
+
+def aten_rules(family: ModuleType) -> dict[str, Rule]:
+    """
+    Return the rules that the ``TABLE`` of a module states, by operator name.
+
+    A row is ``operator (arguments) | names``; operators are functions of the module. A name is ``abs=Abs`` where the
+    aclnn interface and the kernel are called alike, ``mish=Mish:Function/Kernel*operations`` where they are not (see
+    :meth:`drynpu.kernels.Binding.from_text`); ``abs(_)`` has a twin that works in place.
+    """
+    rules: dict[str, Rule] = {}
+    for row in _ROW_START.split(family.TABLE.strip()):
+        head, names = row.split("|")
+        operator, arguments = head.strip().split(" ", 1)
+        for entry in names.split():
+            name, _, spelling = entry.partition("=")
+            api, colon, kernel = spelling.partition(":")
+            api, kernel = (api, kernel) if colon else (spelling.partition("*")[0], spelling)
+            rule = bind(vars(family)[operator], (f"aclnn{api}:" if api else "") + kernel + arguments.strip(), AtenCall)
+            plain = name.removesuffix(_TWIN)
+            rules |= {f"aten::{variant}": rule for variant in (plain, *([f"{plain}_"] if plain != name else []))}
+    return rules

@@ -32,12 +32,14 @@ _VERSION_TWO: Final = """
 AddList AddScalar AddcdivScalar AddcmulScalar DivScalar MaximumScalar MinimumScalar MulScalar PowScalar SubList
 SubScalar
 """
+# Kernels that are launched through the second version of their interface.
 _SECOND_VERSION: Final = frozenset(f"Foreach{name}" for name in _VERSION_TWO.split())
 _NORM_OPS = 4
+"""Operations per element of a norm: an assumed number, as the costs ``*n`` in tables."""
 
 
 def foreach(call: AtenCall) -> KernelPlan | None:
-    """Lists of tensors, beside a list of numbers or one number."""
+    """Return the plan of an operator on lists of tensors, with a list of numbers or one number."""
     lists, word = call.lists, call.binding.kernel
     if not lists or not lists[0]:
         return None
@@ -46,7 +48,7 @@ def foreach(call: AtenCall) -> KernelPlan | None:
 
 
 def foreach_one(call: AtenCall) -> KernelPlan | None:
-    """One list of tensors; zeros are written without reading."""
+    """Return the plan of an operator on one list of tensors; zeros are written without reading."""
     lists = call.lists
     if not lists or not lists[0]:
         return None
@@ -55,7 +57,7 @@ def foreach_one(call: AtenCall) -> KernelPlan | None:
 
 
 def foreach_norm(call: AtenCall) -> KernelPlan | None:
-    """One number for each tensor."""
+    """Return the plan of norms, one number for each tensor."""
     lists = call.lists
     if not lists or not lists[0]:
         return None
@@ -65,17 +67,17 @@ def foreach_norm(call: AtenCall) -> KernelPlan | None:
 
 
 def foreach_copy(call: AtenCall) -> KernelPlan | None:
-    """Into the first list, from the second."""
+    """Return the plan of copying the second list into the first."""
     lists = call.lists
     return _multi_tensor(call, "Copy", [*lists[1]], lists[0], cost=0) if len(lists) > 1 and lists[0] else None
 
 
 def adamw(call: AtenCall) -> KernelPlan | None:
     """
-    ``params grads exp_avgs exp_avg_sqs max_exp_avg_sqs steps``.
+    Return the plan of ``params grads exp_avgs exp_avg_sqs max_exp_avg_sqs steps``.
 
-    torch_npu calls ApplyAdamWV2 once per parameter. As measured the kernel lists var, m, v, grad, step and no
-    outputs, though it writes var, m and v.
+    torch_npu calls ApplyAdamWV2 once per parameter. As measured the kernel lists var, m, v, grad, step and no outputs,
+    though it writes var, m and v.
     """
     lists = call.lists
     if len(lists) < 4 or len({len(part) for part in lists[:4]}) > 1:
@@ -90,7 +92,7 @@ def adamw(call: AtenCall) -> KernelPlan | None:
 
 
 def sgd(call: AtenCall) -> KernelPlan | None:
-    """``params grads momentum_buffers``: GE's SGD operator per parameter stands for it."""
+    """Return the plan of ``params grads momentum_buffers``; drynpu assumes GE's operator SGD for each parameter."""
     lists = call.lists
     if len(lists) < 2:
         return None
@@ -103,7 +105,7 @@ def sgd(call: AtenCall) -> KernelPlan | None:
 
 
 def unscale(call: AtenCall) -> KernelPlan | None:
-    """``parts found scale``: gradients are divided by the scale, and infinite ones found."""
+    """Return the plan of dividing gradients by the scale and finding infinite ones."""
     parts = call.parts
     if not parts:
         return None
@@ -112,7 +114,7 @@ def unscale(call: AtenCall) -> KernelPlan | None:
 
 
 def update_scale(call: AtenCall) -> KernelPlan | None:
-    """``scale tracker found``."""
+    """Return the plan of updating the scale of gradients."""
     state = call.tensors("scale", "tracker", "found")
     return call.plan(call.main_kernel(state, state[:2], cost=4))
 
@@ -129,7 +131,7 @@ def _multi_tensor(
 
 
 def _suffix(call: AtenCall, word: str, lists: int) -> str:
-    """Return which form it is: with a list of tensors, a list of numbers, or one number."""
+    """Return the ending of the kernel's name: it takes a list of tensors, a list of numbers, or one number."""
     if any(isinstance(value, tuple) for value in call.arguments):
         return "ScalarList"
     if word in {"Addcmul", "Addcdiv"}:

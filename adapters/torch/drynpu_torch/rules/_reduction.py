@@ -26,33 +26,34 @@ sort (x!) | sort=Sort
 equal (x! y!) | equal=Equal:TensorEqual
 """
 _SHORT_FORM = 2
+"""Arguments of a call without axes, which reduces all of them."""
 _PAIRS_CORES: Final = frozenset({"ReduceSum", "ReduceMean"})
 
 
 def total(call: AtenCall) -> KernelPlan | None:
-    """``x axes keep dtype``: integers and BOOL are summed as INT64."""
+    """Return the plan of a sum or product; integers and BOOL are summed as INT64."""
     (x,) = call.tensors("x")
     widens = x.dtype not in FLOATING and not x.dtype.startswith("COMPLEX")
     return _sum(call, "INT64" if widens else x.dtype)
 
 
 def mean(call: AtenCall) -> KernelPlan | None:
-    """``x axes keep dtype``: the type stays."""
+    """Return the plan of a mean, which has the type of ``x``."""
     return _sum(call, call.tensors("x")[0].dtype)
 
 
 def extreme(call: AtenCall) -> KernelPlan | None:
-    """``x axes keep``: the largest or the smallest value."""
+    """Return the plan of finding the largest or the smallest value."""
     return _reduction(call, call.tensors("x")[0].dtype)
 
 
 def truth(call: AtenCall) -> KernelPlan | None:
-    """``x axes keep``: works on BOOL."""
+    """Return the plan of a reduction of truth values."""
     return _reduction(call, "BOOL")
 
 
 def largest(call: AtenCall) -> KernelPlan | None:
-    """``x``, or ``x axes keep`` with the places. Of two tensors it calls maximum or minimum, which speak."""
+    """Return the plan of an extreme value, with its place where an axis is given; two tensors have other rules."""
     (x,), axes = call.tensors("x"), call.dims("axes")
     if call.signature.tensor(1) is not None:
         return None
@@ -67,7 +68,7 @@ def largest(call: AtenCall) -> KernelPlan | None:
 
 
 def position(call: AtenCall) -> KernelPlan | None:
-    """``x axes keep``: the place of the largest or the smallest value."""
+    """Return the plan of finding the place of the largest or the smallest value."""
     (x,) = call.tensors("x")
     shape = reduced(x.shape, axes_of(x.shape, call.dims("axes")), keep=call.flag("keep"))
     return call.plan(
@@ -76,7 +77,7 @@ def position(call: AtenCall) -> KernelPlan | None:
 
 
 def norm(call: AtenCall) -> KernelPlan | None:
-    """``x order axes keep dtype``: measured as MIX_AIV."""
+    """Return the plan of a norm, measured as MIX_AIV."""
     (x,) = call.tensors("x")
     shape = reduced(x.shape, axes_of(x.shape, call.dims("axes")), keep=call.flag("keep"))
     out = call.tensor_of(shape, call.dtype("dtype") or x.dtype)
@@ -84,7 +85,7 @@ def norm(call: AtenCall) -> KernelPlan | None:
 
 
 def spread(call: AtenCall) -> KernelPlan | None:
-    """``x axes correction keep``: the mean, then the deviation from it."""
+    """Return the plan of a variance: the mean, then the deviation from it."""
     (x,) = call.tensors("x")
     axes = axes_of(x.shape, call.dims("axes"))
     average = call.tensor_of(reduced(x.shape, axes, keep=True), x.dtype)
@@ -94,14 +95,14 @@ def spread(call: AtenCall) -> KernelPlan | None:
 
 
 def scan(call: AtenCall) -> KernelPlan | None:
-    """``x axis dtype``: running sums or products."""
+    """Return the plan of running sums or products."""
     (x,) = call.tensors("x")
     casts, source = _cast_to(call, x, call.dtype("dtype") or (x.dtype if x.dtype in FLOATING else "INT64"))
     return call.plan(*casts, call.main_kernel([source, TensorDesc((), "INT64")], [source]))
 
 
 def top(call: AtenCall) -> KernelPlan | None:
-    """``x count axis``: values and their places."""
+    """Return the plan of finding the largest values and their places."""
     (x,), count = call.tensors("x"), call.whole("count", 1)
     if not x.shape or count < 0:
         return None
@@ -113,7 +114,7 @@ def top(call: AtenCall) -> KernelPlan | None:
 
 
 def sort(call: AtenCall) -> KernelPlan | None:
-    """``x``: along its last axis; values and their places."""
+    """Return the plan of sorting values and their places along the last axis."""
     (x,) = call.tensors("x")
     indices, cost = tensor_like(x, dtype="INT32"), max(x.shape[-1] if x.shape else 1, 1).bit_length()
     spec = call.kernel("Sort", [x], [x, indices], task=TaskType.MIX_AIV, cost=cost)
@@ -121,7 +122,7 @@ def sort(call: AtenCall) -> KernelPlan | None:
 
 
 def equal(call: AtenCall) -> KernelPlan | None:
-    """``x y``: one number comes back to the host."""
+    """Return the plan of a comparison of two tensors, whose result the host waits for."""
     out = TensorDesc((1,), "BOOL")
     plan = call.plan(call.main_kernel(call.tensors("x", "y"), [out]), call.copy_to_host(out))
     return evolve(plan, synchronizes=True)

@@ -1,4 +1,4 @@
-"""From what Kineto's getters tell of a call to a signature."""
+"""Signatures from the values that Kineto's getters return for a call."""
 
 from __future__ import annotations
 

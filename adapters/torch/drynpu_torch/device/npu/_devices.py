@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from types import TracebackType
 
 import torch
 from attrs import frozen
@@ -84,7 +83,7 @@ def set_device(device: DeviceLike) -> None:
     ValueError
         The device is of another type.
     """
-    state().select_device(state().index_of(device))
+    state().select_device(state().device_index(device))
 
 
 class device:  # noqa: N801
@@ -92,16 +91,14 @@ class device:  # noqa: N801
 
     def __init__(self, device: DeviceLike) -> None:
         unchanged = device is None or (isinstance(device, int) and device < 0)
-        self.idx = -1 if unchanged else state().index_of(device)
+        self.idx = -1 if unchanged else state().device_index(device)
         self.prev_idx = -1
 
     def __enter__(self) -> None:
         """Select the device."""
         self.prev_idx = state().select_device(self.idx)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Select the device before."""
         state().select_device(self.prev_idx)
 
@@ -145,6 +142,6 @@ def can_device_access_peer(device_id: DeviceLike, peer_device_id: DeviceLike) ->
 
 def _existing(device: DeviceLike) -> int:
     try:
-        return state().index_of(device)
+        return state().device_index(device)
     except RuntimeError as error:
         raise AssertionError(f"Invalid device id. {error}") from None

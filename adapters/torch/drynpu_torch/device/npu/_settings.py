@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from attrs import frozen
+
 from drynpu_torch.device._state import state
 
 __all__ = [
@@ -33,59 +35,44 @@ _ALLOWED = {
 """Values the vendor accepts for options that it checks; other options take any value."""
 
 
-class _Hf32:
-    """Whether float32 work of one kind may run in the faster HF32 format."""
+@frozen
+class _Switch:
+    """An attribute that turns an option of the vendor's stack on and off."""
 
-    __slots__ = ("_default", "_option")
+    option: str
+    default: bool
 
-    def __init__(self, option: str, *, default: bool) -> None:
-        self._option = option
-        self._default = default
+    def __get__(self, owner: object, kind: type | None = None) -> bool:
+        return _get(self.option, default=self.default)
 
-    @property
-    def allow_hf32(self) -> bool:
-        """The switch."""
-        return _get(self._option, default=self._default)
-
-    @allow_hf32.setter
-    def allow_hf32(self, value: bool) -> None:
-        _set(self._option, value)
+    def __set__(self, owner: object, value: bool) -> None:
+        _set(self.option, value)
 
 
 class _Config:
     """Whether tensors may take the device's private formats."""
 
     __slots__ = ()
-
-    @property
-    def allow_internal_format(self) -> bool:
-        """The switch."""
-        return _get("ALLOW_INTERNAL_FORMAT", default=False)
-
-    @allow_internal_format.setter
-    def allow_internal_format(self, value: bool) -> None:
-        _set("ALLOW_INTERNAL_FORMAT", value)
+    allow_internal_format = _Switch("ALLOW_INTERNAL_FORMAT", default=False)
 
 
-class _Aclnn:
-    """The same switch for convolutions, under its other name."""
+class _Convolution:
+    """Whether convolutions of float32 may run in the faster HF32 format."""
 
     __slots__ = ()
+    allow_hf32 = _Switch("ALLOW_CONV_HF32", default=True)
 
-    @property
-    def allow_hf32(self) -> bool:
-        """The switch."""
-        return conv.allow_hf32
 
-    @allow_hf32.setter
-    def allow_hf32(self, value: bool) -> None:
-        conv.allow_hf32 = value
+class _MatrixProduct:
+    """Whether matrix products of float32 may run in the faster HF32 format."""
+
+    __slots__ = ()
+    allow_hf32 = _Switch("ALLOW_MATMUL_HF32", default=False)
 
 
 config = _Config()
-conv = _Hf32("ALLOW_CONV_HF32", default=True)
-matmul = _Hf32("ALLOW_MATMUL_HF32", default=False)
-aclnn = _Aclnn()
+conv = aclnn = _Convolution()  # the vendor has the switch of convolutions under two names
+matmul = _MatrixProduct()
 
 
 def set_option(option: Mapping[str, object]) -> None:

@@ -1,11 +1,26 @@
-"""Memory, as far as it can be measured: see :mod:`drynpu_torch.device._memory` for what the numbers are."""
+"""
+Memory of the device, measured: the storages that PyTorch tensors hold now.
+
+There is no device memory to ask. So the objects of the process are searched for tensors (about 0.2 us per object), and
+every storage is counted once, as the block that the vendor's allocator takes for it. Three things differ from a
+device: tensors that only autograd's graph holds are not seen, tensors that lie on the host beside a real NPU are
+counted, and peaks are the largest values *seen when asked*. A recording measures every allocation; these functions
+are for log lines.
+"""
 
 from __future__ import annotations
 
+import functools
+import gc
 from collections import OrderedDict
+from collections.abc import Iterator
 
-from drynpu_torch.device._memory import empty_cache, mem_get_info, nested_stats, reset_peak, usage
-from drynpu_torch.device._state import DeviceLike
+import numpy as np
+import torch
+from attrs import define, frozen
+
+from drynpu.device import account
+from drynpu_torch.device._state import DeviceLike, state
 
 __all__ = [
     "empty_cache",
@@ -23,6 +38,65 @@ __all__ = [
     "reset_max_memory_cached",
     "reset_peak_memory_stats",
 ]
+
+
+@frozen
+class Usage:
+    """What the live storages take: their number, bytes in allocator blocks and in reserved segments; peaks seen."""
+
+    blocks: int = 0
+    allocated_bytes: int = 0
+    reserved_bytes: int = 0
+    peak_allocated_bytes: int = 0
+    peak_reserved_bytes: int = 0
+
+
+@define
+class _Meter:
+    """Peaks over the measurements taken, and the reserved memory, which shrinks in :func:`empty_cache` only."""
+
+    reserved_bytes: int = 0
+    peak_allocated_bytes: int = 0
+    peak_reserved_bytes: int = 0
+
+    def measure(self) -> Usage:
+        """Return what is in use now, and let the peaks follow."""
+        now = _live_usage()
+        self.reserved_bytes = max(self.reserved_bytes, now.reserved_bytes)
+        self.peak_allocated_bytes = max(self.peak_allocated_bytes, now.allocated_bytes)
+        self.peak_reserved_bytes = max(self.peak_reserved_bytes, self.reserved_bytes)
+        return Usage(
+            now.blocks, now.allocated_bytes, self.reserved_bytes, self.peak_allocated_bytes, self.peak_reserved_bytes
+        )
+
+
+@functools.cache
+def _meter() -> _Meter:
+    """Return the meter of this process."""
+    return _Meter()
+
+
+def usage(device: DeviceLike = None) -> Usage:
+    """
+    Measure *device*.
+
+    All memory is counted as that of the device selected last, since a tensor does not say where it is; any other
+    device has none.
+    """
+    if state().device_index(device) != state().last_device:
+        return Usage()
+    return _meter().measure()
+
+
+def empty_cache() -> None:
+    """Give back what is reserved beyond the blocks in use."""
+    _meter().reserved_bytes = _live_usage().reserved_bytes
+
+
+def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
+    """Return (free, total) bytes: the chip's memory, less what is reserved."""
+    total = state().chip.memory_bytes
+    return max(total - usage(device).reserved_bytes, 0), total
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
@@ -45,34 +119,28 @@ def max_memory_reserved(device: DeviceLike = None) -> int:
     return usage(device).peak_reserved_bytes
 
 
-def memory_cached(device: DeviceLike = None) -> int:
-    """Return :func:`memory_reserved` under its old name."""
-    return memory_reserved(device)
-
-
-def max_memory_cached(device: DeviceLike = None) -> int:
-    """Return :func:`max_memory_reserved` under its old name."""
-    return max_memory_reserved(device)
-
-
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Let the peaks begin again at what is in use now."""
-    reset_peak(device)
+    if state().device_index(device) == state().last_device:
+        now = _meter().measure()
+        _meter().peak_allocated_bytes, _meter().peak_reserved_bytes = now.allocated_bytes, now.reserved_bytes
 
 
-def reset_max_memory_allocated(device: DeviceLike = None) -> None:
-    """Reset the peaks, under its old name."""
-    reset_peak(device)
-
-
-def reset_max_memory_cached(device: DeviceLike = None) -> None:
-    """Reset the peaks, under its old name."""
-    reset_peak(device)
+# Older names, which the vendor keeps.
+memory_cached, max_memory_cached = memory_reserved, max_memory_reserved
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def memory_stats_as_nested_dict(device: DeviceLike = None) -> dict[str, object]:
-    """Return the measured statistics, nested by name, pool and kind."""
-    return nested_stats(device)
+    """Return what is measured in the layout of PyTorch's allocator statistics; what is not measured is left out."""
+    now = usage(device)
+    allocated = {"all": {"current": now.allocated_bytes, "peak": now.peak_allocated_bytes}}
+    return {
+        "active_bytes": allocated,
+        "allocated_bytes": allocated,
+        "allocation": {"all": {"current": now.blocks}},
+        "reserved_bytes": {"all": {"current": now.reserved_bytes, "peak": now.peak_reserved_bytes}},
+    }
 
 
 def memory_stats(device: DeviceLike = None) -> OrderedDict[str, int]:
@@ -86,7 +154,7 @@ def memory_stats(device: DeviceLike = None) -> OrderedDict[str, int]:
         elif isinstance(value, int):
             flat[prefix] = value
 
-    flatten("", nested_stats(device))
+    flatten("", memory_stats_as_nested_dict(device))
     return OrderedDict(sorted(flat.items()))
 
 
@@ -98,3 +166,30 @@ def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
     lines = [f"| {name:<{width[0]}} | {value:>{width[1]}} |" for name, value in rows]
     title = "npu memory, measured from live tensors (bytes; peaks as seen when asked)"
     return "\n".join([title, lines[0], "|" + "-" * (len(lines[0]) - 2) + "|", *lines[1:]])
+
+
+def _live_usage() -> Usage:
+    # By address, because several tensors may share a storage.
+    sizes = np.fromiter({storage._cdata: storage.nbytes() for storage in _live_storages()}.values(), np.int64)
+    sizes = sizes[sizes > 0]
+    count = len(sizes)
+    if not count:
+        return Usage()
+    number = np.arange(count)
+    timeline = account(number, number, number.astype(np.uint64), sizes)
+    return Usage(count, int(timeline.allocated_bytes[-1]), int(timeline.reserved_bytes[-1]))
+
+
+def _live_storages() -> Iterator[torch.UntypedStorage]:
+    for value in gc.get_objects():
+        kind = type(value)  # not isinstance: that would wake lazy proxies
+        if not issubclass(kind, torch.Tensor):
+            continue
+        # A gradient that Python never asked for is no Python object yet, so the collector does not list it.
+        tensors = (value, value.grad) if value.is_leaf and value.requires_grad else (value,)
+        for tensor in tensors:
+            if tensor is not None and tensor.layout is torch.strided and tensor.device.type == "cpu":
+                try:
+                    yield tensor.untyped_storage()
+                except (NotImplementedError, RuntimeError):
+                    continue  # a wrapper without storage

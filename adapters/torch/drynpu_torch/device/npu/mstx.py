@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
-from types import TracebackType
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from typing_extensions import Self
 
 from drynpu.deliverables.marks.facts import DEFAULT_DOMAIN
+from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._state import state
 from drynpu_torch.device._streams import Stream
-
-__all__ = ["annotate", "mstx"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,9 +40,7 @@ class annotate:  # noqa: N801 - the vendor's name
         self._ids.append(mstx.range_start(self.message, self.stream, self.domain))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the range."""
         mstx.range_end(self._ids.pop(), self.domain)
 
@@ -67,41 +63,33 @@ class mstx:  # noqa: N801 - the vendor's name
     @staticmethod
     def mark(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> None:
         """Mark an instant."""
-        if _usable("mark", message, domain, stream):
-            marks = state().script_marks
-            if marks is not None:
-                marks.mark(message, stream or None, domain)
+        marks = _script_marks("mark", message=message, domain=domain, stream=stream)
+        if marks is not None:
+            marks.mark(message, stream or None, domain)
 
     @staticmethod
     def range_start(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> int:
         """Begin a range that any thread may end; return its id, 0 where it is not recorded."""
-        if not _usable("range_start", message, domain, stream):
-            return 0
-        marks = state().script_marks
+        marks = _script_marks("range_start", message=message, domain=domain, stream=stream)
         return 0 if marks is None else marks.start(message, stream or None, domain)
 
     @staticmethod
     def range_end(range_id: int, domain: str = DEFAULT_DOMAIN) -> None:
         """End the range of that id; 0 and ids that are not open are ignored."""
-        if _usable_id("range_end", range_id) and _usable_domain("range_end", domain):
-            marks = state().script_marks
-            if marks is not None:
-                marks.end(range_id, domain)
+        marks = _script_marks("range_end", range_id=range_id, domain=domain)
+        if marks is not None:
+            marks.end(range_id, domain)
 
     @staticmethod
     def range_push(message: str, stream: Any = None, domain: str = DEFAULT_DOMAIN) -> int:
         """Begin a range inside those of this thread and domain; return their number before, -1 if not recorded."""
-        if not _usable("range_push", message, domain, stream):
-            return -1
-        marks = state().script_marks
+        marks = _script_marks("range_push", message=message, domain=domain, stream=stream)
         return -1 if marks is None else marks.push(message, stream or None, domain)
 
     @staticmethod
     def range_pop(domain: str = DEFAULT_DOMAIN) -> int:
         """End the innermost range of this thread and domain; return how many are left, -1 if there is none."""
-        if not _usable_domain("range_pop", domain):
-            return -1
-        marks = state().script_marks
+        marks = _script_marks("range_pop", domain=domain)
         return -1 if marks is None else marks.pop(domain)
 
     @staticmethod
@@ -122,32 +110,21 @@ class mstx:  # noqa: N801 - the vendor's name
         return decorate
 
 
-def _usable(call: str, message: object, domain: object, stream: object) -> bool:
-    if not message or not isinstance(message, str):
-        _warn("message", call, "message string")
-    elif not domain or not isinstance(domain, str):
-        _warn("domain", call, "domain string")
-    elif stream and not isinstance(stream, Stream):
-        _warn("stream", call, "stream")
-    else:
-        return True
-    return False
+_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "message": (lambda value: bool(value) and isinstance(value, str), "message string"),
+    "domain": (lambda value: bool(value) and isinstance(value, str), "domain string"),
+    "stream": (lambda value: not value or isinstance(value, Stream), "stream"),
+    "range_id": (lambda value: isinstance(value, int), "range id, which mstx.range_start returns"),
+}
+"""For each argument the test that the vendor makes, and what the warning asks for."""
 
 
-def _usable_domain(call: str, domain: object) -> bool:
-    if domain and isinstance(domain, str):
-        return True
-    _warn("domain", call, "domain string")
-    return False
-
-
-def _usable_id(call: str, range_id: object) -> bool:
-    if isinstance(range_id, int):
-        return True
-    _warn("range_id", call, "range id, which mstx.range_start returns")
-    return False
-
-
-def _warn(argument: str, call: str, wanted: str) -> None:
-    message = f"Invalid {argument} for mstx.{call} function. Please provide a valid {wanted}."
-    warnings.warn(message, stacklevel=4)  # the script's line: through here, the check and the call
+def _script_marks(call: str, **arguments: object) -> ScriptMarks | None:
+    """Return what keeps the marks now, None if nothing does or if an argument is bad, which is warned about."""
+    for name, value in arguments.items():
+        is_valid, noun = _CHECKS[name]
+        if not is_valid(value):
+            message = f"Invalid {name} for mstx.{call} function. Please provide a valid {noun}."
+            warnings.warn(message, stacklevel=3)  # the script's line: past this function and the call
+            return None
+    return state().script_marks

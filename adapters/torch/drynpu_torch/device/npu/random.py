@@ -28,19 +28,13 @@ def manual_seed(seed: int) -> None:
     torch.default_generator.manual_seed(int(seed))
 
 
-def manual_seed_all(seed: int) -> None:
-    """Seed the generator of all devices, which is one."""
-    manual_seed(seed)
-
-
 def seed() -> None:
     """Seed the generator with a number from the system."""
     torch.default_generator.seed()
 
 
-def seed_all() -> None:
-    """Seed the generator of all devices with a number from the system."""
-    seed()
+# All devices share the one generator.
+manual_seed_all, seed_all = manual_seed, seed
 
 
 def initial_seed() -> int:
@@ -50,22 +44,22 @@ def initial_seed() -> int:
 
 def get_rng_state(device: DeviceLike = DEVICE_TYPE) -> torch.Tensor:
     """Return the state of the generator, a uint8 tensor."""
-    state().index_of(device)
+    state().device_index(device)
     return torch.default_generator.get_state()
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """Return the state once per device."""
+    """Return the state of the generator once per device."""
     return [get_rng_state(index) for index in range(state().device_count)]
 
 
 def set_rng_state(new_state: torch.Tensor, device: DeviceLike = DEVICE_TYPE) -> None:
     """Set the state of the generator."""
-    state().index_of(device)
+    state().device_index(device)
     torch.default_generator.set_state(new_state)
 
 
 def set_rng_state_all(new_states: list[torch.Tensor]) -> None:
-    """Set the state of every device's generator; being one, it keeps the last."""
+    """Set the state of every device's generator; there is one, so it keeps the last."""
     for index, new_state in enumerate(new_states):
         set_rng_state(new_state, index)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from drynpu_torch.device._state import DeviceLike, state
 from drynpu_torch.device._streams import Event, Stream
 
@@ -21,16 +19,16 @@ __all__ = [
 
 def synchronize(device: DeviceLike = None) -> None:
     """Make the host wait until the device is drained."""
-    now = state()
-    now.index_of(device)
-    if now.recorder is not None:
-        now.recorder.on_synchronize(None)
+    state().device_index(device)  # raises for a device that is not there
+    recorder = state().recorder
+    if recorder is not None:
+        recorder.on_synchronize(None)
 
 
 def current_stream(device: DeviceLike = None) -> Stream:
     """Return this thread's stream on *device*."""
-    index = state().index_of(device)
-    current = state().stream_of(index)
+    index = state().device_index(device)
+    current = state().selected_stream(index)
     return current if isinstance(current, Stream) else Stream(index, stream_id=0)
 
 
@@ -60,9 +58,7 @@ class StreamContext:
             self._streams_before = (current_stream(self.stream.device_index), current_stream())
             state().select_stream(self.stream)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Select the device and the streams before."""
         for before in dict.fromkeys(self._streams_before):
             state().select_stream(before)

@@ -2,36 +2,16 @@
 
 from __future__ import annotations
 
-from drynpu_torch.device.npu._devices import (
-    current_device,
-    device,
-    device_of,
-    get_device_name,
-    get_device_properties,
-    set_device,
-)
-from drynpu_torch.device.npu.amp import is_bf16_supported
-from drynpu_torch.device.npu.streams import (
-    StreamContext,
-    current_stream,
-    default_stream,
-    set_stream,
-    stream,
-    synchronize,
-)
-
-__all__ = [
-    "StreamContext",
-    "current_device",
-    "current_stream",
-    "default_stream",
-    "device",
-    "device_of",
-    "get_device_name",
-    "get_device_properties",
-    "is_bf16_supported",
-    "set_device",
-    "set_stream",
-    "stream",
-    "synchronize",
-]
+from drynpu_torch.device.npu._devices import current_device as current_device
+from drynpu_torch.device.npu._devices import device as device
+from drynpu_torch.device.npu._devices import device_of as device_of
+from drynpu_torch.device.npu._devices import get_device_name as get_device_name
+from drynpu_torch.device.npu._devices import get_device_properties as get_device_properties
+from drynpu_torch.device.npu._devices import set_device as set_device
+from drynpu_torch.device.npu.amp import is_bf16_supported as is_bf16_supported
+from drynpu_torch.device.npu.streams import StreamContext as StreamContext
+from drynpu_torch.device.npu.streams import current_stream as current_stream
+from drynpu_torch.device.npu.streams import default_stream as default_stream
+from drynpu_torch.device.npu.streams import set_stream as set_stream
+from drynpu_torch.device.npu.streams import stream as stream
+from drynpu_torch.device.npu.streams import synchronize as synchronize
