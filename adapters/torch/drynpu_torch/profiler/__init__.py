@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from drynpu_torch.profiler._analyse import analyse
+from drynpu_torch.profiler._analyse import analyse, tensorboard_trace_handler
 from drynpu_torch.profiler._collection import listen, start_collection
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._flops import register_npu_flop
-from drynpu_torch.profiler._path_creator import ProfPathCreator
-from drynpu_torch.profiler._profile import _KinetoProfile, profile, tensorboard_trace_handler
+from drynpu_torch.profiler._process import ProfPathCreator
+from drynpu_torch.profiler._profile import _KinetoProfile, profile
 from drynpu_torch.profiler._schedule import schedule
 from drynpu_torch.profiler._unattended import start_unattended
 from drynpu_torch.profiler._values import (

@@ -1,4 +1,4 @@
-"""``prof.action_controller``: what a profiler does between the actions of two steps (torch_npu_profiler.md 2)."""
+"""``prof.action_controller``: the steps of a profiler between two actions (torch_npu_profiler.md 2)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from drynpu_torch.profiler._values import NEUTRAL_ACTIONS, ProfilerAction
 
 
 class _Profiler(Protocol):
-    """What of the vendor's class ``profile`` is controlled."""
+    """The attributes of ``profile`` that the controller needs."""
 
     prof_if: ProfInterface
     on_trace_ready: Any
@@ -24,13 +24,13 @@ class _Profiler(Protocol):
 
 @frozen
 class ProfActionController:
-    """Carries out the action table for ``prof``, on its interface and with its handler as they are at the time."""
+    """Carries out the action table for ``prof``, with the interface and the handler that it has at the time."""
 
     prof: _Profiler
 
     @property
     def prof_inst(self) -> ProfInterface:
-        """What the steps are carried out on."""
+        """The interface of the profiler, under the vendor's name."""
         return self.prof.prof_if
 
     @property
@@ -40,7 +40,7 @@ class ProfActionController:
         return handler
 
     def transit_action(self, prev_action: ProfilerAction, current_action: ProfilerAction | None) -> None:
-        """Do what lies between two actions; ``None`` stands for the end of the profiler."""
+        """Carry out the steps between two actions; ``None`` stands for the end of the profiler."""
         interface = self.prof_inst
         if not interface.enabled:
             return
@@ -71,6 +71,6 @@ class ProfActionController:
             TransitionStep.FINALIZE: interface.finalize_trace,
             TransitionStep.DELETE: interface.delete_trace,
         }[step]()
-        # Inside of the recording, so that one that cannot begin leaves the observer alone.
+        # After the recording has begun: if that fails, the observer does not start.
         if step is TransitionStep.START and observer is not None:
             observer.start()

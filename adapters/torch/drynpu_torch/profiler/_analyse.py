@@ -1,29 +1,33 @@
-"""Raw data to deliverables: right after a recording, beside the training, or offline on any number of directories."""
+"""Raw data to deliverables: right after a recording, beside the training, or offline; and the summary of a run."""
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import multiprocessing
 import os
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from drynpu import DrynpuError, OutputError
 from drynpu.options import ExportType
-from drynpu.options.experimental_config import EXPORTS
+from drynpu.options.experimental_config import EXPORTS, normalise_handler
 from drynpu_torch.capture import without_collections
-from drynpu_torch.profiler import _summary
-from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning
+from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning, show
+from drynpu_torch.profiler._process import PROCESS
 
 _IN_DAEMON = (
     "The profiling data cannot be parsed during the daemon process, it is recommended that you use an offline parsing "
     "interface to parse the collected data. \nFor example: \nfrom torch_npu.profiler.profiler import analyse\n"
     'analyse("profiling_data_path")'
 )
+_FINISHED: list[Path] = []
+"""Result directories of this process in order; the summary shows them when the process ends."""
 
 
 def analyse_result(
@@ -32,15 +36,15 @@ def analyse_result(
     """
     Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of one result directory.
 
-    *forms* is text, databases or both; default what the recording was asked for. The toolkit's part is text alone:
-    its database becomes that of ``ASCEND_PROFILER_OUTPUT``.
+    *forms* is text, databases or both, by default those of the recording. The toolkit's part is always text: its
+    database becomes that of ``ASCEND_PROFILER_OUTPUT``.
 
     Raises
     ------
     OutputError
         If the directory holds no profile or cannot be written.
     """
-    # Here, not above: importing torch_npu must not wait for the table engine.
+    # Imported here, because the import of torch_npu must not wait for the table engine.
     from drynpu.products import deliver
 
     if _in_daemon():
@@ -48,18 +52,18 @@ def analyse_result(
     with _progress(path, "sync") as toolkit_done, without_collections():
         deliver(path, simplify=simplify, forms=forms, on_part=lambda _: toolkit_done())
     if announce:
-        _summary.announce(path)
+        _announce(path)
 
 
 def analyse_beside(path: Path, *, simplify: bool, forms: Collection[ExportType] | None = None) -> None:
-    """Do the same in a process beside this one, which ends after it; at the end of this process, do it at once."""
+    """Do the same in a second process, which this one waits for at its end; at the end of this process, do it here."""
     if _in_daemon():
         return
 
     @never_raises
     def analyse() -> None:
         _in_process(path, simplify=simplify, mode="async", forms=forms)
-        _summary.announce(path)
+        _announce(path)
 
     from drynpu.products import deliver_beside
 
@@ -93,7 +97,7 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
 
 
 def _forms(export_type: object) -> list[ExportType] | None:
-    """Return what ``analyse`` is asked for; ``None``, which leaves it to the recording, for anything it is not."""
+    """Return the forms to write; ``None``, which stands for those of the recording, for any other value."""
     kinds = [export_type] if isinstance(export_type, str) else export_type
     if kinds is None:
         return None
@@ -103,14 +107,14 @@ def _forms(export_type: object) -> list[ExportType] | None:
     return None
 
 
-def _processes(asked: object) -> int:
+def _processes(number: object) -> int:
     limit = os.cpu_count() or 1
-    if asked is not None and not (isinstance(asked, int) and asked > 0):
+    if number is not None and not (isinstance(number, int) and number > 0):
         print_warning("Invalid max_process_number, reset it to default!")
-        asked = None
-    if isinstance(asked, int) and asked > limit:
+        number = None
+    if isinstance(number, int) and number > limit:
         print_warning("max_process_number exceeds the number of cpu cores, reset it to the number of cpu cores!")
-    return min(asked, limit) if isinstance(asked, int) else max(limit // 2, 1)
+    return min(number, limit) if isinstance(number, int) else max(limit // 2, 1)
 
 
 def _reported(parse: functools.partial[None], path: Path) -> None:
@@ -121,7 +125,7 @@ def _reported(parse: functools.partial[None], path: Path) -> None:
 
 
 def _in_process(path: Path, *, simplify: bool, mode: str, forms: Collection[ExportType] | None) -> None:
-    """Parse in a new interpreter. Raises `OutputError` with what it said if it fails."""
+    """Parse in a new interpreter. Raises `OutputError` with the error that it printed."""
     from drynpu.products import deliver_in_process
 
     with _progress(path, mode) as toolkit_done:
@@ -130,11 +134,11 @@ def _in_process(path: Path, *, simplify: bool, mode: str, forms: Collection[Expo
 
 @contextmanager
 def _progress(path: Path, mode: str) -> Iterator[functools.partial[None]]:
-    """Print the vendor's lines around parsing; gives what is to be called when the toolkit's part is done."""
-    begun = time.monotonic()
+    """Print the vendor's lines around parsing, and yield the function to call when the toolkit's part is done."""
+    start_s = time.monotonic()
 
     def done(what: str) -> None:
-        print_info(f"{what} profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - begun)}")
+        print_info(f"{what} profiling data parsed in a total time of {timedelta(seconds=time.monotonic() - start_s)}")
 
     print_info(f"Start parsing profiling data in {mode} mode at: {path}")
     for activity, kind in _missing(path):
@@ -144,17 +148,17 @@ def _progress(path: Path, mode: str) -> Iterator[functools.partial[None]]:
 
 
 def _missing(path: Path) -> list[tuple[str, str]]:
-    """Return what was asked for and is not there, as after a kill: the activity, and the vendor's name of its data."""
+    """Return the activities whose data is missing, as after a kill, each with the vendor's name of that data."""
     try:
         text = next(path.glob("profiler_info*.json")).read_text(encoding="utf-8")
-        asked = json.loads(text)["config"]["common_config"]["activities"]
+        activities = json.loads(text)["config"]["common_config"]["activities"]
     except (StopIteration, OSError, ValueError, KeyError, TypeError):
         return []
     sides = (("CPU", "FWK", "FRAMEWORK"), ("NPU", "CANN", "PROF_*"))
     return [
         (activity, kind)
         for activity, kind, pattern in sides
-        if f"ProfilerActivity.{activity}" in asked and not any(path.glob(pattern))
+        if f"ProfilerActivity.{activity}" in activities and not any(path.glob(pattern))
     ]
 
 
@@ -164,3 +168,42 @@ def _in_daemon() -> bool:
         return False
     print_error(_IN_DAEMON)
     return True
+
+
+@never_raises
+def tensorboard_trace_handler(
+    dir_name: Any = None, worker_name: Any = None, analyse_flag: Any = True, async_mode: Any = False
+) -> Callable[[Any], None]:
+    """
+    Return a handler that writes deliverables, and set directory and worker of the process at once.
+
+    Parameters, messages and that side effect are those of torch_npu_profiler.md 1.7.
+    """
+    values, notices = normalise_handler(dir_name, worker_name, analyse_flag, async_mode)
+    show(notices)
+    PROCESS.configure(values.dir_name, values.worker_name)
+
+    @never_raises
+    def handler_fn(prof: Any) -> None:
+        if values.analyse_flag:
+            prof.prof_if.analyse(async_mode=values.async_mode)
+
+    return handler_fn
+
+
+def _announce(path: Path) -> None:
+    """Add a result directory to the summary at the end of the process."""
+    _FINISHED.append(path)
+
+
+@functools.cache
+def summarise_at_exit() -> None:
+    """Show the summary when the process ends; later calls change nothing."""
+    atexit.register(_show_summary)
+
+
+def _show_summary() -> None:
+    if _FINISHED:
+        from drynpu.views import show_finished
+
+        show_finished(_FINISHED, print_error, rank_variable="RANK")

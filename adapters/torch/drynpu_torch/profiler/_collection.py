@@ -1,4 +1,4 @@
-"""Recordings of a process from outside: the whole of it, a window of it, or what ``drynpu msprof`` starts and stops."""
+"""Recordings of a process that are started from outside, by its environment or by ``drynpu msprof``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOG = logging.getLogger("drynpu")
 
 @define
 class _Process:
-    """The process, as a `drynpu.recorder.Collector` sees it: all is done on the main thread."""
+    """The process for a `drynpu.recorder.Collector`, which calls everything on the main thread."""
 
     _result: Result | None = None
 
@@ -40,13 +40,13 @@ class _Process:
         return None if outcome is None else CollectionReport(path=outcome.prof_path, notes=outcome.notes)
 
     def call(self, work: Callable[[], Any], timeout_s: float | None = None) -> Any:
-        """Call *work* on the main thread, which PyTorch's tracer follows."""
+        """Call *work* on the main thread, because PyTorch's tracer records the thread that starts it."""
         return on_main_thread(work, timeout_s)
 
 
 def start_collection(text: str) -> None:
     """
-    Record as an order says; what was recorded is written when its window or the process ends.
+    Record as a command says; the recording is written when its window or the process ends.
 
     A process that ran no operator leaves nothing.
 
@@ -58,7 +58,7 @@ def start_collection(text: str) -> None:
     Raises
     ------
     OptionError
-        The order cannot be read. Any other failure is reported to whoever gave it; the application goes on.
+        The command cannot be read. Any other failure is reported to its sender; the application goes on.
     """
     command = CollectionCommand.from_text(text)
     collector = Collector(_Process(), _LOG.warning)
@@ -68,9 +68,10 @@ def start_collection(text: str) -> None:
 
 def listen(path: Path | None = None) -> None:
     """
-    Let ``drynpu msprof --dynamic=on`` start and stop recordings of this process at a socket, by default its own.
+    Let ``drynpu msprof --dynamic=on`` start and stop recordings of this process at a socket.
 
-    A socket that cannot be made is a warning: the application goes on, and nothing can attach to it.
+    *path* is the socket, by default that of the process. If it cannot be created, a warning says so; the application
+    goes on, and nothing can attach to it.
     """
     collector = Collector(_Process(), _LOG.warning)
     if collector.listen(path):

@@ -9,8 +9,7 @@ from drynpu import DrynpuError
 from drynpu.deliverables.counters.records import counter_problem
 from drynpu.options import MetricGroup, Notice, NoticeCode, Settings, Severity
 from drynpu.options.experimental_config import METRIC_GROUPS, ConfigValues, normalise_config
-from drynpu.platforms import load_chip
-from drynpu.plugins import build_manager
+from drynpu.recorder import load_chosen_chip
 from drynpu_torch.profiler._messages import show
 from drynpu_torch.profiler._values import AiCMetrics, ExportType, HostSystem, ProfilerLevel
 
@@ -76,8 +75,8 @@ def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
     if group is MetricGroup.NONE:
         return ()
     try:
-        chip = load_chip(Settings.from_environ(os.environ).chip, extra_files=build_manager().chip_files())
-    except DrynpuError:  # told when the recording begins
+        chip = load_chosen_chip(Settings.from_environ(os.environ))
+    except DrynpuError:  # reported when the recording begins
         return ()
     problem = counter_problem(group, chip)
     if problem is None:
@@ -91,17 +90,15 @@ def _without_counters(values: ConfigValues) -> tuple[Notice, ...]:
 
 def _without_files(values: ConfigValues) -> tuple[Notice, ...]:
     """Say at once which files will be missing, instead of leaving the user to look for them."""
-    notices = []
-    given = ((name, getattr(values, name)) for name in _NOT_RECORDED)
-    # Not by truth: a threshold of 0 asks for every garbage collection.
-    asked = [name for name, value in given if value is not None and value is not False and value != []]
-    # Of the host, what needs the system's tracers; the rest is measured.
-    asked += [f"host_sys={system}" for system in values.host_sys or () if system in (HostSystem.OSRT, HostSystem.NUMA)]
-    if asked:
-        message = f"drynpu does not record these, their files will be missing: {', '.join(asked)}"
-        notices.append(Notice(Severity.WARNING, asked[0], message, NoticeCode.UNSUPPORTED))
-    return tuple(notices)
+    missing = [name for name in _NOT_RECORDED if getattr(values, name)]
+    # These metrics of the host need the system's tracers; drynpu measures the others.
+    traced = (HostSystem.OSRT, HostSystem.NUMA)
+    missing += [f"host_sys={system}" for system in values.host_sys or () if system in traced]
+    if not missing:
+        return ()
+    message = f"drynpu does not record these, their files will be missing: {', '.join(missing)}"
+    return (Notice(Severity.WARNING, missing[0], message, NoticeCode.UNSUPPORTED),)
 
 
 _NOT_RECORDED = ("record_op_args", "op_attr")
-"""Options of :class:`ConfigValues` that the vendor's profiler carries out and this one does not."""
+"""Options of :class:`ConfigValues`, True or False, that the vendor's profiler has and drynpu has not."""

@@ -1,4 +1,4 @@
-"""Single files that a script asks a finished recording for (torch_npu_profiler.md 1.5)."""
+"""Single files that a script exports from a finished recording (torch_npu_profiler.md 1.5)."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def export_chrome_trace(interface: ProfInterface, output_path: str) -> None:
     """Write the trace of the last recording; packed if the name ends in ``.gz``."""
     from drynpu.products import export_trace, load_profile
 
-    target = _target(output_path)
+    destination = _check_output(output_path)
     if not interface.prof_path:
         print_warning(_NO_RECORDING)
         return
-    _take_text(interface)
-    export_trace(load_profile(Path(interface.prof_path)), target)
+    _announce_text(interface)
+    export_trace(load_profile(Path(interface.prof_path)), destination)
 
 
 def export_stacks(interface: ProfInterface, output_path: str, metric: str) -> None:
@@ -35,7 +35,7 @@ def export_stacks(interface: ProfInterface, output_path: str, metric: str) -> No
     from drynpu.products import export_stacks as write_stacks
     from drynpu.products import load_profile
 
-    target = _target(output_path)
+    destination = _check_output(output_path)
     if not interface.flag("with_stack"):
         print_warning("Function export_stacks() requires with_stack=True.")
         return
@@ -47,16 +47,16 @@ def export_stacks(interface: ProfInterface, output_path: str, metric: str) -> No
     if not interface.prof_path:
         print_warning(_NO_RECORDING)
         return
-    _take_text(interface)
-    if target.suffix != ".log":
+    _announce_text(interface)
+    if destination.suffix != ".log":
         print_warning("Input file is not log file. Change to log file.")
-        target = target.with_suffix(".log")
-    write_stacks(load_profile(Path(interface.prof_path)), target, metric)
+        destination = destination.with_suffix(".log")
+    write_stacks(load_profile(Path(interface.prof_path)), destination, metric)
 
 
 def export_memory_timeline(interface: ProfInterface, output_path: str, device: str | None) -> None:
     """Write memory by category over time: a picture in a page, sums, or single events, by the name's ending."""
-    target = _target(output_path)
+    destination = _check_output(output_path)
     missing = [f"{name}=True" for name in ("record_shapes", "profile_memory") if not interface.flag(name)]
     if not (interface.flag("with_stack") or interface.flag("with_modules")):
         missing.append("with_stack=True or with_modules=True")
@@ -68,17 +68,17 @@ def export_memory_timeline(interface: ProfInterface, output_path: str, device: s
         return
     if not interface.has_timeline:  # Level_none and the database have no such export (torch_npu_profiler.md 3.6)
         return
-    own = f"npu:{state().current_device}"
-    wanted = _device(own if device is None else device)
-    if wanted is None:
+    current = f"npu:{state().current_device}"
+    chosen = _device(current if device is None else device)
+    if chosen is None:
         print_error(f"{device} is not in a valid format.")
         return
-    timeline = MemoryTimeline.of(*interface.memory) if wanted == torch.device(own) else None
+    timeline = MemoryTimeline.from_results(*interface.memory) if chosen == torch.device(current) else None
     if timeline is None or not len(timeline.time_ns):
         print_error("No memory timeline data.")
         return
-    target.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-    timeline.write(target)
+    destination.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+    timeline.write(destination)
 
 
 def _device(text: object) -> torch.device | None:
@@ -91,7 +91,7 @@ def _device(text: object) -> torch.device | None:
     return device if device.type in ("cpu", "npu") else None
 
 
-def _take_text(interface: ProfInterface) -> None:
+def _announce_text(interface: ProfInterface) -> None:
     if "db" in interface.config.export_type:
         print_warning(
             "The setting of type in experimental_config as db will be ignored while set export_chrome_trace or "
@@ -100,7 +100,7 @@ def _take_text(interface: ProfInterface) -> None:
     print_info(f"Start parsing profiling data in sync mode at: {interface.prof_path}")
 
 
-def _target(output_path: str) -> Path:
+def _check_output(output_path: str) -> Path:
     """Return the checked path to write to. Raises `OutputError` for one that is a directory."""
     path = Path(os.path.realpath(Path(output_path).expanduser()))
     if path.is_dir():

@@ -20,13 +20,13 @@ def register_npu_flop(
     """
     Return a decorator for a function that counts the floating point operations of *target*.
 
-    The function takes the arguments of the call. It counts in recordings that are started later.
+    The function takes the arguments of a call of *target*. It counts in recordings that are started later.
 
     Parameters
     ----------
     target:
-        The function that is counted, as ``module:attribute``. Without one nothing is added to what is counted; the
-        function then replaces the formula of a name that is.
+        The function that is counted, as ``module:attribute``. Without it the decorated function replaces the formula
+        of a name that is counted already, and is without effect for any other name.
     op_name:
         The name that the range shows; by default the part of *target* behind the colon, else the decorated function's.
     is_default:
@@ -35,20 +35,20 @@ def register_npu_flop(
 
     def register(count: F) -> F:
         known = PROCESS.flop_formulas
-        behind = target.partition(":")[2] if target is not None and ":" in target else ""
-        name = op_name if op_name is not None else behind or count.__name__
+        attribute = target.partition(":")[2] if target is not None and ":" in target else ""
+        name = op_name if op_name is not None else attribute or count.__name__
         if is_default and name in known:
             return count
         if name in known:
             _LOG.error("Duplicate external FLOPs registration for %s. The later registration takes precedence.", name)
-        elsewhere = known.get(name) or DEFAULT_FORMULAS.get(name)
-        known[name] = FlopFormula(target or (elsewhere.path if elsewhere else ""), count)
+        replaced = known.get(name) or DEFAULT_FORMULAS.get(name)
+        known[name] = FlopFormula(target or (replaced.path if replaced else ""), count)
         return count
 
     return register
 
 
 def flop_formulas() -> Mapping[str, FlopFormula]:
-    """Return what is counted, by the name that the range shows."""
+    """Return the formulas of all functions that are counted, by the name that the range shows."""
     formulas = {**DEFAULT_FORMULAS, **PROCESS.flop_formulas}
     return {name: formula for name, formula in formulas.items() if formula.path}

@@ -1,4 +1,4 @@
-"""The object behind ``prof.prof_if``: carries out the duties of the action table on one result at a time."""
+"""The object behind ``prof.prof_if``: carries out the steps of the action table on one result at a time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,21 @@ from typing import Any
 from drynpu import ChipError
 from drynpu.arrays import I64
 from drynpu.options import Activity, Level, ProfilingRequest, Settings
-from drynpu.options.experimental_config import EXPORTS, Flags, InterfaceValues, build_parsed, normalise_interface
-from drynpu.platforms import DEFAULT_CHIP, load_chip
-from drynpu.plugins import build_manager
+from drynpu.options.experimental_config import (
+    EXPORTS,
+    Flags,
+    InterfaceValues,
+    build_parsed,
+    normalise_interface,
+    noted_variables,
+)
+from drynpu.platforms import DEFAULT_CHIP
+from drynpu.recorder import load_chosen_chip
 from drynpu_torch.distributed import parallel_group_info
 from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._messages import print_warning, show
-from drynpu_torch.profiler._metadata import Metadata, environment_variables, trace_id, usable_callback
+from drynpu_torch.profiler._metadata import Metadata, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
@@ -30,8 +37,8 @@ class ProfInterface:
     """
     Recording, metadata and analysis of one profiler object.
 
-    ``schedule`` is what profiler_info.json shows: the six numbers, ``{}`` without a schedule, ``None`` for
-    ``_KinetoProfile``. ``enabled`` is False where another collector has the process: then nothing is to be recorded.
+    ``schedule`` returns the schedule as profiler_info.json shows it: the six numbers, ``{}`` without a schedule,
+    ``None`` for ``_KinetoProfile``. ``enabled`` is False where another collector records the process.
     """
 
     def __init__(
@@ -88,7 +95,7 @@ class ProfInterface:
 
     @property
     def memory(self) -> tuple[Sequence[object], Callable[[I64], I64]]:
-        """What Kineto returned for the last recording, and the map of its times to those of the files."""
+        """The results of Kineto for the last recording, and the map of their times to those of the files."""
         outcome = self._result.outcome
         return (self._result.results, outcome.time_map) if outcome is not None else ((), lambda time_ns: time_ns)
 
@@ -106,7 +113,7 @@ class ProfInterface:
         self.trace_id = trace_id(self.trace_id_callback)
 
     def warmup_trace(self) -> None:
-        """Load what the recording will need, so that its first step does not pay for it."""
+        """Load the libraries of the tracer, so that the first recorded step does not take that time."""
         self._result.warm_up()
 
     def start_trace(self) -> None:
@@ -116,7 +123,7 @@ class ProfInterface:
         self._result.start()
 
     def step_trace(self) -> None:
-        """Tell that a step has ended."""
+        """End a step of the recording."""
         self._result.step()
 
     def stop_trace(self) -> None:
@@ -131,10 +138,10 @@ class ProfInterface:
             print_warning("drynpu records child threads only without profile_memory; they are not in this recording.")
 
     def finalize_trace(self) -> None:
-        """Write everything that the recording consists of."""
-        metadata = self.metadata.take()
+        """Write the raw data, the information and the metadata of the recording."""
+        metadata = self.metadata.clear()
         if ExportType.Text in self.config.export_type:
-            metadata["ENV_VARIABLES"] = environment_variables()
+            metadata["ENV_VARIABLES"] = noted_variables(os.environ)
         groups = parallel_group_info()
         if groups:
             metadata["parallel_group_info"] = groups
@@ -184,7 +191,7 @@ class ProfInterface:
 
 @functools.cache
 def _collected_elsewhere() -> bool:
-    """Tell whether the environment gives this process to another collector, and say so once."""
+    """Return whether the environment gives this process to another collector, which is printed once."""
     for name, message in _OTHER_COLLECTORS.items():
         if os.environ.get(name):
             print_warning(message)
@@ -203,9 +210,8 @@ _FLAGS = tuple(name for name in InterfaceValues.__annotations__ if name not in (
 
 
 def _platform_version() -> str:
-    """Return the chip's number, which says what it can count; an unknown chip is told when a recording begins."""
-    chip = Settings.from_environ(os.environ).chip
+    """Return the number of the chip's platform; an unknown chip is reported when a recording begins."""
     try:
-        return load_chip(chip, extra_files=build_manager().chip_files()).platform_version
+        return load_chosen_chip(Settings.from_environ(os.environ)).platform_version
     except ChipError:
         return DEFAULT_CHIP

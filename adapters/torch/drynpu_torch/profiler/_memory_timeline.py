@@ -31,12 +31,10 @@ CATEGORIES = (
     "UNKNOWN",
 )
 """Kinds of memory in the order of the file's columns."""
-_PREEXISTING, _CREATE, _INCREMENT, _DESTROY = range(4)
-_ACTIONS = {
-    Action.PREEXISTING: _PREEXISTING,
-    Action.CREATE: _CREATE,
-    Action.INCREMENT_VERSION: _INCREMENT,
-    Action.DESTROY: _DESTROY,
+# Numbers of the actions in the file with single events.
+_CODES = {
+    action: code
+    for code, action in enumerate((Action.PREEXISTING, Action.CREATE, Action.INCREMENT_VERSION, Action.DESTROY))
 }
 _INDEX: dict[Category | None, int] = {
     **{Category[name]: index for index, name in enumerate(CATEGORIES[:-1])},
@@ -59,11 +57,11 @@ class MemoryTimeline:
     category: I64
 
     @classmethod
-    def of(cls, results: Sequence[Any], shown: Callable[[I64], I64]) -> MemoryTimeline:
-        """Classify what Kineto recorded; *shown* maps measured times to those of the other files."""
+    def from_results(cls, results: Sequence[Any], time_map: Callable[[I64], I64]) -> MemoryTimeline:
+        """Return the classified events of Kineto's results; *time_map* maps measured times to those of the files."""
         rows = [row for result in results for row in _rows(MemoryProfile(result))]
         columns = np.array(rows, np.int64).reshape(-1, 4)
-        time_ns = np.where(columns[:, 0] < 0, -1, shown(columns[:, 0]))
+        time_ns = np.where(columns[:, 0] < 0, -1, time_map(columns[:, 0]))
         return cls(time_ns, columns[:, 1], columns[:, 2], columns[:, 3])
 
     def sums(self) -> tuple[list[int], list[list[int]]]:
@@ -83,7 +81,7 @@ class MemoryTimeline:
         return rows
 
     def write(self, path: Path) -> None:
-        """Write what the name of *path* asks for. Raises `OutputError`."""
+        """Write a page, sums or single events, by the ending of *path*. Raises `OutputError`."""
         if path.name.endswith(".html"):
             page = self._page()
             if page is not None:
@@ -94,7 +92,7 @@ class MemoryTimeline:
         _write(path, gzip.compress(text, mtime=0) if path.suffix == ".gz" else text)
 
     def _page(self) -> str | None:
-        """Return a page with a picture of the sums, stacked; ``None`` where nothing can draw it."""
+        """Return a page with a stacked picture of the sums; ``None`` where matplotlib is missing."""
         try:
             pyplot = importlib.import_module("matplotlib.pyplot")
         except ImportError:
@@ -108,7 +106,8 @@ class MemoryTimeline:
         axes.set_xlabel("Time (ms)")
         axes.set_ylabel("Memory (GB)")
         axes.legend(loc="upper left")
-        allocated, reserved = (f"{of() / 1024**3:.2f} GB" for of in (npu.max_memory_allocated, npu.max_memory_reserved))
+        peaks = (npu.max_memory_allocated(), npu.max_memory_reserved())
+        allocated, reserved = (f"{peak / 1024**3:.2f} GB" for peak in peaks)
         title = f"Max memory allocated: {allocated}, max memory reserved: {reserved}"
         axes.set_title(title)
         figure.savefig(picture, format="png")
@@ -123,17 +122,17 @@ class MemoryTimeline:
 def _rows(profile: Any) -> list[tuple[int, int, int, int]]:
     rows = []
     for time_ns, action, (key, version), size in profile.timeline:
-        # Versions of plain memory, of which PyTorch knows no tensor, have no category.
-        before, after = (_category(profile, key, of) for of in (version, version + 1))
-        code = _ACTIONS[action]
-        if code == _INCREMENT:
+        before, after = _category(profile, key, version), _category(profile, key, version + 1)
+        code = _CODES[action]
+        if action is Action.INCREMENT_VERSION:
             rows += [(time_ns, code, -size, before), (time_ns, code, size, after)]
         else:
-            rows.append((time_ns, code, -size if code == _DESTROY else size, before))
+            rows.append((time_ns, code, -size if action is Action.DESTROY else size, before))
     return rows
 
 
 def _category(profile: Any, key: object, version: int) -> int:
+    # Memory without a tensor that PyTorch knows has a plain key, and no category.
     return _INDEX[profile._categories.get(key, version) if isinstance(key, TensorKey) else None]
 
 

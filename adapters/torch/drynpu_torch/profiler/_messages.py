@@ -20,7 +20,7 @@ _DISABLING = ("TORCH_NPU_WARNING_DISABLE", "TORCH_NPU_DISABLED_WARNING")
 
 def _print(severity: str, message: str) -> None:
     moment = datetime.now().strftime("%Y-%m-%d %H:%M:%S")
-    # One write for the whole line: parsing in the background prints too.
+    # One write for the whole line, because parsing in a second process prints, too.
     print(f"[{moment}] [{severity}] [{os.getpid()}] profiler.py: {message}\n", end="", flush=True)
 
 
@@ -45,7 +45,7 @@ _PRINTERS = {Severity.INFO: print_info, Severity.WARNING: print_warning, Severit
 
 
 def show(notices: Iterable[Notice]) -> None:
-    """Print notices in order; those that the vendor gives through ``warnings`` go there."""
+    """Print notices in order; warnings of the vendor's that are Python's go through ``warnings``."""
     for notice in notices:
         if notice.code is NoticeCode.PYTHON_WARNING:
             warnings.warn(notice.message, stacklevel=3)

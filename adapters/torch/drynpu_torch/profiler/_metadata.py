@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import uuid
 from collections.abc import Callable
 
 from attrs import define, field
 
-from drynpu.options.experimental_config import noted_variables
 from drynpu_torch.profiler._messages import print_warning
 
+# Limits of the vendor (torch_npu_profiler.md 1.5): of a key and of a value, of all metadata, of an id.
 _MAX_LENGTH = 4096
 _MAX_BYTES = 50 * 1024
 _MAX_TRACE_ID = 1024
@@ -20,7 +19,7 @@ _MAX_TRACE_ID = 1024
 
 @define
 class Metadata:
-    """Key-value pairs; cleared at every finalize, as the vendor does."""
+    """Key-value pairs of one recording; the vendor clears them, too, whenever a recording is written."""
 
     values: dict[str, object] = field(factory=dict)
 
@@ -38,10 +37,10 @@ class Metadata:
         except ValueError:
             print_warning("The metadata value must be json format string. Skip this metadata")
 
-    def take(self) -> dict[str, object]:
-        """Return what was added and forget it."""
-        taken, self.values = self.values, {}
-        return taken
+    def clear(self) -> dict[str, object]:
+        """Remove all values and return them."""
+        values, self.values = self.values, {}
+        return values
 
     def _accepts(self, key: object, value: object) -> bool:
         if not isinstance(key, str) or not isinstance(value, str):
@@ -58,11 +57,6 @@ class Metadata:
         return True
 
 
-def environment_variables() -> dict[str, str]:
-    """Return the variables that the vendor notes down; unset ones are empty."""
-    return noted_variables(os.environ)
-
-
 def usable_callback(callback: object) -> Callable[[], object] | None:
     """Return *callback* if it can be called; anything else but None is reported."""
     if callback is None or callable(callback):
@@ -77,11 +71,11 @@ def trace_id(callback: Callable[[], object] | None) -> str:
     if callback is None:
         return default
     try:
-        given = callback()
+        value = callback()
     except Exception as error:  # noqa: BLE001 - user code
         print_warning(f"Parameter custom_trace_id_callback raised an exception: {error}, reset it to default.")
         return default
-    if isinstance(given, str) and len(given) <= _MAX_TRACE_ID:
-        return given
+    if isinstance(value, str) and len(value) <= _MAX_TRACE_ID:
+        return value
     print_warning("Parameter custom_trace_id_callback should return str(max length: 1024), reset it to default.")
     return default

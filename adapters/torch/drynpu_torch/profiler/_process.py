@@ -1,9 +1,10 @@
-"""What the vendor's profiler keeps per process: where results go, and how many PROF directories there are."""
+"""The state that the vendor's profiler keeps for the process, and ``ProfPathCreator``, which shows it to scripts."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import tempfile
 import threading
@@ -11,37 +12,40 @@ import time
 import warnings
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from attrs import define, field
 
 from drynpu import OutputError
+from drynpu.options.experimental_config import normalise_handler
 from drynpu_torch.capture import FlopFormula
+from drynpu_torch.profiler._messages import print_warning, show
 
 _PATH_CHARACTERS = re.compile(r"[A-Za-z0-9_./~\-\s\u4E00-\u9FA5]+")
-_MAX_PATH, _MAX_COMPONENT = 4096, 255
+_MAX_PATH, _MAX_COMPONENT = 4096, 255  # of Linux
 _RAW_ONLY_DIRECTORY = "export_only_prof_dir"
 
 
 @define
 class ProcessState:
     """
-    The process-wide path creator of the vendor (torch_npu_profiler.md 3.1).
+    Paths of results and other values for all profilers of the process (torch_npu_profiler.md 3.1).
 
-    It is process-wide because scripts rely on it: ``tensorboard_trace_handler(dir)`` sets the directory when it
-    is called, for every profiler that is started later.
+    They belong to the process because scripts rely on it: ``tensorboard_trace_handler(dir)`` sets the directory when
+    it is called, for every profiler that is started later.
 
     Attributes
     ----------
     directory, worker_name:
-        Parent of result directories and begin of their names; ``None`` for the default.
+        Parent of result directories and beginning of their names; ``None`` for the default.
     export_only:
         Whether results go where those without a handler go, although there is one.
     current:
         The last result directory.
     child_threads:
-        Threads that asked to be recorded too, or no longer: ``(time_ns, thread, enabled)``.
+        Threads that were switched on or off: ``(time_ns, thread, enabled)``.
     flop_formulas:
-        What ``register_npu_flop`` was given, by the name that a range shows.
+        The formulas added by ``register_npu_flop``, by the name that a range shows.
     """
 
     directory: str | None = None
@@ -52,14 +56,14 @@ class ProcessState:
     flop_formulas: dict[str, FlopFormula] = field(factory=dict)
 
     def configure(self, directory: str | None, worker_name: str | None) -> None:
-        """Take the checked arguments of ``tensorboard_trace_handler``; the directory is resolved now."""
+        """Set the checked arguments of ``tensorboard_trace_handler``; the directory is resolved now."""
         self.worker_name, self.export_only = worker_name, False
         self.directory = os.path.realpath(Path(directory).expanduser()) if directory else None
         if directory:
             check_path(str(Path(directory).expanduser()))
 
     def switch_child_thread(self, enabled: bool) -> None:
-        """Have the calling thread recorded from now on, or no longer."""
+        """Record the calling thread from now on, or no longer."""
         self.child_threads.append((time.time_ns(), threading.get_native_id(), enabled))
 
     def reset(self) -> None:
@@ -86,7 +90,68 @@ class ProcessState:
 
 
 PROCESS = ProcessState()
-"""The one process-wide state of this surface; everything else is passed along."""
+"""The only state of this surface that belongs to the process; everything else is passed along."""
+
+
+class ProfPathCreator:
+    """
+    The directory for results of this process (torch_npu_profiler.md 3.1), which the vendor's FAQ has users import.
+
+    Every object shows the same state. ``tensorboard_trace_handler`` sets it, too; a handler that a user writes calls
+    ``ProfPathCreator().init(worker_name=..., dir_name=...)`` instead.
+    """
+
+    @property
+    def is_prof_inited(self) -> bool:
+        """Whether a result directory has been made."""
+        return PROCESS.current is not None
+
+    def init(self, worker_name: Any = None, dir_name: Any = None, export_only_mode: bool = False) -> None:
+        """
+        Set worker and directory of later recordings; bad values are reported and replaced.
+
+        ``export_only_mode`` without a directory puts results where those without a handler go.
+
+        Raises
+        ------
+        OutputError
+            *dir_name* is a file.
+        """
+        values, notices = normalise_handler(dir_name, worker_name, True, False)
+        show(notices)
+        PROCESS.configure(values.dir_name, values.worker_name)
+        PROCESS.export_only = bool(export_only_mode) and values.dir_name is None
+
+    def create_prof_dir(self) -> None:
+        """
+        Make a new result directory.
+
+        Raises
+        ------
+        OutputError
+            It cannot be created.
+        """
+        path = PROCESS.result_directory(raw_only=False)
+        try:
+            path.mkdir(mode=0o750, parents=True)
+        except OSError as error:
+            raise OutputError(f"cannot create the result directory {path}: {error.strerror}") from error
+
+    def get_prof_dir(self) -> str | None:
+        """Return the path of the last result directory, ``None`` before the first."""
+        return None if PROCESS.current is None else str(PROCESS.current)
+
+    def delete_prof_dir(self) -> None:
+        """Remove the last result directory."""
+        try:
+            shutil.rmtree(str(PROCESS.current))
+        except OSError:
+            print_warning("Remove temporary profiling data saving path failed.")
+
+    def delete_export_only_prof(self) -> None:
+        """Remove the last result directory if it is one of ``export_only_mode``."""
+        if PROCESS.export_only:
+            self.delete_prof_dir()
 
 
 def check_path(path: str) -> None:
@@ -115,7 +180,7 @@ def check_path(path: str) -> None:
 
 
 def _not_writable(directory: Path) -> str:
-    """Return why nothing can be created in *directory*, empty if something can: rights alone do not tell."""
+    """Return why nothing can be created in *directory*, "" if something can. Its mode alone does not say so."""
     try:
         Path(tempfile.mkdtemp(prefix=".drynpu_", dir=directory)).rmdir()
     except OSError as error:
@@ -124,5 +189,5 @@ def _not_writable(directory: Path) -> str:
 
 
 def _warn(message: str) -> None:
-    # The line to show is the script's, which called tensorboard_trace_handler through its wrapper.
+    # Six frames up is the script, which called tensorboard_trace_handler through its wrapper.
     warnings.warn(message, stacklevel=6)

@@ -5,29 +5,27 @@ from __future__ import annotations
 import atexit
 import math
 import os
-import warnings
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from drynpu.options.experimental_config import normalise_handler, normalise_profile
+from drynpu.options.experimental_config import normalise_profile
 from drynpu_torch import device
 from drynpu_torch.profiler import _exports
 from drynpu_torch.profiler._actions import ProfActionController
+from drynpu_torch.profiler._analyse import summarise_at_exit
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import never_raises, print_warning, show
 from drynpu_torch.profiler._metadata import usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._schedule import schedule as schedule_class
-from drynpu_torch.profiler._summary import summarise_at_exit
+from drynpu_torch.profiler._schedule import warn_never_records, warn_nothing_recorded
 from drynpu_torch.profiler._values import ProfilerAction
 
 _STARTED = "Profiler is already started, start takes no effect!"
 _NOT_STARTED = "Profiler is not started, stop takes no effect!"
-_LOOK_AHEAD = 10_000
-"""Steps over which a schedule given as a function is tried before training begins."""
 
 
 def _always_record(_: int) -> ProfilerAction:
@@ -35,7 +33,7 @@ def _always_record(_: int) -> ProfilerAction:
 
 
 class _KinetoProfile:
-    """Start and stop by hand; no schedule and no handler. Results are raw until exported."""
+    """A recording that the script starts and stops, without schedule and handler; it is raw until exported."""
 
     def __init__(
         self,
@@ -127,10 +125,10 @@ class _KinetoProfile:
 
     def _stop_at_exit(self) -> None:
         """
-        See to it that a recording which nobody stops is stopped when the process ends, and no later.
+        Have a recording that nobody stops stopped when the process ends, and no later.
 
-        ``__del__`` of a global comes when the interpreter is being torn down, too late to write anything. What is
-        registered first runs last, so the summary shows this recording too. Forked children leave it alone.
+        ``__del__`` of a global runs when the interpreter is being torn down, too late to write anything. The function
+        that is registered first runs last, so the summary shows this recording too. Forked children do not stop it.
         """
         summarise_at_exit()
         reference = weakref.ref(self)
@@ -167,7 +165,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         custom_trace_id_callback: Any = None,
         use_cuda: Any = None,
     ) -> None:
-        self._own_schedule = schedule
+        self._given_schedule = schedule
         arguments: dict[str, Any] = {
             "activities": activities,
             "record_shapes": record_shapes,
@@ -196,7 +194,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self._recorded = False
         self._idle_until = self._next_active_step()
         if self.record_steps and not isinstance(self.schedule, schedule_class):
-            _check_function(self.schedule)
+            warn_never_records(self.schedule)
 
     def __enter__(self) -> profile:
         self.start()
@@ -210,7 +208,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
 
     @property
     def action_controller(self) -> ProfActionController:
-        """What is done between the actions of two steps. Made anew: a profiler that is dropped stops at once."""
+        """The steps between two actions. A new object each time: a cycle would delay ``__del__`` of this profiler."""
         return ProfActionController(self)
 
     @never_raises
@@ -227,7 +225,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
 
     @never_raises
     def stop(self) -> None:
-        """End the recording, whatever the schedule had in mind; what was recorded is kept."""
+        """End the recording at any step of the schedule, and keep the steps recorded so far."""
         if not self._started_by:
             print_warning(_NOT_STARTED)
             return
@@ -235,7 +233,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         self._close_step()
         self.action_controller.transit_action(self.current_action, None)
         if self.prof_if.enabled and not self._recorded:
-            self._say_nothing_recorded()
+            warn_nothing_recorded(self.schedule, self.step_num)
 
     @never_raises
     def step(self) -> None:
@@ -257,7 +255,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
 
     @never_raises
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
-        """Set what names later recordings."""
+        """Set the function that returns the ids of later recordings."""
         self.prof_if.trace_id_callback = usable_callback(callback)
 
     @never_raises
@@ -275,7 +273,7 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         with_flops: bool = False,
         with_modules: bool = False,
     ) -> None:
-        """Have the calling thread recorded too; what of it is recorded follows the options of the profiler."""
+        """Record the calling thread too, with the options of the profiler; the arguments are only checked."""
         flags = {name: value for name, value in locals().items() if name != "cls"}
         for name in (name for name, value in flags.items() if not isinstance(value, bool)):
             print_warning(f"{name} in enable_profiler_in_child_thread is not bool, reset it to False.")
@@ -288,14 +286,14 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         PROCESS.switch_child_thread(enabled=False)
 
     def _next_active_step(self) -> float:
-        """Return the step up to which nothing happens, so that a waiting step costs a comparison."""
+        """Return the step up to which nothing happens, so that a step without an action costs one comparison."""
         if not isinstance(self.schedule, schedule_class):
             return self.step_num
         following = self.schedule.neutral().idle_until(self.step_num)
         return math.inf if following is None else following
 
     def _number_steps_from(self, step: int) -> None:
-        """Have names of steps count from *step*; who asks this, dynamic profiling, sets the ranges of steps itself."""
+        """Let the names of steps count from *step*, for dynamic profiling, which sets the ranges of steps itself."""
         self._step_offset = step
 
     def _open_step(self) -> None:
@@ -313,49 +311,5 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             device.npu.mstx.range_end(range_id)
             marker.__exit__(None, None, None)
 
-    def _say_nothing_recorded(self) -> None:
-        if not isinstance(self.schedule, schedule_class):
-            return
-        first = self.schedule.neutral().first_recorded_step
-        if self.step_num < first:
-            print_warning(
-                f"Nothing was recorded: the schedule records from step {first} on (counted from 0), but step() was "
-                f"called only {self.step_num} times. Reduce skip_first, wait or warmup, or train longer."
-            )
-
     def _describe_schedule(self) -> dict[str, int] | None:
-        return self._own_schedule.describe() if isinstance(self._own_schedule, schedule_class) else {}
-
-
-def _check_function(schedule: Callable[[int], ProfilerAction]) -> None:
-    """Warn before training when a schedule given as a function records none of its first steps."""
-    saves = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
-    try:
-        if any(schedule(step) in saves for step in range(_LOOK_AHEAD)):
-            return
-    except Exception:  # noqa: BLE001 - user code: it will raise again in the training loop
-        return
-    warnings.warn(
-        f"the schedule records none of the first {_LOOK_AHEAD} steps: no profile will be written", stacklevel=4
-    )
-
-
-@never_raises
-def tensorboard_trace_handler(
-    dir_name: Any = None, worker_name: Any = None, analyse_flag: Any = True, async_mode: Any = False
-) -> Callable[[profile], None]:
-    """
-    Return a handler that writes deliverables; sets directory and worker of the process right away.
-
-    Parameters, messages and that side effect are those of torch_npu_profiler.md 1.7.
-    """
-    values, notices = normalise_handler(dir_name, worker_name, analyse_flag, async_mode)
-    show(notices)
-    PROCESS.configure(values.dir_name, values.worker_name)
-
-    @never_raises
-    def handler_fn(prof: profile) -> None:
-        if values.analyse_flag:
-            prof.prof_if.analyse(async_mode=values.async_mode)
-
-    return handler_fn
+        return self._given_schedule.describe() if isinstance(self._given_schedule, schedule_class) else {}

@@ -40,10 +40,10 @@ def rank_id() -> str | int | None:
 @define(kw_only=True)
 class Result:
     """
-    A recording and the directory it goes to.
+    A recording and its directory.
 
-    The steps come in the order of the session's action table: :meth:`init`, :meth:`start`, :meth:`step` at every
-    step boundary, :meth:`stop`, :meth:`finalize`; :meth:`delete` removes a directory without data.
+    Methods are called in the order of the action table: :meth:`init`, :meth:`start`, :meth:`step` at every step
+    boundary, :meth:`stop`, :meth:`finalize`; :meth:`delete` removes a directory without data.
     """
 
     request: ProfilingRequest
@@ -51,7 +51,7 @@ class Result:
     settings: Settings = field(factory=lambda: Settings.from_environ(os.environ))
     path: Path | None = None
     results: tuple[object, ...] = ()
-    """What Kineto returned, where shapes, memory and frames were recorded; for the memory timeline."""
+    """The results of Kineto, where shapes, memory and frames were recorded; the memory timeline needs them."""
     _is_new: bool = False
     _recorder: Recorder | None = None
     _capture: Capture | None = None
@@ -106,7 +106,7 @@ class Result:
         state = device.state()
         state.recorder = capture.device_calls
         stream = state.selected_stream(state.current_device)
-        if stream is not None:  # selected before, when nobody recorded it
+        if stream is not None:  # selected before the recording began
             capture.device_calls.on_stream(stream.stream_id)
         if records_marks:
             filters = self.request.filters
@@ -139,7 +139,7 @@ class Result:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What was written here."""
+        """The recording as it was written, ``None`` before."""
         return None if self._recorder is None else self._recorder.outcome
 
     @property
@@ -177,7 +177,7 @@ class Result:
         tracer.stop()
 
     def step(self) -> None:
-        """Tell that a step has ended while recording."""
+        """End a step, if this records."""
         if self._capture is not None:
             self._capture.step()
 
@@ -200,6 +200,7 @@ class Result:
         document = dict(info)
         outcome, anchors = self.write(), None if self._recorder is None else self._recorder.anchors
         if outcome is not None and anchors is not None:
+            # The times of this recording are those of the monotonic clock, not of a system counter (torch_npu_profiler.md 3.4).
             document["start_info"] = {
                 "syscnt_enable": False,
                 "freq": 100,
@@ -221,7 +222,7 @@ class Result:
 
     @without_collections()
     def write(self) -> Outcome | None:
-        """Simulate, and write the raw data alone; ``None`` if nothing was recorded since the last time."""
+        """Simulate, and write the raw data alone; return ``None`` if nothing was recorded since the last time."""
         recorder, captured = self._recorder, self._captured
         if captured is None or recorder is None or self.path is None:
             return None
@@ -232,14 +233,14 @@ class Result:
         return recorder.outcome
 
     def delete(self) -> None:
-        """Remove the result directory, unless it was given: then it may hold what others left there."""
+        """Remove the result directory; a directory that was given stays, because it may hold other files."""
         if self.path is not None:
             if self._is_new:
                 shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
 
     def _must_be_alone(self) -> None:
-        # PyTorch does not tell: it knows of recordings of this thread alone, and ours are of all threads.
+        # PyTorch refuses a second recording of this thread alone, and drynpu records all threads.
         if device.state().recorder is not None:
             self.delete()
             raise CaptureError(
@@ -275,10 +276,10 @@ class Result:
 
 
 def _live_device_bytes() -> int:
-    """Return the bytes of all live tensors, each storage once: what the device holds when a recording begins."""
+    """Return the bytes of all live tensors, each storage once; the device holds them when a recording begins."""
     seen: dict[int, int] = {}
     for value in gc.get_objects():
-        # By type: isinstance would wake lazy objects such as deprecated names of torch.distributed.
+        # By type, because isinstance would load lazy objects such as deprecated names of torch.distributed.
         if issubclass(type(value), torch.Tensor) and value.layout is torch.strided and not value.is_meta:
             storage = value.untyped_storage()
             seen[storage.data_ptr()] = storage.nbytes()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Callable
 from datetime import datetime
 
 from drynpu.options import Schedule
 from drynpu.options.experimental_config import STEP_MESSAGE, normalise_schedule
-from drynpu_torch.profiler._messages import show
+from drynpu_torch.profiler._messages import print_warning, show
 from drynpu_torch.profiler._values import FACADE_ACTIONS, ProfilerAction
+
+_LOOK_AHEAD = 10_000
+"""Steps for which a schedule that is a function is tried before training begins."""
 
 
 def _error_suffix(code: str, reason: str) -> str:
@@ -76,3 +81,28 @@ class schedule:  # noqa: N801 - the vendor's name
         if step < 0:
             raise ValueError(STEP_MESSAGE + _error_suffix("ERR04003", "invalid value"))
         return FACADE_ACTIONS[self.neutral().action(step)]
+
+
+def warn_never_records(chosen: Callable[[int], ProfilerAction]) -> None:
+    """Warn before training if a schedule that is a function records none of its first steps."""
+    saves = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+    try:
+        if any(chosen(step) in saves for step in range(_LOOK_AHEAD)):
+            return
+    except Exception:  # noqa: BLE001 - user code: it will raise again in the training loop
+        return
+    warnings.warn(
+        f"the schedule records none of the first {_LOOK_AHEAD} steps: no profile will be written", stacklevel=4
+    )
+
+
+def warn_nothing_recorded(chosen: Callable[[int], ProfilerAction], step: int) -> None:
+    """Warn after a training that ended at *step*, before its schedule recorded anything."""
+    if not isinstance(chosen, schedule):
+        return
+    first = chosen.neutral().first_recorded_step
+    if step < first:
+        print_warning(
+            f"Nothing was recorded: the schedule records from step {first} on (counted from 0), but step() was "
+            f"called only {step} times. Reduce skip_first, wait or warmup, or train longer."
+        )

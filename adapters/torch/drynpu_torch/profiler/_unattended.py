@@ -1,5 +1,5 @@
 """
-A profile of a training script that has no profiler code: what ``drynpu run --profile`` asks for.
+A profile of a training script that has no profiler code, for ``drynpu run --profile``.
 
 A step ends where an optimizer has stepped: the first optimizer that steps in the process is the clock. Steps are
 marked as the vendor's schedule marks them, with ``ProfilerStep#N``, N counted from 0.
@@ -18,40 +18,40 @@ import torch
 
 from drynpu import DrynpuError
 from drynpu.recorder import ProfileCommand, at_process_end
+from drynpu_torch.profiler._analyse import summarise_at_exit
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._interface import ProfInterface
 from drynpu_torch.profiler._messages import print_error, print_warning
 from drynpu_torch.profiler._process import PROCESS
-from drynpu_torch.profiler._summary import summarise_at_exit
 from drynpu_torch.profiler._values import ProfilerLevel, supported_activities
 
 _LAUNCHER = "torch.distributed.launcher"
-"""What torchrun imports, and its processes do not."""
+"""The module that torchrun imports and its processes do not."""
 
 
 def start_unattended(text: str) -> None:
     """
-    Arm the profile that *text*, a `ProfileCommand`, asks for.
+    Prepare the profile that *text*, a `ProfileCommand`, describes; it begins at the first step to record.
 
     Raises
     ------
     OptionError
-        The order cannot be read.
+        The command cannot be read.
     """
     profile = _Unattended(ProfileCommand.from_text(text))
     summarise_at_exit()
     at_process_end(profile.at_exit)
-    if profile.order.record_steps is not None:
+    if profile.command.record_steps is not None:
         _after_every_step(profile.after_step)
-    if profile.order.skip_steps == 0:
+    if profile.command.skip_steps == 0:
         profile.begin()
 
 
 class _Unattended:
-    """One window of training steps. Nothing raises out of it: a profile must not end a training run."""
+    """The recording of some training steps. Its methods print errors: a profile must not end a training run."""
 
-    def __init__(self, order: ProfileCommand) -> None:
-        self.order = order
+    def __init__(self, command: ProfileCommand) -> None:
+        self.command = command
         self._steps_done = 0
         self._clock: weakref.ref[torch.optim.Optimizer] | None = None
         self._interface: ProfInterface | None = None
@@ -59,7 +59,7 @@ class _Unattended:
         self._over = False
 
     def after_step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Count a step, begin or end the recording where the order says so."""
+        """Count a step, and begin or end the recording at the steps that the command names."""
         if self._over:
             return
         if self._clock is None or self._clock() is None:
@@ -69,13 +69,13 @@ class _Unattended:
         self._steps_done += 1
         if self._interface is not None:
             self._next_step(self._interface)
-        elif self._steps_done == self.order.skip_steps:
+        elif self._steps_done == self.command.skip_steps:
             self.begin()
 
     def begin(self) -> None:
         """Start recording."""
         config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
-        PROCESS.configure(str(self.order.directory), None)
+        PROCESS.configure(str(self.command.directory), None)
         interface = ProfInterface(
             activities=supported_activities(),
             record_shapes=True,
@@ -99,17 +99,17 @@ class _Unattended:
         self._open_step()
 
     def at_exit(self) -> None:
-        """End a recording that is still going on; say why there is none."""
+        """End a recording that still runs, or print why there is none."""
         if self._over:
             return
         if self._interface is None:
             if multiprocessing.parent_process() is not None:
-                return  # a data loader's worker: the process that started it tells
+                return  # a data loader's worker: the process that started it prints the message
             if not self._steps_done and _LAUNCHER in sys.modules:
-                return  # the processes that it has started tell
+                return  # a launcher: the processes that it started print the message
             print_warning(
                 f"drynpu run --profile recorded nothing: {self._steps_done} optimizer steps were made in this process, "
-                f"and {self.order.skip_steps} are skipped. Give --profile-steps SKIP:COUNT with a smaller SKIP, or "
+                f"and {self.command.skip_steps} are skipped. Give --profile-steps SKIP:COUNT with a smaller SKIP, or "
                 "--profile-steps all for a script that does not train."
             )
             return
@@ -117,7 +117,7 @@ class _Unattended:
 
     def _next_step(self, interface: ProfInterface) -> None:
         self._close_step()
-        if self._steps_done == self.order.skip_steps + (self.order.record_steps or 0):
+        if self._steps_done == self.command.skip_steps + (self.command.record_steps or 0):
             self._end(interface)
             return
         interface.step_trace()
@@ -137,7 +137,7 @@ class _Unattended:
             print_error(f"drynpu run --profile: {error}")
 
     def _open_step(self) -> None:
-        if self.order.record_steps is not None:
+        if self.command.record_steps is not None:
             self._marker = torch.autograd.profiler.record_function(f"ProfilerStep#{self._steps_done}")
             self._marker.__enter__()
 
@@ -149,7 +149,7 @@ class _Unattended:
 
 def _after_every_step(callback: Callable[[torch.optim.Optimizer], None]) -> None:
     """
-    Have *callback* called after every ``step`` of every optimizer.
+    Call *callback* after every ``step`` of every optimizer.
 
     PyTorch's own hooks run inside the range ``Optimizer.step#...`` of the trace, which a step boundary would cut.
     """

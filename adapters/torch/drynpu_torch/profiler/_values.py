@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
 
 from drynpu.options import Action
 from drynpu.options.experimental_config import AIC_METRICS, EXPORT_TYPES, HOST_SYSTEMS, PROFILER_LEVELS
@@ -78,20 +77,16 @@ def supported_activities() -> set[ProfilerActivity]:
     return set(ProfilerActivity)
 
 
-def _texts(values: Iterable[str]) -> set[str]:
-    return set(values)
-
-
 def supported_profiler_level() -> set[str]:
     """Return the values of :class:`ProfilerLevel`."""
-    return _texts(PROFILER_LEVELS.values())
+    return set(PROFILER_LEVELS.values())
 
 
 def supported_ai_core_metrics() -> set[str]:
     """Return the values of :class:`AiCMetrics`."""
-    return _texts(AIC_METRICS.values())
+    return set(AIC_METRICS.values())
 
 
 def supported_export_type() -> set[str]:
     """Return the values of :class:`ExportType`."""
-    return _texts(EXPORT_TYPES.values())
+    return set(EXPORT_TYPES.values())

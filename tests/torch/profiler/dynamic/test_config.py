@@ -16,8 +16,7 @@ pytest.importorskip("torch")
 
 from drynpu_torch.profiler import AiCMetrics, ProfilerActivity, ProfilerLevel
 from drynpu_torch.profiler.dynamic._config import parse_config, parse_document, template
-from drynpu_torch.profiler.dynamic._log import open_log
-from drynpu_torch.profiler.dynamic._monitor import ConfigMonitor
+from drynpu_torch.profiler.dynamic._monitor import ConfigMonitor, open_log
 
 Lines = list[tuple[str, str]]
 

@@ -1,4 +1,4 @@
-"""profiler_config.json: the template, and one edit of it as arguments of a profiler (torch_npu_profiler.md 1.9)."""
+"""profiler_config.json: its template, and its content as arguments of a profiler (torch_npu_profiler.md 1.9)."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._values import AiCMetrics, ProfilerActivity, ProfilerLevel
 
 CONFIG_NAME = "profiler_config.json"
-_MAX_BYTES = 1024 * 1024
+_MAX_BYTES = 1024 * 1024  # the vendor's limit
 NEXT_STEP = -1
+"""The value of ``start_step`` for a recording that begins with the next step."""
 
 
 @frozen(kw_only=True)
 class DynamicConfig:
     """
-    One recording as profiler_config.json asks for it.
+    One recording as profiler_config.json describes it.
 
     Attributes
     ----------
     arguments:
-        What the profiler is made with, besides schedule and handler.
+        Arguments of the profiler, besides schedule and handler.
     prof_dir, analyse, async_mode:
         Arguments of the handler.
     active, warmup:
         Length of the recording in steps.
     start_step:
-        Number of the step with which it begins, -1 for the next one.
+        Number of its first step, -1 for the next one.
     metadata:
         Entries for profiler_metadata.json, as JSON text.
     ranks:
@@ -52,7 +53,7 @@ class DynamicConfig:
 
 
 def template() -> str:
-    """Return the file that is written where there is none."""
+    """Return the text of the file that is written where there is none."""
     experimental = {
         "profiler_level": "Level0",
         "aic_metrics": "AiCoreNone",
@@ -104,7 +105,7 @@ def parse_document(data: bytes) -> dict[str, Any]:
 
 
 def parse_config(document: Mapping[str, Any], log: logging.Logger) -> DynamicConfig:
-    """Return what *document* asks for; what cannot be used is replaced and named in the log. Nothing raises."""
+    """Return the recording that *document* describes; bad values are replaced and named in the log. Nothing raises."""
     _name_unknown_keys(document, log)
     arguments: dict[str, Any] = {name: document.get(name, False) for name in PROFILE_FLAGS}
     arguments["activities"] = _activities(document.get("activities"), log)
@@ -140,7 +141,7 @@ def _name_unknown(given: Mapping[str, Any], known: list[str], log: logging.Logge
 
 
 def _activities(given: Any, log: logging.Logger) -> list[ProfilerActivity]:
-    """Return the activities named; none stands for all."""
+    """Return the activities that are named; an empty list stands for all."""
     found: dict[ProfilerActivity, None] = {}
     for name in given if isinstance(given, list) else []:
         activity = ProfilerActivity.__members__.get(name.upper()) if isinstance(name, str) else None
@@ -160,7 +161,7 @@ def _number(document: Mapping[str, Any], name: str, least: int, default: int, lo
 
 
 def _start_step(document: Mapping[str, Any], log: logging.Logger) -> int:
-    """Return the step to begin with; a file of the older form, without the key, means the next one."""
+    """Return the number of the first step; a file of the older form, without the key, means the next step."""
     value = document.get("start_step", NEXT_STEP)
     if isinstance(value, int) and not isinstance(value, bool) and value >= NEXT_STEP:
         return value
@@ -183,7 +184,7 @@ def _ranks(document: Mapping[str, Any], log: logging.Logger) -> frozenset[int] |
 
 
 def _experimental_config(given: Any, log: logging.Logger) -> _ExperimentalConfig | None:
-    """Build the configuration, which checks its values and tells the user; levels and metrics are given by name."""
+    """Return the configuration, which checks its values; the file has levels and metrics by name."""
     if not given:
         return None
     if not isinstance(given, dict):

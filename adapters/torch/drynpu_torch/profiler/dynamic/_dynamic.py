@@ -1,23 +1,27 @@
-"""The state behind ``torch_npu.profiler.dynamic_profile``: steps counted, edits picked up, one recording at a time."""
+"""The state behind ``torch_npu.profiler.dynamic_profile``: the steps, the edits of the file, and the recording."""
 
 from __future__ import annotations
 
 import atexit
+import functools
 import logging
 import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from attrs import define, evolve, field
+from torch.optim.optimizer import Optimizer, register_optimizer_step_post_hook
 
 from drynpu import DrynpuError, OutputError
 from drynpu.raw import write_document
 from drynpu_torch import device
-from drynpu_torch.profiler._messages import print_error, print_info, print_warning
+from drynpu_torch.profiler._analyse import tensorboard_trace_handler
+from drynpu_torch.profiler._messages import never_raises, print_error, print_info, print_warning
 from drynpu_torch.profiler._process import check_path
-from drynpu_torch.profiler._profile import profile, tensorboard_trace_handler
+from drynpu_torch.profiler._profile import profile
 from drynpu_torch.profiler._schedule import schedule
 from drynpu_torch.profiler.dynamic._config import (
     CONFIG_NAME,
@@ -27,22 +31,21 @@ from drynpu_torch.profiler.dynamic._config import (
     parse_document,
     template,
 )
-from drynpu_torch.profiler.dynamic._log import open_log, rank_number
-from drynpu_torch.profiler.dynamic._monitor import ConfigMonitor
+from drynpu_torch.profiler.dynamic._monitor import ConfigMonitor, open_log, rank_number
 
 _MEASURED_STEP = 10
-"""The watch of the file follows the length of the step after this one."""
+"""The file is polled once per step, as long as the step after this one takes."""
 
 
 @define(eq=False)
 class DynamicProfile:
     """
-    What a process knows of dynamic profiling. Behaviour and messages are those of torch_npu_profiler.md 1.9.
+    Dynamic profiling of one process, with behaviour and messages of torch_npu_profiler.md 1.9.
 
     Attributes
     ----------
     step_number:
-        Steps counted so far; the first call of :meth:`step` makes it 1.
+        Number of steps so far; the first call of :meth:`step` makes it 1.
     """
 
     step_number: int = 0
@@ -62,7 +65,7 @@ class DynamicProfile:
         return log
 
     def init(self, path: Any) -> bool:
-        """Watch ``<path>/profiler_config.json``, made if it is missing; tell whether it is watched now."""
+        """Watch ``<path>/profiler_config.json``, which is written if it is missing; return whether that succeeded."""
         if self._monitor is not None:
             print_warning("Init dynamic profiling repeatedly")
             return False
@@ -89,7 +92,7 @@ class DynamicProfile:
                     handler.close()
 
     def step(self) -> None:
-        """Count a step; begin, go on with or end a recording. While nothing is to do it looks and returns."""
+        """Count a step, and begin, continue or end a recording."""
         self.step_number += 1
         if self._running is not None:
             self._advance(self._running)
@@ -99,15 +102,15 @@ class DynamicProfile:
             self._measure()
 
     def start(self, config_path: Any = None) -> None:
-        """Begin a recording now, by the file given, else by the file that is watched."""
+        """Begin a recording now, with the given file, else with the file that is watched."""
         if self._running is not None:
-            self._tell_error("Profiler already started. Cannot call start interface while the profiler is active. ")
+            self._error("Profiler already started. Cannot call start interface while the profiler is active. ")
             return
         chosen = self._monitor.path if self._monitor is not None else None
         if config_path:
             reason = _unreadable(config_path)
             if reason:
-                self._tell_error(f"The provided config_path is invalid: {config_path}. Details: {reason}")
+                self._error(f"The provided config_path is invalid: {config_path}. Details: {reason}")
             else:
                 chosen = Path(config_path).expanduser()
         print_info(f"The start interface profiler enable config path is set to {chosen}")
@@ -116,20 +119,20 @@ class DynamicProfile:
         except (OSError, ValueError, RecursionError):
             document = None
         if document is None:
-            self._tell_error(f"Failed to read config from : {chosen}. Please check the config file. ")
+            self._error(f"Failed to read config from : {chosen}. Please check the config file. ")
         elif not document:
-            self._tell_error(f"The config data is empty from: {chosen}. Please check the config file. ")
+            self._error(f"The config data is empty from: {chosen}. Please check the config file. ")
         else:
             self._begin(parse_config(document, self._log))
 
     def set_state(self, state: Any) -> None:
-        """Set the number of steps counted so far, for training that goes on where it was left."""
+        """Set the number of steps so far, for training that continues from a checkpoint."""
         if not isinstance(state, Mapping):
-            self._tell_error("Dynamic profiler state_step must be dict.")
+            self._error("Dynamic profiler state_step must be dict.")
             return
         number = state.get("cur_step")
         if not isinstance(number, int) or isinstance(number, bool) or number < 0:
-            self._tell_error("Dynamic profiler cur_step must be a non-negative integer.")
+            self._error("Dynamic profiler cur_step must be a non-negative integer.")
             return
         self.step_number = number
 
@@ -149,7 +152,7 @@ class DynamicProfile:
             self._log.info("Dynamic profiling monitor process poll interval time change to %ds", interval)
 
     def _pick_up(self) -> None:
-        """Take the newest edit, and begin if this is its step."""
+        """Read the newest edit, and begin a recording if this is its first step."""
         if self._monitor is not None and self._monitor.offered:
             self._waiting = self._for_this_rank(parse_config(self._monitor.offered.popleft(), self._log))
         waiting = self._waiting
@@ -160,14 +163,14 @@ class DynamicProfile:
             self._begin(waiting)
         elif waiting.start_step < self.step_number:
             self._waiting = None
-            self._tell_warning(
+            self._warn(
                 f"Dynamic Profiler config is not effective. The start_step={waiting.start_step}, "
                 f"current_step={self.step_number}"
             )
             self._log.info("A start_step of -1 records from the next step on, a later number from that step on.")
 
     def _for_this_rank(self, config: DynamicConfig) -> DynamicConfig | None:
-        """Return *config* as it holds for this rank, ``None`` if the rank is not to record."""
+        """Return *config* with the changes for this rank, ``None`` if the rank does not record."""
         if config.ranks is None:
             return config
         rank, listed = rank_number(), set(config.ranks)
@@ -207,22 +210,22 @@ class DynamicProfile:
         self._log.info("Stop Dynamic Profiler at %d step.", self.step_number)
 
     def _begin_range(self) -> None:
-        """Mark the step on the current stream; without marks asked for this does nothing."""
+        """Mark the step on the current stream, if the recording has marks."""
         self._step_range = 0
         if device.state().script_marks is not None:
             self._step_range = device.npu.mstx.range_start(f"step {self.step_number}", device.npu.current_stream())
 
-    def _tell_warning(self, message: str) -> None:
+    def _warn(self, message: str) -> None:
         self._log.warning(message)
         print_warning(message)
 
-    def _tell_error(self, message: str) -> None:
+    def _error(self, message: str) -> None:
         self._log.error(message)
         print_error(message)
 
 
 def _unreadable(path: Any) -> str:
-    """Return why the file cannot be read, empty if it can."""
+    """Return why the file cannot be read, "" if it can."""
     try:
         with Path(path).expanduser().open("rb"):
             return ""
@@ -231,4 +234,37 @@ def _unreadable(path: Any) -> str:
 
 
 DYNAMIC = DynamicProfile()
-"""The state of this process: the vendor's functions have no other place to keep it."""
+"""The dynamic profiling of this process: the vendor's functions have no object that could hold it."""
+
+
+@define(eq=False)
+class _OptimizerSteps:
+    """Counts a step of training whenever an optimizer has stepped more often than every other one so far."""
+
+    most: int = 0
+    counts: WeakKeyDictionary[Optimizer, int] = field(factory=WeakKeyDictionary)
+
+    def __call__(self, optimizer: Optimizer, *_: Any) -> None:
+        count = self.counts.get(optimizer, 0) + 1
+        self.counts[optimizer] = count
+        if count > self.most:
+            self.most = count
+            DYNAMIC.step()
+
+
+class NonIntrusiveProfile:
+    """Dynamic profiling of a script without a call for it; the vendor's package calls this when it is imported."""
+
+    @staticmethod
+    def init() -> None:
+        """Watch the directory that ``PROF_CONFIG_PATH`` names, if it is set; later calls change nothing."""
+        path = os.environ.get("PROF_CONFIG_PATH")
+        if path:
+            _watch(path)
+
+
+@functools.cache
+@never_raises
+def _watch(path: str) -> None:
+    if DYNAMIC.init(path):
+        register_optimizer_step_post_hook(never_raises(_OptimizerSteps().__call__))
