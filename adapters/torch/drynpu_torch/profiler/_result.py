@@ -200,7 +200,7 @@ class Result:
         document = dict(info)
         outcome, anchors = self.write(), None if self._recorder is None else self._recorder.anchors
         if outcome is not None and anchors is not None:
-            # The times of this recording are those of the monotonic clock, not of a system counter (torch_npu_profiler.md 3.3).
+            # Times are those of the monotonic clock, not of a system counter (torch_npu_profiler.md 3.3).
             document["start_info"] = {
                 "syscnt_enable": False,
                 "freq": 100,
