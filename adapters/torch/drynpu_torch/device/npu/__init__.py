@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
-from drynpu_torch.device._streams import Event, Stream
 from drynpu_torch.device.npu import _devices, _settings, amp, memory, random, streams, utils
 from drynpu_torch.device.npu._devices import *
 from drynpu_torch.device.npu._settings import *
@@ -18,8 +17,7 @@ from drynpu_torch.device.npu.mstx import mstx
 from drynpu_torch.device.npu.random import *
 from drynpu_torch.device.npu.streams import *
 
-__all__ = ["Event", "Stream", "amp", "get_amp_supported_dtype", "is_bf16_supported", "memory", "mstx", "random"]
-__all__ += ["streams", "utils"]
+__all__ = ["amp", "get_amp_supported_dtype", "is_bf16_supported", "memory", "mstx", "random", "streams", "utils"]
 __all__ += _devices.__all__
 __all__ += _settings.__all__
 __all__ += memory.__all__
