@@ -1,12 +1,11 @@
 """
-What PyTorch runs at every ``import torch`` (the ``torch.backends`` entry point).
+The function that PyTorch calls at every ``import torch`` (the entry point ``torch.backends``).
 
-A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only where it is asked to, with
-``DRYNPU_AUTOLOAD=1`` (``drynpu run`` sets it): whoever has drynpu installed and imports plain PyTorch gets plain
-PyTorch. ``drynpu msprof`` asks for recordings of the process in the same way, with ``DRYNPU_COLLECT``,
-``PROFILING_MODE=dynamic`` lets it attach later, as in the vendor's documentation, ``drynpu run --profile`` asks for a
-profile with ``DRYNPU_PROFILE``, and dynamic profiling by ``PROF_CONFIG_PATH`` begins here as well. It never raises,
-since PyTorch would turn that into a failed ``import torch``.
+A genuine torch_npu brings ``torch.npu`` this way. drynpu does so only with ``DRYNPU_AUTOLOAD=1``, which ``drynpu run``
+sets: where drynpu is merely installed, ``import torch`` gives plain PyTorch. Other variables start recordings here:
+``DRYNPU_COLLECT`` (set by ``drynpu msprof``), ``DRYNPU_PROFILE`` (set by ``drynpu run --profile``),
+``PROFILING_MODE=dynamic``, with which ``drynpu msprof`` attaches later, and ``PROF_CONFIG_PATH`` for dynamic profiling.
+The function never raises, because PyTorch would turn an error into a failed ``import torch``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-The torch adapter's hooks.
+The hooks of the torch adapter.
 
-Cheap to import: neither torch nor anything of the adapter is imported before a hook needs it.
+The import is cheap: torch and the rest of the adapter are imported when a hook needs them.
 """
 
 from __future__ import annotations

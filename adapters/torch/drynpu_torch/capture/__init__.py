@@ -1,4 +1,4 @@
-"""Capture of PyTorch operators: Kineto through its low-level calls, its getters mapped straight into arrays."""
+"""Capture of PyTorch operators by Kineto, whose events are read by their getters into arrays."""
 
 from __future__ import annotations
 

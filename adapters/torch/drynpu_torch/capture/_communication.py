@@ -18,7 +18,7 @@ _FUNCTIONAL_WAIT = "_c10d_functional::wait_tensor"
 
 def without_transport(chunk: Chunk, names: Interner) -> Chunk:
     """
-    Return a chunk without gloo's events and without what ran on its threads.
+    Return a chunk without the events of gloo and without those on its threads.
 
     An event of gloo lasts until the data has come. It overlaps whatever else its thread does meanwhile, so that calls
     would not nest. A thread belongs to gloo if it has such events and no call of ``c10d``.

@@ -92,7 +92,7 @@ class KinetoTracer:
     Starts and stops Kineto; keeps the distinct names, calls and stacks of all stretches of one recording.
 
     ``calls`` maps the key of a call to its id; ``examples[id]`` holds the getters' values of its first instance.
-    ``stack`` asks for the call stack of every operator and for Python frames, ``frames`` for the frames alone.
+    ``stack`` records the call stack of every operator and Python frames, ``frames`` records the frames alone.
 
     Kineto reports all threads. Threads that Python started are kept while ``threads`` says so. Others are always kept,
     because PyTorch gives them work of the recording thread, as to the threads of the backward pass. With ``memory``
@@ -149,7 +149,7 @@ class KinetoTracer:
         self._begin_ns = time.time_ns()
 
     def stop(self) -> Chunk:
-        """Stop recording and return what was recorded since :meth:`start`."""
+        """Stop recording and return the events since :meth:`start`."""
         end_ns = time.time_ns()
         result = _disable_profiler()
         self.taken_over = self.taken_over or not result.trace_start_ns()

@@ -47,7 +47,7 @@ def _compute_type(device_type: str) -> str:
 
 
 def _patch_autocast() -> None:
-    """Let ``npu`` autocast be CPU autocast, with the device's default dtype (float16) and its own checks."""
+    """Let autocast for ``npu`` be that of the CPU, with the default dtype (float16) and the checks of the device."""
     autocast = torch.amp.autocast_mode.autocast
     original_init, is_enabled = autocast.__init__, torch.is_autocast_enabled
     get_dtype, set_dtype, set_enabled = torch.get_autocast_dtype, torch.set_autocast_dtype, torch.set_autocast_enabled
@@ -134,7 +134,7 @@ def _make_storage_npu(state: DeviceState) -> Callable[..., torch.UntypedStorage]
         device: DeviceLike = None,
         non_blocking: bool = False,  # noqa: ARG001
     ) -> torch.UntypedStorage:
-        """Return a copy of the storage on *device*, or the storage itself if it was made for it."""
+        """Return a copy of the storage on *device*, or the storage itself if it was created for that device."""
         index = state.device_index(device)
         return self if storage_device(self) == index else mark_storage(self.clone(), index)  # type: ignore[no-untyped-call]
 

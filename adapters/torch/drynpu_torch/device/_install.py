@@ -24,7 +24,7 @@ def install() -> DeviceState:
     Raises
     ------
     RuntimeError
-        Another package has taken PyTorch's one slot for a device from outside (PrivateUse1).
+        Another package uses PyTorch's one slot for an outside device (PrivateUse1).
     OptionError
         ``DRYNPU_DEVICES`` cannot be used.
     """
@@ -59,7 +59,7 @@ def alias_modules(name: str) -> None:
 
 def _check_slot() -> None:
     backend = torch._C._get_privateuse1_backend_name()
-    if backend != "privateuseone":  # the name of the slot as long as nobody uses it
+    if backend != "privateuseone":  # the name of an unused slot
         raise RuntimeError(
             f"PyTorch's slot for an outside device is already taken by {backend!r} in this process; the simulated npu "
             "cannot be registered beside it"

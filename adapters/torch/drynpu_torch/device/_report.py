@@ -19,7 +19,7 @@ from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 _HOST = "_drynpu_host"
 
 raw_device: Callable[[torch.Tensor], torch.device] = torch._C.TensorBase.device.__get__
-"""The device that PyTorch computes a tensor's operators on: cpu for all that is made here."""
+"""Returns the device on which PyTorch computes a tensor's operators: cpu for every tensor that the sink creates."""
 
 
 def patch_report(state: DeviceState) -> None:

@@ -1,4 +1,4 @@
-"""Marks and ranges that the script sets with ``torch.npu.mstx`` while a recording asks for them."""
+"""Marks and ranges that the script sets with ``torch.npu.mstx`` while a recording has marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from drynpu.simulate import DEFAULT_STREAM, Mark, MarkKind
 
 
 class _Stacks(threading.local):
-    """Ids of the pushed ranges by domain; every thread has its own."""
+    """Ids of the pushed ranges by domain, for each thread."""
 
     def __init__(self) -> None:
         self.ids: defaultdict[str, list[int]] = defaultdict(list)

@@ -30,7 +30,7 @@ class _Guard(torch._C._acc.DeviceGuard):
 
 
 def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
-    """Note on the storage of *tensor* that it was made for *device*, and return *tensor*."""
+    """Note on the storage of *tensor* that it was created for *device*, and return *tensor*."""
     index = state().device_index(device)
     if tensor.layout is torch.strided:
         mark_storage(tensor.untyped_storage(), index)
@@ -38,18 +38,18 @@ def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
 
 
 def mark_storage(storage: torch.UntypedStorage, index: int) -> torch.UntypedStorage:
-    """Note on *storage* that it was made for device *index*, and return it."""
+    """Note on *storage* that it was created for device *index*, and return it."""
     setattr(storage, _MARK, index)
     return storage
 
 
 def storage_device(storage: torch.UntypedStorage) -> int | None:
-    """Return the device that *storage* was made for, or None if that is not known."""
+    """Return the device that *storage* was created for, or None if that is not known."""
     return getattr(storage, _MARK, None)
 
 
 def known_device(tensor: torch.Tensor) -> int | None:
-    """Return the device that *tensor* was made for, or None if that is not known (see docs/torch-device.md)."""
+    """Return the device that *tensor* was created for, or None if that is not known (docs/torch-device.md)."""
     try:
         return storage_device(tensor.untyped_storage())
     except (NotImplementedError, RuntimeError):

@@ -31,7 +31,7 @@ class Stream(torch.Stream):
     priority:
         Kept as an attribute; the simulated device serves all streams alike.
     stream_id:
-        Id of an existing stream; a new one is taken if not given. 0 is the device's default stream.
+        Id of an existing stream, by default the next free one. 0 is the device's default stream.
     """
 
     priority: int
@@ -80,7 +80,7 @@ class Stream(torch.Stream):
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:  # type: ignore[override]
-        """Let later work of this stream wait for what *stream* holds now."""
+        """Let later work of this stream wait for the present work of *stream*."""
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""``torch.Tensor`` on the device: copies between host and device, formats, and what C methods cannot know."""
+"""``torch.Tensor`` on the device: copies between host and device, formats, and methods that PyTorch cannot answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COPY_TO_HOST = "drynpu::copy_to_host"
 """Name of the range around a copy to the host while a recorder is set; its one child copy is ``aten::clone``."""
 
 _MAKE_NO_OTHER = {"non_blocking", "copy"}
-"""Keywords of ``Tensor.to`` that do not change what the copy holds."""
+"""Keywords of ``Tensor.to`` that do not change the values of the copy."""
 
 _TensorMethod = Callable[..., torch.Tensor]
 

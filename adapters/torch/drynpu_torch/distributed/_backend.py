@@ -102,7 +102,7 @@ def _patch_batches() -> None:
 
 def _patch_data_parallel() -> None:
     """
-    Let ``device_ids=[n]`` mean what it means on a device, for a module that says cpu.
+    Let a module that says cpu accept ``device_ids=[n]``.
 
     On a device DistributedDataParallel moves the inputs to device n, where the parameters have to be. Here all are in
     host memory, so that nothing has to be moved, and only the check of the argument is left.

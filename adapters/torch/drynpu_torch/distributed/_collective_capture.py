@@ -27,7 +27,7 @@ from drynpu_torch.distributed._groups import Group, find_group
 from drynpu_torch.distributed._issued import Communication, Issued, one_batch
 from drynpu_torch.distributed._payloads import CALLS, POINT_TO_POINT, Payload
 
-# The keys that the dispatcher asks after the kernel that notes the call.
+# The keys that the dispatcher goes through after the kernel that notes the call.
 _BELOW = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 _CPU = torch.device("cpu")
 

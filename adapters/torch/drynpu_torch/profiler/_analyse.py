@@ -163,7 +163,7 @@ def _missing(path: Path) -> list[tuple[str, str]]:
 
 
 def _in_daemon() -> bool:
-    """Refuse to parse in a daemonic process, as the vendor does: there it may have no processes of its own."""
+    """Return whether this is a daemonic process, and print that it cannot parse: it may not start processes."""
     if not multiprocessing.current_process().daemon:
         return False
     print_error(_IN_DAEMON)

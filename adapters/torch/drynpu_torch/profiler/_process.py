@@ -103,7 +103,7 @@ class ProfPathCreator:
 
     @property
     def is_prof_inited(self) -> bool:
-        """Whether a result directory has been made."""
+        """Whether the process has a result directory."""
         return PROCESS.current is not None
 
     def init(self, worker_name: Any = None, dir_name: Any = None, export_only_mode: bool = False) -> None:

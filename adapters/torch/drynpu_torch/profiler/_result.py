@@ -89,7 +89,7 @@ class Result:
         Raises
         ------
         CaptureError
-            If another profiler is active; a result directory of our own is removed again.
+            If another profiler is active; a result directory that this created is removed again.
         """
         if self._recorder is None or self.path is None:
             return
@@ -183,7 +183,7 @@ class Result:
 
     @without_collections()
     def stop(self) -> None:
-        """Stop recording and keep what was recorded."""
+        """Stop recording and keep the captured data."""
         if self._capture is None:
             return
         state = device.state()

@@ -71,7 +71,7 @@ class schedule:  # noqa: N801 - the vendor's name
 
     def __call__(self, step: int) -> ProfilerAction:
         """
-        Return what happens during *step*.
+        Return the action of *step*, counted from 0.
 
         Raises
         ------

@@ -71,4 +71,4 @@ def build_rules() -> dict[str, Rule]:
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())
 FALLBACKS: Final[tuple[Rule, ...]] = (wrapper_rule,)
-"""Rules that the rule book asks when no rule of that name answers."""
+"""Rules for names without a rule in the table, in the order in which they are tried."""

@@ -46,7 +46,7 @@ def convert(call: AtenCall) -> KernelPlan | None:
 
 
 def clone(call: AtenCall) -> KernelPlan | None:
-    """Return the plan of a copy, which rearranges where the contiguous format is asked for."""
+    """Return the plan of a copy, which rearranges if ``memory_format`` is the contiguous one."""
     (x,) = call.tensors("x")
     if call.attribute("memory_format") != _CONTIGUOUS_FORMAT or len(x.shape) < 2:
         return _move(call, x)

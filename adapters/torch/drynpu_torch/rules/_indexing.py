@@ -1,7 +1,7 @@
 """
 Gathering, scattering, joining, padding.
 
-Gathers read only what they output (device_and_cost_model.md 3.4), scatters write only what they change.
+Gathers read only the elements that they return (device_and_cost_model.md 3.4); scatters write only those they change.
 """
 
 from __future__ import annotations

@@ -74,13 +74,13 @@ def is_transparent(name: str) -> bool:
     """
     if name.startswith(_PREFIXES):
         return True
-    # PyTorch numbers its nodes; that of a user's own autograd.Function has no number.
+    # PyTorch numbers its nodes; the node of a user's autograd.Function has no number.
     node = name.rstrip("0123456789")
     return node.endswith("Backward") and node != "Backward" and "::" not in node
 
 
 def no_kernel(signature: Signature) -> KernelPlan:
-    """Return the plan of a view, a metadata operator or an allocation: no kernel, also of what it calls."""
+    """Return the plan of a view, a metadata operator or an allocation: no kernel, also inside."""
     return KernelPlan(claims=True, allocates=signature.name in ALLOCATIONS)
 
 

@@ -1,4 +1,4 @@
-"""Names of CUDA devices in the arguments of a call, and the NPU devices they stand for."""
+"""Translation of CUDA devices in the arguments of a call to NPU devices."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def with_hccl_backend(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _positional(value: Any, indices: bool) -> Any:
-    # Only what names a device: a mapping may be any argument, and every element of a long list is left alone.
+    # No mappings and lists: a mapping may be any argument, and a list may be long.
     return to_npu(value, indices=indices) if isinstance(value, str | torch.device | int) else value
 
 

@@ -1,4 +1,4 @@
-"""Put the NPU where a script looks for CUDA."""
+"""Patches that give CUDA's names in PyTorch the meaning of the NPU's."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def transfer() -> None:
     Raises
     ------
     RuntimeError
-        Another package has taken PyTorch's slot for an outside device.
+        Another package uses PyTorch's slot for an outside device.
     """
     install()
     _patch_cuda()
@@ -66,17 +66,17 @@ def transfer() -> None:
 
 def _patch_cuda() -> None:
     """Give ``torch.cuda`` and its submodules the names of the NPU's."""
-    for source, target in (
+    for npu_module, cuda_module in (
         (npu, torch.cuda),
         (npu.amp, torch.cuda.amp),
         (npu.random, torch.cuda.random),
         (npu.memory, torch.cuda.memory),
         (npu.streams, torch.cuda.streams),
     ):
-        for name in source.__all__:
-            value = getattr(source, name)
+        for name in npu_module.__all__:
+            value = getattr(npu_module, name)
             if not isinstance(value, ModuleType):
-                setattr(target, name, with_npu_devices(value) if _is_function(value) else value)
+                setattr(cuda_module, name, with_npu_devices(value) if _is_function(value) else value)
     torch.cuda.device = _device_context  # type: ignore[assignment, misc]
     torch.cuda._lazy_init = lambda: None
     torch.cuda._is_in_bad_fork = lambda: False
@@ -92,7 +92,7 @@ def _patch_devices() -> None:
             original = getattr(owner, name, None)
             if original is not None:
                 setattr(owner, name, with_npu_devices(original, indices=name in _TAKES_INDEX))
-    # Classes stay classes: what is patched is how they are made.
+    # The constructors alone are patched, so that classes stay classes.
     for kind in (
         torch.amp.autocast_mode.autocast,
         torch.amp.GradScaler,
@@ -100,7 +100,7 @@ def _patch_devices() -> None:
         torch.utils.data.DataLoader,
     ):
         kind.__init__ = with_npu_devices(kind.__init__)  # type: ignore[method-assign]
-    generators = type(torch.Generator)  # the device's own, which answers for the npu
+    generators = type(torch.Generator)  # the metaclass that the device has put there
     generators.__call__ = with_npu_devices(generators.__call__)  # type: ignore[method-assign]
     torch.Tensor.cuda = torch.Tensor.npu  # type: ignore[attr-defined, method-assign]
     torch.Tensor.is_cuda = torch.Tensor.is_npu  # type: ignore[attr-defined]
@@ -126,13 +126,13 @@ def _patch_profiler() -> None:
 
 
 def _profile(**arguments: Any) -> profiler.profile:
-    """``torch_npu.profiler.profile`` that takes PyTorch's activities, and does without CUDA's configuration."""
+    """Return ``torch_npu.profiler.profile`` for PyTorch's activities, without a configuration meant for CUDA."""
     activity = torch.profiler.ProfilerActivity
     meaning = {activity.CPU: profiler.ProfilerActivity.CPU, activity.CUDA: profiler.ProfilerActivity.NPU}
     if arguments.get("activities"):
         arguments["activities"] = [meaning.get(item, item) for item in arguments["activities"]]
-    given = arguments.get("experimental_config")
-    if given is not None and not isinstance(given, profiler._ExperimentalConfig):
+    config = arguments.get("experimental_config")
+    if config is not None and not isinstance(config, profiler._ExperimentalConfig):
         logging.getLogger().warning(_CONFIG_WARNING)
         del arguments["experimental_config"]
     return profiler.profile(**arguments)
@@ -150,7 +150,7 @@ def _not_scripted(obj: Any, *_: object, **__: object) -> Any:
 
 
 def _announce() -> None:
-    """Say what has been changed: an ``ImportWarning``, shown although Python hides these by default."""
+    """List the changes in an ``ImportWarning``, which Python would hide by default."""
     names = ", ".join(f"{path}.{name}" for path, names in TRANSFERRED.items() for name in names)
     with warnings.catch_warnings():
         warnings.simplefilter("always", ImportWarning)

@@ -1,7 +1,7 @@
 """
 ``torch.npu``, which is also ``torch_npu.npu``: the documented functions of the vendor's module.
 
-What is documented there and not provided here raises an ``AttributeError`` that says so.
+A documented name that drynpu does not provide raises an ``AttributeError`` that says so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ stop_device stress_detect use_mem_pool utilization
 
 
 def _is_in_bad_fork() -> bool:
-    """Whether this process was forked from one that used the device; nothing is lost in a fork here."""
+    """Return whether a fork has broken the device in this process, which does not happen here."""
     return False
 
 

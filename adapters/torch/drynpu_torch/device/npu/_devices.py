@@ -1,4 +1,4 @@
-"""Devices: how many, which is current, what they are."""
+"""The number of devices, the current one, and their properties."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _CAPABILITY = "TORCH_NPU_DEVICE_CAPABILITY"
 
 @frozen
 class DeviceProperties:
-    """What a device is. ``total_memory`` and ``L2_cache_size`` are in bytes."""
+    """Properties of a device. ``total_memory`` and ``L2_cache_size`` are in bytes."""
 
     name: str
     total_memory: int
@@ -49,11 +49,11 @@ class DeviceProperties:
 
 
 def init() -> None:
-    """Bring the device up; it always is."""
+    """Initialise the device, which needs nothing here."""
 
 
 def is_initialized() -> bool:
-    """Return whether the device is up, which it is once it is registered."""
+    """Return whether the device is initialised, as it is once it is registered."""
     return True
 
 
@@ -87,7 +87,7 @@ def set_device(device: DeviceLike) -> None:
 
 
 class device:  # noqa: N801
-    """Context manager: another current device inside. ``None`` and negative indices change nothing."""
+    """Context manager in which *device* is current. ``None`` and negative indices change nothing."""
 
     def __init__(self, device: DeviceLike) -> None:
         unchanged = device is None or (isinstance(device, int) and device < 0)
@@ -99,12 +99,12 @@ class device:  # noqa: N801
         self.prev_idx = state().select_device(self.idx)
 
     def __exit__(self, *error: object) -> None:
-        """Select the device before."""
+        """Select the previous device."""
         state().select_device(self.prev_idx)
 
 
 class device_of(device):  # noqa: N801
-    """Context manager: the device that *obj* was created for is current inside; nothing changes if unknown."""
+    """Context manager in which the device that *obj* was created for is current, if that device is known."""
 
     def __init__(self, obj: torch.Tensor) -> None:
         from drynpu_torch.device._sink import known_device
@@ -118,7 +118,7 @@ def get_device_name(device: DeviceLike = None) -> str:
 
 
 def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
-    """Return what *device* is; raise ``AssertionError``, as the vendor does, if there is no such device."""
+    """Return the properties of *device*; raise ``AssertionError``, as the vendor does, if there is none."""
     _existing(device)
     chip = state().chip
     return DeviceProperties(chip.name, chip.memory_bytes, chip.cube_cores, chip.vector_cores, chip.l2_bytes)
@@ -126,16 +126,16 @@ def get_device_properties(device: DeviceLike = None) -> DeviceProperties:
 
 def get_device_capability(device: DeviceLike = None) -> tuple[int, int] | None:  # noqa: ARG001
     """
-    Return what ``TORCH_NPU_DEVICE_CAPABILITY`` says (``major.minor``), or None.
+    Return the value of ``TORCH_NPU_DEVICE_CAPABILITY`` (``major.minor``), or None.
 
-    NPUs have no such number; the vendor answers for scripts written for other devices.
+    NPUs have no such number; the vendor has the variable for scripts that were written for other devices.
     """
     found = re.fullmatch(r"(\d+)\.(\d+)", os.environ.get(_CAPABILITY, ""))
     return (int(found[1]), int(found[2])) if found else None
 
 
 def can_device_access_peer(device_id: DeviceLike, peer_device_id: DeviceLike) -> bool:
-    """Return whether two devices reach each other's memory: they do if the chip has links between devices."""
+    """Return whether two devices reach each other's memory, as they do if the chip has links between devices."""
     same = _existing(device_id) == _existing(peer_device_id)
     return not same and state().chip.hccs_gbs > 0
 

@@ -1,7 +1,7 @@
 """
-Switches of the vendor's stack, kept and given back.
+Switches of the vendor's stack, which drynpu keeps without effect.
 
-They change how a real device compiles and computes; here the CPU computes, so no value changes any result.
+They change how a real device compiles and computes. Here the CPU computes, so no value changes a result.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def set_compile_mode(jit_compile: bool = False) -> None:
 
 
 def is_jit_compile_false() -> bool:
-    """Return whether prebuilt kernels are used; the default of chips with separate cube and vector cores."""
+    """Return whether prebuilt kernels are used, as chips with separate cube and vector cores do by default."""
     return not _get("jitCompile", default=not state().chip.split)
 
 

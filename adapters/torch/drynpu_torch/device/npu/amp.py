@@ -81,5 +81,5 @@ def get_amp_supported_dtype() -> list[torch.dtype]:
 
 
 def is_bf16_supported() -> bool:
-    """Return whether the chip computes in bfloat16: those with separate cube and vector cores do."""
+    """Return whether the chip computes in bfloat16, as chips with separate cube and vector cores do."""
     return state().chip.split

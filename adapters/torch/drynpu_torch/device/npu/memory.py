@@ -42,7 +42,7 @@ __all__ = [
 
 @frozen
 class Usage:
-    """What the live storages take: their number, bytes in allocator blocks and in reserved segments; peaks seen."""
+    """The memory of the live storages: their number, bytes in allocator blocks and reserved segments, and peaks."""
 
     blocks: int = 0
     allocated_bytes: int = 0
@@ -60,7 +60,7 @@ class _Meter:
     peak_reserved_bytes: int = 0
 
     def measure(self) -> Usage:
-        """Return what is in use now, and let the peaks follow."""
+        """Return the present use of memory, and update the peaks."""
         now = _live_usage()
         self.reserved_bytes = max(self.reserved_bytes, now.reserved_bytes)
         self.peak_allocated_bytes = max(self.peak_allocated_bytes, now.allocated_bytes)
@@ -89,7 +89,7 @@ def usage(device: DeviceLike = None) -> Usage:
 
 
 def empty_cache() -> None:
-    """Give back what is reserved beyond the blocks in use."""
+    """Release the reserved memory beyond the blocks in use."""
     _meter().reserved_bytes = _live_usage().reserved_bytes
 
 
@@ -110,7 +110,7 @@ def max_memory_allocated(device: DeviceLike = None) -> int:
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
-    """Return the bytes of the segments that the allocator would keep."""
+    """Return the bytes of the segments that the vendor's allocator would keep."""
     return usage(device).reserved_bytes
 
 
@@ -120,7 +120,7 @@ def max_memory_reserved(device: DeviceLike = None) -> int:
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Let the peaks begin again at what is in use now."""
+    """Set the peaks to the present use of memory."""
     if state().device_index(device) == state().last_device:
         now = _meter().measure()
         _meter().peak_allocated_bytes, _meter().peak_reserved_bytes = now.allocated_bytes, now.reserved_bytes
@@ -132,7 +132,7 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def memory_stats_as_nested_dict(device: DeviceLike = None) -> dict[str, object]:
-    """Return what is measured in the layout of PyTorch's allocator statistics; what is not measured is left out."""
+    """Return the measured values, and no others, in the layout of PyTorch's allocator statistics."""
     now = usage(device)
     allocated = {"all": {"current": now.allocated_bytes, "peak": now.peak_allocated_bytes}}
     return {
@@ -185,7 +185,7 @@ def _live_storages() -> Iterator[torch.UntypedStorage]:
         kind = type(value)  # not isinstance: that would wake lazy proxies
         if not issubclass(kind, torch.Tensor):
             continue
-        # A gradient that Python never asked for is no Python object yet, so the collector does not list it.
+        # A gradient that no Python code has read yet is no Python object, so the collector does not list it.
         tensors = (value, value.grad) if value.is_leaf and value.requires_grad else (value,)
         for tensor in tensors:
             if tensor is not None and tensor.layout is torch.strided and tensor.device.type == "cpu":

@@ -1,4 +1,4 @@
-"""Streams: which is current, and waiting for the device."""
+"""The current stream, and waiting for the device."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def current_stream(device: DeviceLike = None) -> Stream:
 
 
 def default_stream(device: DeviceLike = None) -> Stream:
-    """Return the stream that every thread begins with on *device*."""
+    """Return the stream on which every thread begins on *device*."""
     return Stream(device, stream_id=0)
 
 
@@ -44,7 +44,7 @@ def set_stream(stream: Stream | None) -> None:
 
 
 class StreamContext:
-    """Context manager: *stream* is current inside; ``None`` changes nothing."""
+    """Context manager in which *stream* is current; ``None`` changes nothing."""
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -59,7 +59,7 @@ class StreamContext:
             state().select_stream(self.stream)
 
     def __exit__(self, *error: object) -> None:
-        """Select the device and the streams before."""
+        """Select the previous device and streams."""
         for before in dict.fromkeys(self._streams_before):
             state().select_stream(before)
         state().select_device(self._device_before)

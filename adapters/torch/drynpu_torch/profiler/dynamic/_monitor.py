@@ -29,7 +29,7 @@ Version = tuple[int, int]
 @define(eq=False)
 class ConfigMonitor:
     """
-    A thread that looks at the file every few seconds and offers what it holds after an edit.
+    A thread that reads the file every few seconds and offers its content after an edit.
 
     An edit counts if the file is younger than the last accepted one, at first than the file at the start of the watch.
     The vendor compares whole seconds and misses a second edit within one second; here that edit counts.

@@ -1,4 +1,4 @@
-"""The facade of ``torch_npu._C``: of the vendor's compiled module, what scripts take from it by name."""
+"""The facade of ``torch_npu._C``, the vendor's compiled module: the names in it that scripts import."""
 
 from __future__ import annotations
 
