@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from drynpu.deliverables._task_rates import device_column
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN, Writer, decimal_text, floats_text, us_text
 
@@ -32,13 +33,9 @@ def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFra
     return {"data_preprocess.csv": _kernels(profile)}
 
 
-def _device_id() -> pl.Expr:
-    return pl.col("device_id").cast(pl.String).alias("Device_id")
-
-
 def _kernels(profile: Profile) -> pl.DataFrame:
     return profile.frame("aicpu_kernels").select(
-        _device_id(),
+        device_column(),
         us_text(pl.col("start_ns"), "\t").alias("Timestamp(us)"),
         pl.col("name").replace("", UNKNOWN).alias("Node"),
         *(decimal_text(pl.col(name)).alias(title) for name, title in _TIMES.items()),
@@ -52,7 +49,7 @@ def _queue(profile: Profile) -> pl.DataFrame:
     # The writer turns the text of the time into a float, which keeps a quarter of a microsecond of it.
     time = floats_text(events.select(us_text(pl.col("time_ns")).cast(pl.Float64)).to_series())
     return events.select(
-        _device_id(),
+        device_column(),
         time.alias("Timestamp(us)"),
         pl.col("action").alias("Action"),
         pl.col("source").alias("Source"),
@@ -62,7 +59,7 @@ def _queue(profile: Profile) -> pl.DataFrame:
 
 def _waits(profile: Profile) -> pl.DataFrame:
     return profile.frame("queue_waits").select(
-        _device_id(),
+        device_column(),
         pl.col("name").alias("Node Name"),
         pl.col("start_us").cast(pl.String).alias("Start Time(us)"),
         pl.col("end_us").cast(pl.String).alias("End Time(us)"),

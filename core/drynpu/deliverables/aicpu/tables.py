@@ -12,7 +12,7 @@ from drynpu.deliverables.aicpu.facts import QUEUE_NODES, UNKNOWN_SIZE
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.raw import decode_stream_task
 from drynpu.tables import intervals
-from drynpu.tables._columns import empty, frame, texts
+from drynpu.tables._columns import frame, texts
 from drynpu.tables._sides import DeviceSide
 
 AICPU_KERNELS = pl.Schema(
@@ -64,14 +64,19 @@ _TASK_BITS = 16
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     """Return the tables of aicpu.data; kernels without run ticks are passed over, as the vendor does."""
-    tables = {name: [empty(schema)] for name, schema in SCHEMAS.items()}
-    for side in context.devices:
-        read = context.reader.read
-        tables["aicpu_kernels"].append(_kernels(context, side, read("aicpu_node", side.device_id)))
-        tables["data_queue"].append(_events(side, read("aicpu_data_preparation", side.device_id)))
-        tables["queue_waits"].append(_waits(side, read("aicpu_queue", side.device_id)))
-    joined = {name: pl.concat(parts) for name, parts in tables.items()}
-    return {name: table for name, table in joined.items() if table.height}
+
+    def tables(side: DeviceSide) -> Mapping[str, pl.DataFrame]:
+        nodes, events, waits = (
+            context.reader.read(kind, side.device_id)
+            for kind in ("aicpu_node", "aicpu_data_preparation", "aicpu_queue")
+        )
+        return {
+            "aicpu_kernels": _kernels(context, side, nodes),
+            "data_queue": _events(side, events),
+            "queue_waits": _waits(side, waits),
+        }
+
+    return context.each_device(SCHEMAS, tables)
 
 
 def _kernels(context: LoadContext, side: DeviceSide, records: Records) -> pl.DataFrame:

@@ -10,10 +10,11 @@ import polars as pl
 from drynpu.analysis import llc_averages, memory_averages
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
 from drynpu.deliverables._db_columns import Rows, bytes_per_s, place_and_time
+from drynpu.deliverables._task_rates import device_column, task_rates
 from drynpu.deliverables.bandwidth import facts
 from drynpu.tables import Profile
 from drynpu.writers._json import JsonStyle
-from drynpu.writers._numbers import UNKNOWN, Writer, float_text, floats_text, rounded_text
+from drynpu.writers._numbers import Writer, float_text, rounded_text
 
 READ_TABLES = ("memory_bandwidth", "llc_samples", "l2_cache_tasks")
 
@@ -30,13 +31,9 @@ def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFra
     return {"l2_cache.csv": _l2_cache(profile)}
 
 
-def _device_id() -> pl.Expr:
-    return pl.col("device_id").cast(pl.String).alias("Device_id")
-
-
 def _memory_columns(metric: pl.Expr) -> list[pl.Expr]:
     return [
-        _device_id(),
+        device_column(),
         metric.alias("Metric"),
         rounded_text(pl.col("read_mb_s")).alias("Read(MB/s)"),
         rounded_text(pl.col("write_mb_s")).alias("Write(MB/s)"),
@@ -76,7 +73,7 @@ def _llc(profile: Profile) -> pl.DataFrame:
         how="diagonal",
     ).sort("device_id", "llc_id")
     return rows.select(
-        _device_id(),
+        device_column(),
         pl.col("mode").alias("Mode"),
         pl.col("task").alias("Task"),
         rounded_text(pl.col("hit_rate") * 100).alias("Hit Rate(%)"),
@@ -85,23 +82,9 @@ def _llc(profile: Profile) -> pl.DataFrame:
 
 
 def _l2_cache(profile: Profile) -> pl.DataFrame:
-    """Return rates per task; the operator column is left out where no operator is known, as the toolkit does."""
-    tasks = profile.frame("l2_cache_tasks")
-
-    def share(name: str) -> pl.Series:
-        rate = pl.when(pl.col("requests") > 0).then(pl.col(name) / pl.col("requests")).otherwise(0.0)
-        return floats_text(tasks.select(rate.round(6)).to_series())
-
-    hits = pl.lit(share("hits")) if profile.platform.l2_hit_rate else pl.lit(UNKNOWN)
-    table = tasks.select(
-        _device_id(),
-        pl.col("stream_id").cast(pl.String).alias("Stream Id"),
-        pl.col("task_id").cast(pl.String).alias("Task Id"),
-        hits.alias("Hit Rate"),
-        pl.lit(share("victims")).alias("Victim Rate"),
-        pl.col("name").replace("", UNKNOWN).alias("Op Name"),
-    )
-    return table if (tasks["name"] != "").any() else table.drop("Op Name")
+    """Return rates per task; hits are not shown on every chip."""
+    counts = {"Hit Rate": "hits" if profile.platform.l2_hit_rate else None, "Victim Rate": "victims"}
+    return task_rates(profile.frame("l2_cache_tasks"), counts)
 
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:

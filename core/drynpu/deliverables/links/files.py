@@ -8,6 +8,7 @@ import polars as pl
 
 from drynpu.analysis import hccs_summary, pcie_summary, port_summary
 from drynpu.deliverables._counter_layers import Block, counters, layer_head
+from drynpu.deliverables._task_rates import device_column
 from drynpu.deliverables._units import MB, US_PER_S
 from drynpu.deliverables.links import facts
 from drynpu.tables import Profile
@@ -51,10 +52,6 @@ def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFra
     return {f"{stem}.csv": table for stem, table in csv_files(profile, writer).items()}
 
 
-def _device_id() -> pl.Expr:
-    return pl.col("device_id").cast(pl.String).alias("Device_id")
-
-
 def _port(profile: Profile, port: str) -> pl.DataFrame:
     numbers = {"bandwidth": "Bandwidth(MB/s)"}
     for way, title in (("rx", "Rx"), ("tx", "Tx")):
@@ -65,7 +62,7 @@ def _port(profile: Profile, port: str) -> pl.DataFrame:
             f"{way}_dropped_rate": f"{way}Dropped rate(%)",
         }
     return port_summary(profile, port).select(
-        _device_id(),
+        device_column(),
         us_text(pl.col("time_ns"), "\t").alias("Timestamp(us)"),
         *(rounded_text(pl.col(name)).alias(title) for name, title in numbers.items()),
         pl.col("func_id").cast(pl.String).alias("funcId"),
@@ -87,7 +84,7 @@ def _pcie(profile: Profile) -> pl.DataFrame:
         for order, (title, name) in enumerate(_PCIE_ROWS)
     ]
     table = pl.concat(rows).sort("device_id", "order")
-    return table.select(_device_id(), "Mode", "Min", "Max", "Avg")
+    return table.select(device_column(), "Mode", "Min", "Max", "Avg")
 
 
 def _pcie_value(name: str, column: str) -> pl.Expr:
@@ -97,7 +94,7 @@ def _pcie_value(name: str, column: str) -> pl.Expr:
 
 def _hccs(profile: Profile) -> pl.DataFrame:
     return hccs_summary(profile).select(
-        _device_id(),
+        device_column(),
         pl.col("way").replace_strict({"tx": "Tx (MB/s)", "rx": "Rx (MB/s)"}, return_dtype=pl.String).alias("Mode"),
         *(rounded_text(pl.col(name)).alias(name.capitalize()) for name in ("max", "min", "average")),
     )

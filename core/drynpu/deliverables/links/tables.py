@@ -69,18 +69,19 @@ SCHEMAS: Mapping[str, pl.Schema] = {
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
-    """Return the tables that have rows."""
-    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in SCHEMAS}
-    for side in context.devices:
+    """Return the samples of all devices."""
+    read, read_text = context.reader.read, context.reader.read_text
+
+    def tables(side: DeviceSide) -> Mapping[str, pl.DataFrame]:
         device = side.device_id
-        tables["network_samples"] += [
-            _ports(side, port, context.reader.read_text(port, device)) for port in ("nic", "roce")
-        ]
-        tables["pcie_samples"].append(_pcie(side, context.reader.read("pcie", device)))
-        tables["hccs_samples"].append(_hccs(side, context.reader.read_text("hccs", device)))
-        tables["sio_samples"].append(_sio(side, context.reader.read("sio", device)))
-    joined = {name: pl.concat(parts) for name, parts in tables.items() if parts}
-    return {name: table for name, table in joined.items() if table.height}
+        return {
+            "network_samples": pl.concat(_ports(side, port, read_text(port, device)) for port in ("nic", "roce")),
+            "pcie_samples": _pcie(side, read("pcie", device)),
+            "hccs_samples": _hccs(side, read_text("hccs", device)),
+            "sio_samples": _sio(side, read("sio", device)),
+        }
+
+    return context.each_device(SCHEMAS, tables)
 
 
 def _ports(side: DeviceSide, port: str, rows: pl.DataFrame) -> pl.DataFrame:

@@ -80,23 +80,25 @@ _LINKS = {int(ChipLinkType.PA): "pa", int(ChipLinkType.PCIE): "pcie"}
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
-    """Return the tables that have rows."""
+    """Return what the monitors of all devices saw."""
     dies = context.platform.dies
-    tables: dict[str, list[pl.DataFrame]] = {name: [] for name in SCHEMAS}
-    for side in context.devices:
-        tables["acc_pmu_samples"].append(_accelerators(context, side))
-        tables["soc_levels"].append(_levels(context, side))
-        tables["chip_links"].append((_links_by_die if dies else _links)(context, side))
-        tables["qos_samples"].append(_partitions(context, side, dies=dies))
-        tables["dvpp_engines"].append(_engines(context, side))
-    joined = {name: pl.concat(parts) for name, parts in tables.items() if parts}
-    return {name: table for name, table in joined.items() if table.height}
+
+    def tables(side: DeviceSide) -> Mapping[str, pl.DataFrame]:
+        return {
+            "acc_pmu_samples": _accelerators(context, side),
+            "soc_levels": _levels(context, side),
+            "chip_links": (_links_by_die if dies else _links)(context, side),
+            "qos_samples": _partitions(context, side, dies=dies),
+            "dvpp_engines": _engines(context, side),
+        }
+
+    return context.each_device(SCHEMAS, tables)
 
 
 def _accelerators(context: LoadContext, side: DeviceSide) -> pl.DataFrame:
     rows = context.reader.read("acc_pmu", side.device_id)
-    own = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(rows["tick"])}
-    columns = {name: own[name] if name in own else i64(rows[name]) for name in ACC_PMU_SAMPLES}
+    known = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(rows["tick"])}
+    columns = {name: known[name] if name in known else i64(rows[name]) for name in ACC_PMU_SAMPLES}
     return frame(ACC_PMU_SAMPLES, columns).sort("time_ns", "acc_id", maintain_order=True)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from drynpu.deliverables._task_rates import task_rates
 from drynpu.tables import Profile
-from drynpu.writers._numbers import UNKNOWN, Writer, floats_text
+from drynpu.writers._numbers import Writer
 
 READ_TABLES = ("soc_pmu_tasks",)
 
@@ -25,19 +26,4 @@ def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFra
 
 
 def _table(profile: Profile) -> pl.DataFrame:
-    """Return rates per task; the operator column is left out where no operator is known, as the toolkit does."""
-    tasks = profile.frame("soc_pmu_tasks")
-
-    def share(name: str) -> pl.Series:
-        rate = pl.when(pl.col("requests") > 0).then(pl.col(name) / pl.col("requests")).otherwise(0.0)
-        return floats_text(tasks.select(rate.round(6)).to_series())
-
-    table = tasks.select(
-        pl.col("device_id").cast(pl.String).alias("Device_id"),
-        pl.col("stream_id").cast(pl.String).alias("Stream Id"),
-        pl.col("task_id").cast(pl.String).alias("Task Id"),
-        share("hits").alias("TLB Hit Rate"),
-        share("misses").alias("TLB Miss Rate"),
-        pl.col("name").replace("", UNKNOWN).alias("Op Name"),
-    )
-    return table if (tasks["name"] != "").any() else table.drop("Op Name")
+    return task_rates(profile.frame("soc_pmu_tasks"), {"TLB Hit Rate": "hits", "TLB Miss Rate": "misses"})

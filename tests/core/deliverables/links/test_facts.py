@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,6 +18,7 @@ from drynpu.deliverables.links.db import db_rows
 from drynpu.deliverables.links.files import csv_files
 from drynpu.deliverables.links.records import _port
 from drynpu.deliverables.links.tables import HCCS_SAMPLES, NETWORK_SAMPLES, SCHEMAS, load
+from drynpu.deliverables.load_context import LoadContext
 from drynpu.device.samplers.traffic import Flow
 from drynpu.platforms import find_platform
 from drynpu.raw import TextKind
@@ -137,6 +139,7 @@ def test_hccs_rates_are_of_2_to_the_20_bytes() -> None:
     )
     clock = SimpleNamespace(offset_ns=100, tick_to_unix=lambda ticks: ticks.astype(np.int64))
     context: Any = SimpleNamespace(reader=reader, devices=[SimpleNamespace(device_id=2, clock=clock)])
+    context.each_device = partial(LoadContext.each_device, context)
     assert load(context)["hccs_samples"].row(0, named=True) == {
         "device_id": 2,
         "time_ns": 500_000_100,
