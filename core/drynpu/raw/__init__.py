@@ -49,6 +49,7 @@ from drynpu.raw._record_kind import (
     join_records,
     layout,
     reserved_is_zero,
+    rest_is_zero,
 )
 from drynpu.raw._record_kinds import RecordKinds
 from drynpu.raw._text_kind import Chunks, Parse, Parsed, Row, TextKind, number, one_line, shortest, whole, word
@@ -120,6 +121,7 @@ __all__ = [
     "read_flat",
     "read_tlv",
     "reserved_is_zero",
+    "rest_is_zero",
     "shortest",
     "soc_profile_record",
     "split_task_id",

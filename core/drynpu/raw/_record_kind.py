@@ -95,6 +95,15 @@ def reserved_is_zero(at: int, size: int = 4) -> Plausible:
     return plausible
 
 
+def rest_is_zero(at: int) -> Plausible:
+    """Judge records without a magic number by the bytes from that offset to their end, which must be zero."""
+
+    def plausible(records: Records) -> Bools:
+        return reserved_is_zero(at, records.dtype.itemsize - at)(records)
+
+    return plausible
+
+
 def in_range(also: Plausible | None = None, **bounds: tuple[int, int]) -> Plausible:
     """Judge records by fields of which only a few values are known; ``also`` must hold as well."""
 

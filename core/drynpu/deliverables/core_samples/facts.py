@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.raw import Plausible, RecordKind, device_kind, in_range, layout, reserved_is_zero
+from drynpu.raw import Plausible, RecordKind, device_kind, in_range, layout, rest_is_zero
 from drynpu.writers._layers import Layer
 from drynpu.writers.db import db_table
 
@@ -28,8 +28,8 @@ _LAYOUT_V6 = layout(
 )
 """The same on the 950, timed by the device's counter (Ascend/msprof AicoreSampleV6 ``BBHHH10QQQBB6B``)."""
 
-_PLAUSIBLE: Plausible = in_range(reserved_is_zero(90, 6), mode=(1, 8), event_count=(0, 8))
-_PLAUSIBLE_V6: Plausible = in_range(reserved_is_zero(106, 6), mode=(1, 8), event_count=(0, 10))
+_PLAUSIBLE: Plausible = in_range(rest_is_zero(90), mode=(1, 8), event_count=(0, 8))
+_PLAUSIBLE_V6: Plausible = in_range(rest_is_zero(106), mode=(1, 8), event_count=(0, 10))
 _CONSTANTS = {"mode": 1}
 
 AI_CORE_SAMPLE = device_kind("ai_core_sample", "aicore.data", _LAYOUT, _PLAUSIBLE, _CONSTANTS)

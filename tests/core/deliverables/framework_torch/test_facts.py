@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -21,13 +22,14 @@ from drynpu.deliverables.framework_torch import facts
         (facts.HASH_KEY, "<Q"),
     ],
 )
-def test_layouts_follow_their_struct_formats(dtype: np.dtype[np.void], text: str) -> None:
-    assert struct.calcsize(text) == dtype.itemsize
-    values = [bool(i % 2) if dtype[name] == np.bool_ else i + 1 for i, name in enumerate(dtype.names or ())]
-    record = np.zeros(1, dtype)
-    for name, value in zip(dtype.names or (), values, strict=True):
-        record[name] = value
-    assert record.tobytes() == struct.pack(text, *values)
+def test_layouts_follow_their_struct_formats(
+    dtype: np.dtype[np.void], text: str, fits: Callable[[np.dtype[np.void], str], bool]
+) -> None:
+    """Bytes above 127 tell signed from unsigned numbers and short from long ones."""
+    assert fits(dtype, text)
+    raw = bytes(range(0x91, 0x91 + struct.calcsize(text)))
+    values = [value.item() for value in np.frombuffer(raw, dtype)[0]]
+    assert values == list(struct.unpack(text, raw))
 
 
 def test_numbers() -> None:
