@@ -46,7 +46,7 @@ def host_head() -> Callable[[int, int, int], bytes]:
 
 @pytest.fixture
 def fits() -> Callable[[np.dtype[np.void], str], bool]:
-    """Return whether every field has the place and the size of an item of a struct format, and the record its size."""
+    """Return whether each field has the place and the size of another item of a struct format, the record its size."""
 
     def items(text: str) -> Iterator[tuple[int, int]]:
         offset = 0
@@ -67,7 +67,12 @@ def fits() -> Callable[[np.dtype[np.void], str], bool]:
             for part, offset, *_ in dtype.fields.values():
                 yield from places(part, start + offset)
 
-    return lambda dtype, text: set(places(dtype)) <= set(items(text)) and dtype.itemsize == struct.calcsize(text)
+    def fits(dtype: np.dtype[np.void], text: str) -> bool:
+        found = list(places(dtype))
+        apart = len(found) == len(set(found))
+        return apart and set(found) <= set(items(text)) and dtype.itemsize == struct.calcsize(text)
+
+    return fits
 
 
 @pytest.fixture
