@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from mindspore_like import context, dataset, device_manager, log, ops, profiler, runtime, train
-from mindspore_like._host import __version__
 from mindspore_like._operators import record_operator, scope, timed_operator
 from mindspore_like._runtime import RUNTIME as _RUNTIME
+from mindspore_like._runtime import __version__
 from mindspore_like._tensor import Tensor
 from mindspore_like.context import GRAPH_MODE, PYNATIVE_MODE, get_context, set_context, set_device
 from mindspore_like.profiler import EnvProfiler, Profiler

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any
 
-__all__ = ["Batches", "as_tuple", "size_of"]
-
 
 class Batches:
     """The batches of a dataset, epoch by epoch; with a number of batches an epoch goes on where the last one ended."""

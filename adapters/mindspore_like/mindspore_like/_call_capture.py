@@ -19,8 +19,6 @@ from drynpu.kernels.ops import ge_dtype
 from drynpu_mindspore.capture import CapturedMindSpore, CaptureOptions, input_texts, is_backward
 from drynpu_mindspore.rules import signature
 
-__all__ = ["CallCapture", "Reported", "TensorKey"]
-
 TensorKey = tuple[tuple[int, ...], "np.dtype[Any]"]
 """Shape and data type."""
 Reported = tuple[
@@ -132,9 +130,9 @@ def _operators(rows: I64, calls: list[tuple[str, Reported]]) -> Operators:
 
 def _signature(call: Reported) -> Signature:
     primitive, inputs, outputs, attrs, arguments = call
-    given = [None if each is None else _tensor(each) for each in inputs]
-    made = [_tensor(each) for each in outputs] if outputs else None
-    return signature(primitive, given, made, dict(attrs), arguments)
+    tensors = [None if each is None else _tensor(each) for each in inputs]
+    results = [_tensor(each) for each in outputs] if outputs else None
+    return signature(primitive, tensors, results, dict(attrs), arguments)
 
 
 def _tensor(key: TensorKey) -> TensorDesc:

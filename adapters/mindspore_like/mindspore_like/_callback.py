@@ -1,7 +1,9 @@
-"""Callbacks of a training or an evaluation, and what they are handed (mindspore_profiler.md 6)."""
+"""Callbacks of a training or an evaluation, those that print, and what all are handed (mindspore_profiler.md 6)."""
 
 from __future__ import annotations
 
+import math
+import time
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
@@ -9,8 +11,6 @@ from typing import Any
 from attrs import define, field
 
 from mindspore_like import log
-
-__all__ = ["OLD_NAMES", "Callback", "CallbackParams", "Callbacks", "RunContext"]
 
 OLD_NAMES = frozenset({"begin", "end", "epoch_begin", "epoch_end", "step_begin", "step_end"})
 """Methods of releases before 2.0; the current names call them unless they are overridden."""
@@ -144,17 +144,17 @@ class Callbacks:
     _stack: ExitStack = field(factory=ExitStack)
 
     @classmethod
-    def of(cls, given: Any) -> Callbacks:
+    def of(cls, callbacks: Any) -> Callbacks:
         """Return the callbacks that a script gave. Raises `TypeError` for what is none."""
-        if given is None:
+        if callbacks is None:
             return cls([])
-        if isinstance(given, Callback):
-            return cls([given])
-        if not isinstance(given, list):
+        if isinstance(callbacks, Callback):
+            return cls([callbacks])
+        if not isinstance(callbacks, list):
             raise TypeError("The 'callbacks' is not a Callback or a list of Callback.")
-        if not all(isinstance(each, Callback) for each in given):
+        if not all(isinstance(each, Callback) for each in callbacks):
             raise TypeError("When the 'callbacks' is a list, the elements in 'callbacks' must be Callback functions.")
-        return cls(list(given))
+        return cls(list(callbacks))
 
     def check_names(self, mode: str) -> None:
         """Say which methods have old names. Raises `ValueError` in ``fit``, where they would run for both parts."""
@@ -173,11 +173,11 @@ class Callbacks:
     def __enter__(self) -> Callbacks:
         entered = []
         for each in self.members:
-            target: Any = self._stack.enter_context(each)
-            if not isinstance(target, Callback):
+            callback: Any = self._stack.enter_context(each)
+            if not isinstance(callback, Callback):
                 log.warning("Please return 'self' or a Callback as the enter target.")
-                target = each
-            entered.append(target)
+                callback = each
+            entered.append(callback)
         self.members = entered
         return self
 
@@ -190,3 +190,58 @@ class Callbacks:
         """Call the method of that name of every callback."""
         for each in self.members:
             getattr(each, name)(run_context)
+
+
+class LossMonitor(Callback):
+    """Prints the loss every *per_print_times* steps; 0: never. Raises `ValueError` in a step whose loss is none."""
+
+    def __init__(self, per_print_times: int = 1) -> None:
+        super().__init__()
+        if not isinstance(per_print_times, int) or isinstance(per_print_times, bool) or per_print_times < 0:
+            raise ValueError(f"per_print_times must be a non-negative int, but got {per_print_times}.")
+        self._every = per_print_times
+        self._printed = 0
+
+    def on_train_step_end(self, run_context: RunContext) -> None:
+        """Print ``epoch: 1 step: 2, loss is 0.3``."""
+        params: Any = run_context.original_args()
+        step = (params.cur_step_num - 1) % params.batch_num + 1
+        loss = _loss(params.net_outputs)
+        if math.isnan(loss) or math.isinf(loss):
+            raise ValueError(
+                f"In epoch: {params.cur_epoch_num} step: {step}, loss is NAN or INF, training process cannot continue, "
+                "terminating training."
+            )
+        if self._every and params.cur_step_num - self._printed >= self._every:
+            self._printed = params.cur_step_num
+            print(f"epoch: {params.cur_epoch_num} step: {step}, loss is {loss}", flush=True)  # noqa: T201 - its output
+
+
+class TimeMonitor(Callback):
+    """Prints how long an epoch took, in total and per step; *data_size* is the number of steps, if it is to be set."""
+
+    def __init__(self, data_size: int | None = None) -> None:
+        super().__init__()
+        self._steps = data_size
+        self._begin_ns = time.perf_counter_ns()
+
+    def on_train_epoch_begin(self, run_context: RunContext) -> None:
+        """Take the time."""
+        del run_context
+        self._begin_ns = time.perf_counter_ns()
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Print ``Train epoch time: 12.000 ms, per step time: 3.000 ms``."""
+        params: Any = run_context.original_args()
+        epoch_ms = (time.perf_counter_ns() - self._begin_ns) / 1e6
+        steps = self._steps or params.batch_num
+        print(  # noqa: T201 - its output
+            f"Train epoch time: {epoch_ms:5.3f} ms, per step time: {epoch_ms / steps:5.3f} ms", flush=True
+        )
+
+
+def _loss(outputs: Any) -> float:
+    """Return the loss of a step: its outputs, or the first of them; the mean of what has several elements."""
+    first = outputs[0] if isinstance(outputs, (tuple, list)) else outputs
+    value = first.asnumpy() if hasattr(first, "asnumpy") else first
+    return float(value.mean() if hasattr(value, "mean") else value)

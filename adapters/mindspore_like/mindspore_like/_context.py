@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from attrs import define, field
 
 from drynpu_mindspore.target import ASCEND
-
-__all__ = ["GRAPH_MODE", "PYNATIVE_MODE", "Context"]
+from mindspore_like import log
 
 GRAPH_MODE = 0
 PYNATIVE_MODE = 1
@@ -29,10 +28,6 @@ save_graphs_path variable_memory_max_size
 _OPTIONS = frozenset(_KEPT.split())
 
 
-class _Log(Protocol):
-    def warning(self, message: str) -> None: ...
-
-
 @define
 class Context:
     """
@@ -48,7 +43,6 @@ class Context:
         Other options, by name.
     """
 
-    log: _Log
     target: str = ASCEND
     device_id: int = 0
     mode: int = PYNATIVE_MODE
@@ -80,9 +74,9 @@ class Context:
 
     def get_context(self, attr_key: str) -> Any:
         """Return an option; ``None`` for one that the script has not set."""
-        told = {"device_target": self.target, "device_id": self.device_id, "mode": self.mode}
-        if attr_key in told:
-            return told[attr_key]
+        values = {"device_target": self.target, "device_id": self.device_id, "mode": self.mode}
+        if attr_key in values:
+            return values[attr_key]
         if attr_key in _OPTIONS:
             return self.kept.get(attr_key)
         raise ValueError(
@@ -101,19 +95,19 @@ class Context:
         self._choose(device_target)
         self.device_id = device_id or 0
 
-    def _choose(self, target: str) -> None:
-        if target not in _TARGETS:
+    def _choose(self, device_target: str) -> None:
+        if device_target not in _TARGETS:
             raise ValueError(
                 f"For 'context.set_context', the argument 'device_target' must be one of {list(_TARGETS)}, "
-                f"but got {target}."
+                f"but got {device_target}."
             )
-        if target == "GPU":
+        if device_target == "GPU":
             raise RuntimeError(
-                f"Unsupported device target {target}. This process only supports one of the ['Ascend', 'CPU']."
+                f"Unsupported device target {device_target}. This process only supports one of the ['Ascend', 'CPU']."
             )
-        if target == "Davinci":
-            self.log.warning("The device 'Davinci' is deprecated and will be removed in the next version.")
-        self.target = ASCEND if target == "Davinci" else target
+        if device_target == "Davinci":
+            log.warning("The device 'Davinci' is deprecated and will be removed in the next version.")
+        self.target = ASCEND if device_target == "Davinci" else device_target
 
     def _number(self, device_id: int) -> None:
         if not 0 <= device_id <= _MOST_DEVICES:

@@ -9,8 +9,6 @@ import numpy as np
 
 from drynpu.arrays import Array
 
-__all__ = ["convolve"]
-
 _Pair = tuple[int, int]
 # NumPy's annotation of it knows one axis only.
 _windows: Any = np.lib.stride_tricks.sliding_window_view
@@ -44,8 +42,8 @@ def convolve(
         windows = _windows(padded, reach, (2, 3))
         windows = windows[:, :, :: steps[0], :: steps[1], :: holes[0], :: holes[1]]
         parts = zip(np.split(windows, groups, 1), np.split(kernel, groups, 0), strict=True)
-        made = [np.tensordot(view, each, ([1, 4, 5], [1, 2, 3])).transpose(0, 3, 1, 2) for view, each in parts]
-        return np.ascontiguousarray(np.concatenate(made, 1))
+        products = [np.tensordot(view, each, ([1, 4, 5], [1, 2, 3])).transpose(0, 3, 1, 2) for view, each in parts]
+        return np.ascontiguousarray(np.concatenate(products, 1))
 
     attrs: dict[str, Any] = {
         "dilation": (1, 1, *holes),

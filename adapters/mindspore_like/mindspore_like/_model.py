@@ -13,8 +13,6 @@ from mindspore_like._batches import Batches, as_tuple, size_of
 from mindspore_like._callback import Callback, CallbackParams, Callbacks, RunContext
 from mindspore_like._context import GRAPH_MODE, Context
 
-__all__ = ["Metric", "Model"]
-
 _WITH_LOSS = 2
 
 

@@ -14,8 +14,6 @@ from drynpu.arrays import Array
 from mindspore_like._call_capture import TensorKey
 from mindspore_like._runtime import RUNTIME
 
-__all__ = ["Array", "TimedOperator", "matmul", "record_operator", "reduce", "run", "scope", "timed_operator"]
-
 _RECORDER = RUNTIME.recorder
 
 scope = _RECORDER.scope
@@ -30,12 +28,12 @@ def run(
 ) -> Array:
     """Compute, report the call with its begin and end, and return the result as an array."""
     start_ns = time.time_ns()
-    made = np.asarray(compute(*inputs))
+    result = np.asarray(compute(*inputs))
     end_ns = time.time_ns()
     if _RECORDER.running:
-        given = tuple((x.shape, x.dtype) for x in inputs)
-        _RECORDER.add((primitive, given, ((made.shape, made.dtype),), attrs, arguments), start_ns, end_ns)
-    return made
+        operands = tuple((x.shape, x.dtype) for x in inputs)
+        _RECORDER.add((primitive, operands, ((result.shape, result.dtype),), attrs, arguments), start_ns, end_ns)
+    return result
 
 
 def matmul(a: Array, b: Array, turn_a: bool = False, turn_b: bool = False) -> Array:
@@ -52,9 +50,9 @@ def matmul(a: Array, b: Array, turn_a: bool = False, turn_b: bool = False) -> Ar
         found: Array = np.matmul(x.swapaxes(-1, -2) if turn_a else x, y.swapaxes(-1, -2) if turn_b else y)
         return found
 
-    made = run(name, compute, left, right, arguments=(None, None, turn_a, turn_b))
-    made = made[..., 0, :] if a.ndim == 1 else made
-    return made[..., 0] if b.ndim == 1 else made
+    product = run(name, compute, left, right, arguments=(None, None, turn_a, turn_b))
+    product = product[..., 0, :] if a.ndim == 1 else product
+    return product[..., 0] if b.ndim == 1 else product
 
 
 def reduce(
@@ -102,9 +100,9 @@ def record_operator(
     if end_ns < start_ns:
         raise ValueError(f"record_operator({primitive!r}): end_ns {end_ns} is before start_ns {start_ns}.")
     if _RECORDER.running:
-        given = tuple(None if each is None else _key(each) for each in inputs)
+        operands = tuple(None if each is None else _key(each) for each in inputs)
         named = tuple(sorted((attrs or {}).items()))
-        _RECORDER.add((primitive, given, tuple(map(_key, outputs)), named, tuple(arguments)), start_ns, end_ns)
+        _RECORDER.add((primitive, operands, tuple(map(_key, outputs)), named, tuple(arguments)), start_ns, end_ns)
 
 
 @define

@@ -10,9 +10,22 @@ import numpy as np
 from drynpu.arrays import Array
 from mindspore_like._operators import matmul, reduce, run
 
-__all__ = ["Tensor", "cast", "operand"]
-
 _FLOATING = "fc"
+
+
+_Operator = Callable[["Tensor", Any], "Tensor"]
+
+
+def _operators(primitive: str, compute: Callable[..., Any]) -> tuple[_Operator, _Operator]:
+    """Return the operator with the tensor on the left, and the one with it on the right."""
+
+    def left(self: Tensor, other: Any) -> Tensor:
+        return Tensor.of(run(primitive, compute, self._array, operand(other, self)))
+
+    def right(self: Tensor, other: Any) -> Tensor:
+        return Tensor.of(run(primitive, compute, operand(other, self), self._array))
+
+    return left, right
 
 
 class Tensor:
@@ -43,9 +56,9 @@ class Tensor:
     @classmethod
     def of(cls, array: Array) -> Tensor:
         """Return a tensor around an array as it is."""
-        made = object.__new__(cls)
-        made._array = array
-        return made
+        tensor = object.__new__(cls)
+        tensor._array = array
+        return tensor
 
     # What it is.
 
@@ -74,8 +87,8 @@ class Tensor:
         return self._array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        made = np.asarray(self._array, dtype)
-        return made.copy() if copy else made
+        array = np.asarray(self._array, dtype)
+        return array.copy() if copy else array
 
     def item(self) -> Any:
         """Return the one element as a Python number."""
@@ -102,38 +115,18 @@ class Tensor:
 
     # Operators.
 
-    def _with(self, primitive: str, compute: Callable[..., Any], other: Any) -> Tensor:
-        return Tensor.of(run(primitive, compute, self._array, operand(other, self)))
-
-    def _after(self, primitive: str, compute: Callable[..., Any], other: Any) -> Tensor:
-        return Tensor.of(run(primitive, compute, operand(other, self), self._array))
-
-    def __add__(self, other: Any) -> Tensor:
-        return self._with("Add", np.add, other)
-
-    def __radd__(self, other: Any) -> Tensor:
-        return self._after("Add", np.add, other)
-
-    def __sub__(self, other: Any) -> Tensor:
-        return self._with("Sub", np.subtract, other)
-
-    def __rsub__(self, other: Any) -> Tensor:
-        return self._after("Sub", np.subtract, other)
-
-    def __mul__(self, other: Any) -> Tensor:
-        return self._with("Mul", np.multiply, other)
-
-    def __rmul__(self, other: Any) -> Tensor:
-        return self._after("Mul", np.multiply, other)
-
-    def __truediv__(self, other: Any) -> Tensor:
-        return self._with("Div", np.true_divide, other)
-
-    def __rtruediv__(self, other: Any) -> Tensor:
-        return self._after("Div", np.true_divide, other)
-
-    def __pow__(self, other: Any) -> Tensor:
-        return self._with("Pow", np.power, other)
+    __add__, __radd__ = _operators("Add", np.add)
+    __sub__, __rsub__ = _operators("Sub", np.subtract)
+    __mul__, __rmul__ = _operators("Mul", np.multiply)
+    __truediv__, __rtruediv__ = _operators("Div", np.true_divide)
+    __pow__ = _operators("Pow", np.power)[0]
+    # Numbers on the left of a comparison come here by Python's reflection: ``1 < x`` is ``x > 1``.
+    __eq__: Any = _operators("Equal", np.equal)[0]
+    __ne__: Any = _operators("NotEqual", np.not_equal)[0]
+    __lt__ = _operators("Less", np.less)[0]
+    __le__ = _operators("LessEqual", np.less_equal)[0]
+    __gt__ = _operators("Greater", np.greater)[0]
+    __ge__ = _operators("GreaterEqual", np.greater_equal)[0]
 
     def __matmul__(self, other: Any) -> Tensor:
         return Tensor.of(matmul(self._array, operand(other, self)))
@@ -146,24 +139,6 @@ class Tensor:
 
     def __abs__(self) -> Tensor:
         return Tensor.of(run("Abs", np.abs, self._array))
-
-    def __eq__(self, other: object) -> Any:
-        return self._with("Equal", np.equal, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._with("NotEqual", np.not_equal, other)
-
-    def __lt__(self, other: Any) -> Tensor:
-        return self._with("Less", np.less, other)
-
-    def __le__(self, other: Any) -> Tensor:
-        return self._with("LessEqual", np.less_equal, other)
-
-    def __gt__(self, other: Any) -> Tensor:
-        return self._with("Greater", np.greater, other)
-
-    def __ge__(self, other: Any) -> Tensor:
-        return self._with("GreaterEqual", np.greater_equal, other)
 
     def __getitem__(self, index: Any) -> Tensor:
         plain = index.asnumpy() if isinstance(index, Tensor) else index
@@ -181,13 +156,13 @@ class Tensor:
     def transpose(self, *axes: int) -> Tensor:
         """Return a copy with dims in the order of *axes*, reversed without any."""
         order = axes or tuple(range(self.ndim))[::-1]
-        made = run(
+        result = run(
             "Transpose",
             lambda array: np.ascontiguousarray(array.transpose(order)),
             self._array,
             arguments=(None, order),
         )
-        return Tensor.of(made)
+        return Tensor.of(result)
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """Return the elements in another shape."""

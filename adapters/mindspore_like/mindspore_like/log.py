@@ -6,8 +6,6 @@ import logging
 import os
 import sys
 
-__all__ = ["critical", "debug", "error", "info", "warning"]
-
 _LEVELS = {
     "0": logging.DEBUG,
     "1": logging.INFO,

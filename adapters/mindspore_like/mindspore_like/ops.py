@@ -16,50 +16,7 @@ from drynpu.arrays import Array as _Array
 from mindspore_like import _operators as _ops
 from mindspore_like._convolution import convolve as _convolve
 from mindspore_like._tensor import Tensor as _Tensor
-from mindspore_like._tensor import cast
 from mindspore_like._tensor import operand as _operand
-
-__all__ = [
-    "abs",
-    "add",
-    "argmax",
-    "bias_add",
-    "bmm",
-    "cast",
-    "concat",
-    "conv2d",
-    "div",
-    "equal",
-    "exp",
-    "gelu",
-    "greater",
-    "less",
-    "log",
-    "log_softmax",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "matmul",
-    "maximum",
-    "mean",
-    "minimum",
-    "mul",
-    "neg",
-    "one_hot",
-    "pow",
-    "relu",
-    "reshape",
-    "rsqrt",
-    "select",
-    "sigmoid",
-    "softmax",
-    "sqrt",
-    "square",
-    "sub",
-    "sum",
-    "tanh",
-    "transpose",
-]
 
 _Unary = Callable[[Any], _Tensor]
 _Binary = Callable[[Any, Any], _Tensor]
@@ -178,8 +135,8 @@ def conv2d(
     """
     x, w = _tensor(input).asnumpy(), _tensor(weight).asnumpy()
     compute, attrs = _convolve(w.shape, stride, pad_mode, padding, dilation, groups)
-    made = _Tensor.of(_ops.run("Conv2D", compute, x, w, attrs=attrs))
-    return made if bias is None else bias_add(made, bias)
+    result = _Tensor.of(_ops.run("Conv2D", compute, x, w, attrs=attrs))
+    return result if bias is None else bias_add(result, bias)
 
 
 def softmax(input: Any, axis: int = -1) -> _Tensor:  # noqa: A002

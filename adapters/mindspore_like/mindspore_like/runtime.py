@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mindspore_like._host import Stream
+from mindspore_like._runtime import Stream
 
 __all__ = ["Stream", "current_stream", "synchronize"]
 

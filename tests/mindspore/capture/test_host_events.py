@@ -15,10 +15,10 @@ from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
 from drynpu.deliverables.framework_mindspore.facts import MS_ABSENT, MS_EVENTS, MS_MODULES, MsOpRangeField
 from drynpu_mindspore.capture import _host_events
 from drynpu_mindspore.capture._capture import Capture
+from drynpu_mindspore.capture._captured import CaptureOptions
 from drynpu_mindspore.capture._host_events import HostEventCapture, hide_own_calls
 from drynpu_mindspore.capture._launches import Launches, on_threads
 from drynpu_mindspore.capture._library import load_library
-from drynpu_mindspore.capture._options import CaptureOptions
 
 MODES = ("graph", "pynative")
 NAME, MODULE, EVENT = MsOpRangeField.NAME, MsOpRangeField.MODULE, MsOpRangeField.EVENT

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from drynpu.device import block_bytes
-from drynpu_mindspore.capture._pool import read_pool
+from drynpu_mindspore.capture._launches import read_pool
 
 HEADER = "Timestamp(ns),Total Allocated(Byte),Total Reserved(Byte),Total Active(Byte)\n"
 

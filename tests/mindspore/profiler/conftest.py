@@ -21,17 +21,14 @@ class RecordingLog:
 
     events: list[Event]
 
-    def debug(self, message: str) -> None:
-        del message
+    def info(self, msg: str, *args: object) -> None:
+        self.events.append(("info", msg % args))
 
-    def info(self, message: str) -> None:
-        self.events.append(("info", message))
+    def warning(self, msg: str, *args: object) -> None:
+        self.events.append(("warning", msg % args))
 
-    def warning(self, message: str) -> None:
-        self.events.append(("warning", message))
-
-    def error(self, message: str) -> None:
-        self.events.append(("error", message))
+    def error(self, msg: str, *args: object) -> None:
+        self.events.append(("error", msg % args))
 
 
 class Callback:
@@ -104,9 +101,9 @@ class LikeHost:
 
 def like_host(log: RecordingLog) -> LikeHost:
     from mindspore_like._context import Context
-    from mindspore_like._host import LikeHost as Genuine
+    from mindspore_like._runtime import LikeHost as Genuine
 
-    return LikeHost(Genuine(Context(log, kept={"jit_level": "O0"}), log))
+    return LikeHost(Genuine(Context(kept={"jit_level": "O0"}), log))
 
 
 HOSTS: dict[str, Callable[[RecordingLog], Any]] = {"any": FakeHost, "mindspore_like": like_host}

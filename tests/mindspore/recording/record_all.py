@@ -33,7 +33,7 @@ class Log:
     """Goes to stderr."""
 
     def __getattr__(self, level: str) -> Any:
-        return lambda message: print(level, message, file=sys.stderr)
+        return lambda msg, *args: print(level, msg % args, file=sys.stderr)
 
 
 class Host:

@@ -9,54 +9,32 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
 from drynpu import CaptureError
-from drynpu.arrays import I64
 from drynpu.kernels import Operators
-from drynpu.simulate import FrameworkEvents
+from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, CaptureOptions
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._graphs import GraphStore
 from drynpu_mindspore.capture._host_events import HostEventCapture
-from drynpu_mindspore.capture._launches import on_threads, read_launches
+from drynpu_mindspore.capture._launches import on_threads, read_launches, read_pool
 from drynpu_mindspore.capture._memory import GraphMemory
-from drynpu_mindspore.capture._options import CaptureOptions
-from drynpu_mindspore.capture._pipeline import DatasetPipeline, read_pipeline
-from drynpu_mindspore.capture._pool import NO_TOTALS, read_pool
+from drynpu_mindspore.capture._pipeline import read_pipeline
 from drynpu_mindspore.target import CPU
-
-
-@frozen(eq=False, kw_only=True)
-class CapturedMindSpore:
-    """
-    What MindSpore did between start and stop.
-
-    ``dataset`` is ``None`` where it was not asked for or no data pipeline was made and read in the meantime;
-    ``host_events`` are none where they were not asked for. ``notes`` are readable lines on what could not be told.
-    ``memory`` is what the graphs tell of allocations, ``None`` without graphs; ``pool`` what was in MindSpore's memory
-    pool on the CPU (:func:`drynpu_mindspore.capture._pool.read_pool`).
-    """
-
-    operators: Operators
-    dataset: DatasetPipeline | None = None
-    host_events: FrameworkEvents = field(factory=FrameworkEvents.empty)
-    notes: tuple[str, ...] = ()
-    memory: GraphMemory | None = None
-    pool: I64 = field(default=NO_TOTALS)
 
 
 @define
 class Capture:
     """
-    Records what MindSpore computes on the CPU, as often as wanted.
+    Records what MindSpore computes on the CPU, in any number of recordings one after the other.
 
     MindSpore has one CPU profiler per process; a script's own use of it disturbs this one.
 
     Parameters
     ----------
     graphs:
-        Keep one store per process, hand it to every capture, and call its ``begin`` before the first graph is compiled:
-        without graphs shapes are known of some launches only and data types of none.
+        The graphs of the process. Call ``begin`` of the one store before MindSpore compiles the first graph: without
+        graphs only some launches have shapes and none has data types.
     """
 
     graphs: GraphStore = field(factory=GraphStore)
@@ -69,19 +47,19 @@ class Capture:
 
     @property
     def running(self) -> bool:
-        """Whether a recording runs."""
+        """Whether a recording is under way."""
         return self._folder is not None
 
     def start(self, options: CaptureOptions | None = None) -> None:
         """
-        Begin to record; launches from here on are in what :meth:`stop` returns.
+        Begin to record: :meth:`stop` returns the launches from here on.
 
-        By default nothing is recorded beside operators.
+        Without *options* only operators are recorded.
 
         Raises
         ------
         CaptureError
-            It records already.
+            A recording is under way already.
         """
         if self.running:
             raise CaptureError("a capture of MindSpore is running already; stop it before another start")
@@ -107,12 +85,12 @@ class Capture:
 
     def stop(self) -> CapturedMindSpore:
         """
-        End the recording and return it; all computing that was asked for has then been done.
+        Wait until everything that the script called has been computed, end the recording and return it.
 
         Raises
         ------
         CaptureError
-            Nothing is being recorded.
+            No recording is under way.
         """
         if self._folder is None:
             raise CaptureError("no capture of MindSpore is running; start it before stop")
@@ -129,7 +107,7 @@ class Capture:
             forward = self.graphs.collect()
             self.graphs.idle()
             operators = describe(on_threads(read_launches(path), on_host), self.graphs, self._thread, forward)
-            pipeline = read_pipeline(path) if dataset is not None else None
+            pipeline = read_pipeline(path) if dataset is not None else {}
             pool = read_pool(path, self._begin_ns) if self._options.profile_memory else NO_TOTALS
             memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
         return CapturedMindSpore(
@@ -148,7 +126,7 @@ class Capture:
         return [f"MindSpore's library is not that of 2.7 for Linux: no events of the host, no dataset.csv{calls}"]
 
     def close(self) -> None:
-        """Stop recording, if it does, and have no more graphs saved; what is known of them stays."""
+        """End a recording that is under way and save no more graphs; graphs that were read stay known."""
         if self.running:
             self.stop()
         self.graphs.close()
@@ -156,9 +134,10 @@ class Capture:
 
 def _settle() -> list[str]:
     """
-    Wait for what PyNative has queued, so that it falls on the right side of start and stop.
+    Wait until PyNative has computed what it has queued, so that start and stop cut between operators.
 
-    An operator of the script's that failed meanwhile says so here; that must not end the recording, so it is a note.
+    MindSpore reports an operator of the script that failed here. The failure must not end the recording, so it is
+    returned as a note.
     """
     from mindspore.common.api import _pynative_executor
 
@@ -182,7 +161,7 @@ def _dataset_profiler() -> Any:
 
 
 def _notes(operators: Operators) -> list[str]:
-    """Tell the primitives of which some launches lack shapes or types."""
+    """Return a note that names the primitives of which some launches lack shapes or types."""
     used = np.unique(operators.signature).tolist()
     unknown = sorted({operators.signatures[i].name for i in used if not is_known(operators.signatures[i])})
     return [f"shapes or data types unknown of some launches of {', '.join(unknown)}"] if unknown else []

@@ -1,4 +1,4 @@
-"""Launches to operators: which call each distinct launch was, by the graphs and by what the profiler says of it."""
+"""Launches become operators: graphs and the profiler's descriptions say which call each distinct launch was."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def primitive_of(name: str) -> str:
 
 def is_backward(name: str) -> bool:
     """
-    Whether a launch belongs to the backward pass by its name.
+    Return whether the name of a launch shows that it belongs to the backward pass.
 
-    In a graph everything below ``Gradients`` does. In PyNative names have no scope; primitives that compute nothing but
-    gradients do.
+    In a graph that is everything below ``Gradients``. In PyNative names have no scope, so only primitives that compute
+    nothing but gradients count.
     """
     return name.startswith("Gradients/") or _GRADIENT.search(primitive_of(name)) is not None
 
@@ -41,17 +41,16 @@ def describe(
     launches: Launches, graphs: GraphStore, thread: int, forward: Sequence[tuple[ForwardCall, ...]] = ()
 ) -> Operators:
     """
-    Return the launches as operators; *forward* are the graphs that PyNative saved meanwhile.
+    Return the launches as operators; *forward* holds the graphs that PyNative saved during the recording.
 
-    *thread* stands where MindSpore wrote no thread, as the CPU build never does. So launches that overlapped are shown
-    one after another, as the one thread of a device host launches them: each ends when the next one starts, at the
-    latest.
+    Launches without a thread get *thread*; the CPU build writes none. One thread launches everything beside a device,
+    so launches that overlapped are shown one after another: each ends at the latest when the next one starts.
     """
     columns = len(launches.described) + 1
     key = launches.name.astype(np.int64) * columns + launches.description + 1
     distinct, index = np.unique(key, return_inverse=True)
     signatures: dict[Signature, int] = {}
-    of_key = [
+    key_signature = [
         signatures.setdefault(
             _signature(launches.names[number // columns], _text(launches, number % columns - 1), graphs),
             len(signatures),
@@ -59,7 +58,7 @@ def describe(
         for number in distinct.tolist()
     ]
     start, end = _in_turn(launches)
-    call = np.array(of_key or [0], np.int32)[index.reshape(-1)]
+    call = np.array(key_signature or [0], np.int32)[index.reshape(-1)]
     backward = np.array([is_backward(name) for name in launches.names] or [False])[launches.name]
     if forward:
         call, in_backward = _explained(launches, graphs, forward, call, signatures)
@@ -95,12 +94,12 @@ def _explained(
     found = explain(codes, distinct, np.flatnonzero(in_graph), forward)
     unknown = np.array([not is_known(known) for known in signatures])
     numbers = [signatures.setdefault(known, len(signatures)) for known in found.signatures]
-    told = (found.call >= 0) & unknown[call]
-    return np.where(told, np.array([*numbers, -1], np.int32)[found.call], call).astype(np.int32), found.backward
+    is_explained = (found.call >= 0) & unknown[call]
+    return np.where(is_explained, np.array([*numbers, -1], np.int32)[found.call], call).astype(np.int32), found.backward
 
 
 def is_known(call: Signature) -> bool:
-    """Return whether shapes and types of a call are known."""
+    """Return whether the shapes and types of a call are known."""
     return bool(call.tensors() or call.attributes[0]) and all(t.dtype != NO_DATA for t in call.tensors())
 
 
@@ -118,11 +117,11 @@ def _in_turn(launches: Launches) -> tuple[I64, I64]:
 
 def _signature(name: str, description: str, graphs: GraphStore) -> Signature:
     primitive, shapes = primitive_of(name), _shapes(description)
-    given = tuple(shape for shape in shapes if shape is not None)
+    known_shapes = tuple(shape for shape in shapes if shape is not None)
     candidates = graphs.named(name)
     if shapes:
-        fitting = [node for node in candidates if shapes_of(node) == given]
-        single = graphs.single(primitive, given)
+        fitting = [node for node in candidates if shapes_of(node) == known_shapes]
+        single = graphs.single(primitive, known_shapes)
         node = fitting[0] if fitting else single
         return node_signature(node) if node is not None else _by_shapes(primitive, shapes, candidates, graphs)
     distinct = list(dict.fromkeys(node_signature(node) for node in candidates))
@@ -138,19 +137,19 @@ def _by_shapes(
     primitive: str, shapes: Sequence[tuple[int, ...] | None], candidates: Sequence[GraphNode], graphs: GraphStore
 ) -> Signature:
     """
-    Return what the shapes alone tell.
+    Return the call of a launch of which only the shapes are known.
 
-    Types are those of a node of that name with as many tensors: shapes vary from run to run, types do not.
+    Its types are those of a node of that name with as many tensors: shapes vary from run to run, types do not.
     """
-    given = [shape for shape in shapes if shape is not None]
-    types = graphs.types(primitive, len(given))
+    known_shapes = [shape for shape in shapes if shape is not None]
+    types = graphs.types(primitive, len(known_shapes))
     if types:
         dtypes = iter(types)
         return signature(primitive, [None if shape is None else TensorDesc(shape, next(dtypes)) for shape in shapes])
     for node in candidates:
         types = tuple(t.dtype for t in node.inputs if t is not None)
-        if len(types) == len(given):
-            found = iter(zip(given, types, strict=True))
+        if len(types) == len(known_shapes):
+            found = iter(zip(known_shapes, types, strict=True))
             inputs = [None if t is None else TensorDesc(*next(found)) for t in node.inputs]
             return signature(primitive, inputs, None, dict(node.attrs), node.arguments)
     return signature(primitive, [None if shape is None else TensorDesc(shape, NO_DATA) for shape in shapes])
@@ -165,7 +164,7 @@ def _shapes(description: str) -> tuple[tuple[int, ...] | None, ...]:
 
 
 def input_texts(call: Signature) -> tuple[str, str]:
-    """Return types and shapes of the inputs in MindSpore's own order; nothing for one that is no tensor."""
+    """Return the types and the shapes of the inputs in their order, each joined by ``;``; no tensor gives no text."""
     tensors = [value if isinstance(value, TensorDesc) else None for value in call.inputs]
     return (
         ";".join("" if tensor is None or tensor.dtype == NO_DATA else tensor.dtype for tensor in tensors),

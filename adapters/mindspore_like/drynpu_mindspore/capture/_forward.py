@@ -1,12 +1,12 @@
 """
-What PyNative computed forward: the graph that it saves for every step that computes gradients.
+The forward graphs of PyNative: one is saved for every step that computes gradients.
 
-The profiler knows of operators without a graph ("pyboost") nothing but name and time. The saved graph lists what was
-called, in order, with everything it was called with (observed in 2.7.2)::
+Of operators that belong to no compiled graph ("pyboost") the profiler knows only name and time. The saved graph lists
+the calls in their order with all arguments (observed in 2.7.2)::
 
     #   4: @pynative_forward_graph_510:CNode_435{[0]: ValueNode<Primitive> PrimFunc_MatMul, [1]: CNode_434, ...
 
-Views are no nodes of it, so that behind a view a tensor stands as a constant with its shape and type.
+Views are no nodes of that graph, so the result of a view stands in it as a constant with shape and type.
 """
 
 from __future__ import annotations
@@ -19,15 +19,13 @@ import numpy as np
 from attrs import define, field, frozen
 
 from drynpu.kernels import TensorDesc, broadcast_shape
-from drynpu.kernels.ops import ge_dtype
-from drynpu_mindspore.capture._ir import group, split, tensors_of, value_of
+from drynpu_mindspore.capture._ir import constant_tensor, group, split, tensors_of, value_of
 
 _CALL = re.compile(r"^#\s+\d+: @\w+:(\w+)\{\[0\]: ValueNode<\w+> (?:PrimFunc_)?(\w+)(?:, |\})(.*)$")
 _ARGUMENT = re.compile(r"(?:^|, )\[\d+\]: ")
 _PARAMETER = re.compile(r"^%para(\d+)_([^:]*): (<.*>)")
 _USED = re.compile(r"%para(\d+)_(\w+)")
 _NODE = re.compile(r"^  %(\d+)\((\w+)\) = (?:PrimFunc_)?(\w+)\((.*)$")
-_TENSOR = re.compile(r"Tensor\(shape=\[([\d, ]*)\], dtype=(\w+)")
 _NUMBERED = re.compile(r"(?:CNode|Parameter|graph)_(\d+)|0x[0-9a-f]+")
 _VALUES = re.compile(r"value=(?:\[[^,)]*|[^,)]*)")
 _LIKE_FIRST_NAMES = """
@@ -45,7 +43,7 @@ _PRODUCTS = frozenset({"MatMul", "BatchMatMul", "MatMulExt", "BatchMatMulExt", "
 @frozen
 class ForwardCall:
     """
-    One call.
+    One call of an operator in a forward pass.
 
     Attributes
     ----------
@@ -56,7 +54,8 @@ class ForwardCall:
     arguments:
         By position the value of an argument that is no tensor.
     gradient:
-        By position whether a gradient flows back to it; ``None`` where that does not show, behind a view.
+        By position whether a gradient flows back to the argument; ``None`` for the result of a view, where the graph
+        does not show it.
     """
 
     primitive: str
@@ -68,7 +67,7 @@ class ForwardCall:
 
 @define
 class _Known:
-    """What is known of the tensors of a graph by their names in the list of calls."""
+    """The tensors of a graph, and whether gradients flow to them, by their names in the list of calls."""
 
     tensors: dict[str, TensorDesc] = field(factory=dict)
     gradients: dict[str, bool | None] = field(factory=dict)
@@ -97,7 +96,7 @@ def same_graph(text: str) -> bytes:
 
 
 def _parameters(lines: Sequence[str]) -> _Known:
-    """Inputs have a number only, under which the body names them."""
+    """Return the inputs of the graph by the names that the body of the graph gives to their numbers."""
     known = _Known()
     used = {number: name for line in lines if line.startswith("  %") for number, name in _USED.findall(line)}
     for line in lines:
@@ -106,15 +105,15 @@ def _parameters(lines: Sequence[str]) -> _Known:
             continue
         number, name, kind = match.groups()
         tensors = tensors_of(kind)
-        own = f"param_{name or used.get(number, '')}"
+        label = f"param_{name or used.get(number, '')}"
         if tensors:
-            known.tensors[own] = tensors[0]
-        known.gradients[own] = "has_default" in line
+            known.tensors[label] = tensors[0]
+        known.gradients[label] = "has_default" in line
     return known
 
 
 def _printed(lines: Sequence[str], known: _Known) -> None:
-    """Add what the nodes of the body return; elements of tuples are nodes there and no calls."""
+    """Add the tensors that the nodes of the body return; picking an element of a tuple is a node but no call."""
     names: dict[str, str] = {}
     for index, line in enumerate(lines):
         match = _NODE.match(line)
@@ -123,9 +122,9 @@ def _printed(lines: Sequence[str], known: _Known) -> None:
         number, name, primitive, rest = match.groups()
         names[number] = name
         types = next((text for text in lines[index + 1 : index + 4] if text.startswith("      : (")), "")
-        made = tensors_of(group(types.partition("-> ")[2] or "()")[0]) if types else None
-        if made and len(made) == 1:
-            known.tensors[name] = made[0]
+        results = tensors_of(group(types.partition("-> ")[2] or "()")[0]) if types else None
+        if results and len(results) == 1:
+            known.tensors[name] = results[0]
         if primitive == "TupleGetItem":
             source = names.get(rest.partition(",")[0].lstrip("%"))
             known.gradients.setdefault(name, None)
@@ -134,23 +133,15 @@ def _printed(lines: Sequence[str], known: _Known) -> None:
 
 
 def _call(name: str, primitive: str, arguments: Sequence[str], known: _Known) -> ForwardCall:
-    inputs = tuple(_tensor(text, known) for text in arguments)
+    inputs = tuple(constant_tensor(text) or known.tensors.get(text) for text in arguments)
     gradient = tuple(_flows(text, known) for text in arguments)
     values = tuple(_value(text) for text in arguments)
-    made = known.tensors.get(name) or _returned(primitive, inputs, values)
-    if made is not None:
-        known.tensors[name] = made
+    result = known.tensors.get(name) or _returned(primitive, inputs, values)
+    if result is not None:
+        known.tensors[name] = result
     flowing = [flag for flag, tensor in zip(gradient, inputs, strict=True) if tensor is not None]
     known.gradients[name] = True if any(flowing) else (None if None in flowing else False)
-    return ForwardCall(primitive, inputs, None if made is None else (made,), values, gradient)
-
-
-def _tensor(text: str, known: _Known) -> TensorDesc | None:
-    found = _TENSOR.search(text)
-    if found:
-        dims = tuple(int(part) for part in found.group(1).split(",") if part.strip())
-        return TensorDesc(dims, ge_dtype(found.group(2)))
-    return known.tensors.get(text)
+    return ForwardCall(primitive, inputs, None if result is None else (result,), values, gradient)
 
 
 def _flows(text: str, known: _Known) -> bool | None:
@@ -171,23 +162,23 @@ def _value(text: str) -> object:
 
 
 def _returned(primitive: str, inputs: Sequence[TensorDesc | None], values: Sequence[object]) -> TensorDesc | None:
-    """Return what follows from the inputs of common calls."""
-    given = [t for t in inputs if t is not None]
+    """Return the result of a common operator, worked out from its inputs; ``None`` for other operators."""
+    tensors = [t for t in inputs if t is not None]
     if primitive in _LIKE_FIRST:
         return inputs[0] if inputs else None
     if primitive in _VIEWS and inputs and inputs[0] is not None:
         return _view(primitive, inputs[0], values)
-    if primitive in _JOINING and len(given) >= 2:
-        shape = broadcast_shape([t.shape for t in given[:2]])
-        return None if shape is None else TensorDesc(shape, max(given[:2], key=lambda t: len(t.shape)).dtype)
-    if primitive in _PRODUCTS and len(given) >= 2:
-        return _product(given[0], given[1], values)
+    if primitive in _JOINING and len(tensors) >= 2:
+        shape = broadcast_shape([t.shape for t in tensors[:2]])
+        return None if shape is None else TensorDesc(shape, max(tensors[:2], key=lambda t: len(t.shape)).dtype)
+    if primitive in _PRODUCTS and len(tensors) >= 2:
+        return _product(tensors[0], tensors[1], values)
     return None
 
 
 def _view(primitive: str, x: TensorDesc, values: Sequence[object]) -> TensorDesc | None:
     """
-    Return what a view shows.
+    Return the tensor that a view of *x* shows.
 
     ``SelectView(x, index, dim)``, ``Squeeze(x, dims)``, ``StridedSlice(x, begin, end, strides, five masks)``.
     """

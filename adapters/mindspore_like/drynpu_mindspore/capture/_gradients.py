@@ -1,7 +1,7 @@
 """
-Which kernels follow from a forward call when PyNative computes its gradients.
+The kernels that PyNative launches for the gradients of a forward call.
 
-Listed are only those whose shapes follow from the call alone; MindSpore goes through the calls backwards and computes
+Only kernels whose shapes follow from the call alone are listed. MindSpore goes through the calls backwards and computes
 the gradient of the first input first.
 """
 
@@ -25,7 +25,7 @@ _OF_RESULT = {
     "SiLU": ("SiLUGrad", 2),
     "GeLU": ("GeLUGrad", 3),
 }
-"""Gradients of so many tensors, all of the shape of what the call returned."""
+"""Forward primitive -> kernel of its gradient and number of its operands, all of the shape of the call's result."""
 EXPLAINED = (*(gradient for gradient, _ in _OF_RESULT.values()), "MatMul", "BatchMatMul")
 """Kernels of a backward pass whose shapes follow from the forward calls."""
 MATRIX_CALLS = {
@@ -42,13 +42,15 @@ def expected_gradients(calls: Sequence[ForwardCall], kernel: str, wanted: int) -
     """
     Return the *wanted* launches of *kernel* in the backward pass of *calls*, in their order.
 
-    ``None`` where their number is not the one that the calls explain, or a call is not known well enough. Where it does
-    not show whether a gradient flows back (behind a view), it must be explained by all of these or by none.
+    ``None`` where the calls lead to another number of launches, or where the result of a call is not known. Results of
+    views do not show whether a gradient flows back to them: either all of them take part or none does.
     """
     if any(call.outputs is None and kernel in _kernels(call) for call in calls):
         return None
     for behind_views in (True, False):
-        found = [made for call in reversed(calls) for made in _gradients(call, kernel, behind_views=behind_views)]
+        found = [
+            gradient for call in reversed(calls) for gradient in _gradients(call, kernel, behind_views=behind_views)
+        ]
         if len(found) == wanted:
             return found
     return None
@@ -63,8 +65,8 @@ def _gradients(call: ForwardCall, kernel: str, *, behind_views: bool) -> Iterato
     flows = [behind_views if flag is None else flag for flag in call.gradient]
     gradient, operands = _OF_RESULT.get(call.primitive, ("", 0))
     if gradient == kernel and call.outputs is not None and any(flows):
-        (made,) = call.outputs
-        yield signature(kernel, [made] * operands, [made])
+        (result,) = call.outputs
+        yield signature(kernel, [result] * operands, [result])
     call = as_launched(call)
     if _launched(call) != kernel or call.outputs is None:
         return
@@ -82,12 +84,12 @@ def _gradients(call: ForwardCall, kernel: str, *, behind_views: bool) -> Iterato
 
 
 def as_launched(call: ForwardCall) -> ForwardCall:
-    """Return a product of a stack with one matrix as it is launched: all rows of the stack at once."""
-    given = [t for t in call.inputs[:2] if t is not None]
-    if call.primitive != "MatMulExt" or len(given) < 2 or len(given[1].shape) != 2 or len(given[0].shape) < 3:
+    """Return a product of a stack with one matrix as MindSpore launches it: as one matrix of all rows of the stack."""
+    operands = [t for t in call.inputs[:2] if t is not None]
+    if call.primitive != "MatMulExt" or len(operands) < 2 or len(operands[1].shape) != 2 or len(operands[0].shape) < 3:
         return call
     outputs = None if call.outputs is None else tuple(_rows(t) for t in call.outputs)
-    return evolve(call, inputs=(_rows(given[0]), given[1], *call.inputs[2:]), outputs=outputs)
+    return evolve(call, inputs=(_rows(operands[0]), operands[1], *call.inputs[2:]), outputs=outputs)
 
 
 def _rows(tensor: TensorDesc) -> TensorDesc:
@@ -96,13 +98,15 @@ def _rows(tensor: TensorDesc) -> TensorDesc:
 
 
 def _launched(call: ForwardCall) -> str:
-    """Return the kernel that a product is launched as: of stacks of matrices another one than of matrices."""
+    """Return the kernel that launches a product; products of stacks of matrices have a kernel of their own."""
     kernels = MATRIX_CALLS.get(call.primitive, ("",))
-    given = [t for t in call.inputs[:2] if t is not None]
-    if len(given) < 2 or call.primitive == "MatMul" or len(kernels) == 1:
+    operands = [t for t in call.inputs[:2] if t is not None]
+    if len(operands) < 2 or call.primitive == "MatMul" or len(kernels) == 1:
         return kernels[0]
-    return "BatchMatMul" if max(len(t.shape) for t in given) > 2 else "MatMul"
+    return "BatchMatMul" if max(len(t.shape) for t in operands) > 2 else "MatMul"
 
 
-def _product(kernel: str, pair: tuple[TensorDesc, TensorDesc], turns: tuple[bool, bool], made: TensorDesc) -> Signature:
-    return signature(kernel, [*pair, None, None], [made], None, [None, None, *turns])
+def _product(
+    kernel: str, pair: tuple[TensorDesc, TensorDesc], turns: tuple[bool, bool], result: TensorDesc
+) -> Signature:
+    return signature(kernel, [*pair, None, None], [result], None, [None, None, *turns])

@@ -1,9 +1,9 @@
 """
-The graphs that MindSpore compiles, as it saves them itself.
+The graphs that MindSpore compiles and saves as text.
 
-MindSpore writes its graphs in text while its context says ``save_graphs``; ``MS_DEV_DUMP_IR_PASSES`` picks those that
-are wanted, by parts of their names. All of them would take five times as long as compiling and 80 MB for 30 layers; for
-the three kinds that are wanted here docs/mindspore.md has the figures:
+MindSpore saves graphs while ``save_graphs`` is set in its context; ``MS_DEV_DUMP_IR_PASSES`` chooses them by parts of
+their names. Saving all of them takes five times as long as compiling and 80 MB for 30 layers; docs/mindspore.md has the
+figures of the three kinds that are read here:
 
 - ``graph_build``: a graph of kernels as it runs, with the full names under which the profiler lists its launches;
 - ``hwopt_d_after_optimization_without_backend_graph_4000``: operators that PyNative compiles one by one;
@@ -29,6 +29,7 @@ from drynpu_mindspore.capture._wiring import KernelGraph, read_kernel_graphs
 _PASSES = "MS_DEV_DUMP_IR_PASSES"
 _USERS_OWN = "MS_DEV_SAVE_GRAPHS"
 _KERNELS, _SINGLE, _FORWARD = "graph_build_", "hwopt_d_after_optimization_without_backend_graph_4000", "fg_"
+# Between recordings every step of a training leaves a forward graph; a sweep a second keeps the folder small.
 _SWEEP_S = 1.0
 
 Shapes = tuple[tuple[int, ...], ...]
@@ -42,11 +43,11 @@ def shapes_of(node: GraphNode) -> Shapes:
 @define
 class GraphStore:
     """
-    What is known of the graphs of this process, since :meth:`begin`.
+    The graphs that this process compiled since :meth:`begin`.
 
     Graphs are compiled once and run many times, so a store is kept as long as the process may record. The folder is
     temporary: :meth:`close`, and the end of the process, remove it. Where the script saves graphs itself, nothing is
-    changed; what is wanted is read from its folder.
+    changed; the graphs are read from its folder.
     """
 
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
@@ -67,9 +68,9 @@ class GraphStore:
 
     def begin(self) -> None:
         """
-        Have graphs saved from now on; those that were compiled before stay unknown.
+        Have MindSpore save graphs from now on; graphs that were compiled before stay unknown.
 
-        What the script says in ``MS_DEV_DUMP_IR_PASSES`` stays in force, and may leave out what is wanted.
+        A value of ``MS_DEV_DUMP_IR_PASSES`` that the script set stays in force and may leave graphs out.
         """
         if self._path is not None:
             return
@@ -90,7 +91,7 @@ class GraphStore:
         self.idle()
 
     def close(self) -> None:
-        """Have graphs saved no more, and remove the folder; what was read stays known."""
+        """Have MindSpore save no more graphs, and remove the folder; graphs that were read stay known."""
         self._quiet.set()
         if self._folder is not None:
             self.collect()
@@ -142,7 +143,7 @@ class GraphStore:
         return self._named.get(name, [])
 
     def single(self, primitive: str, shapes: Shapes) -> GraphNode | None:
-        """Return the operator that PyNative compiled for these shapes."""
+        """Return the operator that PyNative compiled for these shapes, if it did."""
         return self._single.get((primitive, shapes))
 
     def types(self, primitive: str, tensors: int) -> tuple[str, ...]:
@@ -171,12 +172,12 @@ class GraphStore:
         if self._path is None:
             return []
         context, parameters = _context()
-        own = None if self._folder is None else Path(self._folder.name)
-        named = self._path if own is None else Path(context.get_param(parameters.save_graphs_path))
-        others = [] if named == own else _saved_in(named)
+        ours = None if self._folder is None else Path(self._folder.name)
+        named = self._path if ours is None else Path(context.get_param(parameters.save_graphs_path))
+        others = [] if named == ours else _saved_in(named)
         found = [path for path in others if path not in self._seen and self._is_recent(path)]
         self._seen.update(found)
-        return [*(path for path in sorted(own.rglob("*")) if path.is_file()), *found] if own is not None else found
+        return [*(path for path in sorted(ours.rglob("*")) if path.is_file()), *found] if ours is not None else found
 
     def _is_recent(self, path: Path) -> bool:
         return path.stat().st_mtime >= self._begun_s

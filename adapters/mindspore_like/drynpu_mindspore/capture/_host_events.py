@@ -1,5 +1,5 @@
 """
-What MindSpore does on the host, as it records it itself (mindspore_profiler.md 11).
+The events of the host that MindSpore records itself (mindspore_profiler.md 11).
 
 On a device these events are part of every recording: layers of the runtime with their threads and flows, stages of
 compilation, operators of the data pipeline, calls of Python functions. The CPU build records them as well.
@@ -27,29 +27,30 @@ from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
 _FILE = "mindspore.op_range"
 _RELEASE = "2.7."
 _EVERYTHING = "all"
+# Readings of the counter of which the closest is taken: one may be interrupted by another thread.
 _TRIES = 5
 _UNDER_WAY_S = 0.002
 """How long other threads have to finish an event that they were reporting when that was switched off."""
 _LAUNCHES = (("Kernel", "KernelLaunch"), ("PynativeFramework", "PyNativeLaunchTask"))
 _OPERATORS = (("PynativeFramework", "RunOp"), ("RuntimeFramework", "PreLaunch"))
-"""Events that a recording has of every operator anyway, where the launch of a device is told rather than the CPU's."""
+"""Events that are left out, because the recording shows the same operators with the launches of the device."""
 
 _OWN = re.compile(r"(^|/)drynpu_mindspore/")
 _STANDS_IN = re.compile(r"(^|/)drynpu_mindspore/patching/")
-"""Files as the names of Python calls begin with them."""
+"""Files of this package, as the names of Python calls begin with them."""
 
 
 def _own_library() -> ProfilerLibrary | None:
     import mindspore
 
-    # What the functions take is not said anywhere but in the release that they are of.
+    # No header declares the functions: their arguments are known for this release only.
     known = str(mindspore.__version__).startswith(_RELEASE)
     return load_library(Path(mindspore.__file__).parent) if known else None
 
 
 @define
 class HostEventCapture:
-    """Records, as often as wanted; without what it takes in MindSpore's library there are no events."""
+    """Records MindSpore's own events, in any number of recordings; without MindSpore's library there are none."""
 
     _library: ProfilerLibrary | None = field(factory=_own_library)
     _folder: tempfile.TemporaryDirectory[str] | None = None
@@ -59,11 +60,11 @@ class HostEventCapture:
 
     @property
     def available(self) -> bool:
-        """Whether the library of this process's MindSpore has what it takes."""
+        """Whether the MindSpore of this process has the library functions that recording needs."""
         return self._library is not None
 
     def start(self, *, with_stack: bool) -> None:
-        """Record from now on, calls of Python functions only where *with_stack* says so."""
+        """Record from now on; *with_stack* adds calls of Python functions."""
         if self._library is None or self._folder is not None:
             return
         self._folder = tempfile.TemporaryDirectory(prefix="drynpu-events-")
@@ -125,7 +126,7 @@ def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> Framewo
     for name in ("start", "end"):
         counts = records[name].astype(np.int64) - begun[0]
         records[name] = begun[1] + np.rint(counts * rate).astype(np.int64)
-    # The two readings of a flow, which are of one moment, may be told in the wrong order.
+    # The start and the end of a flow are read at one moment and may come in the wrong order.
     times = np.sort(np.stack([records["start"], records["end"]]), axis=0)
     records["start"], records["end"] = times
     return FrameworkEvents(records=records, text_index=found.text_index, texts=found.texts)
@@ -151,13 +152,13 @@ def hide_own_calls(records: Records, text_index: I64, texts: Sequence[Mapping[in
     hidden = np.zeros(len(records), bool)
     calls = np.flatnonzero(records["is_stack"])
     names = [*(text.get(MsOpRangeField.NAME, "") for text in texts), ""]
-    own = np.array([_OWN.search(name) is not None for name in names])
+    is_drynpu = np.array([_OWN.search(name) is not None for name in names])
     stands_in = np.array([_STANDS_IN.search(name) is not None for name in names])
-    hidden[calls] = own[text_index[calls]]
-    outer = calls[(own & ~stands_in)[text_index[calls]]]
+    hidden[calls] = is_drynpu[text_index[calls]]
+    outer = calls[(is_drynpu & ~stands_in)[text_index[calls]]]
     start, end, thread = (records[name].astype(np.int64) for name in ("start", "end", "tid"))
-    for of in np.unique(thread[outer]):
-        around, inner = (rows[thread[rows] == of] for rows in (outer, calls))
+    for thread_id in np.unique(thread[outer]):
+        around, inner = (rows[thread[rows] == thread_id] for rows in (outer, calls))
         around = around[np.argsort(start[around], kind="stable")]
         at = np.searchsorted(start[around], start[inner], side="right") - 1
         hidden[inner[(at >= 0) & (end[inner] <= np.maximum.accumulate(end[around])[at])]] = True

@@ -26,9 +26,10 @@ _ATTRS = " primitive_attrs: {"
 _TYPES = "      : ("
 _FULL_NAME = "      # Fullname with scope: ("
 _NUMBER = re.compile(r"^(Bool|[IUF]\d+|BF16)\((.*)\)$")
+_CONSTANT = re.compile(r"Tensor\(shape=\[([\d, ]*)\], dtype=(\w+)")
 _TENSOR = re.compile(r"Tensor\[(\w+)\]")
 _NOTES = ("IsFeatureMap", "input_names", "output_names")
-"""Attributes that say nothing of the work."""
+"""Attributes that do not change the work of a node."""
 _OPERANDS = ("%", "Tensor(")
 _OPEN, _CLOSE = "([{<", ")]}>"
 
@@ -49,10 +50,10 @@ class GraphNode:
     arguments:
         By position the value of an argument that is no tensor.
     label:
-        What the graph calls the node: ``%22``.
+        The name of the node in the graph: ``%22``.
     operands:
-        By position what stands there: the label of a node, the name of a parameter (``%para3_fc.weight``), the text of
-        a constant tensor; ``""`` for anything else.
+        By position the label of a node, the name of a parameter (``%para3_fc.weight``) or the text of a constant
+        tensor; ``""`` for anything else.
     in_place:
         Whether the result is a reference to what the first argument refers to.
     """
@@ -92,17 +93,17 @@ def read_nodes(lines: list[str]) -> Iterator[GraphNode]:
 def _node(name: str, head: tuple[str, str], call: str, types: str) -> GraphNode:
     label, primitive = head
     arguments, rest = group(call)
-    taken, made = group(types)
-    kinds = split(taken)
-    given = split(arguments)
+    input_types, output_types = group(types)
+    kinds = split(input_types)
+    operands = split(arguments)
     keep = [i for i, kind in enumerate(kinds) if "Monad" not in kind.partition(",")[0]]
-    inputs = tuple(_only(tensors_of(kinds[i])) for i in keep)
+    inputs = tuple(single_tensor(tensors_of(kinds[i])) for i in keep)
     # A list of tensors counts as so many inputs.
     flat: list[TensorDesc | None] = []
     for i, single in zip(keep, inputs, strict=True):
         several = tensors_of(kinds[i])
         flat.extend(several if several is not None and len(several) > 1 else [single])
-    results = split(group(made.partition("-> ")[2] or "()")[0])
+    results = split(group(output_types.partition("-> ")[2] or "()")[0])
     known = [tensors_of(kind) for kind in results]
     outputs = None if any(part is None for part in known) else tuple(t for part in known for t in part or ())
     return GraphNode(
@@ -111,19 +112,15 @@ def _node(name: str, head: tuple[str, str], call: str, types: str) -> GraphNode:
         inputs=tuple(flat),
         outputs=outputs,
         attrs=_attributes(rest),
-        arguments=tuple(value_of(given[i]) if i < len(given) else None for i in keep),
+        arguments=tuple(value_of(operands[i]) if i < len(operands) else None for i in keep),
         label=label,
-        operands=tuple(given[i] if i < len(given) and given[i].startswith(_OPERANDS) else "" for i in keep),
+        operands=tuple(operands[i] if i < len(operands) and operands[i].startswith(_OPERANDS) else "" for i in keep),
         in_place=bool(results) and results[0].startswith("<Ref["),
     )
 
 
-def _only(tensors: tuple[TensorDesc, ...] | None) -> TensorDesc | None:
-    return tensors[0] if tensors is not None and len(tensors) == 1 else None
-
-
-def group(text: str) -> tuple[str, str]:
-    """Return what stands in the brackets that *text* begins with, and what follows them."""
+def _depths(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield index, letter and depth of brackets of every letter outside of quotes; a bracket counts to its inside."""
     depth, quoted = 0, False
     for index, letter in enumerate(text):
         if letter == '"':
@@ -132,30 +129,35 @@ def group(text: str) -> tuple[str, str]:
             continue
         elif letter in _OPEN:
             depth += 1
-        elif letter in _CLOSE and text[index - 1] != "-":
+        elif letter in _CLOSE and text[index - 1] != "-":  # the end of an arrow closes nothing
             depth -= 1
-            if depth == 0:
-                return text[1:index], text[index + 1 :]
-    return text[1:], ""
+        yield index, letter, depth
+
+
+def group(text: str) -> tuple[str, str]:
+    """Return what stands in the brackets that *text* begins with, and what follows them."""
+    end = next((index for index, letter, depth in _depths(text) if depth == 0 and letter in _CLOSE), len(text))
+    return text[1:end], text[end + 1 :]
 
 
 def split(text: str) -> list[str]:
     """Return the parts between the commas that stand in no bracket."""
-    parts, depth, begin, quoted = [], 0, 0, False
-    for index, letter in enumerate(text):
-        if letter == '"':
-            quoted = not quoted
-        elif quoted:
-            continue
-        elif letter in _OPEN:
-            depth += 1
-        elif letter in _CLOSE and text[index - 1] != "-":
-            depth -= 1
-        elif letter == "," and depth == 0:
-            parts.append(text[begin:index].strip())
-            begin = index + 1
-    last = text[begin:].strip()
-    return [*parts, last] if last else parts
+    commas = [index for index, letter, depth in _depths(text) if letter == "," and depth == 0]
+    parts = [text[begin + 1 : end].strip() for begin, end in pairwise([-1, *commas, len(text)])]
+    return parts if parts[-1] else parts[:-1]
+
+
+def constant_tensor(text: str) -> TensorDesc | None:
+    """Return the first tensor that *text* writes as ``Tensor(shape=[2, 3], dtype=Float32, ...)``, if there is one."""
+    found = _CONSTANT.search(text)
+    if found is None:
+        return None
+    return TensorDesc(tuple(int(dim) for dim in found.group(1).split(",") if dim.strip()), ge_dtype(found.group(2)))
+
+
+def single_tensor(tensors: tuple[TensorDesc, ...] | None) -> TensorDesc | None:
+    """Return the one tensor of an argument, ``None`` for a list of them and where nothing is known."""
+    return tensors[0] if tensors is not None and len(tensors) == 1 else None
 
 
 def tensors_of(kind: str) -> tuple[TensorDesc, ...] | None:

@@ -15,6 +15,7 @@ import polars as pl
 from attrs import evolve, frozen
 
 from drynpu.arrays import I32, I64
+from drynpu_mindspore.capture._captured import NO_TOTALS
 
 _NS_PER_MS = 1_000_000
 _UNKNOWN = ";;"
@@ -37,7 +38,7 @@ class Launches:
     """Unix time."""
     end_ns: I64
     thread: I64
-    """As MindSpore writes it: 0 throughout on the CPU, until :func:`on_threads` knows better."""
+    """As MindSpore writes it, which is always 0 on the CPU; :func:`on_threads` fills in the real ones."""
     described: tuple[str, ...]
     description: I32
 
@@ -47,9 +48,9 @@ class Launches:
 
 def read_launches(directory: Path) -> Launches:
     """
-    Return what the profiler left in *directory*; nothing for files that are not there.
+    Return the launches in the profiler's files in *directory*; files that are not there give none.
 
-    Files bear the number that ``RANK_ID`` says, or 0.
+    The names of the files end in the number in ``RANK_ID``, or in 0.
     """
     times, recorded = (
         next(directory.glob(f"{kind}_*.txt"), directory / kind)
@@ -72,12 +73,27 @@ def read_launches(directory: Path) -> Launches:
     )
 
 
+def read_pool(directory: Path, begin_ns: int) -> I64:
+    """
+    Return Unix ns, bytes allocated and bytes reserved after each event of MindSpore's memory pool, int64 ``[n, 3]``.
+
+    The profiler leaves them in ``cpu_ms_memory_record``, for all times at which it ran in this process; those before
+    *begin_ns* are left out. There are none where it was not asked for memory.
+    """
+    path = next(directory.glob("cpu_ms_memory_record_*.txt"), None)
+    if path is None:
+        return NO_TOTALS
+    table = pl.read_csv(path, columns=[0, 1, 2], schema_overrides=[pl.Int64] * 4)
+    totals = table.to_numpy().astype(np.int64).reshape(-1, 3)
+    return totals[totals[:, 0] >= begin_ns]
+
+
 def on_threads(launches: Launches, events: I64) -> Launches:
     """
-    Return the launches on the threads that MindSpore's own *events* tell: start, end, thread, int64 ``[m, 3]``.
+    Return the launches with the threads of MindSpore's own *events* (start, end, thread; int64 ``[m, 3]``).
 
-    A launch is told from outside by the profiler and from inside by the event, which so lies in its middle; one without
-    an event stays where it was.
+    The profiler times a launch from outside and the event times it from inside, so the middle of the event lies in the
+    launch. A launch without an event keeps its thread.
     """
     if not len(events):
         return launches
@@ -95,22 +111,22 @@ def _lines(path: Path) -> list[str]:
 def _timestamps(lines: list[str]) -> tuple[tuple[str, ...], I32, pl.DataFrame]:
     """Return distinct names, the name of every launch, and the launches; a line that is cut short is left out."""
     parts = [line.split(";") for line in lines]
-    whole = [part for part in parts if len(part) == 3 and part[2].strip()]
-    counts = [part[2].count(" ") + (not part[2].endswith(" ")) for part in whole]
-    text = "\n".join(part[2].strip().replace(" ", "\n") for part in whole)
+    complete = [part for part in parts if len(part) == 3 and part[2].strip()]
+    counts = [part[2].count(" ") + (not part[2].endswith(" ")) for part in complete]
+    text = "\n".join(part[2].strip().replace(" ", "\n") for part in complete)
     schema = {"start_ns": pl.Int64, "duration_ms": pl.Float64, "thread": pl.Int64}
     table = pl.read_csv(StringIO(text), has_header=False, schema=schema) if text else pl.DataFrame(schema=schema)
-    names = tuple(part[0] for part in whole)
+    names = tuple(part[0] for part in complete)
     return names, np.repeat(np.arange(len(names), dtype=np.int32), counts), table
 
 
 def _descriptions(lines: list[str], names: tuple[str, ...], name: I32) -> tuple[tuple[str, ...], I32]:
     """
-    Pair the lines with the launches.
+    Return the distinct lines, and the line of each launch (-1 for none).
 
-    A line bears the last part of a launch's name, or none. Kernels of a graph may run on several threads, so that the
-    order of the lines is not quite that of the starts; so the k-th line of a name belongs to its k-th launch. Where
-    there are not as many lines as launches of a name, none of them is used.
+    A line has the last part of a launch's name, or no name. Kernels of a graph may run on several threads, so the order
+    of the lines is not quite that of the starts: the k-th line of a name belongs to its k-th launch. Where a name has
+    another number of lines than of launches, its lines are not used.
     """
     described = pl.Series(lines, dtype=pl.String)
     distinct = described.unique().sort()
@@ -119,17 +135,17 @@ def _descriptions(lines: list[str], names: tuple[str, ...], name: I32) -> tuple[
     places = {text: number for number, text in enumerate(dict.fromkeys(short))}
     group = np.array([places[text] for text in short] or [0], np.int64)[name]
     texts = tuple(distinct.to_list())
-    told = [text.split(";", 2)[1] if text.count(";") > 1 else "" for text in texts]
-    of_line = np.array([places.get(text, -1) for text in told] or [0], np.int64)[line]
+    labels = [text.split(";", 2)[1] if text.count(";") > 1 else "" for text in texts]
+    line_group = np.array([places.get(text, -1) for text in labels] or [0], np.int64)[line]
     found = np.full(len(name), -1, np.int32)
-    wanted, lines_of = (
+    wanted, recorded = (
         np.bincount(group, minlength=len(places)),
-        np.bincount(of_line[of_line >= 0], minlength=len(places)),
+        np.bincount(line_group[line_group >= 0], minlength=len(places)),
     )
-    kept = np.flatnonzero(wanted == lines_of)
+    kept = np.flatnonzero(wanted == recorded)
     launches = np.flatnonzero(np.isin(group, kept))
-    records = np.flatnonzero(np.isin(of_line, kept))
+    records = np.flatnonzero(np.isin(line_group, kept))
     launches = launches[np.argsort(group[launches], kind="stable")]
-    records = records[np.argsort(of_line[records], kind="stable")]
+    records = records[np.argsort(line_group[records], kind="stable")]
     found[launches] = line[records]
     return texts, found

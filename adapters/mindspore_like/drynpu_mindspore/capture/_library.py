@@ -1,8 +1,8 @@
 """
 Functions of MindSpore's library ``libmindspore_profiler`` that its Python does not offer.
 
-MindSpore records what its own host side does in C++, in every build, but only the profiler of the Ascend build switches
-that on. The library exports what it takes under the linker's names; they are those of MindSpore 2.7 for Linux.
+Every build of MindSpore can record its own host side in C++, but only the profiler of the Ascend build switches that
+on. The library exports the functions under the linker's names; those here are of MindSpore 2.7 for Linux.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ _SYMBOLS = {
     "python_tracer": f"{_PROFILER}12PythonTracer4callENS0_7CommandEj",
 }
 _CAPACITY = 1 << 20
-"""Events that may wait to be written; the library writes them from a thread of its own."""
+"""Events that the library buffers until its own thread has written them."""
+# Values of ``PythonTracer::Command`` in MindSpore's sources.
 _TRACE_ALL, _TRACE_STOP, _TRACE_CLEAR = 1, 2, 3
 
 
 @frozen(eq=False)
 class ProfilerLibrary:
-    """The library, with every function that is needed there."""
+    """The functions of the library that recording needs."""
 
     _functions: dict[str, Any]
     _dumper: int

@@ -1,25 +1,23 @@
 """
-Which memory a graph of kernels needs: what is allocated for each node, and which nodes read it.
+The memory that a graph of kernels needs: the buffers allocated for each node, and the nodes that read them.
 
-It is a model of MindSpore's runtime as it launches kernel by kernel (jit level O0): the results of a node are allocated
-for its launch and freed after the launch of the last node that reads them; parameters stay. Not in it is what the saved
-graph does not show: workspace of kernels, copies between formats, and where a device would split or fuse a node.
+This is a model of MindSpore's runtime as it launches kernel by kernel (jit level O0): the results of a node are
+allocated for its launch and freed after the launch of the last node that reads them; parameters stay. The model leaves
+out what the saved graph does not show: workspace of kernels, copies between formats, and nodes that a device would
+split or fuse.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from attrs import define, field, frozen
 
 from drynpu.kernels import DTYPES, NO_DATA, TensorDesc
-from drynpu.kernels.ops import ge_dtype
-from drynpu_mindspore.capture._ir import GraphNode
+from drynpu_mindspore.capture._ir import GraphNode, constant_tensor
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
-_CONSTANT = re.compile(r"^Tensor\(shape=\[([\d, ]*)\], dtype=(\w+)")
 _WRITES = "side_effect_mem"
 _JOIN, _PICK = frozenset({"MakeTuple", "RealMakeTuple"}), frozenset({"TupleGetItem", "RealTupleGetItem"})
 
@@ -53,10 +51,10 @@ class Lives:
     Attributes
     ----------
     lasting:
-        Bytes of parameters and constants, which stay from run to run, by what tells them from others: graphs share
-        parameters of the same key, shape and type.
+        Bytes of parameters and constants, which stay from run to run, by an identity: graphs share the parameters of
+        equal key, shape and type.
     unknown:
-        Primitives of the nodes of which a result has no known size.
+        Primitives of the nodes that have a result of unknown size.
     """
 
     buffers: tuple[Buffer, ...]
@@ -93,13 +91,13 @@ class _Reader:
     graph: KernelGraph
     values: dict[str, Value] = field(factory=dict)
     lasting: dict[tuple[object, ...], int] = field(factory=dict)
-    made: list[_Open] = field(factory=list)
+    buffers: list[_Open] = field(factory=list)
     unknown: set[str] = field(factory=set)
 
     def read(self) -> Lives:
         for parameter in self.graph.parameters:
             if parameter.tensor is not None:
-                self._given(parameter.label, parameter.tensor, parameter.key)
+                self._add_parameter(parameter.label, parameter.tensor, parameter.key)
         for index, node in enumerate(self.graph.nodes):
             self.values[node.label] = self._result(index, node, [self._value(text) for text in node.operands])
         for text in self.graph.results:
@@ -107,9 +105,9 @@ class _Reader:
                 buffer.kept = True
         # An input that is handed back belongs to the caller.
         closed = (
-            Buffer(size, of.producer, tuple(dict.fromkeys(of.readers)), of.kept and of.producer >= 0)
-            for of in self.made
-            if (size := size_of(of.tensor))
+            Buffer(size, buffer.producer, tuple(dict.fromkeys(buffer.readers)), buffer.kept and buffer.producer >= 0)
+            for buffer in self.buffers
+            if (size := size_of(buffer.tensor))
         )
         return Lives(
             buffers=tuple(buffer for buffer in closed if buffer.producer >= 0 or buffer.readers),
@@ -117,22 +115,20 @@ class _Reader:
             unknown=frozenset(self.unknown),
         )
 
-    def _given(self, label: str, tensor: TensorDesc, key: str) -> None:
+    def _add_parameter(self, label: str, tensor: TensorDesc, key: str) -> None:
         buffer = _Open(tensor, lasting=bool(key))
         self.values[label] = (buffer,)
         if not key:
-            self.made.append(buffer)
+            self.buffers.append(buffer)
         elif size := size_of(tensor):
             self.lasting[key, tensor.shape, tensor.dtype] = size
 
     def _value(self, text: str) -> Value:
         """Return the tensors that an operand stands for; a constant is taken to be in memory once in a graph."""
-        constant = _CONSTANT.match(text)
-        if constant is not None and text not in self.values:
-            dims = tuple(int(dim) for dim in constant.group(1).split(",") if dim.strip())
-            tensor = TensorDesc(dims, ge_dtype(constant.group(2)))
-            self.values[text] = (_Open(tensor, lasting=True),)
-            if size := size_of(tensor):
+        constant = constant_tensor(text) if text.startswith("Tensor(") and text not in self.values else None
+        if constant is not None:
+            self.values[text] = (_Open(constant, lasting=True),)
+            if size := size_of(constant):
                 self.lasting[id(self.graph), text] = size
         return self.values.get(text, ())
 
@@ -155,13 +151,13 @@ class _Reader:
             return written
         if any(size_of(tensor) is None for tensor in node.outputs):
             self.unknown.add(node.primitive)
-        made = tuple(_Open(tensor, index) for tensor in node.outputs)
-        self.made.extend(made)
-        return made
+        allocated = tuple(_Open(tensor, index) for tensor in node.outputs)
+        self.buffers.extend(allocated)
+        return allocated
 
 
 def _picked(value: Value, node: GraphNode) -> Value:
-    """Return an element of a tuple; where it does not show which one, all of it, so that nothing is freed early."""
+    """Return one element of a tuple, or all where the graph does not show which: so nothing is freed too early."""
     position = node.arguments[1] if len(node.arguments) > 1 else None
     if isinstance(position, int) and 0 <= position < len(value):
         return (value[position],)

@@ -1,5 +1,5 @@
 """
-Allocations of a device's runtime, modelled from the graphs: MindSpore's CPU build tells nothing of its own.
+Allocations of a device's runtime, modelled from the graphs, because MindSpore's CPU build records none.
 
 Times are those of the launches that were measured, sizes follow from the shapes in the graphs. Addresses tell buffers
 apart and say nothing of where a pool would have put them.
@@ -21,6 +21,7 @@ from drynpu_mindspore.capture._runs import find_runs
 from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
+# Far from the addresses of hosts, so that a modelled buffer is not taken for a real one.
 _FIRST_ADDRESS = 1 << 44
 _ON_CPU = "totals of memory are those of MindSpore's pool on the CPU"
 _NO_GRAPHS = f"{_ON_CPU}: no launch belongs to a graph that was saved with its shapes"
@@ -30,10 +31,10 @@ _PYNATIVE = f"{_ON_CPU}: PyNative tells nothing of the lives of its tensors"
 @frozen(eq=False, kw_only=True)
 class MemoryModel:
     """
-    What the runtime of a device would have allocated; requested bytes, times in Unix ns.
+    The allocations that the runtime of a device would have made; requested bytes, times in Unix ns.
 
-    ``live_before_bytes`` is what parameters and constants of the graphs that ran hold all the time, as blocks of the
-    pool. ``notes`` are readable lines on what is not in it.
+    ``live_before_bytes`` is the size of the pool's blocks that parameters and constants of the graphs occupy all the
+    time. ``notes`` are readable lines on what the model leaves out.
     """
 
     allocations: Allocations
@@ -44,9 +45,9 @@ class MemoryModel:
 @frozen(eq=False, kw_only=True)
 class GraphMemory:
     """
-    What is known of memory: graphs of kernels, in the order in which they were compiled.
+    The graphs of kernels that memory is modelled from, in the order in which they were compiled.
 
-    ``gradients`` says that PyNative computed gradients, which holds activations in ways that no graph shows.
+    ``gradients`` says that PyNative computed gradients: it then holds activations in ways that no graph shows.
     """
 
     graphs: tuple[KernelGraph, ...]
@@ -54,11 +55,11 @@ class GraphMemory:
 
     def model(self, operators: Operators) -> MemoryModel:
         """
-        Return what was allocated and released for the launches among *operators*.
+        Return the allocations and releases for the launches among *operators*.
 
         The results of a node are allocated when it is launched, and released when the last node that reads them was.
         The inputs of a run are there from its first launch on, as copied to the device; what a run gives back is held
-        until the next run of the same graph has ended. Nothing is known of launches outside of graphs.
+        until the next run of the same graph has ended. Launches outside of graphs have no memory here.
         """
         if self.gradients:
             return MemoryModel(allocations=Allocations.empty(), notes=(_PYNATIVE,))
@@ -67,7 +68,7 @@ class GraphMemory:
             launched = bool((operators.signature >= 0).any())
             return MemoryModel(allocations=Allocations.empty(), notes=(_NO_GRAPHS,) if launched else ())
         lives = {graph: lives_of(self.graphs[graph]) for graph in runs}
-        lasting = {key: size for of in lives.values() for key, size in of.lasting}
+        lasting = {key: size for life in lives.values() for key, size in life.lasting}
         blocks = block_bytes(np.array([*lasting.values()], np.int64))
         return MemoryModel(
             allocations=_allocations(runs, lives, operators),
@@ -119,8 +120,8 @@ def _events(buffer: Buffer, rows: I64, first: I64, last: I64, address: int) -> _
 
 
 def _in_time(events: Sequence[_Events], operators: Operators) -> Allocations:
-    begin, end, place = (_joined([getattr(of, name) for of in events]) for name in ("begin", "end", "address"))
-    size = np.repeat(np.array([of.size_bytes for of in events], np.int64), [len(of.begin) for of in events])
+    begin, end, place = (_joined([getattr(event, name) for event in events]) for name in ("begin", "end", "address"))
+    size = np.repeat(np.array([event.size_bytes for event in events], np.int64), [len(event.begin) for event in events])
     freed = np.flatnonzero(end >= 0)
     time = np.concatenate([operators.start_ns[begin], _after(operators, end[freed])])
     # What is released at an instant is so before something else is allocated.
@@ -149,15 +150,15 @@ def _notes(runs: Mapping[int, I64], lives: Mapping[int, Lives], operators: Opera
     placed = np.zeros(len(operators), bool)
     for rows in runs.values():
         placed[rows[rows >= 0]] = True
-    launching = np.array([*(of.name not in NOTHING for of in operators.signatures), False])[operators.signature]
+    launching = np.array([*(known.name not in NOTHING for known in operators.signatures), False])[operators.signature]
     outside = np.unique(operators.signature[launching & ~placed], return_counts=True)
     counts: Counter[str] = Counter()
     for signature, count in zip(*(column.tolist() for column in outside), strict=True):
         counts[operators.signatures[signature].name] += count
     if counts:
-        told = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
-        notes.append(f"the memory of launches outside of saved graphs is not in the totals: {told}")
-    unknown = sorted(frozenset[str]().union(*(of.unknown for of in lives.values())))
+        counted = ", ".join(f"{name} ({count})" for name, count in sorted(counts.items()))
+        notes.append(f"the memory of launches outside of saved graphs is not in the totals: {counted}")
+    unknown = sorted(frozenset[str]().union(*(known.unknown for known in lives.values())))
     if unknown:
         notes.append(f"the memory of results of unknown shape is not in the totals: {', '.join(unknown)}")
     return tuple(notes)

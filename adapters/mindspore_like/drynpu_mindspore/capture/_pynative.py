@@ -1,8 +1,8 @@
 """
-PyNative: which launch is which call.
+PyNative: the call of every launch, found by the forward graphs.
 
-A step's launches are laid beside the calls of its forward graph once for every distinct graph; where the same launches
-come again in the same order (the steps of a training) the answer is taken over by index.
+The launches of a step are compared with the calls of its forward graph once for every distinct graph. Where the same
+launches come again in the same order (the steps of a training) the result is copied by index.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SILENT = NOTHING | {"Contiguous", "SelectView", "TransposeView"}
 @frozen(eq=False)
 class Explained:
     """
-    What the forward graphs tell of launches; columns of shape ``[n]``.
+    The calls of launches as the forward graphs show them; columns of shape ``[n]``.
 
     ``call[i]`` is an index into ``signatures``, -1 for none; ``backward[i]`` is whether the launch lies between the
     forward pass of a step and its optimizer.
@@ -97,23 +97,25 @@ class _Explainer:
             return -1
         placed = [(row, call) for row, call in zip(rows, calls, strict=True) if row >= 0]
         begin, end = placed[0][0], placed[-1][0] + 1
-        of_row = np.full(end - begin, -1, np.int32)
+        call_numbers = np.full(end - begin, -1, np.int32)
         for row, call in placed:
-            made = as_launched(call)
+            launched = as_launched(call)
             kind = self.kinds[self.codes[row]]
-            of_row[row - begin] = self._number(signature(kind, made.inputs, made.outputs, None, made.arguments))
-        self.patterns[calls] = _Pattern(self.codes[begin:end], of_row)
+            call_numbers[row - begin] = self._number(
+                signature(kind, launched.inputs, launched.outputs, None, launched.arguments)
+            )
+        self.patterns[calls] = _Pattern(self.codes[begin:end], call_numbers)
         return begin
 
     def _rows(self, calls: tuple[ForwardCall, ...], at: int) -> list[int]:
         """
-        Return the row of every call, -1 for one that launched nothing; nothing if they are not there.
+        Return the row of the launch of every call (-1: it launched nothing), or no rows if the calls are not found.
 
-        Calls follow one another closely. So of the places where they may begin, before the second optimizer from here,
-        the one is taken from which most of them are found, and those soonest.
+        Calls follow one another closely. So every place before the second optimizer from *at* on is tried as their
+        begin, and the place wins from which most calls are found, in the fewest rows.
         """
         numbers = (self._numbers_of(call.primitive) for call in calls if call.primitive not in _SILENT)
-        launching = [of_call for of_call in numbers if of_call]
+        launching = [kinds for kinds in numbers if kinds]
         first = launching[0] if launching else []
         tightest = len(calls) - len(launching), len(launching) - 1
         places = at + np.flatnonzero(np.isin(self.codes[at : self._limit(at)], first))
@@ -157,12 +159,12 @@ class _Explainer:
         known = self.patterns[calls].backward
         key = codes.tobytes()
         if key not in known:
-            of_row = np.full(len(codes), -1, np.int32)
+            call_numbers = np.full(len(codes), -1, np.int32)
             for kernel in EXPLAINED:
                 rows = np.flatnonzero(codes == (self.kinds.index(kernel) if kernel in self.kinds else -1))
-                made = expected_gradients(calls, kernel, len(rows)) if len(rows) else None
-                of_row[rows if made is not None else []] = [self._number(call) for call in made or ()]
-            known[key] = of_row
+                gradients = expected_gradients(calls, kernel, len(rows)) if len(rows) else None
+                call_numbers[rows if gradients is not None else []] = [self._number(call) for call in gradients or ()]
+            known[key] = call_numbers
         return known[key]
 
 
@@ -174,10 +176,10 @@ def _looseness(rows: Sequence[int]) -> tuple[int, int]:
 
 def _find(codes: I32, pattern: I32, at: int) -> int:
     """Return the first row from *at* on where *pattern* stands, -1 if nowhere."""
-    whole, part, width = codes.tobytes(), pattern.tobytes(), codes.itemsize
-    found = whole.find(part, at * width)
+    row_bytes, pattern_bytes, width = codes.tobytes(), pattern.tobytes(), codes.itemsize
+    found = row_bytes.find(pattern_bytes, at * width)
     while found >= 0 and found % width:
-        found = whole.find(part, found + 1)
+        found = row_bytes.find(pattern_bytes, found + 1)
     return found // width if found >= 0 else -1
 
 

@@ -1,5 +1,5 @@
 """
-Which launches are one run of which graph.
+The runs of graphs among the launches.
 
 A graph runs from its first to its last node before another one does; within a run nodes that do not depend on each
 other are launched in any order, and a run that failed lacks some.
@@ -17,7 +17,7 @@ from drynpu_mindspore.capture._wiring import KernelGraph
 from drynpu_mindspore.rules import NOTHING
 
 Node = tuple[str, tuple[TensorDesc, ...]]
-"""What the launch of a node is known by: full name and tensors that go in."""
+"""The identity of a node in the list of launches: its full name and its input tensors."""
 
 
 def find_runs(graphs: Sequence[KernelGraph], operators: Operators) -> dict[int, I64]:
@@ -25,8 +25,9 @@ def find_runs(graphs: Sequence[KernelGraph], operators: Operators) -> dict[int, 
     Return the runs of every graph that ran, by its place among *graphs*.
 
     They are int64 of shape ``[runs, nodes]`` in order of time: the row of every node in the table of operators, -1
-    where it was not launched. Views are not looked at, because a device launches nothing for them. Of graphs that share
-    names and shapes a run is one of that of which most is there, and least is missing; of equal ones the latest.
+    where it was not launched. Views are ignored, because a device launches nothing for them. Where graphs share names
+    and shapes, a run belongs to the graph of which most nodes are there and fewest are missing; of equal ones to the
+    latest.
     """
     count = max(len(operators.signatures), 1)
     called = np.flatnonzero(operators.signature >= 0)
@@ -59,24 +60,25 @@ def _places(graphs: Sequence[KernelGraph]) -> dict[Node, list[tuple[int, int]]]:
 def _cut(keys: I64, rows: I64, local: Mapping[int, I64], graphs: Mapping[int, KernelGraph]) -> dict[int, I64]:
     """Cut a sequence of launches into runs; one step of this loop is one run."""
     # Nodes that are launched at all: some are computed while compiling.
-    width = {graph: len(np.unique(of_key[of_key >= 0])) for graph, of_key in local.items()}
+    width = {graph: len(np.unique(key_nodes[key_nodes >= 0])) for graph, key_nodes in local.items()}
     missing = {
         graph: sum(node.primitive not in NOTHING for node in graphs[graph].nodes) - launched
         for graph, launched in width.items()
     }
     known: dict[int, list[int]] = {
-        int(key): [graph for graph, of_key in local.items() if of_key[key] >= 0] for key in np.unique(keys).tolist()
+        int(key): [graph for graph, key_nodes in local.items() if key_nodes[key] >= 0]
+        for key in np.unique(keys).tolist()
     }
     found: dict[int, list[I64]] = {}
     at = 0
     while at < len(keys):
         tried = []
         for graph in known[int(keys[at])]:
-            taken = _prefix(local[graph][keys[at : at + width[graph]]])
-            tried.append((len(taken) == width[graph], len(taken), -missing[graph], graph, taken))
-        _, length, _, graph, taken = max(tried, key=lambda of: of[:4])
+            nodes = _prefix(local[graph][keys[at : at + width[graph]]])
+            tried.append((len(nodes) == width[graph], len(nodes), -missing[graph], graph, nodes))
+        _, length, _, graph, nodes = max(tried, key=lambda candidate: candidate[:4])
         run = np.full(len(graphs[graph].nodes), -1, np.int64)
-        run[taken] = rows[at : at + length]
+        run[nodes] = rows[at : at + length]
         found.setdefault(graph, []).append(run)
         at += length
     return {graph: np.stack(runs) for graph, runs in sorted(found.items())}

@@ -1,5 +1,5 @@
 """
-How the nodes of a saved graph of kernels hang together: what each reads, what the graph takes and gives back.
+The parameters, nodes and results of a saved graph of kernels.
 
 Around its nodes the text has (observed in 2.7.2)::
 
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from drynpu.kernels import TensorDesc
-from drynpu_mindspore.capture._ir import GraphNode, group, read_nodes, split, tensors_of
+from drynpu_mindspore.capture._ir import GraphNode, group, read_nodes, single_tensor, split, tensors_of
 
 _PARAMETER = re.compile(r"^(%para\d+_[^:]*): (<.*)$")
 _REF_KEY = re.compile(r"ref_key=([^,>]+)")
@@ -30,7 +30,7 @@ _SUBGRAPH, _RETURN, _END = "subgraph @", "  Return(", "}"
 @frozen
 class GraphParameter:
     """
-    What a graph is called with.
+    One parameter of a graph: an input, or a weight of the network or the optimizer.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class GraphParameter:
     tensor:
         ``None`` for what is no tensor, or one whose shape is not known before the run.
     key:
-        Under which every graph knows a parameter of the network or the optimizer; ``""`` for an input, which is given
-        anew for every run.
+        The name that all graphs share for a parameter of the network or the optimizer; ``""`` for an input, which is
+        new in every run.
     """
 
     label: str
@@ -50,7 +50,7 @@ class GraphParameter:
 
 @frozen
 class KernelGraph:
-    """Nodes in the order in which they stand in the graph; *results* are the operands that it gives back."""
+    """Nodes in the order in which they stand in the graph; *results* are the operands that the graph returns."""
 
     parameters: tuple[GraphParameter, ...]
     nodes: tuple[GraphNode, ...]
@@ -91,4 +91,4 @@ def _parameter(line: str) -> Iterator[GraphParameter]:
     named = _REF_KEY.search(kind)
     lasting = named is not None or _WEIGHT in rest
     key = (named.group(1) if named else label) if lasting else ""
-    yield GraphParameter(label, tensors[0] if tensors and len(tensors) == 1 else None, key)
+    yield GraphParameter(label, single_tensor(tensors), key)

@@ -1,4 +1,4 @@
-"""The device that the script is told of, beside the CPU that computes."""
+"""The device that a script sees beside the CPU that computes, and what MindSpore's modules answer for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ONLY_ON_ASCEND = frozenset(
         "variable_memory_max_size",
     }
 )
-"""Options that MindSpore's CPU build takes with a warning that it ignores them."""
+"""Options that MindSpore's CPU build ignores with a warning."""
 
 _GRAPH_MODE = 0
 _KERNEL_BY_KERNEL = "O0"
@@ -40,7 +40,7 @@ def chosen_device_id() -> int:
 @define
 class SimulatedDevice:
     """
-    What a script set, and what it is told when it asks.
+    The device settings of a script, and the answers to its questions about the device.
 
     MindSpore itself goes on to see the CPU: its library chooses kernels by the device, and those of the CPU are what
     computes. Only code outside the package ``mindspore`` is told of the device.
@@ -128,37 +128,94 @@ class SimulatedDevice:
 
         return get_context
 
-    def _for_the_cpu(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the CPU build is to be told of what the script sets."""
-        told = dict(given)
-        target = given.get("device_target", self.target)
-        if target not in _NAMES_OF_ASCEND:
-            return told
-        if "device_target" in told:
-            told["device_target"] = CPU
-        for name in _ONLY_ON_ASCEND & told.keys():
-            del told[name]
+    def _for_the_cpu(self, script_options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a script as the CPU build can take them."""
+        options = dict(script_options)
+        device_target = script_options.get("device_target", self.target)
+        if device_target not in _NAMES_OF_ASCEND:
+            return options
+        if "device_target" in options:
+            options["device_target"] = CPU
+        for name in _ONLY_ON_ASCEND & options.keys():
+            del options[name]
         # Running a graph as a whole is what the CPU build does not offer.
-        if told.get("jit_level") == WHOLE_GRAPH:
-            told["jit_level"] = _KERNEL_BY_KERNEL
-        config = told.get("jit_config")
+        if options.get("jit_level") == WHOLE_GRAPH:
+            options["jit_level"] = _KERNEL_BY_KERNEL
+        config = options.get("jit_config")
         if isinstance(config, dict) and config.get("jit_level") == WHOLE_GRAPH:
-            told["jit_config"] = {**config, "jit_level": _KERNEL_BY_KERNEL}
-        return told
+            options["jit_config"] = {**config, "jit_level": _KERNEL_BY_KERNEL}
+        return options
 
-    def _remember(self, given: Mapping[str, Any]) -> None:
-        """Take note of what the script has set, now that MindSpore has accepted it."""
-        target = given.get("device_target")
-        if isinstance(target, str):
-            self.target = ASCEND if target in _NAMES_OF_ASCEND else target
-        self.device_id = given.get("device_id", self.device_id)
-        config = given.get("jit_config")
-        self.jit_level = given.get(
+    def _remember(self, options: Mapping[str, Any]) -> None:
+        """Keep the values of a script's ``set_context``, now that MindSpore has accepted them."""
+        device_target = options.get("device_target")
+        if isinstance(device_target, str):
+            self.target = ASCEND if device_target in _NAMES_OF_ASCEND else device_target
+        self.device_id = options.get("device_id", self.device_id)
+        config = options.get("jit_config")
+        self.jit_level = options.get(
             "jit_level", config.get("jit_level", self.jit_level) if isinstance(config, dict) else self.jit_level
         )
         if self.is_ascend:
-            self.kept.update({name: given[name] for name in _ONLY_ON_ASCEND & given.keys()})
+            self.kept.update({name: options[name] for name in _ONLY_ON_ASCEND & options.keys()})
 
 
 def _is_mindspores_own(module: str) -> bool:
     return module == "mindspore" or module.startswith("mindspore.")
+
+
+Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def answers(
+    device: SimulatedDevice, *, chip: str, devices: int, synchronize: Callable[[], None]
+) -> Mapping[str, Mapping[str, Wrapper]]:
+    """
+    Return, by module and name, what makes a function answer for the device from the function of the CPU build.
+
+    Parameters
+    ----------
+    chip, devices:
+        The simulated chip's name and how many the script sees.
+    synchronize:
+        Waits until everything that was called has run.
+    """
+    yes, count, waits = _about(device, True), _about(device, devices), _calling(synchronize)
+    return {
+        "mindspore.hal": {
+            "is_available": yes,
+            "is_initialized": yes,
+            "device_count": count,
+            "get_device_name": _about(device, chip),
+            "synchronize": waits,
+        },
+        "mindspore.runtime": {"synchronize": waits},
+        "mindspore.device_context.ascend": {"is_available": yes, "device_count": count},
+    }
+
+
+def _about(device: SimulatedDevice, answer: Any) -> Wrapper:
+    """Return a wrapper that answers for Ascend, whether named or chosen before, and asks the CPU build otherwise."""
+
+    def replace(genuine: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(genuine)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            named = kwargs.get("device_target") or next((each for each in args if isinstance(each, str)), None)
+            if (named or device.target) == ASCEND:
+                return answer
+            return genuine(*args, **kwargs)
+
+        return call
+
+    return replace
+
+
+def _calling(instead: Callable[[], None]) -> Wrapper:
+    def replace(genuine: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(genuine)
+        def call() -> None:
+            instead()
+
+        return call
+
+    return replace

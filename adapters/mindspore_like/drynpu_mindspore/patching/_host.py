@@ -7,29 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from drynpu_mindspore.patching._device import SimulatedDevice
-
-
-@frozen
-class MindSporeLog:
-    """MindSpore's log; its functions take a format, so that a percent sign in a text must be doubled."""
-
-    module: Any
-
-    def debug(self, message: str) -> None:
-        """Log at debug level."""
-        self.module.debug("%s", message)
-
-    def info(self, message: str) -> None:
-        """Log at info level."""
-        self.module.info("%s", message)
-
-    def warning(self, message: str) -> None:
-        """Log at warning level."""
-        self.module.warning("%s", message)
-
-    def error(self, message: str) -> None:
-        """Log at error level."""
-        self.module.error("%s", message)
+from drynpu_mindspore.profiler import Log
 
 
 @frozen
@@ -40,9 +18,10 @@ class MindSporeHost:
     device: SimulatedDevice
 
     @property
-    def log(self) -> MindSporeLog:
+    def log(self) -> Log:
         """The log ``ME``."""
-        return MindSporeLog(self.package.log)
+        log: Log = self.package.log
+        return log
 
     @property
     def callback_base(self) -> type:

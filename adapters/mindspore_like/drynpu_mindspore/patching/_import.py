@@ -6,6 +6,7 @@ Where there is no MindSpore, the name is served by the package that looks like i
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import sys
@@ -15,9 +16,45 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-from drynpu_mindspore.patching._stand_in import STAND_IN, StandIn, missing
-
 _PACKAGE = "mindspore"
+STAND_IN = "mindspore_like"
+_SAYS = (
+    "there is no MindSpore here: the script gets mindspore_like under its name (profiler, callbacks, operators of "
+    "NumPy; no networks). pip install 'drynpu[mindspore]' for MindSpore itself"
+)
+
+
+class StandIn(Loader):
+    """Loads ``mindspore_like`` under the name ``mindspore``, its modules under both names, and prints a line."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """Print a line, import the package and return it as the module that the script imports."""
+        del spec
+        sys.stderr.write(f"[drynpu] {_SAYS}\n")
+        module = importlib.import_module(STAND_IN)
+        self._own = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give the package its own spec back, and its submodules their second names."""
+        module.__spec__ = self._own
+        for name, each in list(sys.modules.items()):
+            # Before anything imports them by that name: the import system would put `schedule`, a module, into
+            # `mindspore.profiler`, where a class of that name belongs.
+            if name.startswith(f"{STAND_IN}.") and "._" not in name:
+                sys.modules.setdefault(_PACKAGE + name.removeprefix(STAND_IN), each)
+
+
+def missing(name: str) -> ImportError:
+    """Return the error for a module, or a name of the package, that the stand-in lacks."""
+    return ImportError(
+        f"{name} is not there: 'mindspore' is drynpu's {STAND_IN}, which has the profiler, callbacks, Model and "
+        "operators of NumPy. Networks, gradients and everything else need MindSpore itself: "
+        "pip install 'drynpu[mindspore]'.",
+        name=name,
+    )
+
+
 # Every script passes here, most without MindSpore: nothing that takes time is imported before it is.
 _API, _OPTIONS = "DRYNPU_MINDSPORE_API", "MS_PROFILER_OPTIONS"
 
@@ -43,7 +80,7 @@ def serve_mindspore() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds ``mindspore`` where everybody finds it and has it patched once it is loaded, or finds the stand-in."""
+    """Finds the installed ``mindspore``, to be patched once it is loaded, or else the stand-in."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -69,7 +106,7 @@ class _Finder(MetaPathFinder):
         return spec
 
     def _refuse_what_the_stand_in_lacks(self, fullname: str) -> None:
-        """Only if it is served; ``from mindspore import nn`` goes by the package's own name, ``mindspore_like.nn``."""
+        """Raise for a module that the stand-in lacks; ``from mindspore import nn`` looks for ``mindspore_like.nn``."""
         package, _, inner = fullname.partition(".")
         served = getattr(sys.modules.get(_PACKAGE), "__name__", "") == STAND_IN
         if not served or not inner or package not in (_PACKAGE, STAND_IN):
@@ -91,7 +128,7 @@ def _out_of_the_way(finder: MetaPathFinder) -> Iterator[None]:
 
 
 class _Patching(Loader):
-    """MindSpore's loader, and the patches after it."""
+    """Loads MindSpore by its own loader, then patches it."""
 
     def __init__(self, genuine: Loader) -> None:
         self._genuine = genuine

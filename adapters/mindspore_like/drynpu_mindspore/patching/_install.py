@@ -1,8 +1,7 @@
-"""Puts the device and the profiler into a MindSpore that has been imported."""
+"""Patches an imported MindSpore with the simulated device and the profiler."""
 
 from __future__ import annotations
 
-import atexit
 import os
 import sys
 import weakref
@@ -12,15 +11,16 @@ from typing import Any
 
 from drynpu.options import Settings
 from drynpu_mindspore import profiler as room
-from drynpu_mindspore.patching._device import SimulatedDevice, chosen_device_id
+from drynpu_mindspore.capture import Capture
+from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
 from drynpu_mindspore.patching._host import MindSporeHost
-from drynpu_mindspore.patching._runtime import answers
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
+from drynpu_mindspore.recording import RecordingBackend
 
 _RELEASE = "2.7"
 """The release whose modules the patches were written for."""
 _DONE = "_drynpu_surface"
-"""Set on the package once it is patched."""
+"""Attribute of the package once it is patched."""
 
 
 def install(package: ModuleType) -> Surface:
@@ -35,9 +35,6 @@ def install(package: ModuleType) -> Surface:
     if hasattr(package, _DONE):
         surface: Surface = getattr(package, _DONE)
         return surface
-    from drynpu_mindspore.capture import Capture
-    from drynpu_mindspore.recording import RecordingBackend
-
     if not str(package.__version__).startswith(f"{_RELEASE}."):
         _say(f"written for MindSpore {_RELEASE}, this is {package.__version__}; parts of it may be missing")
     settings = Settings.from_environ(os.environ)
@@ -53,14 +50,13 @@ def install(package: ModuleType) -> Surface:
     setattr(package, _DONE, surface)
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")
-    os.register_at_fork(after_in_child=backend.forked)
-    atexit.register(_at_exit, surface, backend.finished)
+    backend.finish_at_exit(surface.finish)
     surface.EnvProfiler.init_profiler()
     return surface
 
 
 def _replace_context(package: ModuleType, device: SimulatedDevice) -> None:
-    """Put the three functions into every module of the package that offers them."""
+    """Replace the three functions in every module of the package that has them."""
     wrapped = {
         "set_context": device.set_context(package.set_context),
         "get_context": device.get_context(package.get_context),
@@ -74,7 +70,7 @@ def _replace_context(package: ModuleType, device: SimulatedDevice) -> None:
 
 
 def _replace_runtime(package: ModuleType, host: MindSporeHost, settings: Settings) -> None:
-    """Have the modules that speak of devices speak of the simulated one, and tensors be on it."""
+    """Make MindSpore's functions about devices answer for the simulated one, and ``Tensor.move_to`` accept it."""
     functions = answers(host.device, chip=settings.chip, devices=settings.devices, synchronize=host.synchronize)
     for module, replaced in functions.items():
         _wrap(module, replaced)
@@ -83,11 +79,11 @@ def _replace_runtime(package: ModuleType, host: MindSporeHost, settings: Setting
 
 
 def _wrap(module: str, functions: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]]) -> None:
-    target = sys.modules.get(module)
+    loaded = sys.modules.get(module)
     for name, make in functions.items():
-        genuine = getattr(target, name, None)
-        if target is not None and genuine is not None:
-            setattr(target, name, make(genuine))
+        genuine = getattr(loaded, name, None)
+        if loaded is not None and genuine is not None:
+            setattr(loaded, name, make(genuine))
 
 
 _ENUMERATIONS = ("AicoreMetrics", "ExportType", "HostSystem", "ProfilerActivity", "ProfilerLevel")
@@ -103,7 +99,7 @@ _OF_SURFACE = (
 
 
 def _replace_profiler(surface: Surface) -> None:
-    """Put our classes under every name by which scripts of any release reach them."""
+    """Replace MindSpore's profiler classes under every name that scripts of any release import."""
     enumerations = {name: getattr(room, name) for name in _ENUMERATIONS}
     in_package = {name: getattr(surface, name) for name in _OF_SURFACE}
     old = {"tensor_board_trace_handler": surface.tensor_board_trace_handler}
@@ -133,14 +129,6 @@ def _replace_profiler(surface: Surface) -> None:
         if module in sys.modules:  # other releases lack some
             for name, value in replaced.items():
                 setattr(sys.modules[module], name, value)
-
-
-def _at_exit(surface: Surface, finished: list[Any]) -> None:
-    surface.finish()
-    if finished:
-        from drynpu.views import show_finished
-
-        show_finished(finished, _say)
 
 
 def _say(text: str) -> None:

@@ -8,10 +8,9 @@ package like it, and a :class:`Backend`, which records.
 from __future__ import annotations
 
 from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
-from drynpu_mindspore.profiler._config import _ExperimentalConfig
+from drynpu_mindspore.profiler._controller import RunHandle
 from drynpu_mindspore.profiler._environment import OPTIONS_VARIABLE
 from drynpu_mindspore.profiler._generation import API_VARIABLE, Generation, generation_of
-from drynpu_mindspore.profiler._handlers import RunHandle
 from drynpu_mindspore.profiler._host import Host, Log
 from drynpu_mindspore.profiler._legacy import V22_DEFAULTS
 from drynpu_mindspore.profiler._parameters import Parameters
@@ -27,6 +26,7 @@ from drynpu_mindspore.profiler._values import (
     ProfilerAction,
     ProfilerActivity,
     ProfilerLevel,
+    _ExperimentalConfig,
 )
 
 __all__ = [

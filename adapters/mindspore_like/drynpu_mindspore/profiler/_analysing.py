@@ -1,4 +1,4 @@
-"""How ``analyse`` is asked for, and which run directories a path holds (mindspore_profiler.md 3.2, 5.5)."""
+"""The arguments of ``analyse``, and the run directories below a path (mindspore_profiler.md 3.2, 5.5)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from attrs import evolve
 
 from drynpu_mindspore.profiler._backend import Analysis
 from drynpu_mindspore.profiler._directory_name import checked_folder
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._session import Session
-from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import AnalysisMode
 
 DEFAULT_PROCESSES = max(1, (os.cpu_count() or 1) // 2)
-"""Processes that analyse several runs, if the script does not say."""
+"""Processes that analyse several runs where the script gives no number."""
 
 _RAW = re.compile(r"FRAMEWORK$|PROF_\d+_\d+_[0-9a-zA-Z]+")
 
 _MODES = [mode.value for mode in AnalysisMode]
 
 
-def asked(before: Analysis, pretty: Any, step_list: Any, mode: Any, user_log: UserLog) -> Analysis:
+def read_analysis(previous: Analysis, pretty: Any, step_list: Any, mode: Any, user_log: UserLog) -> Analysis:
     """
     Return how to analyse, from the arguments of ``analyse``; a bad one is replaced, which the log says.
 
     A bad ``step_list`` leaves the steps of the last call in force, as the vendor's does.
     """
-    checked = evolve(before, pretty=_pretty(pretty, user_log))
+    checked = evolve(previous, pretty=_pretty(pretty, user_log))
     if step_list is not None:
-        checked = evolve(checked, step_list=_steps(step_list, before.step_list, user_log))
+        checked = evolve(checked, step_list=_steps(step_list, previous.step_list, user_log))
     return evolve(checked, asynchronous=_mode(mode, user_log) == AnalysisMode.ASYNC_MODE.value)
 
 
@@ -42,7 +42,7 @@ def _pretty(value: Any, user_log: UserLog) -> bool:
     return False
 
 
-def _steps(value: Any, before: tuple[int, ...] | None, user_log: UserLog) -> tuple[int, ...] | None:
+def _steps(value: Any, previous: tuple[int, ...] | None, user_log: UserLog) -> tuple[int, ...] | None:
     problem = ""
     if not isinstance(value, list):
         problem = f"the parameter step_list must be a list, but got type {type(value)}"
@@ -52,7 +52,7 @@ def _steps(value: Any, before: tuple[int, ...] | None, user_log: UserLog) -> tup
         problem = "the elements of the parameter step_list must be continuous integers"
     if problem:
         user_log.error(f"For profiler, {problem}, step_list reset to None.")
-        return before
+        return previous
     return tuple(sorted(value)) or None
 
 
@@ -93,11 +93,11 @@ def analyse_folder(
             "or a parent directory of multiple *_ascend_ms_*"
         )
         return
-    how = asked(Analysis(), pretty, step_list, AnalysisMode.SYNC_MODE.value, session.user_log)
+    how = read_analysis(Analysis(), pretty, step_list, AnalysisMode.SYNC_MODE.value, session.user_log)
     how = evolve(how, data_simplification=_simplification(data_simplification, session.user_log))
     failed = session.backend.analyse_offline(runs, how, min(processes, len(runs)))
-    catches = session.generation.behaviour.catches
-    begin = "Call to offline_analyse failed. Exception" if catches else "offline analysis failed"
+    logs = session.generation.is_current
+    begin = "Call to offline_analyse failed. Exception" if logs else "offline analysis failed"
     for reason in failed.values():
         session.user_log.error(f"{begin}: {reason}")
 

@@ -1,4 +1,4 @@
-"""What the surface asks of the room that records: :class:`Backend`, and the values that it hands over."""
+"""The interface of what records, :class:`Backend`, and the values that the surface passes to it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Backend(Protocol):
     """
 
     def prepare(self) -> None:
-        """Take note that a profiler was constructed; it may be started later, or never. Called once for each."""
+        """Prepare for a profiler that was constructed and may be started later, or never. Called once for each."""
         ...
 
     def init(self, request: RunRequest) -> Path:
@@ -89,11 +89,11 @@ class Backend(Protocol):
         ...
 
     def start(self) -> None:
-        """Record from now on; a second start in the same run directory adds to it."""
+        """Start recording; a second start in the same run directory adds to it."""
         ...
 
     def stop(self) -> None:
-        """Record no longer; operators under way have been waited for. A step that is still open ends here."""
+        """Stop recording; the caller has waited for operators under way. A step that is still open ends here."""
         ...
 
     def finalize(self) -> None:
@@ -105,15 +105,15 @@ class Backend(Protocol):
         ...
 
     def trace_ready(self) -> None:
-        """Take note that the recording is complete: the script's handler is called right after this."""
+        """Accept that the recording is complete: the script's handler is called right after this."""
         ...
 
     def clear(self) -> None:
-        """Let go of the run directory; the next thing is an ``init`` or nothing."""
+        """Forget the run directory; the next call is an ``init``, if there is one."""
         ...
 
     def delete_dir(self) -> None:
-        """Take note that the run directory holds nothing (a schedule that was stopped while warming up)."""
+        """Accept that the run directory holds nothing (a schedule that was stopped while warming up)."""
         ...
 
     def open_step(self, number: int) -> None:
@@ -137,11 +137,11 @@ class Backend(Protocol):
         ...
 
     def mark(self, message: str, domain: str, stream: object | None) -> None:
-        """Note a point of the user's (mstx); *stream* is the framework's object, ``None`` for host only."""
+        """Record a point that the user marks (mstx); *stream* is the framework's object, ``None`` for the host only."""
         ...
 
     def range_start(self, message: str, domain: str, stream: object | None) -> int:
-        """Begin a range of the user's (mstx) and return its id, above 0."""
+        """Begin a range that the user marks (mstx), and return its id, above 0."""
         ...
 
     def range_end(self, range_id: int, domain: str) -> None:

@@ -1,4 +1,4 @@
-"""Where run directories go: process-wide, as scripts rely on (mindspore_profiler.md 5.6, 5.7)."""
+"""The folder of run directories, one for the whole process as scripts expect (mindspore_profiler.md 5.6, 5.7)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from attrs import define
 
 from drynpu import OutputError
-from drynpu_mindspore.profiler._user_log import UserLog
+from drynpu_mindspore.profiler._host import UserLog
 
 _LONGEST_WORKER_NAME = 225
 _LONGEST_PATH, _LONGEST_PART = 4096, 255
 _ERROR = "[ProfilerPathErrorException] code: 50546081, msg: Path error. "
 _ALLOWED = re.compile(r"[./_\-\s~0-9a-zA-Z\u4e00-\u9fa5]+")
-"""Beside ASCII there are the unified ideographs as of Unicode 1."""
+"""The last range is that of the unified ideographs of Unicode 1."""
 
 
 @define
@@ -58,19 +58,19 @@ class RunDirectoryName:
             return
         self.handler_folder = checked_folder(dir_name)
 
-    def with_folder(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def with_folder(self, keywords: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the keywords of a new profiler, with the handler's folder as ``output_path`` if one is in force."""
         if self.handler_folder is None:
-            return given
-        if "output_path" in given:
+            return keywords
+        if "output_path" in keywords:
             self.user_log.warning(
                 "Both on_trace_ready path and output_path are provided. The on_trace_ready path takes effect. "
                 f"Final path is {self.handler_folder}"
             )
-        return {**given, "output_path": str(self.handler_folder)}
+        return {**keywords, "output_path": str(self.handler_folder)}
 
 
-def checked_folder(given: str | os.PathLike[str]) -> Path:
+def checked_folder(folder: str | os.PathLike[str]) -> Path:
     """
     Return the absolute path, links followed, if a folder is or can be there.
 
@@ -82,9 +82,9 @@ def checked_folder(given: str | os.PathLike[str]) -> Path:
         It is no path.
     """
     # The functions of os, which take names that are too long.
-    unfollowed = Path(os.fspath(given)).expanduser()
+    unfollowed = Path(os.fspath(folder)).expanduser()
     if os.path.islink(unfollowed):  # noqa: PTH114
-        raise _error(f"Invalid input path is a soft link: {given}")
+        raise _error(f"Invalid input path is a soft link: {folder}")
     text = os.path.realpath(unfollowed)
     path = Path(text)
     if len(text) > _LONGEST_PATH:

@@ -8,17 +8,18 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from drynpu_mindspore.profiler._config import CONFIG_FIELDS, _ExperimentalConfig
 from drynpu_mindspore.profiler._guarded import caught
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._session import Session
-from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import (
+    CONFIG_FIELDS,
     AicoreMetrics,
     ExportType,
     HostSystem,
     ProfilerActivity,
     ProfilerLevel,
+    _ExperimentalConfig,
 )
 
 OPTIONS_VARIABLE = "MS_PROFILER_OPTIONS"
@@ -76,7 +77,7 @@ class EnvProfiler:
 
     @classmethod
     def _finish(cls) -> None:
-        """Do so at the end of the process, unless the script has."""
+        """Stop the profiler at the end of the process, unless the script has done so."""
         if cls.profiler is not None and cls.profiler._has_started:
             cls.profiler.stop()
 
@@ -107,7 +108,7 @@ _ORDER = ("profiler_level", "activities", "aic_metrics", "host_sys", "export_typ
 
 
 def _keywords(options: Mapping[str, Any], user_log: UserLog) -> dict[str, Any]:
-    """Turn the texts of the enumerations into their members; what is no list is left for the profiler to refuse."""
+    """Turn texts into the members of enumerations; what should be a list and is none, the profiler refuses."""
     keywords = {name: value for name, value in options.items() if name not in EnvProfiler.NOT_SUPPORTED_PARAMS}
     for name in (each for each in _ORDER if each in keywords):
         value = keywords[name]

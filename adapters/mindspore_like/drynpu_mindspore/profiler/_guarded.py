@@ -4,35 +4,21 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
 
-from drynpu_mindspore.profiler._generation import Generation
-from drynpu_mindspore.profiler._user_log import UserLog
+if TYPE_CHECKING:  # a session guards calls of its own
+    from drynpu_mindspore.profiler._session import Session
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class GuardedSession(Protocol):
-    """What of a session a guard needs: whether the release logs failures, where to, and how deep calls are nested."""
-
-    depth: int
-
+class _Profiler(Protocol):
     @property
-    def generation(self) -> Generation: ...
-
-    @property
-    def user_log(self) -> UserLog: ...
-
-    def raise_failure(self) -> None: ...
+    def _session(self) -> Session: ...
 
 
-class _Bound(Protocol):
-    @property
-    def _session(self) -> GuardedSession: ...
-
-
-def caught(session: GuardedSession, name: str, call: Callable[[], _R]) -> _R | None:
+def caught(session: Session, name: str, call: Callable[[], _R]) -> _R | None:
     """
     Return what *call* returns; what it raises is logged instead, in releases that do so.
 
@@ -44,7 +30,7 @@ def caught(session: GuardedSession, name: str, call: Callable[[], _R]) -> _R | N
     try:
         result = call()
     except Exception as error:
-        if not session.generation.behaviour.catches:
+        if not session.generation.is_current:
             raise
         # The script's run is worth more than its profile.
         session.user_log.error(f"Call to {name} failed. Exception: {error}")
@@ -56,11 +42,11 @@ def caught(session: GuardedSession, name: str, call: Callable[[], _R]) -> _R | N
 
 
 def guarded(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
-    """Have what a method of a profiler raises logged, as :func:`caught` does."""
+    """Return a method of a profiler that logs what it raises, as :func:`caught` does."""
 
     @functools.wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R | None:
-        profiler: _Bound = args[0]  # type: ignore[assignment] # a method's first argument
+        profiler: _Profiler = args[0]  # type: ignore[assignment] # a method's first argument
         return caught(profiler._session, method.__name__, lambda: method(*args, **kwargs))
 
     return call

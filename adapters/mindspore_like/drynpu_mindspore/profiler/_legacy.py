@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from drynpu_mindspore.profiler._generation import Generation
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._parameters import Parameters
 from drynpu_mindspore.profiler._schedule import Schedule
-from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import AicoreMetrics, ProfilerActivity, ProfilerLevel
 
 V22_DEFAULTS: Mapping[str, Any] = {
@@ -37,18 +37,17 @@ _V22_METRICS: Mapping[int, AicoreMetrics] = {
 }
 
 
-def with_current_names(given: Mapping[str, Any], generation: Generation) -> dict[str, Any]:
+def with_current_names(keywords: Mapping[str, Any], generation: Generation) -> dict[str, Any]:
     """Return the keywords of 2.4 and later by their current names; in 2.7 ``aicore_metrics`` has no effect."""
-    current = dict(given)
-    keyword = generation.behaviour.metrics_keyword
-    if keyword != "aic_metrics":
+    current = dict(keywords)
+    if not generation.is_current:
         current.pop("aic_metrics", None)
-        if keyword in current:
-            current["aic_metrics"] = current.pop(keyword)
+        if "aicore_metrics" in current:
+            current["aic_metrics"] = current.pop("aicore_metrics")
     return current
 
 
-def normalise_v22(given: Mapping[str, Any], user_log: UserLog) -> Parameters:
+def normalise_v22(keywords: Mapping[str, Any], user_log: UserLog) -> Parameters:
     """
     Return what a profiler of 2.3 and before collects, in the current parameters.
 
@@ -62,7 +61,7 @@ def normalise_v22(given: Mapping[str, Any], user_log: UserLog) -> Parameters:
     TypeError
         ``start_profile`` is no bool.
     """
-    values = _v22_values(given, user_log)
+    values = _v22_values(keywords, user_log)
     if values["profile_communication"] and not values["start_profile"]:
         raise RuntimeError(
             "For 'Profiler', the parameter profile_communication can not be True while starting profiler "
@@ -86,12 +85,14 @@ def normalise_v22(given: Mapping[str, Any], user_log: UserLog) -> Parameters:
     )
 
 
-def _v22_values(given: Mapping[str, Any], user_log: UserLog) -> dict[str, Any]:
+def _v22_values(keywords: Mapping[str, Any], user_log: UserLog) -> dict[str, Any]:
     """Return the keywords with their defaults, bad values replaced."""
-    start = given.get("start_profile", True)
+    start = keywords.get("start_profile", True)
     if not isinstance(start, bool):
         raise TypeError(f"For 'Profiler', the parameter start_profile must be bool, but got type {type(start)}")
-    return {name: _checked(name, given.get(name, default), default, user_log) for name, default in V22_DEFAULTS.items()}
+    return {
+        name: _checked(name, keywords.get(name, default), default, user_log) for name, default in V22_DEFAULTS.items()
+    }
 
 
 def _checked(name: str, value: Any, default: Any, user_log: UserLog) -> Any:

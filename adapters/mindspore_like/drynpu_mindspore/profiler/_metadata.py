@@ -1,4 +1,4 @@
-"""What a script adds to a recording by ``add_metadata`` (mindspore_profiler.md 5.5)."""
+"""The metadata that a script adds to a recording by ``add_metadata`` (mindspore_profiler.md 5.5)."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu_mindspore.profiler._user_log import UserLog
+from drynpu_mindspore.profiler._host import UserLog
 
 _MOST_BYTES = 100 * 1024 * 1024
 
 
 @define
 class Metadata:
-    """Texts by key, until they are written."""
+    """Metadata by key, kept until they are written."""
 
     user_log: UserLog
     values: dict[str, Any] = field(factory=dict)
 
     def add(self, key: Any, value: Any) -> None:
-        """Take a text, or say why not."""
+        """Keep a text, or log why it is not accepted."""
         if self._is_acceptable(key, value):
             self.values[key] = value
 
     def add_json(self, key: Any, value: Any) -> None:
-        """Take a JSON document given as text, or say why not; what is kept is the document."""
+        """Keep the document of a JSON text, or log why it is not accepted."""
         if not self._is_acceptable(key, value):
             return
         try:

@@ -41,7 +41,7 @@ class Mstx:
 
     @classmethod
     def mark(cls, message: str, stream: Any = None, domain: str = "default") -> None:
-        """Note a point in time; with *stream* also on the device."""
+        """Record a point in time; with *stream* also on the device."""
         if cls._session.collects_marks and cls._takes("mark", message, domain, stream):
             cls._session.backend.mark(message, domain, stream)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from attrs import evolve, fields_dict, frozen
 
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._schedule import DEFAULT_SCHEDULE_TEXT, Schedule
-from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler._values import (
     AicoreMetrics,
     ExportType,
@@ -68,32 +68,6 @@ def _plain(value: Any) -> Any:
     return getattr(value, "value", value)
 
 
-# Defaults as messages show them, and the types that a value has to have.
-_SCALARS: Mapping[str, type] = {
-    "output_path": str,
-    "profiler_level": ProfilerLevel,
-    "aic_metrics": AicoreMetrics,
-    **dict.fromkeys(
-        (
-            "with_stack",
-            "profile_memory",
-            "data_process",
-            "parallel_strategy",
-            "start_profile",
-            "l2_cache",
-            "hbm_ddr",
-            "pcie",
-            "sys_io",
-            "sys_interconnection",
-            "sync_enable",
-            "data_simplification",
-            "record_shapes",
-            "mstx",
-        ),
-        bool,
-    ),
-}
-
 _DEPRECATED: Mapping[str, str] = {
     "profile_communication": (
         "The parameter 'profile_communication' is deprecated, please use "
@@ -118,35 +92,35 @@ _DEPRECATED_WHEN_TRUE: Mapping[str, str] = {
 }
 
 
-def normalise(given: Mapping[str, Any], user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Parameters:
+def normalise(keywords: Mapping[str, Any], user_log: UserLog, default_schedule: Callable[[], Schedule]) -> Parameters:
     """
     Return the parameters that a profiler with these keywords has, and say on *user_log* what was replaced.
 
     Parameters
     ----------
-    given:
+    keywords:
         Keywords as the script wrote them, an experimental config already spread out. Unknown ones are ignored.
     user_log:
         Told in the vendor's words and order.
     default_schedule:
         Makes ``Schedule(wait=0, active=1)``; that the log hears of it is part of the surface.
     """
-    _warn_of_deprecated(given, user_log)
+    _warn_of_deprecated(keywords, user_log)
     checked: dict[str, Any] = {}
-    if given.get("schedule") is None:
+    if keywords.get("schedule") is None:
         checked["schedule"] = default_schedule()
     for name in fields_dict(Parameters):
-        value = given.get(name)
+        value = keywords.get(name)
         if name == "schedule" and value is not None:
             checked[name] = _schedule(value, user_log, default_schedule)
         elif value is not None:
             checked[name] = _checked(name, value, user_log)
     parameters = Parameters(**checked)
-    return _reconcile(parameters, user_log, is_set_schedule=isinstance(given.get("schedule"), Schedule))
+    return _reconcile(parameters, user_log, is_set_schedule=isinstance(keywords.get("schedule"), Schedule))
 
 
-def _warn_of_deprecated(given: Mapping[str, Any], user_log: UserLog) -> None:
-    for name, value in given.items():
+def _warn_of_deprecated(keywords: Mapping[str, Any], user_log: UserLog) -> None:
+    for name, value in keywords.items():
         if name in _DEPRECATED:
             user_log.warn(_DEPRECATED[name])
         elif name in _DEPRECATED_WHEN_TRUE and value is True:
@@ -174,10 +148,11 @@ def _checked(name: str, value: Any, user_log: UserLog) -> Any:
         return _host_systems(value, user_log)
     if name.startswith("mstx_domain"):
         return _domains(name, value, user_log)
-    expected = _SCALARS[name]
+    # All that is left are single values, whose type is that of their default.
+    default: Any = fields_dict(Parameters)[name].default
+    expected = type(default)
     if isinstance(value, expected):
         return value
-    default = fields_dict(Parameters)[name].default
     user_log.warning(
         f"For Profiler, the type of {name} should be {expected}, but got {type(value)}, reset to {default}."
     )
@@ -233,9 +208,9 @@ def _domains(name: str, value: Any, user_log: UserLog) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _reconcile(given: Parameters, user_log: UserLog, *, is_set_schedule: bool) -> Parameters:
+def _reconcile(parameters: Parameters, user_log: UserLog, *, is_set_schedule: bool) -> Parameters:
     """Settle values that contradict each other, in the vendor's order."""
-    result = given
+    result = parameters
     if is_set_schedule and result.data_process:
         user_log.warn("When 'schedule' is set, 'data_process' will be set to False.")
         result = evolve(result, data_process=False)
@@ -249,9 +224,9 @@ def _reconcile(given: Parameters, user_log: UserLog, *, is_set_schedule: bool) -
     return _reconcile_domains(result, user_log)
 
 
-def _reconcile_level(given: Parameters, user_log: UserLog) -> Parameters:
-    level, metrics = given.profiler_level, given.aic_metrics
-    if level is ProfilerLevel.LevelNone and not given.mstx:
+def _reconcile_level(parameters: Parameters, user_log: UserLog) -> Parameters:
+    level, metrics = parameters.profiler_level, parameters.aic_metrics
+    if level is ProfilerLevel.LevelNone and not parameters.mstx:
         user_log.warn(
             "when 'mstx' is disabled, 'profiler_level' cannot be set to 'ProfilerLevel.LevelNone', "
             "reset to 'ProfilerLevel.Level0'."
@@ -270,20 +245,20 @@ def _reconcile_level(given: Parameters, user_log: UserLog) -> Parameters:
             f"reset to 'AicoreMetrics.PipeUtilization'."
         )
         metrics = AicoreMetrics.PipeUtilization
-    return evolve(given, profiler_level=level, aic_metrics=metrics)
+    return evolve(parameters, profiler_level=level, aic_metrics=metrics)
 
 
-def _reconcile_domains(given: Parameters, user_log: UserLog) -> Parameters:
-    if not given.mstx and (given.mstx_domain_include or given.mstx_domain_exclude):
+def _reconcile_domains(parameters: Parameters, user_log: UserLog) -> Parameters:
+    if not parameters.mstx and (parameters.mstx_domain_include or parameters.mstx_domain_exclude):
         user_log.warn(
             "when 'mstx' is set to 'False', 'mstx_domain_include' and 'mstx_domain_exclude' cannot be set, "
             "reset them to '[]'."
         )
-        return evolve(given, mstx_domain_include=(), mstx_domain_exclude=())
-    if given.mstx_domain_include and given.mstx_domain_exclude:
+        return evolve(parameters, mstx_domain_include=(), mstx_domain_exclude=())
+    if parameters.mstx_domain_include and parameters.mstx_domain_exclude:
         user_log.warn(
             "mstx_domain_include and mstx_domain_exclude can not be set together, "
             "mstx_domain_exclude has been reset to []."
         )
-        return evolve(given, mstx_domain_exclude=())
-    return given
+        return evolve(parameters, mstx_domain_exclude=())
+    return parameters

@@ -33,28 +33,14 @@ class Profile(Profiling):
         on_trace_ready: Callable[..., Any] | None = None,
         experimental_config: Any = None,
     ) -> None:
-        starts = self._prepare(
-            {
-                "activities": activities,
-                "with_stack": with_stack,
-                "profile_memory": profile_memory,
-                "data_process": data_process,
-                "parallel_strategy": parallel_strategy,
-                "start_profile": start_profile,
-                "hbm_ddr": hbm_ddr,
-                "pcie": pcie,
-                "sync_enable": sync_enable,
-                "record_shapes": record_shapes,
-                "schedule": schedule,
-                "on_trace_ready": on_trace_ready,
-                "experimental_config": experimental_config,
-            }
-        )
-        given: Any = schedule
-        if given and not callable(given):
+        # Before anything else is local: the keywords by name, as a profiler's parameters are read.
+        keywords = {name: value for name, value in locals().items() if name != "self"}
+        starts = self._prepare(keywords)
+        chosen: Any = schedule
+        if chosen and not callable(chosen):
             self._session.user_log.warning("schedule is not Callable, set by default.")
-        has_schedule = bool(given) and callable(given)
-        self._follow(given if has_schedule else always_record, shows_steps=has_schedule)
+        has_schedule = bool(chosen) and callable(chosen)
+        self._follow(chosen if has_schedule else always_record, shows_steps=has_schedule)
         if starts:
             self.start()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drynpu_mindspore.profiler._analysing import DEFAULT_PROCESSES, analyse_folder, asked
+from drynpu_mindspore.profiler._analysing import DEFAULT_PROCESSES, analyse_folder, read_analysis
 from drynpu_mindspore.profiler._guarded import caught, guarded
 from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import always_record
@@ -28,7 +28,7 @@ class Profiler(Profiling):
     """A schedule was given, and `step` has not been called."""
 
     def __init__(self, **kwargs: Any) -> None:
-        if self._session.generation.behaviour.deprecated:
+        if self._session.generation.is_current:
             self._session.user_log.warning(_DEPRECATED)
         starts = self._prepare(kwargs)
         self._has_schedule = kwargs.get("schedule") is not None
@@ -42,7 +42,7 @@ class Profiler(Profiling):
 
     @guarded
     def stop(self) -> None:
-        """Record no longer; with a schedule the run is complete then."""
+        """Stop recording; with a schedule this completes the run."""
         if self._waits_for_step:
             self._session.user_log.warning("The profiler has schedule. Please use step() to collect data.")
             return
@@ -72,7 +72,7 @@ class Profiler(Profiling):
     def analyse(
         self, offline_path: Any = None, pretty: bool = False, step_list: list[int] | None = None, mode: str = "sync"
     ) -> None:
-        """Stop, and write the deliverables; not for a profiler with a schedule, whose handler does that."""
+        """Stop, and write the deliverables; with a schedule the handler writes them, and this only stops."""
         session = self._session
         if self._has_started:
             session.stop()
@@ -80,7 +80,7 @@ class Profiler(Profiling):
         if self._has_schedule:
             session.user_log.warning("The profiler has schedule. Please use 'on_trace_ready' to analyse data.")
             return
-        if session.generation.behaviour.analyses_first:
+        if not session.generation.is_current:
             session.analyse()
             session.finalize()
             return
@@ -89,7 +89,7 @@ class Profiler(Profiling):
                 "The parameter 'offline_path' for Profiler.analyse() is deprecated, please use "
                 "Profiler.offline_analyse() instead."
             )
-        session.how = asked(session.how, pretty, step_list, mode, session.user_log)
+        session.how = read_analysis(session.how, pretty, step_list, mode, session.user_log)
         session.finalize()
         session.analyse()
         session.clear()
@@ -102,10 +102,10 @@ class Profiler(Profiling):
         step_list: list[int] | None = None,
         data_simplification: bool | None = None,
     ) -> None:
-        """Analyse the run that *path* is, or the runs in it; left out, the release decides on simplification."""
+        """Analyse the run at *path*, or the runs in it; the default of *data_simplification* depends on the release."""
         session = cls._session
         if data_simplification is None:
-            data_simplification = session.generation.behaviour.offline_simplification
+            data_simplification = session.generation.is_current
         caught(
             session,
             "offline_analyse",
@@ -127,8 +127,8 @@ class Profiler(Profiling):
         self._session.user_log.warn(
             "mindspore.Profiler.op_analyse is deprecated and will be removed in future versions.  "
         )
-        target = self._session.host.device_target()
-        if target == DeviceTarget.NPU.value:
+        device_target = self._session.host.device_target()
+        if device_target == DeviceTarget.NPU.value:
             raise RuntimeError("The Interface 'Profiler.op_analyse()' is not supported on Ascend currently.")
         if device_id and not isinstance(device_id, int):
             raise TypeError(
@@ -140,7 +140,7 @@ class Profiler(Profiling):
             )
         if not op_name:
             raise TypeError("For 'Profiler.op_analyse()', the parameter op_name cannot be None.")
-        raise RuntimeError(f"The Interface 'Profiler.op_analyse()' is not simulated on {target}.")
+        raise RuntimeError(f"The Interface 'Profiler.op_analyse()' is not simulated on {device_target}.")
 
     def _finish(self) -> None:
         """Stop at the end of the process, or of the object."""

@@ -35,7 +35,7 @@ class ProfilerV22(Profiling):
     @guarded
     def start(self) -> None:
         """
-        Record from now on.
+        Start recording.
 
         Raises
         ------
@@ -54,7 +54,7 @@ class ProfilerV22(Profiling):
     @guarded
     def stop(self) -> None:
         """
-        Record no longer.
+        Stop recording.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What the profilers share: state, messages, and the calls they lead to (mindspore_profiler.md 5)."""
+"""The base of the profilers: state, messages, and calls into the session (mindspore_profiler.md 5)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from drynpu_mindspore.profiler._controller import Controller
+from drynpu_mindspore.profiler._controller import Controller, completion
 from drynpu_mindspore.profiler._guarded import guarded
-from drynpu_mindspore.profiler._handlers import completion
 from drynpu_mindspore.profiler._session import Session
 from drynpu_mindspore.profiler._values import ProfilerAction
 
@@ -18,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Profiling(ABC):
-    """What both profilers share: a controller, a step counter, and metadata."""
+    """The base of the profilers: a controller, a step counter, and metadata."""
 
     _session: ClassVar[Session]
     _called: ClassVar[str]
-    """What messages call the profiler."""
+    """The name of the profiler in messages."""
 
-    def _prepare(self, given: Mapping[str, Any]) -> bool:
-        """Take the keywords; return whether to start at once."""
-        parameters = self._session.configure(given)
+    def _prepare(self, keywords: Mapping[str, Any]) -> bool:
+        """Read the keywords; return whether to start at once."""
+        parameters = self._session.configure(keywords)
         self._controller = Controller(self._session, completion(self._session, parameters.on_trace_ready))
         self.step_num = 0
         return parameters.start_profile
 
     def _follow(self, schedule: Callable[[int], Any], *, shows_steps: bool) -> None:
-        """Take a schedule; *shows_steps*: each step is a range in the recording."""
+        """Follow a schedule; with *shows_steps* each step is a range in the recording."""
         self.schedule = schedule
         self._shows_steps = shows_steps
         self.current_action = schedule(self.step_num)
@@ -68,7 +67,7 @@ class Profiling(ABC):
         self._open_step()
 
     def _is_closed(self) -> bool:
-        """Say that there is nothing to stop, if so."""
+        """Return whether nothing is there to stop, which is then logged."""
         if not self._has_started:
             self._session.user_log.error(
                 f"The {self._called} has not started. Do not turn off again in the closed state."
@@ -77,12 +76,12 @@ class Profiling(ABC):
 
     @guarded
     def start(self) -> None:
-        """Record from now on, or begin with the schedule."""
+        """Start recording, or start the schedule."""
         self._begin()
 
     @abstractmethod
     def stop(self) -> None:
-        """Record no longer."""
+        """Stop recording."""
 
     @guarded
     def add_metadata(self, key: str, value: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from drynpu_mindspore.profiler._user_log import UserLog
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._values import ProfilerAction
 
 NO_WARMUP = "Profiler won't be using warmup, this can skew profiler results"
@@ -50,17 +50,17 @@ class Schedule:
     @classmethod
     def unsaid_default(cls) -> Schedule:
         """Return the default schedule without a word in the log, for releases that had no schedules."""
-        made = cls.__new__(cls)
-        made.wait, made.active, made.warmup, made.repeat, made.skip_first = 0, 1, 0, 0, 0
-        return made
+        schedule = cls.__new__(cls)
+        schedule.wait, schedule.active, schedule.warmup, schedule.repeat, schedule.skip_first = 0, 1, 0, 0, 0
+        return schedule
 
     def _replace_bad_values(self) -> None:
         for name, default, least in _FIELDS:
             value: Any = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                given = type(value).__name__
+                type_name = type(value).__name__
                 self._user_log.warning(
-                    f"Parameter '{name}' should be of type int, but got {given}. reset to int {default}."
+                    f"Parameter '{name}' should be of type int, but got {type_name}. reset to int {default}."
                 )
                 setattr(self, name, default)
         if self.warmup == 0:

@@ -1,4 +1,4 @@
-"""What the surface keeps for one process: where results go, the current parameters, and the run under way."""
+"""The state of the surface in one process: where results go, the current parameters, and the run under way."""
 
 from __future__ import annotations
 
@@ -11,20 +11,18 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu_mindspore.profiler._backend import Analysis, Backend, RunRequest
-from drynpu_mindspore.profiler._config import _ExperimentalConfig
 from drynpu_mindspore.profiler._directory_name import RunDirectoryName, checked_folder
 from drynpu_mindspore.profiler._generation import Generation
 from drynpu_mindspore.profiler._guarded import caught
-from drynpu_mindspore.profiler._host import Host
+from drynpu_mindspore.profiler._host import Host, UserLog
 from drynpu_mindspore.profiler._legacy import normalise_v22, with_current_names
 from drynpu_mindspore.profiler._metadata import Metadata
 from drynpu_mindspore.profiler._parameters import Parameters, normalise
 from drynpu_mindspore.profiler._schedule import Schedule
-from drynpu_mindspore.profiler._user_log import UserLog
-from drynpu_mindspore.profiler._values import DeviceTarget
+from drynpu_mindspore.profiler._values import DeviceTarget, _ExperimentalConfig
 
-__all__ = ["Session"]
-
+_OLD_INDENT = 4
+"""Spaces by which ``profiler_metadata.json`` is indented until 2.5; later it is one line."""
 _MODE_VARIABLE = "PROFILING_MODE"
 _MODE_SET = "The environment variable 'PROFILING_MODE' has been set.Please execute 'unset PROFILING_MODE'."
 
@@ -87,7 +85,7 @@ class Session:
     def __attrs_post_init__(self) -> None:
         self.metadata = Metadata(self.user_log)
 
-    def configure(self, given: Mapping[str, Any]) -> Parameters:
+    def configure(self, keywords: Mapping[str, Any]) -> Parameters:
         """
         Take the keywords of a new profiler.
 
@@ -102,17 +100,17 @@ class Session:
         self.backend.prepare()
         # What one profiler's `analyse` was told is not what the next one's handler is told.
         self.how = Analysis()
-        target = self.host.device_target()
-        if target not in {each.value for each in DeviceTarget}:
-            raise RuntimeError(f"Profiling: unsupported backend: {target}")
-        given = self.place.with_folder(given)
+        device_target = self.host.device_target()
+        if device_target not in {each.value for each in DeviceTarget}:
+            raise RuntimeError(f"Profiling: unsupported backend: {device_target}")
+        keywords = self.place.with_folder(keywords)
         if self.generation is Generation.V22:
-            parameters = normalise_v22(given, self.user_log)
+            parameters = normalise_v22(keywords, self.user_log)
             self.is_set_schedule = False
         else:
-            flat = self._with_config(with_current_names(given, self.generation))
+            flat = self._with_config(with_current_names(keywords, self.generation))
             parameters = normalise(flat, self.user_log, self._default_schedule)
-            self.is_set_schedule = isinstance(given.get("schedule"), Schedule)
+            self.is_set_schedule = isinstance(keywords.get("schedule"), Schedule)
         self.folder = checked_folder(parameters.output_path)
         self.parameters = parameters
         return parameters
@@ -120,10 +118,10 @@ class Session:
     def _default_schedule(self) -> Schedule:
         return self.schedule_class(wait=0, active=1)
 
-    def _with_config(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_config(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
         """Spread the experimental config over the keywords."""
-        flat = {name: value for name, value in given.items() if name != "experimental_config"}
-        config = given.get("experimental_config")
+        flat = {name: value for name, value in keywords.items() if name != "experimental_config"}
+        config = keywords.get("experimental_config")
         if isinstance(config, _ExperimentalConfig):
             return {**flat, **config.describe()}
         if config is not None:
@@ -157,7 +155,7 @@ class Session:
         )
 
     def start(self) -> None:
-        """Record from now on."""
+        """Start recording."""
         if not self._ready("start") or self.refused:
             return
         # What was called before the start must not run inside the recording.
@@ -166,7 +164,7 @@ class Session:
         self.recording = True
 
     def stop(self) -> None:
-        """Record no longer, once every operator has run."""
+        """Stop recording, after every operator has run."""
         if not self._ready("stop"):
             return
         self.settle()
@@ -190,37 +188,37 @@ class Session:
             self.write_metadata()
 
     def clear(self) -> None:
-        """Let go of the run; the next `init` makes another."""
+        """Forget the run; the next `init` makes another."""
         if self._ready("clear"):
             self.run = None
             self.recording = False
             self.backend.clear()
 
     def settle(self) -> None:
-        """Wait until every operator that the script called has run; keep what one of them failed with."""
+        """Wait until every operator that the script called has run; keep the error of one that failed."""
         try:
             self.host.synchronize()
         except Exception as error:  # noqa: BLE001 - the script's own, raised when the profiler is done
             self.failure = self.failure or error
 
     def raise_failure(self) -> None:
-        """Raise what an operator of the script's failed with, if one did."""
+        """Raise the error of an operator of the script that failed, if one did."""
         failure, self.failure = self.failure, None
         if failure is not None:
             raise failure
 
     def delete_dir(self) -> None:
-        """Take note that the run holds nothing."""
+        """Tell the backend that the run directory holds nothing."""
         self.backend.delete_dir()
 
     def write_metadata(self) -> None:
         """Write what the script added, if anything, and forget it."""
         if self.metadata.values and self.run is not None:
-            self.backend.write_metadata(self.metadata.take(), self.generation.behaviour.metadata_indent)
+            self.backend.write_metadata(self.metadata.take(), None if self.generation.is_current else _OLD_INDENT)
 
     @property
     def collects_marks(self) -> bool:
-        """Whether ``mstx`` does anything now."""
+        """Whether a mark that is set now is recorded."""
         wanted = self.parameters is not None and self.parameters.mstx
         return self.recording and wanted and self.host.device_target() == DeviceTarget.NPU.value
 

@@ -9,12 +9,12 @@ from attrs import frozen
 
 from drynpu_mindspore.profiler._analysing import DEFAULT_PROCESSES, analyse_folder
 from drynpu_mindspore.profiler._backend import Backend
+from drynpu_mindspore.profiler._controller import HANDLER_MARK, make_handler
 from drynpu_mindspore.profiler._directory_name import RunDirectoryName
 from drynpu_mindspore.profiler._environment import EnvProfiler
 from drynpu_mindspore.profiler._generation import Generation
 from drynpu_mindspore.profiler._guarded import caught
-from drynpu_mindspore.profiler._handlers import HANDLER_MARK, make_handler
-from drynpu_mindspore.profiler._host import Host
+from drynpu_mindspore.profiler._host import Host, UserLog
 from drynpu_mindspore.profiler._mstx import Mstx
 from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._profiler import Profiler
@@ -22,7 +22,6 @@ from drynpu_mindspore.profiler._profiler_v22 import ProfilerV22
 from drynpu_mindspore.profiler._profiling import Profiling
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._session import Session
-from drynpu_mindspore.profiler._user_log import UserLog
 from drynpu_mindspore.profiler.dynamic import DynamicMonitor
 
 
@@ -43,20 +42,20 @@ class Surface:
     schedule: type[Schedule]
     tensorboard_trace_handler: Callable[..., Any]
     tensor_board_trace_handler: Callable[..., Any]
-    """Of 2.4: takes no arguments and is given to a profiler uncalled."""
+    """The handler of 2.4: scripts pass the function itself to a profiler."""
     analyse: Callable[..., None]
     mstx: type[Mstx]
     EnvProfiler: type[EnvProfiler]
     DynamicProfilerMonitor: type[Any]
 
     def finish(self) -> None:
-        """Stop what still records, as the end of the process would, while everything is still there to do it."""
+        """Stop every profiler that still records, before the interpreter begins to shut down."""
         for each in (self.EnvProfiler, *self.session.started):
             caught(self.session, "finish", each._finish)
 
 
 def build_surface(host: Host, backend: Backend, generation: Generation = Generation.V27) -> Surface:
-    """Make the classes and functions of one process; what they share is a session of their own."""
+    """Make the classes and functions of one process, which share one session."""
     user_log = UserLog(host.log)
     schedule: type[Schedule] = _bound("Schedule", "schedule", (Schedule,), _user_log=user_log)
     session = Session(

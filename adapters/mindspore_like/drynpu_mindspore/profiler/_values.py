@@ -1,8 +1,11 @@
-"""The enumerations of the surface; values are what JSON files show (mindspore_profiler.md 2)."""
+"""The enumerations of the surface, whose values are what JSON files show, and its config (mindspore_profiler.md 2)."""
 
 from __future__ import annotations
 
 import enum
+from typing import Any
+
+from attrs import define, fields_dict
 
 from drynpu.options import Action
 
@@ -17,7 +20,7 @@ class ProfilerLevel(enum.Enum):
 
 
 class ProfilerActivity(enum.Enum):
-    """What is collected from."""
+    """The sides that are profiled."""
 
     NPU = "NPU"
     GPU = "GPU"
@@ -46,7 +49,7 @@ class ExportType(enum.Enum):
 
 
 class HostSystem(enum.Enum):
-    """What is sampled of the host."""
+    """The parts of the host that are sampled."""
 
     CPU = "cpu"
     MEM = "mem"
@@ -99,3 +102,29 @@ ACTION_OF: dict[ProfilerAction, Action] = {
     ProfilerAction.RECORD_AND_SAVE: Action.RECORD_AND_SAVE,
 }
 """The surface's actions in the core's words."""
+
+
+# Compared, shown and extended by scripts like the vendor's, which is a plain class.
+@define(eq=False, repr=False, slots=False)
+class _ExperimentalConfig:
+    """Options of ``profile(experimental_config=...)``; nothing is checked here."""
+
+    profiler_level: ProfilerLevel = ProfilerLevel.Level0
+    aic_metrics: AicoreMetrics = AicoreMetrics.AiCoreNone
+    l2_cache: bool = False
+    mstx: bool = False
+    data_simplification: bool = True
+    export_type: list[ExportType] | None = None
+    mstx_domain_include: list[str] | None = None
+    mstx_domain_exclude: list[str] | None = None
+    sys_io: bool = False
+    sys_interconnection: bool = False
+    host_sys: list[HostSystem] | None = None
+
+    def describe(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return {name: getattr(self, name) for name in CONFIG_FIELDS}
+
+
+CONFIG_FIELDS = tuple(fields_dict(_ExperimentalConfig))
+"""The keywords of a profiler that a config overrides."""

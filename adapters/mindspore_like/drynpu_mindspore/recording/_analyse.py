@@ -1,4 +1,4 @@
-"""Run directories to deliverables: right after a recording, beside the training, or offline on many ranks."""
+"""Analysis of run directories: right after a recording, beside the training, or offline on many ranks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from drynpu import DrynpuError, OutputError
-from drynpu_mindspore.recording._log import run_log
+from drynpu_mindspore.recording._directory import run_log
 from drynpu_mindspore.recording._progress import Bar, begin, parsers
-
-__all__ = ["analyse", "analyse_beside", "analyse_offline"]
 
 
 def analyse(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> None:
@@ -36,7 +34,7 @@ def analyse(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> None:
 
 
 def analyse_beside(path: Path, *, simplify: bool, steps: Sequence[int] = ()) -> Future[None]:
-    """Do the same in a process beside this one, which ends after it; at the end of this process, do it at once."""
+    """Analyse in a process beside this one, which waits for it at its end; a process that is ending does it itself."""
     from drynpu.products import deliver_beside
 
     beside = functools.partial(_logged, path, simplify=simplify, steps=steps)
@@ -74,7 +72,7 @@ def _in_process(path: Path, *, simplify: bool, steps: Sequence[int], mode: str) 
 
 
 def _logged(path: Path, *, simplify: bool, steps: Sequence[int]) -> None:
-    """Parse beside the script; what fails is in the log of the run, for nobody waits for it."""
+    """Parse beside the script; failures go to the log of the run, because no caller waits for them."""
     with suppress(DrynpuError, OSError), run_log(path):
         _in_process(path, simplify=simplify, steps=steps, mode="async")
 

@@ -1,20 +1,21 @@
-"""What the profiler's surface calls: a run directory is made, recorded into, and analysed."""
+"""The backend of the profiler's surface: it makes a run directory, records into it, and analyses it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import atexit
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
+from drynpu_mindspore.capture import Capturing
 from drynpu_mindspore.profiler import Analysis, RunRequest
 from drynpu_mindspore.recording._analyse import analyse, analyse_beside, analyse_offline
-from drynpu_mindspore.recording._capture import Capturing
-from drynpu_mindspore.recording._log import run_log
+from drynpu_mindspore.recording._directory import run_log
 from drynpu_mindspore.recording._mindspore_recording import MindSporeRecording
-
-__all__ = ["RecordingBackend"]
 
 
 @define
@@ -34,13 +35,25 @@ class RecordingBackend:
     finished: list[Path] = field(factory=list)
     _recording: MindSporeRecording | None = None
 
-    def forked(self) -> None:
+    def finish_at_exit(self, finish: Callable[[], None]) -> None:
+        """At the end of this process call *finish*, which ends recordings, and show what the last run holds."""
+        os.register_at_fork(after_in_child=self._leave_to_parent)
+        atexit.register(self._finish, finish)
+
+    def _leave_to_parent(self) -> None:
         """Leave what is being recorded to the process from which this one has just been forked."""
         self._recording = None
         self.finished.clear()
 
+    def _finish(self, finish: Callable[[], None]) -> None:
+        finish()
+        if self.finished:
+            from drynpu.views import show_finished
+
+            show_finished(self.finished, lambda text: sys.stderr.write(f"[drynpu] {text}\n"))
+
     def prepare(self) -> None:
-        """Have graphs collected from now on: the profiler that was constructed may start after they are compiled."""
+        """Start collecting graphs, since the new profiler may start only after they are compiled."""
         self.capture.graphs.begin()
 
     def init(self, request: RunRequest) -> Path:
@@ -52,14 +65,14 @@ class RecordingBackend:
         return recording.path
 
     def start(self) -> None:
-        """Record from now on; a second start in the same run directory adds to it."""
+        """Start recording; a second start in the same run directory adds to it."""
         if self._recording is not None:
             with run_log(self._recording.path) as log:
                 self._recording.start()
                 log.info("started")
 
     def stop(self) -> None:
-        """Record no longer, and write the raw data."""
+        """Stop recording, and write the raw data."""
         recording = self._recording
         if recording is None:
             return
@@ -82,14 +95,14 @@ class RecordingBackend:
             self._recording.write_metadata(dict(metadata), indent)
 
     def trace_ready(self) -> None:
-        """Take note that the recording is complete; everything was written by then."""
+        """Do nothing: everything has been written when the recording is complete."""
 
     def clear(self) -> None:
-        """Let go of the run directory."""
+        """Forget the run directory."""
         self._recording = None
 
     def delete_dir(self) -> None:
-        """Take note that the run directory holds nothing; like the vendor's profiler, leave it."""
+        """Leave the empty run directory where it is, as the vendor's profiler does."""
 
     def open_step(self, number: int) -> None:
         """Begin the range of a step; without a run directory there is nothing that it could go to."""

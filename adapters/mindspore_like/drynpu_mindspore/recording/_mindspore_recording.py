@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +11,67 @@ import numpy as np
 from attrs import define, evolve, field
 
 from drynpu.arrays import I64
-from drynpu.kernels import Call, Operators, concatenate
+from drynpu.kernels import Allocations, Call, KernelPlan, Operators, Signature, concatenate
 from drynpu.options import Activity, Settings
-from drynpu.recorder import Outcome, Recorder, framework_plan, load_chosen_chip
+from drynpu.products.mindspore import WHOLE_GRAPH
+from drynpu.recorder import Outcome, Planner, Recorder, framework_plan, load_chosen_chip
 from drynpu.simulate import FrameworkEvents, GraphRun, Iteration, Recording
 from drynpu.tables import STEP_PREFIX
-from drynpu_mindspore.capture import CaptureOptions, DatasetPipeline, GraphMemory
+from drynpu_mindspore.capture import CaptureOptions, Capturing, GraphMemory, MemoryModel, write_pipeline
 from drynpu_mindspore.profiler import RunRequest
-from drynpu_mindspore.recording._capture import Capturing
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
 from drynpu_mindspore.recording._marks import ScriptMarks
-from drynpu_mindspore.recording._memory import MODELLED, model_memory
-from drynpu_mindspore.recording._pipeline import write_pipeline
-from drynpu_mindspore.recording._plans import launching_plans
-from drynpu_mindspore.recording._request import WHOLE_GRAPH, profiling_request
+from drynpu_mindspore.recording._request import profiling_request
+from drynpu_mindspore.rules import api_of
 from drynpu_mindspore.target import ASCEND
+
+MODELLED = "device memory: allocations and releases, from the graphs"
+"""The name of the model in the metadata."""
+_PLANNED = "MindSpore's memory is not known: at jit level O2 the graph engine plans it, which is not modelled"
+_NOTHING_KNOWN = "the memory of operators is not known: there are no graphs to tell of it"
+
+
+def model_memory(run: RunRequest, parts: Sequence[GraphMemory | None], operators: Operators) -> MemoryModel:
+    """
+    Return the allocations of the *operators* of a recording, none where they were not asked for or are not known.
+
+    *parts* are what each stop told; graphs that were known at one are known at the next.
+    """
+    nothing = MemoryModel(allocations=Allocations.empty())
+    if not run.parameters.profile_memory or run.device_target != ASCEND:
+        return nothing
+    if run.jit_level == WHOLE_GRAPH:
+        return evolve(nothing, notes=(_PLANNED,))
+    known = [part for part in parts if part is not None]
+    if not known:
+        return evolve(nothing, notes=(_NOTHING_KNOWN,))
+    memory = evolve(known[-1], gradients=any(part.gradients for part in known))
+    return memory.model(operators)
+
+
+def launching_plans(plan: Planner, *, whole_graph: bool) -> Planner:
+    """
+    Return *plan* as MindSpore launches it.
+
+    With *whole_graph* (jit level O2) the graph engine launches node by node, without a call for each. Else each
+    operator is a call of its own; where the rule names none, it is the aclnn operator that `api_of` has,
+    for the single-op path of ACL, which compiles at every call, is none that MindSpore goes.
+    """
+
+    def planned(signature: Signature) -> KernelPlan:
+        found = plan(signature)
+        if not found.kernels:
+            return found
+        if whole_graph:
+            return evolve(found, in_graph=True, synchronizes=False)
+        return found if found.api else evolve(found, api=api_of(signature.name))
+
+    return planned
+
 
 _FRAMEWORK = "mindspore"
 _HOST_HZ = 1_000_000_000
-"""Times of op_range are counts of the host, here of nanoseconds."""
+"""Rate of the host's counter in the records of op_range: here it counts nanoseconds."""
 
 
 @define(kw_only=True)
@@ -51,7 +93,7 @@ class MindSporeRecording:
     _events: list[FrameworkEvents] = field(factory=list)
     _memory: list[GraphMemory | None] = field(factory=list)
     _pool: list[I64] = field(factory=list)
-    _dataset: DatasetPipeline | None = None
+    _dataset: Mapping[str, str] = field(factory=dict)
     _notes: tuple[str, ...] = ()
     _metadata: dict[str, Any] = field(factory=dict)
     _indent: int | None = None
@@ -82,7 +124,7 @@ class MindSporeRecording:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the last stop wrote."""
+        """The result of the last stop."""
         return self._recorder.outcome
 
     @property
@@ -92,11 +134,11 @@ class MindSporeRecording:
 
     @property
     def recording(self) -> bool:
-        """Whether something is being captured right now."""
+        """Whether a capture is under way."""
         return self._running
 
     def start(self) -> None:
-        """Capture from now on."""
+        """Start capturing."""
         if self._running:
             return
         parameters = self.run.parameters
@@ -113,7 +155,7 @@ class MindSporeRecording:
         self._running = True
 
     def stop(self) -> None:
-        """Capture no longer, and write the raw data. Raises `OutputError`."""
+        """Stop capturing, and write the raw data. Raises `OutputError`."""
         if not self._running:
             return
         self._running = False
@@ -124,7 +166,7 @@ class MindSporeRecording:
         self._events.append(captured.host_events)
         self._memory.append(captured.memory)
         self._pool.append(captured.pool)
-        self._dataset = self._dataset if captured.dataset is None else captured.dataset
+        self._dataset = captured.dataset or self._dataset
         self._notes += captured.notes
         self._write()
 
@@ -140,8 +182,8 @@ class MindSporeRecording:
         self._write_metadata()
 
     def _write_metadata(self) -> None:
-        own = {} if self.outcome is None else {"drynpu": self.outcome.describe()}
-        write_metadata(self.path, {**self._metadata, **own}, self._indent)
+        simulated = {} if self.outcome is None else {"drynpu": self.outcome.describe()}
+        write_metadata(self.path, {**self._metadata, **simulated}, self._indent)
 
     def _write(self) -> None:
         recorder = self._recorder

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from attrs import define, field
 
-__all__ = ["Bar", "begin", "parsers"]
-
 _LENGTH = 20
 _BLANKS = 20
 _DONE = "Done"

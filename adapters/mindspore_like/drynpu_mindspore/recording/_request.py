@@ -25,9 +25,6 @@ from drynpu.platforms import Chip
 from drynpu.products.mindspore import WHOLE_GRAPH
 from drynpu_mindspore.profiler import Parameters, ProfilerActivity, ProfilerLevel, RunRequest
 
-__all__ = ["WHOLE_GRAPH", "profiling_request"]
-
-
 _LEVELS: Mapping[ProfilerLevel, Level] = {
     ProfilerLevel.LevelNone: Level.NONE,
     ProfilerLevel.Level0: Level.L0,
@@ -45,42 +42,42 @@ def profiling_request(run: RunRequest, chip: Chip) -> ProfilingRequest:
     Counters that the chip does not have become PipeUtilization. ``PROFILING_FP_START`` and ``PROFILING_BP_END`` name
     the operators of the iteration trace's points.
     """
-    given = run.parameters
-    level = _LEVELS[given.profiler_level]
+    parameters = run.parameters
+    level = _LEVELS[parameters.profiler_level]
     forward, backward = os.environ.get(_FORWARD, ""), os.environ.get(_BACKWARD, "")
     request = ProfilingRequest(
         level=level,
-        activities=_activities(given),
-        aic_metrics=framework_counters(_GROUPS[given.aic_metrics.value], level, chip.platform),
+        activities=_activities(parameters),
+        aic_metrics=framework_counters(_GROUPS[parameters.aic_metrics.value], level, chip.platform),
         switches=Switches(
-            record_shapes=given.record_shapes,
-            profile_memory=given.profile_memory,
-            with_stack=given.with_stack,
-            l2_cache=given.l2_cache,
-            tx=given.mstx,
+            record_shapes=parameters.record_shapes,
+            profile_memory=parameters.profile_memory,
+            with_stack=parameters.with_stack,
+            l2_cache=parameters.l2_cache,
+            tx=parameters.mstx,
             training_trace=bool(forward or backward) or run.jit_level == WHOLE_GRAPH,
         ),
         filters=Filters(
             first_forward_op=forward,
             last_backward_op=backward,
-            tx_domains_include=given.mstx_domain_include,
-            tx_domains_exclude=given.mstx_domain_exclude,
+            tx_domains_include=parameters.mstx_domain_include,
+            tx_domains_exclude=parameters.mstx_domain_exclude,
         ),
-        sampling=Sampling(host_systems=tuple(HOST_SYSTEM_WORDS[system.value] for system in given.host_sys)),
+        sampling=Sampling(host_systems=tuple(HOST_SYSTEM_WORDS[system.value] for system in parameters.host_sys)),
         output=Output(
-            export=tuple(ExportType(form.value) for form in given.export_type),
-            data_simplification=given.data_simplification,
+            export=tuple(ExportType(form.value) for form in parameters.export_type),
+            data_simplification=parameters.data_simplification,
         ),
     )
     rates = framework_rates(
-        memory=given.profile_memory or given.hbm_ddr,
-        io=given.sys_io,
-        interconnection=given.sys_interconnection or given.pcie,
+        memory=parameters.profile_memory or parameters.hbm_ddr,
+        io=parameters.sys_io,
+        interconnection=parameters.sys_interconnection or parameters.pcie,
     )
-    return with_values(request, framework_switches(level, profile_memory=given.profile_memory) | rates)
+    return with_values(request, framework_switches(level, profile_memory=parameters.profile_memory) | rates)
 
 
-def _activities(given: Parameters) -> tuple[Activity, ...]:
+def _activities(parameters: Parameters) -> tuple[Activity, ...]:
     """Return the sides that are recorded; what asks for none of ours (GPU alone) still has the host."""
     sides = {ProfilerActivity.CPU: Activity.HOST, ProfilerActivity.NPU: Activity.DEVICE}
-    return tuple(sides[each] for each in given.activities if each in sides) or (Activity.HOST,)
+    return tuple(sides[each] for each in parameters.activities if each in sides) or (Activity.HOST,)

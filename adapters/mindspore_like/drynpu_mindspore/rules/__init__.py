@@ -12,10 +12,8 @@ from types import MappingProxyType
 from typing import Final
 
 from drynpu.kernels import Rule, join_rules, ops
-from drynpu_mindspore.rules._apis import api_of
-from drynpu_mindspore.rules._call import LaunchCall
-from drynpu_mindspore.rules._placement import NOTHING, placement_rules
-from drynpu_mindspore.rules._signature import signature
+from drynpu_mindspore.rules._launch import LaunchCall, signature
+from drynpu_mindspore.rules._tables import NOTHING, api_of, placement_rules
 
 __all__ = ["NOTHING", "RULES", "Rule", "api_of", "build_rules", "signature"]
 

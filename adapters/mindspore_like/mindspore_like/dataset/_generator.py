@@ -9,8 +9,6 @@ import numpy as np
 
 from mindspore_like._tensor import Tensor
 
-__all__ = ["GeneratorDataset"]
-
 
 class GeneratorDataset:
     """
@@ -44,9 +42,9 @@ class GeneratorDataset:
         """Return a dataset whose rows are *batch_size* rows of this one, stacked; batching twice is not offered."""
         if self._batched or batch_size < 1:
             raise ValueError(f"batch_size must be a positive int, once; got {batch_size}.")
-        made = GeneratorDataset(self._source, self._columns)
-        made._batch, made._drop, made._batched, made._rows = batch_size, drop_remainder, True, self._rows
-        return made
+        dataset = GeneratorDataset(self._source, self._columns)
+        dataset._batch, dataset._drop, dataset._batched, dataset._rows = batch_size, drop_remainder, True, self._rows
+        return dataset
 
     def get_dataset_size(self) -> int:
         """Return the number of rows; a source without a length is read once to count them."""

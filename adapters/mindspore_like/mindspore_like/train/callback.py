@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mindspore_like._callback import Callback, RunContext
-from mindspore_like._monitors import LossMonitor, TimeMonitor
+from mindspore_like._callback import Callback, LossMonitor, RunContext, TimeMonitor
 
 __all__ = ["Callback", "LossMonitor", "RunContext", "TimeMonitor"]

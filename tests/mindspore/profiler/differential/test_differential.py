@@ -126,17 +126,14 @@ class Ours:
 class _Log:
     events: list[list[Any]]
 
-    def debug(self, message: str) -> None:
-        del message
+    def info(self, msg: str, *args: object) -> None:
+        self.events.append(["info", msg % args])
 
-    def info(self, message: str) -> None:
-        self.events.append(["info", message])
+    def warning(self, msg: str, *args: object) -> None:
+        self.events.append(["warning", msg % args])
 
-    def warning(self, message: str) -> None:
-        self.events.append(["warning", message])
-
-    def error(self, message: str) -> None:
-        self.events.append(["error", message])
+    def error(self, msg: str, *args: object) -> None:
+        self.events.append(["error", msg % args])
 
 
 @define

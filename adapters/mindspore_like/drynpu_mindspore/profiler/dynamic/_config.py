@@ -1,4 +1,4 @@
-"""What ``profiler_config.json`` says (mindspore_profiler.md 7)."""
+"""The options in ``profiler_config.json`` (mindspore_profiler.md 7)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import frozen
 
-from drynpu_mindspore.profiler._config import CONFIG_FIELDS
-from drynpu_mindspore.profiler._user_log import UserLog
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._values import (
+    CONFIG_FIELDS,
     AicoreMetrics,
     ExportType,
     HostSystem,
@@ -69,33 +69,15 @@ _EXPORTS = {1: [ExportType.Db], 2: [ExportType.Text, ExportType.Db]}
 
 _MODES = (-1, 0, 1)
 _ASYNC = 1
-"""Of ``analyse_mode``, which says nothing where ``analyse`` is false."""
+"""Value of ``analyse_mode``, which has no effect where ``analyse`` is false."""
 
 _OF_PROFILE = ("activities", "with_stack", "profile_memory", "parallel_strategy", "record_shapes")
 
-# Checked for their type alone, in this order.
-_PLAIN: Sequence[tuple[str, type]] = (
-    ("start_step", int),
-    ("stop_step", int),
-    ("analyse_mode", int),
-    *(
-        (name, bool)
-        for name in (
-            "profile_memory",
-            "mstx",
-            "l2_cache",
-            "analyse",
-            "parallel_strategy",
-            "with_stack",
-            "data_simplification",
-            "record_shapes",
-        )
-    ),
-    ("mstx_domain_include", list),
-    ("mstx_domain_exclude", list),
-    ("host_sys", list),
-    ("sys_io", bool),
-    ("sys_interconnection", bool),
+# Checked for the type of their default alone, in this order.
+_PLAIN: Sequence[str] = (
+    *("start_step", "stop_step", "analyse_mode", "profile_memory", "mstx", "l2_cache", "analyse", "parallel_strategy"),
+    *("with_stack", "data_simplification", "record_shapes", "mstx_domain_include", "mstx_domain_exclude", "host_sys"),
+    *("sys_io", "sys_interconnection"),
 )
 
 # What may be a number as well: the other type, how messages call both, and how they show the default.
@@ -136,8 +118,8 @@ class DynamicOptions:
 def read_options(document: Mapping[str, Any], user_log: UserLog) -> DynamicOptions:
     """Return what a file asks for; a bad value is replaced, which the log says."""
     values = {**DEFAULT_DOCUMENT, **{name: document[name] for name in DEFAULT_DOCUMENT if name in document}}
-    for name, kind in _PLAIN:
-        values[name] = _plain(name, values[name], kind, user_log)
+    for name in _PLAIN:
+        values[name] = _plain(name, values[name], user_log)
     for name, kind, called, default in _OR_NUMBER:
         if isinstance(values[name], bool) or not isinstance(values[name], (kind, int)):
             user_log.warning(
@@ -175,11 +157,11 @@ def _take_members(values: dict[str, Any], user_log: UserLog) -> None:
     values["host_sys"] = _members(values["host_sys"], HostSystem, None, user_log) if values["host_sys"] else None
 
 
-def _plain(name: str, value: Any, kind: type, user_log: UserLog) -> Any:
-    fits = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-    if fits:
-        return value
+def _plain(name: str, value: Any, user_log: UserLog) -> Any:
     default = DEFAULT_DOCUMENT[name]
+    kind = type(default)
+    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value
     user_log.warning(
         f"'{name}' should be {kind.__name__}, but got {type(value).__name__}. "
         f"will be reset to default value: '{default}'."
@@ -203,7 +185,7 @@ class _Choice:
     numbers: Mapping[int, enum.Enum]
     default: enum.Enum
     allowed: str
-    """What the message about a number says of it, and of the value, which stands at ``{}``."""
+    """The beginning of the message about a bad number, with ``{}`` for the number."""
 
     def read(self, value: int | str, user_log: UserLog) -> enum.Enum:
         """Return the member; what names none is the default, which the log says."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attrs import define
 
-from drynpu_mindspore.profiler._user_log import UserLog
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler.dynamic._config import DEFAULT_DOCUMENT, DynamicOptions, read_options
 
 _NAME = "profiler_config.json"

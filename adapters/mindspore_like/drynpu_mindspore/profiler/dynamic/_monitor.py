@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from drynpu_mindspore.profiler._config import _ExperimentalConfig
 from drynpu_mindspore.profiler._guarded import caught, guarded
+from drynpu_mindspore.profiler._host import UserLog
 from drynpu_mindspore.profiler._profile import Profile
 from drynpu_mindspore.profiler._schedule import Schedule
 from drynpu_mindspore.profiler._session import Session
-from drynpu_mindspore.profiler._user_log import UserLog
+from drynpu_mindspore.profiler._values import _ExperimentalConfig
 from drynpu_mindspore.profiler.dynamic._config import DynamicOptions
 from drynpu_mindspore.profiler.dynamic._file import ConfigFile
 
@@ -103,7 +103,7 @@ class DynamicMonitor:
                 f"please wait the first profiler finished at step {self._recorded[1]}."
             )
             return
-        self._profiler = self._made(options, start_profile=False, skip_first=0)
+        self._profiler = self._make_for_window(options, start_profile=False, skip_first=0)
         self._profiler.start()
         self._is_started = True
         self._recorded = first, last
@@ -111,7 +111,7 @@ class DynamicMonitor:
 
     @guarded
     def step_end(self, run_context: Any) -> None:
-        """Go on to the next step; after the last one that was asked for the run is complete."""
+        """Go on to the next step; after the last step that the file asks for the run is complete."""
         options = self._options()
         if options is None or options.stop_step == -1:
             return
@@ -147,7 +147,7 @@ class DynamicMonitor:
 
     @guarded
     def step(self) -> None:
-        """Tell that a step has ended; the first call counts as 1, and recording begins with the step after it."""
+        """End a step of the script; the first call ends step 1, and a window begins with the step after its first."""
         self._steps += 1
         options = self._options()
         if options is None:
@@ -177,7 +177,7 @@ class DynamicMonitor:
                 "greater than or equal to 0, and stop step should not be less than start step"
             )
             return
-        self._profiler = self._made(options, start_profile=True, skip_first=1)
+        self._profiler = self._make_for_window(options, start_profile=True, skip_first=1)
         self._say_begin(first, last)
 
     # Both.
@@ -194,11 +194,11 @@ class DynamicMonitor:
     def _options(self) -> DynamicOptions | None:
         return None if self._file is None else self._file.options()
 
-    def _made(self, options: DynamicOptions, *, start_profile: bool, skip_first: int) -> Profile:
+    def _make_for_window(self, options: DynamicOptions, *, start_profile: bool, skip_first: int) -> Profile:
         first, last = options.start_step, options.stop_step
         folder = self._output if options.prof_path == "./" else options.prof_path
         place = os.path.join(folder, f"rank{self._rank}_start{first}_stop{last}")  # noqa: PTH118 - shown as given
-        made = self._make_profile(
+        profile = self._make_profile(
             **options.profile,
             start_profile=start_profile,
             schedule=self._make_schedule(wait=0, warmup=0, active=last - first + 1, repeat=1, skip_first=skip_first),
@@ -206,7 +206,7 @@ class DynamicMonitor:
             experimental_config=_ExperimentalConfig(**options.config),
         )
         _print(f"Rank {self._rank} create output path {place}")
-        return made
+        return profile
 
     def _say_begin(self, first: int, last: int) -> None:
         _print(f"Rank {self._rank} Dynamic profiler start at step {first}, will stop at step {last}")

@@ -1,19 +1,42 @@
-"""
-The aclnn operators that primitives are launched by.
-
-MindSpore makes the name of the primitive's, unless its own table (ops_generate, aclnn_config) has another. Where that
-table is silent because the kernel is written by hand, the name is that of the same operator of PyTorch (as the rules
-there have it) or of the aclnn library.
-"""
+"""What is known of primitives by their names: the API that launches them, and which launch no vector or cube kernel."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from drynpu.kernels import Rule, bind, launches_nothing, ops
+from drynpu_mindspore.rules._launch import LaunchCall
+
+# Changes of shape are views on a device, though the CPU copies for some of them.
+_SHAPES: Final = (
+    "Reshape ReshapeView Flatten FlattenExt ExpandDims Squeeze View Shape TensorShape DynamicShape Rank Size"
+)
+_VIEWS: Final = """
+TransposeView TransposeExtView SelectExtView SplitTensorView ExpandDimsView NarrowView BroadcastToView SliceExtView
+"""
+_GRAPH: Final = """
+Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Partial Switch SwitchLayer Call
+TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
+"""
+NOTHING: Final = frozenset((_SHAPES + _VIEWS + _GRAPH).split())
+_AI_CPU: Final = """
+UniformReal UniformInt StandardNormal StandardLaplace Gamma Poisson Multinomial RandomChoiceWithMask RandpermV2
+RandomShuffle TruncatedNormal Unique UniqueWithPad Where NonZero Bincount MatrixDiagV3 MatrixDiagPartV3 MatrixInverse
+Cholesky Qr Svd FFT IFFT SearchSorted Histogram NonMaxSuppressionV3 CropAndResize CTCLoss CTCGreedyDecoder Range
+"""
+
+
+def placement_rules() -> dict[str, Rule]:
+    """Return the rules by primitive."""
+    rules: dict[str, Rule] = dict.fromkeys(sorted(NOTHING), launches_nothing)
+    return rules | {name: bind(ops.make_on_cpu, f"{name}()", LaunchCall) for name in _AI_CPU.split()}
+
+
 _PREFIX: Final = "aclnn"
 
-# Names without the prefix; a primitive that is missing bears its own.
-_OF_MINDSPORE: Final = """
+# MindSpore makes the name of the API from the primitive's, unless its own table (ops_generate, aclnn_config) has
+# another: those are here, without the prefix.
+_FROM_MINDSPORE: Final = """
 AcosExt Acos | AcoshExt Acosh | AdamW ApplyAdamWV2 | AddExt Add | ArgMaxExt ArgMax | ArgMaxWithValue MaxDim
 ArgMinWithValue MinDim | Atan2Ext Atan2 | BatchMatMulExt BatchMatMul | BatchNormExt BatchNorm
 BatchNormGradExt BatchNormBackward | Bmm BatchMatMul | Concat Cat | CumsumExt Cumsum | Equal EqTensor
@@ -26,7 +49,9 @@ ReduceAny Any | ReverseV2 Flip | ScatterAddExt ScatterAdd | Select SWhere | SiLU
 SiLUGrad SiluBackward | SigmoidGrad SigmoidBackward | SoftplusExt Softplus | SortExt Sort | StackExt Stack
 SubExt Sub | Tile Repeat | TopkExt Topk | Transpose Permute
 """
-_OF_THE_SAME_OPERATOR: Final = """
+# Where that table is silent because the kernel is written by hand, the name is that of the same operator of PyTorch (as
+# the rules there have it) or of the aclnn library.
+_FROM_PYTORCH: Final = """
 AdaptiveAvgPool2D AdaptiveAvgPool2d | ArgMinExt ArgMin | Argmax ArgMax | Argmin ArgMin | AvgPool AvgPool2d
 AvgPoolGrad AvgPool2dBackward | BatchNormGrad BatchNormBackward | BitwiseAnd BitwiseAndTensor
 BitwiseOr BitwiseOrTensor | BitwiseXor BitwiseXorTensor | Conv2D Convolution | Conv2DBackpropFilter ConvolutionBackward
@@ -46,7 +71,7 @@ def _table(text: str) -> dict[str, str]:
     return {primitive: f"{_PREFIX}{name}" for primitive, name in pairs}
 
 
-_APIS: Final = _table(_OF_MINDSPORE) | _table(_OF_THE_SAME_OPERATOR)
+_APIS: Final = _table(_FROM_MINDSPORE) | _table(_FROM_PYTORCH)
 
 
 def api_of(primitive: str) -> str:

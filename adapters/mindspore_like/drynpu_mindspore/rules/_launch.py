@@ -1,0 +1,82 @@
+"""
+One launch of a MindSpore primitive: as a signature, and as rules read it.
+
+A signature carries besides its inputs what the launch returns and the attributes of the primitive by name; values that
+MindSpore passes as arguments (``transpose_b`` of a MatMul) are attributes under their position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from drynpu.kernels import (
+    NO_DATA,
+    KernelPlan,
+    KernelSpec,
+    Operator,
+    OperatorCall,
+    Placement,
+    Signature,
+    TaskType,
+    TensorDesc,
+)
+
+
+def signature(
+    primitive: str,
+    inputs: Sequence[TensorDesc | None],
+    outputs: Sequence[TensorDesc] | None = None,
+    attrs: Mapping[str, object] | None = None,
+    arguments: Sequence[object] = (),
+    *,
+    placement: Placement = Placement.DEVICE,
+) -> Signature:
+    """
+    Return the signature of one launch.
+
+    Parameters
+    ----------
+    primitive:
+        As MindSpore names it: ``MatMul``, ``Conv2DBackpropFilter``.
+    inputs:
+        By position; ``None`` for an argument that is no tensor, or of which nothing is known. A tensor of unknown type
+        has ``UNDEFINED``.
+    outputs:
+        In order; ``None`` when they are not known.
+    attrs:
+        Attributes by name, lists as tuples.
+    arguments:
+        By position the value of an argument that is no tensor, else ``None``.
+    """
+    named = tuple(sorted((attrs or {}).items()))
+    known = None if outputs is None else tuple(outputs)
+    return Signature(primitive, tuple(inputs), (known, named, tuple(arguments)), placement)
+
+
+class LaunchCall(OperatorCall):
+    """
+    A launch whose signature :func:`drynpu_mindspore.rules.signature` made; of others only inputs are known.
+
+    MindSpore launches its kernels one by one (jit level O0, PyNative), so a kernel bears GE's operator type as its name
+    (mindspore_profiler.md 12.2: ``.../MatMul-op0/MatMulV2``); the scope is in the name of the launch.
+    """
+
+    guesses = False
+    outputs_at, attrs_at, arguments_at = 0, 1, 2
+
+    def answer(self, operator: Operator) -> KernelPlan | None:
+        """
+        Return what *operator* makes of this launch.
+
+        A launch of which shapes or types are not known is shown under its kernel's type without tensors and without
+        work: nothing is guessed. The plan is marked as unmapped, so that the recording's metadata counts it.
+        """
+        known = all(t.dtype != NO_DATA for t in (*self.signature.tensors(), *self.outputs))
+        found = operator(self) if known else None
+        return self._unknown if found is None else found
+
+    @property
+    def _unknown(self) -> KernelPlan:
+        op_type = self.binding.kernel
+        spec = KernelSpec(name=op_type, op_type=op_type, task_type=TaskType.AI_VECTOR_CORE, mapped=False)
+        return KernelPlan(kernels=(spec,), mapped=False)
