@@ -13,9 +13,8 @@ from drynpu.deliverables._host_rows import HostRows
 from drynpu.options import ProfilingRequest
 from drynpu.platforms import Chip
 from drynpu.raw import ClockAnchors
-from drynpu.simulate._destination import Destination
 from drynpu.simulate._memory import Simulation
-from drynpu.simulate._recording import Recording
+from drynpu.simulate._recording import Destination, Recording
 
 
 @frozen(eq=False, kw_only=True)

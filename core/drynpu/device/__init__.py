@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.device._costs import HostCosts
+from drynpu.device._dispatches import Dispatches, DispatchKind, HostCosts, Launches, StreamTimes
 from drynpu.device._memory import (
     BEST_FIT_POOL,
     CACHING_POOL,
@@ -13,7 +13,7 @@ from drynpu.device._memory import (
     pair,
 )
 from drynpu.device._nesting import inherit, innermost, nest
-from drynpu.device._schedule import Dispatches, DispatchKind, Launches, StreamTimes, fifo, schedule_streams
+from drynpu.device._schedule import fifo, schedule_streams
 
 __all__ = [
     "BEST_FIT_POOL",

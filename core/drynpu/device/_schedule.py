@@ -11,100 +11,12 @@ cumulative maximum.
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable
-
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field, fields_dict
 
-from drynpu.arrays import I64, Bools
-from drynpu.device._costs import HostCosts
+from drynpu.arrays import I64
+from drynpu.device._dispatches import Dispatches, DispatchKind, HostCosts, Launches, StreamTimes
 from drynpu.options import Clock
-
-
-class DispatchKind(enum.IntEnum):
-    """What a dispatch does besides launching."""
-
-    LAUNCH = 0
-    WAIT_DEVICE = 1
-    """The host waits until every stream has drained."""
-    WAIT_STREAM = 2
-    PAUSE = 3
-    """The profiler's own work: takes no time on the projected clock."""
-    RECORD_EVENT = 4
-    WAIT_EVENT = 5
-    """Later work of the stream starts after the event."""
-    SYNCHRONIZE_EVENT = 6
-    """The host waits for what was on the event's stream when it was recorded."""
-
-
-@frozen(eq=False, kw_only=True)
-class Dispatches:
-    """
-    What the host hands to the device, shape ``[n]``, in host order; measured intervals are disjoint and sorted.
-
-    ``kind`` holds values of `Mark`, ``launches`` the number of kernels that each dispatch launches.
-    """
-
-    start_ns: I64
-    end_ns: I64
-    kind: I64
-    launches: I64
-    workspace: Bools
-    """Whether the call asks for its workspace size first (aclnn operators do, copies do not)."""
-    stream: I64
-    event: I64
-    thread: I64
-    compiles: Bools = field()
-    """Whether the call compiles its operator (those of the single-op path do)."""
-    in_graph: Bools = field()
-    """Whether the graph engine launches it as a part of a graph: node by node, without a call or a queue between."""
-
-    @compiles.default
-    @in_graph.default
-    def _none(self) -> Bools:
-        return np.zeros(len(self.start_ns), bool)
-
-
-@frozen(eq=False, kw_only=True)
-class Launches:
-    """
-    Kernels in host order, grouped by dispatch, shape ``[m]``.
-
-    ``node_ns`` is what the host takes to launch each, at least the cost of one kernel; None: that cost for all.
-    ``rendezvous``, where given, is called for every launch of ``meets`` as soon as its start is known, with the number
-    of the launch and its start in ticks; it returns how many ticks the launch waits for other ranks.
-    """
-
-    stream: I64
-    duration_ticks: I64
-    node_ns: I64 | None = None
-    meets: Bools | None = None
-    rendezvous: Callable[[int, int], int] | None = None
-
-
-@frozen(eq=False, kw_only=True)
-class StreamTimes:
-    """Times of dispatches (``[n]``) and launches (``[m]``) in ns of Unix time; kernels in ticks after *base_ns*."""
-
-    start_ns: I64
-    end_ns: I64
-    workspace_start_ns: I64
-    enqueue_start_ns: I64
-    enqueue_end_ns: I64
-    dequeue_start_ns: I64
-    dequeue_end_ns: I64
-    api_start_ns: I64
-    api_end_ns: I64
-    wait_ns: I64
-    """How long a synchronising dispatch waited for the device."""
-    node_start_ns: I64
-    node_end_ns: I64
-    runtime_start_ns: I64
-    runtime_end_ns: I64
-    kernel_start_ticks: I64
-    rendezvous_ticks: I64
-    """How long each launch waited for other ranks, which is added to its duration."""
 
 
 def fifo(arrival: I64, length: I64, free: int) -> I64:
@@ -124,7 +36,7 @@ def fifo(arrival: I64, length: I64, free: int) -> I64:
 
 @define(kw_only=True)
 class _State:
-    """What one segment leaves to the next: the only thing that is carried through the loop."""
+    """The state that one segment passes to the next; nothing else is carried through the loop."""
 
     shift_ns: int = 0
     dequeue_free_ns: int = 0
@@ -135,7 +47,7 @@ class _State:
 @define(kw_only=True)
 class _Scheduler:
     """
-    Schedules one segment of dispatches after the other; ``out`` holds the columns of `Schedule`.
+    Schedules one segment of dispatches after the other; ``out`` holds the columns of `StreamTimes`.
 
     ``offsets`` (``[n + 1]``) is the first launch of each dispatch. ``node_before_ns`` is what the launches before each
     one take in its dispatch, ``node_total_ns`` what all launches of a dispatch take.
@@ -226,7 +138,7 @@ class _Scheduler:
         self._meet(rows.stop - 1)
 
     def _meet(self, launch: int) -> None:
-        """Add to the last launch of a segment what it waits for other ranks, where it meets any."""
+        """Lengthen the last launch of a segment by its wait for other ranks, if it is the launch of a collective."""
         meets, rendezvous = self.launches.meets, self.launches.rendezvous
         if rendezvous is not None and meets is not None and meets[launch]:
             wait = rendezvous(launch, int(self.out["kernel_start_ticks"][launch]))
@@ -234,7 +146,7 @@ class _Scheduler:
             self.state.stream_free[int(self.launches.stream[launch])] += wait
 
     def _order_streams(self, last: int) -> None:
-        """Do what the last dispatch of a segment does besides launching."""
+        """Apply the last dispatch of a segment to events, streams and the host: record, wait or synchronise."""
         kind = int(self.dispatches.kind[last])
         stream, event = int(self.dispatches.stream[last]), int(self.dispatches.event[last])
         free = self.state.stream_free
@@ -261,26 +173,11 @@ class _Scheduler:
         self.state.shift_ns += wait
 
 
-_DISPATCH_COLUMNS = (
-    "start_ns",
-    "end_ns",
-    "workspace_start_ns",
-    "enqueue_start_ns",
-    "enqueue_end_ns",
-    "dequeue_start_ns",
-    "dequeue_end_ns",
-    "api_start_ns",
-    "api_end_ns",
-    "wait_ns",
-)
 _LAUNCH_COLUMNS = (
-    "node_start_ns",
-    "node_end_ns",
-    "runtime_start_ns",
-    "runtime_end_ns",
-    "kernel_start_ticks",
-    "rendezvous_ticks",
+    *("node_start_ns", "node_end_ns", "runtime_start_ns", "runtime_end_ns"),
+    *("kernel_start_ticks", "rendezvous_ticks"),
 )
+_DISPATCH_COLUMNS = tuple(name for name in fields_dict(StreamTimes) if name not in _LAUNCH_COLUMNS)
 
 
 def schedule_streams(

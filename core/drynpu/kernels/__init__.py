@@ -8,8 +8,9 @@ Python. The counters, and the columns made from them, all come from one physical
 
 from __future__ import annotations
 
-from drynpu.kernels._call import NO_DATA, Binding, Key, Operator, OperatorCall, bind
-from drynpu.kernels._columns import metric_columns, pipe_utilization_columns
+from drynpu.kernels._binding import Binding
+from drynpu.kernels._call import NO_DATA, Key, Operator, OperatorCall, bind
+from drynpu.kernels._columns import core_columns, core_metrics, metric_columns
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counter_groups import counter_group, metric_column_names
@@ -34,7 +35,6 @@ from drynpu.kernels._rules import (
     join_rules,
     unmapped_plan,
 )
-from drynpu.kernels._sampled import core_columns, core_metrics
 from drynpu.kernels._specs import (
     computed_on_cpu,
     launches_nothing,
@@ -112,7 +112,6 @@ __all__ = [
     "node_signature",
     "occurrences",
     "output_tiles",
-    "pipe_utilization_columns",
     "plan_of",
     "task_type_on",
     "tensor_like",

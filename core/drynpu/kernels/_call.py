@@ -9,13 +9,13 @@ subclass says how its signatures are laid out, how its kernels are named and in 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from attrs import evolve, field, frozen
 
+from drynpu.kernels._binding import Binding
 from drynpu.kernels._elements import element_operations
 from drynpu.kernels._rules import Rule
 from drynpu.kernels._specs import computed_on_cpu, cube_spec, launched, vector_spec
@@ -28,64 +28,6 @@ Key: TypeAlias = "str | int"
 """An argument: its name in the binding, the framework's name of an attribute, or a position."""
 
 _Call = TypeVar("_Call", bound="OperatorCall")
-_SPELLING = re.compile(
-    r"(?:(?P<api>\w+):)?(?:(?P<function>\w+)/)?(?P<kernel>\w*)(?:\*(?P<operations>[\d.]+))?\((?P<arguments>[^()]*)\)"
-)
-
-
-@frozen
-class Binding:
-    """
-    How one framework spells an operator.
-
-    Attributes
-    ----------
-    kernel:
-        GE's type of the (main) kernel; empty where the operator chooses it.
-    api:
-        ACL API that launches it, for frameworks that show one.
-    function:
-        L0 function inside the API that launches it, where it is not the usual one of the type.
-    arguments:
-        Neutral names of the arguments, by position.
-    names:
-        Neutral name -> the framework's name of the attribute.
-    required:
-        Arguments that must be tensors; a call that lacks one has no plan.
-    """
-
-    kernel: str = ""
-    api: str = ""
-    function: str = ""
-    arguments: tuple[str, ...] = ()
-    names: Mapping[str, str] = field(factory=dict)
-    required: tuple[str, ...] = ()
-    operations: float = field()
-    """Element operations per element; by default those of the kernel's type."""
-
-    @operations.default
-    def _usual_operations(self) -> float:
-        return element_operations(self.kernel)
-
-    @classmethod
-    def from_text(cls, text: str) -> Binding:
-        """
-        Read ``api:function/kernel*operations(argument argument=attribute ...)``.
-
-        All before the bracket may be left out.
-
-        ``BatchMatMulV2(a b turn_a=adj_x turn_b=adj_y)`` has *a* first, *b* second, and *turn_a* third or in the
-        attribute ``adj_x``. ``scale!`` is required.
-        """
-        match = _SPELLING.fullmatch(text)
-        if match is None:
-            raise ValueError(f"not a spelling of an operator: {text!r}; expected api:function/kernel(argument ...)")
-        pairs = [argument.partition("=") for argument in match["arguments"].split()]
-        names = {neutral: name for neutral, _, name in pairs if name}
-        arguments = tuple(neutral.rstrip("!") for neutral, _, _ in pairs)
-        required = tuple(neutral.rstrip("!") for neutral, _, _ in pairs if neutral.endswith("!"))
-        found = cls(match["kernel"], match["api"] or "", match["function"] or "", arguments, names, required)
-        return evolve(found, operations=float(match["operations"])) if match["operations"] else found
 
 
 @frozen
@@ -97,12 +39,12 @@ class OperatorCall:
     """
 
     signature: Signature
-    binding: Binding = Binding()
+    binding: Binding = field(factory=Binding)
 
     cube_on_cpu: ClassVar[bool] = True
     """Whether products of DOUBLE and complex numbers go to the AI CPU."""
     guesses: ClassVar[bool] = True
-    """Whether the usual value, or the first reading that fits, is taken where a call does not say which is meant."""
+    """Whether the usual value, or the first reading that fits, is taken where a call leaves an argument open."""
     keeps_dims: ClassVar[bool] = False
     """Whether statistics per channel keep the dims of their image, and five dims have kernels of their own."""
     simplified: ClassVar[bool] = False
@@ -115,9 +57,9 @@ class OperatorCall:
     outputs_at: ClassVar[int | None] = None
     """Which part of the signature's ``attributes`` has the outputs; ``None`` where nothing is known of them."""
     attrs_at: ClassVar[int | None] = None
-    """Likewise attributes by name."""
+    """The part of ``attributes`` that has attributes by name."""
     arguments_at: ClassVar[int | None] = None
-    """Likewise values by position; without any of the three all parts are values by position."""
+    """The part that has values by position; without any of the three all parts are values by position."""
 
     @property
     def outputs(self) -> tuple[TensorDesc, ...]:
@@ -330,10 +272,10 @@ class OperatorCall:
             hf32=hf32 and not on_cpu,
         )
 
-    def format_change(self, number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
-        """Return the kernel that makes *target* of *source*, the one with this *number* in the plan."""
+    def format_change(self, number: int, source: TensorDesc, result: TensorDesc) -> KernelSpec:
+        """Return the kernel that makes *result* of *source*, the one with this *number* in the plan."""
         del number
-        return vector_spec("TransData", "TransData", [source], [target], cost=0)
+        return vector_spec("TransData", "TransData", [source], [result], cost=0)
 
     def plan(self, *kernels: KernelSpec) -> KernelPlan:
         """Return the plan of a call that launches *kernels*, but for those without any element."""

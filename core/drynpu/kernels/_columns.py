@@ -1,5 +1,5 @@
 """
-Counters back to the columns of op_summary (cann_msprof.md 4.2).
+Counters back to columns: those of op_summary (cann_msprof.md 4.2), and those of single cores (4.4).
 
 Plain arrays in and out: it works on genuine records as well, whatever order their events have.
 """
@@ -13,11 +13,9 @@ import numpy as np
 from drynpu.arrays import F64, Array
 from drynpu.kernels._core import CoreCounters, divide
 from drynpu.kernels._counter_groups import counter_group
-from drynpu.platforms import MetricColumn, Platform, find_platform, known_platforms
+from drynpu.platforms import Formula, MetricColumn, Platform
 
 Columns = dict[str, Array]
-
-_PIPES = "PipeUtilization"
 
 
 def metric_columns(
@@ -75,21 +73,6 @@ def metric_columns(
     return columns | {name: np.full(kernels, np.nan) for name in columns if name in platform.blank_columns}
 
 
-def pipe_utilization_columns(core: CoreCounters, vector: CoreCounters | None, duration_us: F64) -> Columns:
-    """
-    Return the PipeUtilization columns of whatever platform the recorded events are of (:func:`metric_columns`).
-
-    *vector* is ``None`` on unified chips, whose columns have no prefix.
-    """
-    named = (
-        platform
-        for platform in known_platforms()
-        if platform.split and core.counted(platform.counter_groups[_PIPES].cube_events[:1])
-    )
-    platform = find_platform("") if vector is None else next(named, find_platform("", split=True))
-    return metric_columns(_PIPES, core, vector, duration_us, platform)
-
-
 def _side(
     time_name: str, prefix: str, columns: Sequence[MetricColumn], core: CoreCounters, bandwidth_mhz: float
 ) -> Columns:
@@ -103,3 +86,35 @@ def _side(
 def _bound(mte2: F64, mac: F64, vec: F64) -> F64:
     known = (mac != 0) & (vec != 0)
     return np.where(known, divide(mte2, np.maximum(mac, vec)), np.nan)
+
+
+def core_columns(metrics: str, platform: Platform, events: Sequence[int]) -> tuple[MetricColumn, ...]:
+    """
+    Return the columns of *metrics* on a core that counts *events*, in order.
+
+    Raises
+    ------
+    OptionError
+        The platform has no group *metrics*.
+    """
+    return tuple(column for column in counter_group(metrics, platform).sampled if _whole(column, events))
+
+
+def core_metrics(metrics: str, platform: Platform, cores: CoreCounters) -> dict[str, F64]:
+    """
+    Return the value of every column for each core, ``[cores]``; 0 where there is nothing to divide by.
+
+    The clock of a bandwidth is that of the kind of core itself, other than in op_summary.
+
+    Raises
+    ------
+    OptionError
+        The platform has no group *metrics*.
+    """
+    return {column.name: cores.values(column, cores.mhz) for column in core_columns(metrics, platform, cores.events)}
+
+
+def _whole(column: MetricColumn, events: Sequence[int]) -> bool:
+    """Return whether the events of a column are there; ratios and rates may name those of several releases."""
+    counted = [code in events for code, _ in column.terms]
+    return all(counted) if column.formula in (Formula.TOTAL, Formula.QUOTIENT) else any(counted)

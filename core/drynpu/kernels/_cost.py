@@ -7,7 +7,7 @@ adds a fixed launch overhead. All counters are read off the same account, so the
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Any
 
 from attrs import evolve
 
@@ -16,8 +16,6 @@ from drynpu.kernels._traffic import traffic
 from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import Copy, KernelCost, KernelSpec, TaskType
 from drynpu.platforms import Chip
-
-__all__ = ["MODEL_VERSION", "cost", "task_type_on"]
 
 MODEL_VERSION = "roofline-1"
 """Names the model in what a run writes; changes whenever the times of the same kernels change."""
@@ -75,27 +73,8 @@ def _copy(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     return KernelCost(duration_ns=tuning.copy_latency_ns + moved, block_num=0, mix_block_num=0)
 
 
-class _CubeSide(TypedDict):
-    aic_time_ns: float
-    mac_ns: float
-    aic_scalar_ns: float
-    mte1_ns: float
-    aic_mte2_ns: float
-    fixpipe_ns: float
-    aic_icache_miss_rate: float
-
-
-class _VectorSide(TypedDict):
-    aiv_time_ns: float
-    vec_ns: float
-    aiv_scalar_ns: float
-    aiv_mte2_ns: float
-    mte3_ns: float
-    aiv_icache_miss_rate: float
-
-
-def _cube_side(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int, at_least_ns: float = 0.0) -> _CubeSide:
-    moved = pipes.transfer(spec, chip, tuning, cores=blocks, of=chip.cube_cores)
+def _cube_side(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int, at_least_ns: float = 0.0) -> dict[str, Any]:
+    moved = pipes.transfer(spec, chip, tuning, cores=blocks, all_cores=chip.cube_cores)
     mac = pipes.mac_ns(spec, chip, tuning, blocks)
     mte1 = tuning.mte1_per_mac * mac
     mte2 = max(moved.read_ns, pipes.refetch_ns(spec, chip, tuning, blocks))
@@ -103,29 +82,29 @@ def _cube_side(spec: KernelSpec, chip: Chip, tuning: Tuning, blocks: int, at_lea
     fixpipe = max(moved.write_ns, spec.bytes_written / fixpipe_rate)
     busy = (mac, mte1, max(mte2, moved.bus_ns), fixpipe)
     engine = max(pipes.engine_ns(tuning.cube, blocks, busy, tuning), at_least_ns)
-    return _CubeSide(
-        aic_time_ns=engine,
-        mac_ns=pipes.pipe_ns(mac, engine, tuning),
-        aic_scalar_ns=pipes.scalar_ns(tuning.cube, engine),
-        mte1_ns=pipes.pipe_ns(mte1, engine, tuning),
-        aic_mte2_ns=pipes.pipe_ns(mte2, engine, tuning),
-        fixpipe_ns=pipes.pipe_ns(fixpipe, engine, tuning),
-        aic_icache_miss_rate=pipes.icache_miss_rate(tuning.cube, engine, tuning),
-    )
+    return {
+        "aic_time_ns": engine,
+        "mac_ns": pipes.pipe_ns(mac, engine, tuning),
+        "aic_scalar_ns": pipes.scalar_ns(tuning.cube, engine),
+        "mte1_ns": pipes.pipe_ns(mte1, engine, tuning),
+        "aic_mte2_ns": pipes.pipe_ns(mte2, engine, tuning),
+        "fixpipe_ns": pipes.pipe_ns(fixpipe, engine, tuning),
+        "aic_icache_miss_rate": pipes.icache_miss_rate(tuning.cube, engine, tuning),
+    }
 
 
 def _vector_side(
     blocks: int, vec: float, moved: pipes.Transfer, tuning: Tuning, at_least_ns: float = 0.0
-) -> _VectorSide:
+) -> dict[str, Any]:
     engine = max(pipes.engine_ns(tuning.vector, blocks, (vec, moved.bus_ns), tuning), at_least_ns)
-    return _VectorSide(
-        aiv_time_ns=engine,
-        vec_ns=pipes.pipe_ns(vec, engine, tuning),
-        aiv_scalar_ns=pipes.scalar_ns(tuning.vector, engine),
-        aiv_mte2_ns=pipes.pipe_ns(moved.read_ns, engine, tuning),
-        mte3_ns=pipes.pipe_ns(moved.write_ns, engine, tuning),
-        aiv_icache_miss_rate=pipes.icache_miss_rate(tuning.vector, engine, tuning),
-    )
+    return {
+        "aiv_time_ns": engine,
+        "vec_ns": pipes.pipe_ns(vec, engine, tuning),
+        "aiv_scalar_ns": pipes.scalar_ns(tuning.vector, engine),
+        "aiv_mte2_ns": pipes.pipe_ns(moved.read_ns, engine, tuning),
+        "mte3_ns": pipes.pipe_ns(moved.write_ns, engine, tuning),
+        "aiv_icache_miss_rate": pipes.icache_miss_rate(tuning.vector, engine, tuning),
+    }
 
 
 def _cube(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
@@ -139,7 +118,7 @@ def _vector(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     cores = chip.vector_cores
     blocks = pipes.vector_blocks(spec, cores, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
-    moved = pipes.transfer(spec, chip, tuning, cores=cores, of=cores, block_bytes=tuning.vector_block_bytes)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores, block_bytes=tuning.vector_block_bytes)
     side = _vector_side(blocks, vec, moved, tuning)
     duration = pipes.duration_ns(tuning.vector, blocks, side["aiv_time_ns"])
     return KernelCost(duration_ns=duration, block_num=blocks, mix_block_num=0, **side)
@@ -165,14 +144,14 @@ def _unified(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
     if spec.cube_flops and spec.task_type in {TaskType.AI_CORE, TaskType.MIX_AIC}:
         blocks = pipes.cube_blocks(spec, chip.cube_cores, tuning)
         vec = pipes.vec_ns(spec, chip, tuning, cores=blocks)
-        moved = pipes.transfer(spec, chip, tuning, cores=blocks, of=chip.cube_cores)
+        moved = pipes.transfer(spec, chip, tuning, cores=blocks, all_cores=chip.cube_cores)
         mac = pipes.mac_ns(spec, chip, tuning, blocks)
         mte2 = max(moved.read_ns, pipes.refetch_ns(spec, chip, tuning, blocks))
         return _unified_account(tuning.cube, blocks, (mac, vec, mte2), moved, tuning)
     cores = chip.cube_cores
     blocks = pipes.vector_blocks(spec, cores, tuning)
     vec = pipes.vec_ns(spec, chip, tuning, cores=cores, block_ops=tuning.vector_block_ops)
-    moved = pipes.transfer(spec, chip, tuning, cores=cores, of=cores, block_bytes=tuning.vector_block_bytes)
+    moved = pipes.transfer(spec, chip, tuning, cores=cores, all_cores=cores, block_bytes=tuning.vector_block_bytes)
     return _unified_account(tuning.vector, blocks, (0.0, vec, moved.read_ns), moved, tuning)
 
 

@@ -11,20 +11,6 @@ from drynpu.arrays import F64
 from drynpu.kernels._table import CostTable
 from drynpu.kernels._traffic import LINE_BYTES
 
-__all__ = [
-    "CUBE",
-    "UNIFIED",
-    "VECTOR",
-    "Core",
-    "Count",
-    "Counts",
-    "moved",
-    "never",
-    "products",
-    "registers",
-    "vector_cycles",
-]
-
 Count = Callable[[CostTable], F64]
 Counts = Mapping[int, Count]
 
@@ -34,11 +20,9 @@ _CYCLES_PER_ICACHE_REQUEST = 8.0
 
 @frozen(kw_only=True)
 class Core:
-    """Where the account holds what one kind of core does."""
+    """The columns of the account that belong to one kind of core."""
 
     side: str
-    scalar: str
-    mte2: str
     inflow: tuple[str, ...]
     outflow: tuple[str, ...]
 
@@ -83,22 +67,16 @@ class Core:
 
 CUBE = Core(
     side="aic",
-    scalar="aic_scalar_ns",
-    mte2="aic_mte2_ns",
     inflow=("gm_to_l1_bytes",),
     outflow=("l0c_to_gm_bytes",),
 )
 VECTOR = Core(
     side="aiv",
-    scalar="aiv_scalar_ns",
-    mte2="aiv_mte2_ns",
     inflow=("gm_to_ub_bytes",),
     outflow=("ub_to_gm_bytes",),
 )
 UNIFIED = Core(
     side="aic",
-    scalar="aic_scalar_ns",
-    mte2="aic_mte2_ns",
     inflow=("gm_to_l1_bytes", "gm_to_ub_bytes"),
     outflow=("ub_to_gm_bytes",),
 )
@@ -124,21 +102,21 @@ def moved(size: float, *columns: str) -> Count:
 
 def products(core: Core, column: str) -> Count:
     """Count products, one per cycle at most."""
-
-    def count(t: CostTable) -> F64:
-        room = core.cycles(t) / np.maximum(_sum(t, ("cube_float_ops", "cube_int8_ops")), 1.0)
-        return np.asarray(np.floor(_sum(t, (column,)) * np.minimum(room, 1.0)))
-
-    return count
+    return _limited(column, ("cube_float_ops", "cube_int8_ops"), core.cycles)
 
 
 def vector_cycles(core: Core, column: str) -> Count:
     """Count cycles of one kind of vector work, no more together than the unit is busy."""
     busy = core.busy("vec_ns")
+    return _limited(column, _VECTOR_KINDS, lambda t: np.rint(busy(t)))
+
+
+def _limited(column: str, kinds: tuple[str, ...], limit: Count) -> Count:
+    """Count *column*, scaled down where all *kinds* together would exceed the limit of a kernel."""
 
     def count(t: CostTable) -> F64:
-        room = np.rint(busy(t)) / np.maximum(_sum(t, _VECTOR_KINDS), 1.0)
-        return np.asarray(np.floor(_sum(t, (column,)) * np.minimum(room, 1.0)))
+        share = limit(t) / np.maximum(_sum(t, kinds), 1.0)
+        return np.asarray(np.floor(_sum(t, (column,)) * np.minimum(share, 1.0)))
 
     return count
 
@@ -152,4 +130,4 @@ def registers(
     The unit is what the formula of the register takes (*bits* per count), or *size* bytes where that knows it.
     """
     other = size or {}
-    return {code: moved(other.get(code, bits[code] / 8), *of) for code, of in columns.items()}
+    return {code: moved(other.get(code, bits[code] / 8), *names) for code, names in columns.items()}

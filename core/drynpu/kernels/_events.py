@@ -83,7 +83,7 @@ def _with_sums(counts: dict[int, Count]) -> Counts:
     def both(parts: tuple[Count, ...]) -> Count:
         return lambda t: sum((np.rint(part(t)) for part in parts), np.zeros(len(t)))
 
-    known = {code: tuple(counts[part] for part in of if part in counts) for code, of in _SUMS.items()}
+    known = {code: tuple(counts[part] for part in codes if part in counts) for code, codes in _SUMS.items()}
     return MappingProxyType(counts | {code: both(parts) for code, parts in known.items() if parts})
 
 
@@ -91,8 +91,8 @@ def _common(core: Core, bits: Mapping[int, int]) -> dict[int, Count]:
     """Return the events that every kind of core has."""
     l2, main = bits[0xF] / 8, bits[0x12] / 8
     return {
-        0x9: core.busy(core.scalar),
-        0xC: core.busy(core.mte2),
+        0x9: core.busy(f"{core.side}_scalar_ns"),
+        0xC: core.busy(f"{core.side}_mte2_ns"),
         0x54: core.icache_requests,
         0x55: core.icache_misses,
         0xF: moved(l2, *core.inflow),

@@ -21,8 +21,8 @@ def _common(core: Core, bits: Mapping[int, int]) -> dict[int, Count]:
         0x423: (main["write"],),
     }
     return {
-        0x1: core.busy(core.scalar),
-        0x202: core.busy(core.mte2),
+        0x1: core.busy(f"{core.side}_scalar_ns"),
+        0x202: core.busy(f"{core.side}_mte2_ns"),
         0x34: core.icache_requests,
         0x35: core.icache_misses,
         0x424: core.hits("read"),

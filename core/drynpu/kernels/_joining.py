@@ -25,9 +25,9 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
     order = np.lexsort((-end, start))
 
     def codes(name: str, begins: list[int]) -> I32:
-        own = _column(parts, name, np.int32)
-        moved = own + np.repeat(np.array(begins, np.int32), lengths)
-        return np.asarray(np.where(own >= 0, moved, np.int32(-1))[order], np.int32)
+        numbers = _column(parts, name, np.int32)
+        moved = numbers + np.repeat(np.array(begins, np.int32), lengths)
+        return np.asarray(np.where(numbers >= 0, moved, np.int32(-1))[order], np.int32)
 
     return Operators(
         names=names,

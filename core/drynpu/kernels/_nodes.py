@@ -19,6 +19,7 @@ from drynpu.kernels._specs import format_change
 from drynpu.kernels._types import KernelPlan, KernelSpec, Placement, Signature, TensorDesc
 
 _PLAIN = (bool, int, float, str)
+# Names of fused nodes join those of all their parts; longer ones are cut.
 _LONGEST_NAME = 512
 
 
@@ -106,12 +107,12 @@ class NodeCall(OperatorCall):
         self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], **options: Any
     ) -> KernelSpec:
         """Return a vector kernel; inputs and outputs that hold no numbers are left out."""
-        taken = [t for t in inputs if t.dtype != NO_DATA]
-        return super().kernel(op_type, taken, [t for t in outputs if t.dtype != NO_DATA], **options)
+        numeric = [t for t in inputs if t.dtype != NO_DATA]
+        return super().kernel(op_type, numeric, [t for t in outputs if t.dtype != NO_DATA], **options)
 
-    def format_change(self, number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
+    def format_change(self, number: int, source: TensorDesc, result: TensorDesc) -> KernelSpec:
         """Return the kernel that changes the format; the graph engine numbers them through a graph."""
-        return numbered_format_change(number, source, target)
+        return numbered_format_change(number, source, result)
 
 
 def framed(rule: Rule) -> Rule:
@@ -132,6 +133,6 @@ def _format_changes(changes: object) -> list[KernelSpec]:
     return [numbered_format_change(*change) for change in changes] if isinstance(changes, tuple) else []
 
 
-def numbered_format_change(number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
+def numbered_format_change(number: int, source: TensorDesc, result: TensorDesc) -> KernelSpec:
     """Return the kernel that changes the format; the graph engine numbers them through a graph."""
-    return format_change(f"trans_TransData_{number}", source, target)
+    return format_change(f"trans_TransData_{number}", source, result)

@@ -17,8 +17,6 @@ from attrs import evolve, field, frozen
 from drynpu.arrays import I32, I64, U8, U64
 from drynpu.kernels._types import Signature, TensorDesc
 
-__all__ = ["Allocations", "Call", "Operators"]
-
 
 def _same_length(instance: object, columns: Sequence[npt.NDArray[np.generic]]) -> None:
     lengths = {len(column) for column in columns}
@@ -27,6 +25,7 @@ def _same_length(instance: object, columns: Sequence[npt.NDArray[np.generic]]) -
 
 
 _USER_SCOPE = 7
+_COLUMNS = ("name", "start_ns", "end_ns", "thread", "fwd_thread", "sequence", "scope", "signature", "stack")
 
 
 @frozen
@@ -90,29 +89,15 @@ class Operators:
         return np.full(len(self.name), -1, np.int32)
 
     def __attrs_post_init__(self) -> None:
-        _same_length(
-            self,
-            (
-                self.name,
-                self.start_ns,
-                self.end_ns,
-                self.thread,
-                self.fwd_thread,
-                self.sequence,
-                self.scope,
-                self.signature,
-                self.stack,
-            ),
-        )
+        _same_length(self, [getattr(self, name) for name in _COLUMNS])
 
     def __len__(self) -> int:
         return len(self.name)
 
     def select(self, rows: I64, **columns: npt.NDArray[np.generic]) -> Operators:
         """Return *rows* of the table, with *columns* in place of those of the same name."""
-        names = ("name", "start_ns", "end_ns", "thread", "fwd_thread", "sequence", "scope", "signature", "stack")
         chosen: dict[str, Any] = {
-            name: columns[name] if name in columns else getattr(self, name)[rows] for name in names
+            name: columns[name] if name in columns else getattr(self, name)[rows] for name in _COLUMNS
         }
         return evolve(self, **chosen)
 

@@ -15,27 +15,6 @@ from drynpu.kernels._tuning import Fixed, Tuning
 from drynpu.kernels._types import DTYPES, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
-__all__ = [
-    "Transfer",
-    "VectorWork",
-    "cube_blocks",
-    "cube_dtype",
-    "duration_ns",
-    "engine_ns",
-    "icache_miss_rate",
-    "mac_ns",
-    "missed_share",
-    "pipe_ns",
-    "refetch_bytes",
-    "refetch_ns",
-    "scalar_ns",
-    "transfer",
-    "vec_ns",
-    "vector_blocks",
-    "vector_lanes",
-    "vector_work",
-]
-
 _CUBE_OPERANDS = frozenset({"FLOAT", "FLOAT16", "DT_BF16", "DOUBLE", "INT8", "UINT8"})
 _FLOATING = frozenset({"FLOAT", "FLOAT16", "DT_BF16", "DOUBLE", "COMPLEX64", "COMPLEX128"})
 
@@ -58,18 +37,20 @@ class VectorWork:
     dtype: str
 
 
-def transfer(spec: KernelSpec, chip: Chip, tuning: Tuning, *, cores: int, of: int, block_bytes: int = 0) -> Transfer:
+def transfer(
+    spec: KernelSpec, chip: Chip, tuning: Tuning, *, cores: int, all_cores: int, block_bytes: int = 0
+) -> Transfer:
     """
     Time the traffic of a kernel, through L2 or from memory by its footprint (device_and_cost_model.md 3.4).
 
     Parameters
     ----------
-    cores, of:
+    cores, all_cores:
         Cores in use, and cores that together reach the rates of the chip.
     block_bytes:
         Smallest share of one core; 0 = the bytes divide evenly.
     """
-    share = cores / of
+    share = cores / all_cores
     per_core = tuning.memory_bytes_per_cycle * chip.aic_mhz / 1000
     memory = min(chip.memory_gbs, max(cores * per_core, chip.memory_gbs * share))
     read = _spread(spec.bytes_read, cores, block_bytes)

@@ -103,9 +103,9 @@ def output_tiles(rows: int, columns: int) -> int:
     return ceil_div(rows, _TILE_M) * ceil_div(columns, _TILE_N)
 
 
-def format_change(name: str, source: TensorDesc, target: TensorDesc) -> KernelSpec:
-    """Return the TransData kernel that makes *target* of *source*."""
-    return vector_spec(name, "TransData", [source], [target], cost=0)
+def format_change(name: str, source: TensorDesc, result: TensorDesc) -> KernelSpec:
+    """Return the TransData kernel that makes *result* of *source*."""
+    return vector_spec(name, "TransData", [source], [result], cost=0)
 
 
 def launched(kernels: Iterable[KernelSpec]) -> tuple[KernelSpec, ...]:

@@ -14,8 +14,6 @@ from drynpu.kernels._tuning import Tuning
 from drynpu.kernels._types import KernelCost, KernelSpec, TaskType
 from drynpu.platforms import Chip
 
-__all__ = ["CostTable"]
-
 
 @frozen(eq=False, kw_only=True)
 class CostTable:

@@ -22,8 +22,6 @@ from drynpu.kernels._tuning import Tuning
 from drynpu.kernels._types import DTYPES, KernelCost, KernelSpec, TensorDesc
 from drynpu.platforms import Chip
 
-__all__ = ["LINE_BYTES", "SCALAR_BYTES", "traffic"]
-
 LINE_BYTES = 128
 """Unit of requests to L2 and to main memory."""
 SCALAR_BYTES = 16

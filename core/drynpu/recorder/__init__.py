@@ -16,14 +16,13 @@ from drynpu.recorder._control import (
     ControlCommand,
     Controllable,
     ControlReply,
+    at_process_end,
     control_socket,
     serve_control,
 )
-from drynpu.recorder._process import at_process_end
 from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip
-from drynpu.recorder._recording import Outcome, write_devices, write_recording, write_system
+from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
 from drynpu.recorder._sampler import HostSampler
-from drynpu.recorder._setup import Setup
 from drynpu.simulate import Planner
 
 __all__ = [

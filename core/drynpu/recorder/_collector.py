@@ -21,7 +21,7 @@ _PATIENCE_S = 50.0
 
 
 class Collected(Protocol):
-    """What an adapter does for a `Collector`."""
+    """The part of a `Collector` that an adapter implements."""
 
     def begin(self, command: CollectionCommand) -> bool:
         """Start a recording and return True; False where something else has the process. Raises `DrynpuError`."""

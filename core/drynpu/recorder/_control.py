@@ -9,6 +9,7 @@ process is served, whatever the mode of the socket.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import enum
 import logging
@@ -26,8 +27,8 @@ from attrs import define, field
 
 from drynpu._errors import DrynpuError, OutputError
 from drynpu.recorder._commands import CollectionCommand
-from drynpu.recorder._process import at_process_end
 
+# A line that is longer is no order of ours: its sender is cut off before it fills the memory.
 _LONGEST = 1 << 20
 _LONGEST_ADDRESS = 103
 """Bytes of a socket's path that every system takes (Linux takes 107)."""
@@ -39,7 +40,7 @@ _LOG = logging.getLogger("drynpu")
 
 
 class ControlCommand(enum.Enum):
-    """What a process that is being profiled is told to do."""
+    """A command to a process that is being profiled."""
 
     START = "start"
     STOP = "stop"
@@ -47,7 +48,7 @@ class ControlCommand(enum.Enum):
 
 
 class ControlReply(enum.Enum):
-    """What came of a command."""
+    """The result of a command."""
 
     SUCCESS = "success"
     ALREADY_STARTED = "already started"
@@ -66,6 +67,17 @@ class Controllable(Protocol):
 
     def stop(self) -> ControlReply:
         """Stop the recording and write it."""
+
+
+def at_process_end(work: Callable[[], object]) -> None:
+    """Have *work* done when this process ends; processes that are forked off leave it to this one."""
+    owner = os.getpid()
+
+    def end() -> None:
+        if os.getpid() == owner:
+            work()
+
+    atexit.register(end)
 
 
 def control_socket(key: int) -> Path:
@@ -170,7 +182,7 @@ def _serve(listener: socket.socket, controllable: Controllable) -> None:
 
 
 def _attend(connection: socket.socket, next_line: Callable[[int], bytes], controllable: Controllable) -> None:
-    """ControlReply one command line until it quits or goes away."""
+    """Answer one command line until it quits or goes away."""
     calls = {ControlCommand.START: controllable.start, ControlCommand.STOP: controllable.stop}
     ordered = False
     while True:

@@ -19,9 +19,8 @@ from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import build_manager
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder._recording import Outcome, write_devices
+from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.recorder._sampler import HostSampler
-from drynpu.recorder._setup import Setup
 from drynpu.simulate import Destination, HostSamples, Planner, Recording
 
 METADATA_FILE = "profiler_metadata.json"
@@ -108,7 +107,7 @@ class Recorder:
             self._sampler.start()
 
     def stop(self) -> None:
-        """Sample the host no longer; the capture is the adapter's to stop."""
+        """Stop sampling the host; the adapter stops the capture."""
         sampler, self._sampler = self._sampler, None
         samples = None if sampler is None else sampler.stop()
         if samples is not None:
@@ -119,11 +118,11 @@ class Recorder:
         """Return when the recording ends, Unix ns: now, and not before its start nor before *last_ns*."""
         return max(time.time_ns(), self.begin_ns + 1, last_ns)
 
-    def write(self, recordings: Mapping[int, Recording], plan: Planner, directory: Path, **target: Any) -> Outcome:
+    def write(self, recordings: Mapping[int, Recording], plan: Planner, directory: Path, **fields: Any) -> Outcome:
         """
         Simulate *recordings*, which are by device id, and write them below *directory*.
 
-        *plan* maps operators to kernels; *target* are further fields of `Destination`.
+        *plan* maps operators to kernels; *fields* are further fields of `Destination`.
 
         Raises
         ------
@@ -137,7 +136,7 @@ class Recorder:
             pid=os.getpid(),
             device_id=next(iter(recordings)),
             prof_number=next(_PROF_NUMBERS),
-            **target,
+            **fields,
         )
         setup = Setup(
             request=self.request,

@@ -14,20 +14,46 @@ from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.device import BEST_FIT_POOL, CACHING_POOL
 from drynpu.kernels import MODEL_VERSION, Operators
-from drynpu.options import Clock
+from drynpu.options import Clock, ProfilingRequest
+from drynpu.platforms import Chip
 from drynpu.products._framework_data import write_framework_data
 from drynpu.products.toolkit._prof import write_prof
-from drynpu.recorder._setup import Setup
-from drynpu.simulate._destination import MINDSPORE, Destination
-from drynpu.simulate._host_samples import HostSamples
-from drynpu.simulate._recording import Recording
+from drynpu.raw import ClockAnchors
+from drynpu.simulate import Planner
+from drynpu.simulate._host_activity import HostSamples
+from drynpu.simulate._recording import MINDSPORE, Destination, Recording
 from drynpu.simulate._simulate import simulate
 from drynpu.simulate._time_map import TimeMap
 
 
 @frozen(kw_only=True)
+class Setup:
+    """
+    What a recording is simulated with, besides what was captured.
+
+    The same recording with an equal setup gives the same device data bit for bit.
+
+    Attributes
+    ----------
+    request:
+        What the user asked to record.
+    anchors:
+        Readings of the clocks at the start; they tie Unix time to the device's counter.
+    plan:
+        Maps an operator call to its kernels.
+    """
+
+    request: ProfilingRequest
+    chip: Chip
+    clock: Clock
+    seed: int
+    anchors: ClockAnchors
+    plan: Planner
+
+
+@frozen(kw_only=True)
 class Outcome:
-    """What was written, and what of it is simulated."""
+    """The files of a recording, and which of their contents are simulated."""
 
     directory: Path
     prof_path: Path | None
@@ -42,7 +68,7 @@ class Outcome:
     collectives: int = 0
     modelled: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was asked and is not written, and where the model goes beyond the hardware, one readable line each."""
+    """Requested data that is not written, and places where the model goes beyond the hardware, a readable line each."""
 
     def describe(self) -> dict[str, object]:
         """Return the note that goes into the metadata, so that nobody takes modelled numbers for measured ones."""
@@ -62,12 +88,12 @@ class Outcome:
         }
 
 
-def write_recording(recording: Recording, target: Destination, setup: Setup) -> Outcome:
-    """Simulate what one device did and write ``FRAMEWORK/`` and ``PROF_*/`` below ``target.directory``."""
-    return write_devices({target.device_id: recording}, target, setup)
+def write_recording(recording: Recording, destination: Destination, setup: Setup) -> Outcome:
+    """Simulate what one device did and write ``FRAMEWORK/`` and ``PROF_*/`` below ``destination.directory``."""
+    return write_devices({destination.device_id: recording}, destination, setup)
 
 
-def write_devices(recordings: Mapping[int, Recording], target: Destination, setup: Setup) -> Outcome:
+def write_devices(recordings: Mapping[int, Recording], destination: Destination, setup: Setup) -> Outcome:
     """
     Simulate what one process did on several devices and write one ``PROF_*/`` with all of them.
 
@@ -80,15 +106,15 @@ def write_devices(recordings: Mapping[int, Recording], target: Destination, setu
     OutputError
         A file cannot be written.
     """
-    contexts = _simulate(recordings, target, setup)
-    if target.host_data:
+    contexts = _simulate(recordings, destination, setup)
+    if destination.host_data:
         write_framework_data(contexts[0], keep_computing=setup.clock is Clock.WALL)
-    path, notes = write_prof(contexts, contexts) if target.device_data else (None, ())
+    path, notes = write_prof(contexts, contexts) if destination.device_data else (None, ())
     unmapped: Counter[str] = Counter()
     for each in contexts:
         unmapped.update(each.simulation.lowered.unmapped)
     return Outcome(
-        directory=target.directory,
+        directory=destination.directory,
         prof_path=path,
         chip=setup.chip.name,
         clock=setup.clock.value,
@@ -105,7 +131,7 @@ def write_devices(recordings: Mapping[int, Recording], target: Destination, setu
 
 def write_system(
     samples: HostSamples | None,
-    target: Destination,
+    destination: Destination,
     setup: Setup,
     *,
     devices: Sequence[int],
@@ -129,15 +155,15 @@ def write_system(
         It cannot be written.
     """
     idle = Recording(operators=Operators.from_calls(()), begin_ns=begin_ns, end_ns=end_ns, host_samples=samples)
-    contexts = _simulate(dict.fromkeys(devices or (target.device_id,), idle), target, setup)
+    contexts = _simulate(dict.fromkeys(devices or (destination.device_id,), idle), destination, setup)
     return write_prof(contexts[:1], contexts if devices else [])
 
 
-def _simulate(recordings: Mapping[int, Recording], target: Destination, setup: Setup) -> list[RecordContext]:
+def _simulate(recordings: Mapping[int, Recording], destination: Destination, setup: Setup) -> list[RecordContext]:
     """Simulate each device; all share the ids of texts, types and marks of their one directory."""
     request, anchors = setup.request, setup.anchors
     texts, types, mark_numbers = TextIds(), TypeIds(), MarkNumbers()
-    launching = max(recording.highest_thread(target.pid) for recording in recordings.values()) + 1
+    launching = max(recording.highest_thread(destination.pid) for recording in recordings.values()) + 1
     contexts = []
     for number, (device_id, recording) in enumerate(recordings.items()):
         if number and recording.host_samples is None:  # the host is sampled once, with the first device
@@ -149,7 +175,7 @@ def _simulate(recordings: Mapping[int, Recording], target: Destination, setup: S
             clock=setup.clock,
             seed=setup.seed,
             base_ns=int(anchors.tick_to_unix(anchors.device_cntvct)),
-            pool=BEST_FIT_POOL if target.framework == MINDSPORE else CACHING_POOL,
+            pool=BEST_FIT_POOL if destination.framework == MINDSPORE else CACHING_POOL,
         )
         host = HostRows(
             simulation=simulation,
@@ -169,7 +195,7 @@ def _simulate(recordings: Mapping[int, Recording], target: Destination, setup: S
             recording=recording,
             simulation=simulation,
             request=request,
-            target=evolve(target, device_id=device_id),
+            target=evolve(destination, device_id=device_id),
             chip=setup.chip,
             anchors=anchors,
             host=host,

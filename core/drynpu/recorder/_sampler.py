@@ -17,13 +17,14 @@ from drynpu.simulate import HostSamples
 _PROC = Path("/proc")
 _MOST_SHARE = 10
 """A sampler sleeps at least this many times as long as its last sample took: it takes a tenth of a core at most."""
+# A read of /proc that hangs must not hold up the end of the recording for longer.
 _JOIN_S = 5.0
 _LOG = logging.getLogger("drynpu")
 
 
 @define
 class _Probes:
-    """What one thread reads of which process, and what it has read so far."""
+    """The process that one thread samples, and its samples so far."""
 
     process: Path = _PROC / "self"
     texts: dict[str, list[str]] = field(factory=dict)
@@ -153,8 +154,9 @@ class HostSampler:
 
     def start(self) -> None:
         """Start measuring; nothing happens if nothing is asked for."""
-        systems = {f"host {of.value}": _SYSTEM_PROBES[of] for of in self.sampling.host_systems if of in _SYSTEM_PROBES}
-        usage = {f"host usage of {of.value}": _USAGE_PROBES[of] for of in self.sampling.host_usage}
+        chosen = [system for system in self.sampling.host_systems if system in _SYSTEM_PROBES]
+        systems = {f"host {system.value}": _SYSTEM_PROBES[system] for system in chosen}
+        usage = {f"host usage of {kind.value}": _USAGE_PROBES[kind] for kind in self.sampling.host_usage}
         for probes, rate_hz in ((systems, fixed_hz("sampling.host_systems")), (usage, self.sampling.host_usage_hz)):
             if not probes:
                 continue
@@ -181,9 +183,9 @@ class HostSampler:
         return HostSamples(
             texts={name: "".join(parts) for found in self._found for name, parts in found.texts.items()},
             processes={
-                name: {pid: "".join(parts) for pid, parts in own.items()}
+                name: {pid: "".join(parts) for pid, parts in by_pid.items()}
                 for found in self._found
-                for name, own in found.processes.items()
+                for name, by_pid in found.processes.items()
             },
             disk=tuple(row for found in self._found for row in found.disk),
             samples=count,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from drynpu.deliverables.marks.facts import MarkKind
-from drynpu.simulate._acl_calls import AclCalls
-from drynpu.simulate._destination import Destination
-from drynpu.simulate._framework_events import FrameworkEvents
-from drynpu.simulate._host_samples import HostSamples
+from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 from drynpu.simulate._inputs import (
     DEFAULT_STREAM,
     Collective,
@@ -21,8 +18,7 @@ from drynpu.simulate._inputs import (
 )
 from drynpu.simulate._lower import LoweredLaunches, Planner
 from drynpu.simulate._memory import Simulation
-from drynpu.simulate._python_frames import PythonFrames
-from drynpu.simulate._recording import Recording
+from drynpu.simulate._recording import Destination, Recording
 from drynpu.simulate._simulate import simulate
 
 __all__ = [

@@ -134,7 +134,7 @@ class Collective:
 
 
 class Rendezvous(Protocol):
-    """What tells a rank, while it is being simulated, when the other ranks reach the collectives that they share."""
+    """Tells a rank, while it is being simulated, when the other ranks reach the collectives that they share."""
 
     def __call__(self, index: int, start_ns: int) -> int:
         """

@@ -23,12 +23,12 @@ def launch_api(plan: KernelPlan) -> str:
 
 
 def asks_workspace(plan: KernelPlan) -> bool:
-    """Whether the call asks for the size of its workspace first, as all aclnn operators do."""
+    """Return whether the call asks for the size of its workspace first, as all aclnn operators do."""
     return launch_api(plan).startswith("aclnn") and not plan.in_graph
 
 
 def compiles(plan: KernelPlan) -> bool:
-    """Whether the call compiles its operator, as the single-op path does."""
+    """Return whether the call compiles its operator, as the single-op path does."""
     return bool(plan.kernels) and launch_api(plan).startswith("aclop") and not plan.in_graph
 
 

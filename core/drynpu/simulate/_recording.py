@@ -1,17 +1,38 @@
-"""What an adapter captured: the input of a simulation."""
+"""What an adapter captured, which is the input of a simulation, and the directory that the result goes to."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 from attrs import field, frozen
 
 from drynpu.arrays import I64
 from drynpu.kernels import Allocations, Operators
-from drynpu.simulate._acl_calls import AclCalls
-from drynpu.simulate._framework_events import FrameworkEvents
-from drynpu.simulate._host_samples import HostSamples
+from drynpu.simulate._host_activity import AclCalls, FrameworkEvents, HostSamples, PythonFrames
 from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostCall, Mark, Rendezvous
-from drynpu.simulate._python_frames import PythonFrames
+
+MINDSPORE = "mindspore"
+"""The framework whose host data have layouts of their own."""
+
+
+@frozen(kw_only=True)
+class Destination:
+    """
+    The directory that a recording is written to, and the process that it is of.
+
+    ``framework`` is the prefix of the files in ``FRAMEWORK``; ``prof_number`` counts the PROF directories of this
+    process from 0. ``host_data`` and ``device_data`` say which of ``FRAMEWORK`` and ``PROF_*`` are written.
+    """
+
+    directory: Path
+    framework: str
+    pid: int
+    device_id: int = 0
+    rank_id: int = -1
+    prof_number: int = 0
+    host_data: bool = True
+    device_data: bool = True
 
 
 @frozen(eq=False, kw_only=True)
@@ -44,7 +65,7 @@ class Recording:
     dataset: tuple[DatasetEvent, ...] = ()
     host_samples: HostSamples | None = None
     rendezvous: Rendezvous | None = None
-    """What tells how long the collectives wait for other ranks; None: their ``wait_ns`` does."""
+    """Tells how long the collectives wait for other ranks; without it their ``wait_ns`` does."""
     python_frames: PythonFrames | None = None
     memory_totals: I64 | None = None
     """

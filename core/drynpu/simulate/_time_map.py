@@ -30,17 +30,17 @@ class TimeMap:
         """Map times; one at a jump comes after it."""
         if not len(self.from_ns):
             return time_ns
-        source, target = self.from_ns, self.to_ns
+        source, mapped = self.from_ns, self.to_ns
         last = len(source) - 1
         at = np.searchsorted(source, time_ns, side="right") - 1
         inside = (at >= 0) & (at < last)
         at = np.clip(at, 0, last)
         following = np.minimum(at + 1, last)
-        width_from, width_to = source[following] - source[at], target[following] - target[at]
+        width_from, width_to = source[following] - source[at], mapped[following] - mapped[at]
         into = time_ns - source[at]
         scaled = np.floor(into * (width_to / np.maximum(width_from, 1))).astype(np.int64)
         scaled = np.where(width_from == width_to, into, np.minimum(scaled, width_to))
-        return np.asarray(target[at] + np.where(inside, scaled, into), np.int64)
+        return np.asarray(mapped[at] + np.where(inside, scaled, into), np.int64)
 
     def ends(self, time_ns: I64) -> I64:
         """Map times; one at a jump comes before it, as the end of something that is over by then."""

@@ -16,10 +16,10 @@ from drynpu.kernels import (
     counter_values,
     event_codes,
     jitter,
+    metric_columns,
     occurrences,
-    pipe_utilization_columns,
 )
-from drynpu.platforms import Chip, known_chips, load_chip
+from drynpu.platforms import Chip, find_platform, known_chips, load_chip
 from drynpu.tables._schemas import PMU_COLUMNS_SPLIT
 
 CUBE = (0x416, 0x417, 0x9, 0x302, 0xC, 0x303, 0x54, 0x55)
@@ -72,9 +72,8 @@ def counters(events: CounterValues, table: CostTable) -> tuple[CoreCounters, Cor
 
 
 def columns(table: CostTable) -> dict[str, np.ndarray]:
-    return pipe_utilization_columns(
-        *counters(counter_values(table, "PipeUtilization"), table), table.duration_ns / 1000
-    )
+    core, vector = counters(counter_values(table, "PipeUtilization"), table)
+    return metric_columns("PipeUtilization", core, vector, table.duration_ns / 1000, table.chip.platform)
 
 
 def test_event_order_is_the_vendors() -> None:
@@ -177,7 +176,7 @@ def test_verified_figures() -> None:
     idle = CoreCounters(
         total_cycles=np.array([0]), pmu=np.zeros((1, 8), int), block_num=np.array([0]), mhz=1800, cores=48, events=PIPES
     )
-    found = pipe_utilization_columns(core, idle, np.array([60.0]))
+    found = metric_columns("PipeUtilization", core, idle, np.array([60.0]), load_chip("910B2").platform)
     assert round(float(found["aicore_time(us)"][0]), 3) == 2.778
     assert round(float(found["cube_utilization(%)"][0]), 3) == 3.858
     assert found["aic_mac_ratio"][0] == 0.5
@@ -208,7 +207,7 @@ def test_older_event_order_of_the_cube() -> None:
         cores=20,
         events=PIPES,
     )
-    found = pipe_utilization_columns(core, core, np.array([1.0]))
+    found = metric_columns("PipeUtilization", core, core, np.array([1.0]), find_platform("", split=True))
     assert (found["aic_mac_ratio"][0], found["aic_mte1_ratio"][0]) == (0.5, 0.2)
 
 

@@ -68,7 +68,7 @@ class Algorithm:
 def choose(request: CollectiveRequest, topology: Topology) -> Algorithm:
     """Return the algorithm for a request; a group of one rank only copies."""
     shape = topology.chip.interconnect.shape
-    boards = topology.boards
+    boards, everyone = topology.boards, tuple(range(request.count))
     before, after = _local_bytes(request)
     if request.count == 1:
         return Algorithm(_name(shape), before, 0, (), ())
@@ -76,11 +76,12 @@ def choose(request: CollectiveRequest, topology: Topology) -> Algorithm:
         link = topology.link(request.me, request.other)
         return Algorithm("", before, 0, ((0, request.other, link),), (_point_to_point(request, link),))
     if len(boards) == 1 and shape in ("mesh", "switch"):
-        return Algorithm(_name(shape), before, after, _board_handshakes(request, topology), _mesh(request, topology))
+        steps = _mesh_steps(request, topology, everyone, request.size_bytes)
+        return Algorithm(_name(shape), before, after, _board_handshakes(request, topology), steps)
     if _in_levels(request, boards, shape):
         steps = _levels(request, topology)
         return Algorithm(_name(shape), before, after, _handshakes(steps), steps)
-    steps = _one_by_one(request, topology, ring=len(boards) == 1)
+    steps = _chain(request, topology, everyone, request.size_bytes, ring=len(boards) == 1)
     return Algorithm(_name(shape), before, after, _handshakes(steps) or _neighbour(request, topology), steps)
 
 
@@ -89,24 +90,24 @@ def _name(shape: str) -> str:
 
 
 def _local_bytes(request: CollectiveRequest) -> tuple[int, int]:
-    """Bytes copied into the communication buffer before, and out of it after; the own part, as profiles show."""
+    """Return the bytes that a rank copies into the communication buffer before, and out of it after its work."""
     if request.kind in ("allReduce", "broadcast", "reduce", "alltoall", "alltoallv", "alltoallvc", "scatter"):
-        own = request.chunk(request.me) if request.count > 1 else request.size_bytes
-        return own, own
+        share = request.chunk(request.me) if request.count > 1 else request.size_bytes
+        return share, share
     if request.kind.startswith("reduceScatter"):
         return request.chunk(request.me), request.chunk(request.me)
     return request.size_bytes, 0
 
 
 def _point_to_point(request: CollectiveRequest, link: Link) -> TransferStep:
-    """Over the network the sender writes, elsewhere the receiver reads; the other side waits as long."""
+    """Return the step of a message: over the network the sender writes, elsewhere the receiver reads."""
     moves = request.kind != ("receive" if link.rdma else "send")
     transfers = (Transfer(request.other, request.size_bytes, link),) if moves else ()
     return TransferStep(transfers, link.us(request.size_bytes))
 
 
 def _plane(me: int, peer: int, count: int) -> int:
-    """Peers in order of distance on planes 1, 2, ...; the last of them shares plane 0 with the local work."""
+    """Return the plane of a peer: 1, 2, ... by its distance; the last peer shares plane 0 with the local work."""
     distance = (peer - me) % count
     return distance % (count - 1) if count > 1 else 0
 
@@ -130,15 +131,10 @@ def _neighbour(request: CollectiveRequest, topology: Topology) -> tuple[tuple[in
     return ((0, peer, topology.link(request.me, peer)),)
 
 
-def _mesh(request: CollectiveRequest, topology: Topology) -> tuple[TransferStep, ...]:
-    """Read from all peers of one board at once."""
-    return _mesh_steps(request, topology, tuple(range(request.count)), request.size_bytes)
-
-
 def _mesh_steps(
     request: CollectiveRequest, topology: Topology, members: tuple[int, ...], payload: int
 ) -> tuple[TransferStep, ...]:
-    """Return the steps among *members* (group ranks, all on one board) for *payload* bytes."""
+    """Return the steps in which *members* (group ranks, all on one board) read *payload* bytes from each other."""
     count, me = len(members), members.index(request.me)
     root = members.index(request.other) if request.other in members else 0
     parts = [payload * (index + 1) // count - payload * index // count for index in range(count)]
@@ -175,14 +171,10 @@ def _mesh_steps(
     return (step(dict.fromkeys(others, parts[me])),)
 
 
-def _one_by_one(request: CollectiveRequest, topology: Topology, *, ring: bool) -> tuple[TransferStep, ...]:
-    """Return one transfer after the other, as rings, trees and doublings do."""
-    return _chain(request, topology, tuple(range(request.count)), request.size_bytes, ring=ring)
-
-
 def _chain(
     request: CollectiveRequest, topology: Topology, members: tuple[int, ...], payload: int, *, ring: bool
 ) -> tuple[TransferStep, ...]:
+    """Return the steps of *members* with one transfer after the other, as rings, trees and doublings have them."""
     count, me = len(members), members.index(request.me)
     kind = request.kind
     # Where a group lies on several boards, the links between them set the pace of every step.
@@ -250,15 +242,15 @@ def _in_levels(request: CollectiveRequest, boards: tuple[tuple[int, ...], ...], 
 def _levels(request: CollectiveRequest, topology: Topology) -> tuple[TransferStep, ...]:
     """Reduce on the board, then among ranks of the same place on every board, then gather on the board."""
     boards = topology.boards
-    own = next(board for board in boards if request.me in board)
-    place = own.index(request.me)
+    board = next(board for board in boards if request.me in board)
+    place = board.index(request.me)
     across = tuple(board[place] for board in boards)
-    payload, size = request.size_bytes, len(own)
+    payload, size = request.size_bytes, len(board)
     part = payload * (place + 1) // size - payload * place // size
     if request.kind == "allReduce":
-        inner = _mesh_steps(request, topology, own, payload)
+        inner = _mesh_steps(request, topology, board, payload)
         return (inner[0], *_chain(request, topology, across, part, ring=False), inner[1])
     if request.kind == "allGather":
         outer = _chain(request, topology, across, payload, ring=False)
-        return (*outer, *_mesh_steps(request, topology, own, payload * len(boards)))
-    return (*_mesh_steps(request, topology, own, payload), *_chain(request, topology, across, part, ring=False))
+        return (*outer, *_mesh_steps(request, topology, board, payload * len(boards)))
+    return (*_mesh_steps(request, topology, board, payload), *_chain(request, topology, across, part, ring=False))

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field, fields_dict, frozen
 
 from drynpu.arrays import I64, U64, Bools
 from drynpu.device.collectives._algorithms import Algorithm, Transfer, TransferStep, choose
@@ -82,33 +82,27 @@ def plan_collective(request: CollectiveRequest, chip: Chip) -> CollectivePlan:
     OptionError
         The request cannot be (raised when it is created).
     """
-    algorithm = choose(request, Topology(chip, request.ranks))
     topology = Topology(chip, request.ranks)
+    algorithm = choose(request, topology)
     counted = _lay(request, algorithm, topology, gap=0)
     main = sum(1 for task in counted if task.plane == 0)
     gap = max(1, round(chip.interconnect.start_us * 1000 / chip.tick_ns / max(main, 1)))
     tasks = sorted(_lay(request, algorithm, topology, gap=gap), key=lambda task: (task.plane, task.start))
 
-    def column(values: Iterable[int]) -> I64:
-        return np.fromiter(values, np.int64, len(tasks))
-
+    columns: dict[str, Any] = {
+        name: np.array([getattr(task, name) for task in tasks], _COLUMN_TYPES.get(name, np.int64))
+        for name in fields_dict(_Task)
+    }
     return CollectivePlan(
         algorithm=algorithm.name,
         planes=1 + max(task.plane for task in tasks),
         ticks=max(task.start + task.length for task in tasks),
-        name=column(task.name for task in tasks),
-        plane=column(task.plane for task in tasks),
-        start=column(task.start for task in tasks),
-        length=column(task.length for task in tasks),
-        sync=column(task.sync for task in tasks).astype(bool),
-        after=column(task.after for task in tasks).astype(bool),
-        peer=column(task.peer for task in tasks),
-        size_bytes=column(task.size_bytes for task in tasks),
-        link=column(task.link for task in tasks),
-        transport=column(task.transport for task in tasks),
-        rdma=column(task.rdma for task in tasks),
-        notify=np.fromiter((task.notify for task in tasks), np.uint64, len(tasks)),
+        **columns,
     )
+
+
+_COLUMN_TYPES: dict[str, type[np.generic]] = {"sync": np.bool_, "after": np.bool_, "notify": np.uint64}
+"""Columns that are not int64."""
 
 
 @frozen(kw_only=True)
@@ -120,11 +114,11 @@ class _Task:
     sync: bool
     after: bool
     peer: int
-    size_bytes: int
-    link: int
-    transport: int
-    rdma: int
-    notify: int
+    size_bytes: int = 0
+    link: int = LinkType.INVALID_TYPE
+    transport: int = TransportType.LOCAL
+    rdma: int = RdmaType.INVALID_TYPE
+    notify: int = NO_NOTIFY
 
 
 def _lay(request: CollectiveRequest, algorithm: Algorithm, topology: Topology, *, gap: int) -> list[_Task]:
@@ -137,10 +131,8 @@ def _lay(request: CollectiveRequest, algorithm: Algorithm, topology: Topology, *
         layer.hand_over(0, plane)
     for plane, peer, link in algorithm.handshakes:
         layer.handshake(plane, peer, link)
-    first = True
-    for step in algorithm.steps:
-        layer.step(step, first=first)
-        first = False
+    for number, step in enumerate(algorithm.steps):
+        layer.step(step, first=number == 0)
     layer.finish(algorithm.handshakes)
     for plane in sides:
         layer.hand_over(plane, 0)
@@ -174,13 +166,9 @@ class _Layer:
         peer: int | None = None,
         not_before: int = 0,
         sync: bool = False,
-        size_bytes: int = 0,
-        link: LinkType = LinkType.INVALID_TYPE,
-        transport: TransportType = TransportType.LOCAL,
-        rdma: RdmaType = RdmaType.INVALID_TYPE,
-        notify: int = NO_NOTIFY,
+        **values: int,
     ) -> int:
-        """Append a task to a plane and return its end."""
+        """Append a task with further *values* of `_Task` to a plane, and return its end."""
         start = max(self.free.get(plane, 0), not_before)
         task = _Task(
             name=name,
@@ -190,11 +178,7 @@ class _Layer:
             sync=sync,
             after=self.after or plane in self.waited,
             peer=self.request.me if peer is None else peer,
-            size_bytes=size_bytes,
-            link=link,
-            transport=transport,
-            rdma=rdma,
-            notify=notify,
+            **values,
         )
         self.tasks.append(task)
         self.free[plane] = start + ticks + self.gap
@@ -212,14 +196,14 @@ class _Layer:
             transport=TransportType.SDMA,
         )
 
-    def hand_over(self, source: int, target: int) -> None:
-        """Let one plane of the device go on when another has come this far."""
-        notify = self.notify(self.request.me, LOCAL_NOTIFY + source * 256 + target)
+    def hand_over(self, source: int, follower: int) -> None:
+        """Make the plane *follower* wait until the plane *source* has finished its tasks so far."""
+        notify = self.notify(self.request.me, LOCAL_NOTIFY + source * 256 + follower)
         recorded = self.put(TaskName.Notify_Record, source, notify=notify)
-        self.put(TaskName.Notify_Wait, target, not_before=recorded, notify=notify)
+        self.put(TaskName.Notify_Wait, follower, not_before=recorded, notify=notify)
 
     def handshake(self, plane: int, peer: int, link: Link) -> None:
-        """Tell the peer that this rank has arrived, and wait until the peer has."""
+        """Notify the peer that this rank has arrived, and wait for the peer's notification."""
         self.record(plane, peer, link, _READY)
         self.wait(plane, peer, _READY, sync=True)
 
@@ -284,7 +268,7 @@ class _Layer:
         )
 
     def finish(self, handshakes: tuple[tuple[int, int, Link], ...]) -> None:
-        """Tell the peers that this rank is done, and wait until they are."""
+        """Notify the peers that this rank is done, and wait until they are."""
         for plane, peer, link in handshakes:
             self.record(plane, peer, link, _DONE)
             self.wait(plane, peer, _DONE, ticks=max(1, self.begun - self.free[plane]))

@@ -22,9 +22,9 @@ def block_shares(total: I64, blocks: int, cores: int) -> I64:
     ``total`` has shape ``[e]``, the result ``[cores, e]`` with exactly that sum; what does not come out even goes to
     later blocks.
     """
-    own = blocks // cores + (np.arange(cores) < blocks % cores)
+    core_blocks = blocks // cores + (np.arange(cores) < blocks % cores)
     whole, rest = np.divmod(total, blocks)
-    done = np.cumsum(own)[:, None]
+    done = np.cumsum(core_blocks)[:, None]
     reached = whole * done + rest * done // blocks
     return np.asarray(np.diff(reached, axis=0, prepend=0), np.int64)
 

@@ -40,8 +40,8 @@ def link_bytes(request: CollectiveRequest, chip: Chip) -> Mapping[LinkType, Link
     :mod:`drynpu.device.collectives` do); what its peers do with it follows from their own plans.
     """
     topology = Topology(chip, request.ranks)
-    own = choose(request, topology)
-    found = {LinkType.ON_CHIP: LinkBytes(local=own.before_bytes + own.after_bytes)}
+    algorithm = choose(request, topology)
+    found = {LinkType.ON_CHIP: LinkBytes(local=algorithm.before_bytes + algorithm.after_bytes)}
 
     def count(move: Transfer, *, mine: bool) -> None:
         size, kind = move.size_bytes, move.link.type
@@ -51,7 +51,7 @@ def link_bytes(request: CollectiveRequest, chip: Chip) -> Mapping[LinkType, Link
             gained = LinkBytes(sent=size)
         found[kind] = found.get(kind, LinkBytes()) + gained
 
-    for step in own.steps:
+    for step in algorithm.steps:
         for move in step.transfers:
             count(move, mine=True)
     for rank in request.ranks:

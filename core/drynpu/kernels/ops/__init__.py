@@ -9,11 +9,19 @@ adapter adds rules of its own only for what no other framework has.
 from __future__ import annotations
 
 from drynpu.kernels.ops._binding import kernel_types_of, rules_of
-from drynpu.kernels.ops._dtypes import FLOATING, ge_dtype
-from drynpu.kernels.ops._shapes import axes_of, concatenated, padded, reduced, replaced, stacked, tiled
+from drynpu.kernels.ops._shapes import (
+    FLOATING,
+    axes_of,
+    concatenated,
+    ge_dtype,
+    padded,
+    reduced,
+    replaced,
+    stacked,
+    tiled,
+)
 from drynpu.kernels.ops.conv import Convolution, convolution_of
-from drynpu.kernels.ops.creation import fill_kernel, make_on_cpu
-from drynpu.kernels.ops.dropout import drop_mask
+from drynpu.kernels.ops.creation import drop_mask, fill_kernel, make_on_cpu
 from drynpu.kernels.ops.elementwise import cast_kernel
 from drynpu.kernels.ops.graphs import FormatChanges, FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image

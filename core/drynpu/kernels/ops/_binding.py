@@ -9,7 +9,8 @@ from typing import Final
 
 from attrs import frozen
 
-from drynpu.kernels._call import Binding, Operator, OperatorCall, bind
+from drynpu.kernels._binding import Binding
+from drynpu.kernels._call import Operator, OperatorCall, bind
 from drynpu.kernels._rules import Rule, join_rules
 from drynpu.kernels.ops import (
     _names,
@@ -17,9 +18,7 @@ from drynpu.kernels.ops import (
     attention,
     conv,
     creation,
-    dropout,
     elementwise,
-    loss,
     matmul,
     movement,
     norm,
@@ -35,8 +34,8 @@ _TABLES: Final[tuple[tuple[ModuleType, str], ...]] = (
     (conv, _names.CONVOLUTION),
     (pool, _names.POOLING),
     (norm, _names.NORMALISATION),
-    (loss, _names.LOSS),
-    (dropout, _names.DROPOUT),
+    (reduction, _names.LOSS),
+    (creation, _names.DROPOUT),
     (recurrent, _names.RECURRENT),
     (attention, _names.ATTENTION),
     (elementwise, _vector_names.ELEMENTWISE),

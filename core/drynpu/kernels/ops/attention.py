@@ -12,7 +12,7 @@ from __future__ import annotations
 from drynpu.kernels._call import OperatorCall
 from drynpu.kernels._specs import ceil_div, tensor_like
 from drynpu.kernels._types import KernelPlan, TaskType, TensorDesc
-from drynpu.kernels.ops.dropout import drop_mask
+from drynpu.kernels.ops.creation import drop_mask
 
 _RANK = 4
 _QUERY_BLOCK = 128
@@ -41,8 +41,8 @@ def attention(call: OperatorCall) -> KernelPlan | None:
     )
     if call.number("dropout", 0.0) <= 0:
         return call.plan(main)
-    made, random = [drop_mask(batch * heads * queries * key.shape[2])], call.under("aclnnDropoutGenMaskV2")
-    return call.plan(random.kernel("DSAGenBitMask", [], made, task=TaskType.DSA, cost=0), main)
+    mask, random = [drop_mask(batch * heads * queries * key.shape[2])], call.under("aclnnDropoutGenMaskV2")
+    return call.plan(random.kernel("DSAGenBitMask", [], mask, task=TaskType.DSA, cost=0), main)
 
 
 def attention_gradient(call: OperatorCall) -> KernelPlan | None:

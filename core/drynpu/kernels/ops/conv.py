@@ -202,7 +202,7 @@ def _with_height(call: OperatorCall, tensor: TensorDesc) -> TensorDesc:
 
 def _result(call: OperatorCall, x: TensorDesc | None, weight: TensorDesc | None) -> TensorDesc | None:
     """Return what a convolution makes where the framework did not say."""
-    if x is None or weight is None or len(weight.shape) != len(x.shape):
+    if x is None or weight is None or not len(weight.shape) == len(x.shape) >= _LEAST_DIMS:
         return None
     outputs_last = call.weight_format == "HWCN"
     window = weight.shape[:-2] if outputs_last else weight.shape[2:]

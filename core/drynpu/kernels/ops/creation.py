@@ -1,12 +1,14 @@
 """
-Operators that make tensors of next to nothing: fills, sequences, random numbers, and whatever runs on the AI CPU.
+Operators that make tensors of next to nothing: fills, sequences, random numbers, masks, and work of the AI CPU.
 
 Fills write only. Random numbers, lists and searches of graphs run on the AI CPU (device_and_cost_model.md 4.3).
+Drop-out is a mask by the random number unit, then its use.
 """
 
 from __future__ import annotations
 
 from drynpu.kernels._call import OperatorCall
+from drynpu.kernels._specs import ceil_div
 from drynpu.kernels._types import KernelPlan, KernelSpec, TaskType, TensorDesc
 
 
@@ -29,7 +31,7 @@ def make(call: OperatorCall, task: TaskType = TaskType.AI_VECTOR_CORE) -> Kernel
 
 
 def make_on_cpu(call: OperatorCall) -> KernelPlan | None:
-    """Do the same on the AI CPU."""
+    """Write the results as :func:`make` does, on the AI CPU."""
     return make(call, TaskType.AI_CPU)
 
 
@@ -37,3 +39,32 @@ def sequence(call: OperatorCall) -> KernelPlan | None:
     """Write numbers that follow from constants: nothing is read."""
     out = call.output()
     return None if out is None else call.plan(call.kernel(call.binding.kernel, call.tensors(), [out], read=0))
+
+
+_DROPOUT_OPS = 2
+_MASK_BITS = 128
+"""A mask has a bit per element, in multiples of 128 bits (aclnnDropoutGenMask)."""
+
+
+def drop_mask(elements: int) -> TensorDesc:
+    """Return the mask of that many elements, in bytes."""
+    return TensorDesc((ceil_div(elements, _MASK_BITS) * (_MASK_BITS // 8),), "UINT8")
+
+
+def dropout(call: OperatorCall) -> KernelPlan | None:
+    """``x``: a new mask, and its use."""
+    x = call.tensor("x")
+    if x is None:
+        return None
+    mask = drop_mask(x.elements)
+    random = call.kernel("DropOutGenMask", [], [mask], task=TaskType.DSA, cost=0, over=x.elements)
+    return call.plan(random, call.kernel(call.binding.kernel, [x, mask], [x], cost=_DROPOUT_OPS, over=x.elements))
+
+
+def dropout_gradient(call: OperatorCall) -> KernelPlan | None:
+    """``dy``: the mask of the forward call once more."""
+    dy = call.tensor("dy")
+    if dy is None:
+        return None
+    inputs = [dy, drop_mask(dy.elements)]
+    return call.plan(call.kernel(call.binding.kernel, inputs, [dy], cost=_DROPOUT_OPS, over=dy.elements))

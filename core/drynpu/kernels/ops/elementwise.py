@@ -9,11 +9,11 @@ from __future__ import annotations
 from drynpu.kernels._call import NO_DATA, OperatorCall
 from drynpu.kernels._rules import broadcast_shape
 from drynpu.kernels._types import KernelPlan, KernelSpec, TensorDesc
-from drynpu.kernels.ops._dtypes import ge_dtype
+from drynpu.kernels.ops._shapes import ge_dtype
 
 
 def elementwise(call: OperatorCall) -> KernelPlan | None:
-    """Work on the operands of one element after the other; the result has the type of the operand ``x``."""
+    """Combine the operands element by element; the result has the type of the operand ``x``."""
     return _each(call)
 
 

@@ -53,7 +53,7 @@ class GraphOperator:
 
     @property
     def call(self) -> NodeCall:
-        """What is known of it as a rule reads it."""
+        """The operator as a rule reads it."""
         return NodeCall(self.signature)
 
     def describe(
@@ -132,18 +132,18 @@ def _join_pairs(operators: Sequence[GraphOperator], fusion: Fusion, results: Col
     takers, makers = takers_of(operators), {op.outputs[0]: op for op in operators if op.outputs}
     busy: set[int] = set()
     gone: set[int] = set()
-    made: dict[int, GraphOperator] = {}
+    fused: dict[int, GraphOperator] = {}
     for second in operators:
         for position, place in enumerate(second.inputs):
             first = makers.get(place)
             if first is None or place in results or len(takers[place]) != 1 or {id(first), id(second)} & busy:
                 continue
             if fusion.fits(first, second):
-                made[id(second)] = _joined(first, second, position, fusion)
+                fused[id(second)] = _joined(first, second, position, fusion)
                 gone.add(id(first))
                 busy |= {id(first), id(second)}
                 break
-    return [made.get(id(op), op) for op in operators if id(op) not in gone]
+    return [fused.get(id(op), op) for op in operators if id(op) not in gone]
 
 
 def _joined(first: GraphOperator, second: GraphOperator, position: int, fusion: Fusion) -> GraphOperator:
@@ -235,7 +235,7 @@ class FormatPass(ABC):
         return {id(op): self._changes(op, workers, takers) for op in operators if id(op) in workers}
 
     def _spread(self, takers: dict[Place, list[GraphOperator]], workers: dict[int, tuple[int, ...]]) -> None:
-        """Let operators that can return what they are given."""
+        """Mark operators as blocked that return a blocked input."""
         todo = list(self._blocked)
         while todo:
             place = todo.pop()
@@ -251,8 +251,8 @@ class FormatPass(ABC):
     def _changes(
         self, op: GraphOperator, workers: dict[int, tuple[int, ...]], takers: dict[Place, list[GraphOperator]]
     ) -> FormatChanges:
-        made, out = op.outputs[0], op.call.output()
-        first = self._blocked.get(made, self.channels_first(op))
+        output_place, out = op.outputs[0], op.call.output()
+        first = self._blocked.get(output_place, self.channels_first(op))
         images = workers[id(op)]
         before = []
         for i in images:
@@ -263,8 +263,8 @@ class FormatPass(ABC):
             plain = plain_image(tensor, channels_first=first)
             before.append((self._number(), plain, blocked_image(tensor, channels_first=first)))
         after = []
-        is_blocked = made in self._blocked and out is not None and is_image(out.shape)
-        if out is not None and is_blocked and self._is_read_plain(made, workers, takers):
+        is_blocked = output_place in self._blocked and out is not None and is_image(out.shape)
+        if out is not None and is_blocked and self._is_read_plain(output_place, workers, takers):
             blocked = blocked_image(out, channels_first=first)
             after.append((self._number(), blocked, plain_image(out, channels_first=first)))
         return FormatChanges(images, first, tuple(before), tuple(after))

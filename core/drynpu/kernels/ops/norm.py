@@ -85,9 +85,9 @@ def layer_norm(call: OperatorCall) -> KernelPlan | None:
     if x is None or not shape:
         return None
     statistics = _statistics(call, x, len(shape))
-    made = list(call.outputs) or [x, statistics, statistics]
+    outputs = list(call.outputs) or [x, statistics, statistics]
     cost = _LAYER_NORM_OPS + (_AFFINE_OPS if affine else 0)
-    return call.plan(call.kernel("LayerNormV3", [x, *affine], made, cost=cost, over=x.elements))
+    return call.plan(call.kernel("LayerNormV3", [x, *affine], outputs, cost=cost, over=x.elements))
 
 
 def layer_norm_gradient(call: OperatorCall) -> KernelPlan | None:
@@ -95,8 +95,8 @@ def layer_norm_gradient(call: OperatorCall) -> KernelPlan | None:
     inputs, scale = call.tensors("dy", "x", "deviation", "mean"), call.tensors("scale")
     if len(inputs) < 4 or call.attribute("shape") is None:
         return None
-    made = [inputs[1], *[tensor_like(t, dtype="FLOAT") for t in scale for _ in range(2)]]
-    return call.plan(call.kernel("LayerNormGradV3", [*inputs, *scale], made, cost=_GRADIENT_OPS))
+    outputs = [inputs[1], *[tensor_like(t, dtype="FLOAT") for t in scale for _ in range(2)]]
+    return call.plan(call.kernel("LayerNormGradV3", [*inputs, *scale], outputs, cost=_GRADIENT_OPS))
 
 
 def affine_gradient(call: OperatorCall) -> KernelPlan | None:
@@ -104,25 +104,25 @@ def affine_gradient(call: OperatorCall) -> KernelPlan | None:
     x, scale, inputs = call.tensor("x"), call.tensor("scale"), call.tensors()[:5]
     if x is None or scale is None or len(inputs) < 5:
         return None
-    made = list(call.outputs) or [x, scale, scale]
+    outputs = list(call.outputs) or [x, scale, scale]
     cost = _GRADIENT_OPS + _AFFINE_OPS
-    return call.plan(call.kernel(call.binding.kernel, inputs, made, cost=cost, over=x.elements))
+    return call.plan(call.kernel(call.binding.kernel, inputs, outputs, cost=cost, over=x.elements))
 
 
 def group_norm(call: OperatorCall) -> KernelPlan | None:
     """``x scale offset samples channels size groups``: also makes mean and deviation of every group."""
     x, affine = call.tensor("x"), call.tensors("scale", "offset")
-    made = list(call.outputs)
-    if x is None or (not made and call.place("samples") < 0):
+    outputs = list(call.outputs)
+    if x is None or (not outputs and call.place("samples") < 0):
         return None
-    if not made:
+    if not outputs:
         samples, groups = call.whole("samples", 1), call.whole("groups", 1)
         if min(samples, groups) < 0:
             return None
         statistics = call.tensor_of((samples, groups), x.dtype)
-        made = [x, statistics, statistics]
+        outputs = [x, statistics, statistics]
     cost = _LAYER_NORM_OPS + _AFFINE_OPS
-    return call.plan(call.kernel("GroupNorm", [x, *affine], made, cost=cost, over=x.elements))
+    return call.plan(call.kernel("GroupNorm", [x, *affine], outputs, cost=cost, over=x.elements))
 
 
 def group_norm_gradient(call: OperatorCall) -> KernelPlan | None:
@@ -131,8 +131,8 @@ def group_norm_gradient(call: OperatorCall) -> KernelPlan | None:
     if len(inputs) < 4 or x is None:
         return None
     channel = call.tensor_of(x.shape[1:2], x.dtype)
-    made = [x, channel, channel]
-    return call.plan(call.kernel("GroupNormGrad", [*inputs, *call.tensors("scale")], made, cost=_GRADIENT_OPS))
+    outputs = [x, channel, channel]
+    return call.plan(call.kernel("GroupNormGrad", [*inputs, *call.tensors("scale")], outputs, cost=_GRADIENT_OPS))
 
 
 def rms_norm(call: OperatorCall) -> KernelPlan | None:
@@ -140,8 +140,8 @@ def rms_norm(call: OperatorCall) -> KernelPlan | None:
     x, shape = call.tensor("x"), call.integers("shape")
     if x is None or not shape:
         return None
-    inputs, made = [x, *call.tensors("scale")], [x, _statistics(call, x, len(shape))]
-    return call.plan(call.under("").kernel("RmsNorm", inputs, made, cost=_RMS_NORM_OPS))
+    inputs, outputs = [x, *call.tensors("scale")], [x, _statistics(call, x, len(shape))]
+    return call.plan(call.under("").kernel("RmsNorm", inputs, outputs, cost=_RMS_NORM_OPS))
 
 
 def normalisation(call: OperatorCall) -> KernelPlan | None:

@@ -29,9 +29,9 @@ def pool(call: OperatorCall) -> KernelPlan | None:
     if y is None:
         return None
     op_type = _TYPES_3D.get(call.binding.kernel, "") if len(x.shape) == 5 else ""
-    made = [call.image(y), *call.outputs[1:]]
+    outputs = [call.image(y), *call.outputs[1:]]
     return call.plan(
-        call.kernel(op_type or call.binding.kernel, [call.image(x)], made, cost=math.prod(window), over=y.elements)
+        call.kernel(op_type or call.binding.kernel, [call.image(x)], outputs, cost=math.prod(window), over=y.elements)
     )
 
 
@@ -75,9 +75,9 @@ def masked_max_pool(call: OperatorCall) -> KernelPlan | None:
         return None
     out = call.tensor_of((*x.shape[:2], *space), x.dtype)
     inside, outside = _masked(x), _masked(out)
-    made = [outside, _mask(x, space, window)]
+    outputs = [outside, _mask(x, space, window)]
     cost = math.prod(window)
-    main = call.kernel("MaxPoolWithArgmaxV1", [inside], made, cost=cost, over=outside.elements)
+    main = call.kernel("MaxPoolWithArgmaxV1", [inside], outputs, cost=cost, over=outside.elements)
     return call.plan(call.format_change(0, x, inside), main, call.format_change(1, outside, out))
 
 

@@ -42,12 +42,12 @@ class LstmLayer:
 
     @property
     def sequence(self) -> TensorDesc:
-        """What the layer returns for every step."""
+        """The output of the layer, all steps."""
         return self.call.tensor_of((*self.x.shape[:2], self.hidden), self.x.dtype)
 
     @property
     def saved(self) -> list[TensorDesc]:
-        """What the forward kernel makes."""
+        """The outputs of the forward kernel."""
         return [self.sequence] * _SAVED
 
     @property
@@ -62,18 +62,18 @@ class LstmLayer:
     def backward(self, inputs: Sequence[TensorDesc], states: Sequence[TensorDesc]) -> KernelSpec:
         """Return the backward kernel; *inputs* follow input, weight and bias."""
         inputs = [self.x, self.weight, self.bias, *inputs, *self.saved]
-        made = [self.weight, self.bias, self.x, *states]
-        return self._kernel("DynamicRNNGrad", inputs, made, 4, _CELL_GRADIENT_OPS)
+        outputs = [self.weight, self.bias, self.x, *states]
+        return self._kernel("DynamicRNNGrad", inputs, outputs, 4, _CELL_GRADIENT_OPS)
 
     def _kernel(
-        self, op_type: str, inputs: Sequence[TensorDesc], made: Sequence[TensorDesc], times: int, cell_ops: int
+        self, op_type: str, inputs: Sequence[TensorDesc], outputs: Sequence[TensorDesc], times: int, cell_ops: int
     ) -> KernelSpec:
         """Every weight is used once per step and sample, twice for the gradients of inputs and weights."""
         steps, batch, _ = self.x.shape
         return self.call.cube_kernel(
             op_type,
             inputs,
-            made,
+            outputs,
             flops=times * steps * batch * self.weight.elements,
             tiles=output_tiles(batch, GATES * self.hidden),
             vector_ops=cell_ops * self.sequence.elements,

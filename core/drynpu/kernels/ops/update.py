@@ -68,8 +68,8 @@ def assign_with(call: OperatorCall) -> KernelPlan | None:
 
 def _assign(call: OperatorCall, *, cost: int) -> KernelPlan | None:
     value = call.tensor("value") or call.tensor("x")
-    target = call.tensor("x") if "x" in call.binding.arguments else value
-    if value is None or target is None:
+    variable = call.tensor("x") if "x" in call.binding.arguments else value
+    if value is None or variable is None:
         return None
     read = value.size_bytes if cost == 0 else None
-    return call.plan(call.kernel(call.binding.kernel, [target, value], [target], cost=cost, read=read))
+    return call.plan(call.kernel(call.binding.kernel, [variable, value], [variable], cost=cost, read=read))

@@ -131,3 +131,8 @@ def test_blocks_of_a_convolution_are_its_tiles(ask) -> None:
         return cost(plan.kernels[2], load_chip("Ascend910B2")).block_num
 
     assert (blocks(16), blocks(64)) == (16, 24)
+
+
+@pytest.mark.parametrize(("x", "weight"), [((), ()), ((7,), (3,)), ((2, 7), (2, 3))])
+def test_a_convolution_needs_batch_channels_and_space(ask, x, weight) -> None:
+    assert ask(convolution, FORWARD, tensor(*x), tensor(*weight), None, (1,), (0,), (1,), False, (0,), 1) is None

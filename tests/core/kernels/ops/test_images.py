@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drynpu.kernels import NodeCall, TaskType, TensorDesc, bind, node_signature
-from drynpu.kernels.ops.dropout import drop_mask, dropout
-from drynpu.kernels.ops.loss import cross_entropy, unfolded_cross_entropy
+from drynpu.kernels.ops.creation import drop_mask, dropout
 from drynpu.kernels.ops.norm import (
     batch_norm,
     batch_norm_gradient,
@@ -18,6 +17,7 @@ from drynpu.kernels.ops.norm import (
     training_batch_norm,
 )
 from drynpu.kernels.ops.pool import average_pool_gradient, global_pool, masked_max_pool, masked_max_pool_gradient, pool
+from drynpu.kernels.ops.reduction import cross_entropy, unfolded_cross_entropy
 
 NORM = "(x scale offset mean variance training)"
 

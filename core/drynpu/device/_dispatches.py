@@ -1,0 +1,128 @@
+"""
+What the host hands to the device, when it happens, and what the host pays for it.
+
+Host costs are medians of device_and_cost_model.md 3.6 (A2 host), rounded as printed there.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+
+import numpy as np
+from attrs import field, frozen
+
+from drynpu.arrays import I64, Bools
+
+
+@frozen(kw_only=True)
+class HostCosts:
+    """
+    Host time per dispatch, in ns.
+
+    On the calling thread an operator pays ``operator_ns`` (Python binding and dispatcher), ``workspace_ns``
+    (``aclnnXGetWorkspaceSize``) and ``enqueue_ns``. The launching thread pays ``dequeue_ns`` per dispatch around
+    one ACL call, which is ``api_ns`` plus ``node_ns`` per kernel; ``runtime_ns`` of a node launch is the runtime.
+    A call of the single-op path looks its operator up by compiling it, which takes ``compile_ns`` more.
+    Of what the graph engine launches as a part of a graph the launching thread pays ``node_ns`` alone.
+    """
+
+    operator_ns: int = 2_000
+    """Not stated in the reference: the cost of an operator that launches nothing, as measured on CPU builds."""
+    workspace_ns: int = 12_000
+    enqueue_ns: int = 3_100
+    dequeue_ns: int = 8_400
+    """17.4 us per dequeue of a single kernel, less the 9 us of the ACL call inside it."""
+    api_ns: int = 2_200
+    """9 us for an ACL call of a single kernel, less its 6.8 us node launch."""
+    compile_ns: int = 900_000
+    """``aclopCompileAndExecute`` takes near 0.9 ms; the launches inside it are small against that."""
+    node_ns: int = 6_800
+    runtime_ns: int = 3_200
+    synchronize_ns: int = 8_000
+    """A synchronising call on an idle stream (``aten::item``, device_and_cost_model.md 3.6)."""
+
+
+class DispatchKind(enum.IntEnum):
+    """What a dispatch does besides launching."""
+
+    LAUNCH = 0
+    WAIT_DEVICE = 1
+    """The host waits until every stream has drained."""
+    WAIT_STREAM = 2
+    PAUSE = 3
+    """The profiler's own work: takes no time on the projected clock."""
+    RECORD_EVENT = 4
+    WAIT_EVENT = 5
+    """Later work of the stream starts after the event."""
+    SYNCHRONIZE_EVENT = 6
+    """The host waits for what was on the event's stream when it was recorded."""
+
+
+@frozen(eq=False, kw_only=True)
+class Dispatches:
+    """
+    What the host hands to the device, shape ``[n]``, in host order; measured intervals are disjoint and sorted.
+
+    ``kind`` holds values of `DispatchKind`, ``launches`` the number of kernels that each dispatch launches.
+    """
+
+    start_ns: I64
+    end_ns: I64
+    kind: I64
+    launches: I64
+    workspace: Bools
+    """Whether the call asks for its workspace size first (aclnn operators do, copies do not)."""
+    stream: I64
+    event: I64
+    thread: I64
+    compiles: Bools = field()
+    """Whether the call compiles its operator (those of the single-op path do)."""
+    in_graph: Bools = field()
+    """Whether the graph engine launches it as a part of a graph: node by node, without a call or a queue between."""
+
+    @compiles.default
+    @in_graph.default
+    def _none(self) -> Bools:
+        return np.zeros(len(self.start_ns), bool)
+
+
+@frozen(eq=False, kw_only=True)
+class Launches:
+    """
+    Kernels in host order, grouped by dispatch, shape ``[m]``.
+
+    ``node_ns`` is what the host takes to launch each, at least the cost of one kernel; None: that cost for all.
+    ``rendezvous``, where given, is called for every launch of ``meets`` as soon as its start is known, with the number
+    of the launch and its start in ticks; it returns how many ticks the launch waits for other ranks.
+    """
+
+    stream: I64
+    duration_ticks: I64
+    node_ns: I64 | None = None
+    meets: Bools | None = None
+    rendezvous: Callable[[int, int], int] | None = None
+
+
+@frozen(eq=False, kw_only=True)
+class StreamTimes:
+    """Times of dispatches (``[n]``) and launches (``[m]``) in ns of Unix time; kernels in ticks after *base_ns*."""
+
+    start_ns: I64
+    end_ns: I64
+    workspace_start_ns: I64
+    enqueue_start_ns: I64
+    enqueue_end_ns: I64
+    dequeue_start_ns: I64
+    dequeue_end_ns: I64
+    api_start_ns: I64
+    api_end_ns: I64
+    wait_ns: I64
+    """How long a synchronising dispatch waited for the device."""
+    node_start_ns: I64
+    node_end_ns: I64
+    runtime_start_ns: I64
+    runtime_end_ns: I64
+    kernel_start_ticks: I64
+    rendezvous_ticks: I64
+    """How long each launch waited for other ranks, which is added to its duration."""
