@@ -4,21 +4,35 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, Protocol, TypeVar
 
-if TYPE_CHECKING:  # a session guards calls of its own
-    from drynpu_mindspore.profiler._session import Session
+from drynpu_mindspore.profiler._generation import Generation
+from drynpu_mindspore.profiler._host import UserLog
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-class _Profiler(Protocol):
+class GuardedSession(Protocol):
+    """What of a session a guard needs: whether the release logs failures, where to, and how deep calls are nested."""
+
+    depth: int
+
     @property
-    def _session(self) -> Session: ...
+    def generation(self) -> Generation: ...
+
+    @property
+    def user_log(self) -> UserLog: ...
+
+    def raise_failure(self) -> None: ...
 
 
-def caught(session: Session, name: str, call: Callable[[], _R]) -> _R | None:
+class _Bound(Protocol):
+    @property
+    def _session(self) -> GuardedSession: ...
+
+
+def caught(session: GuardedSession, name: str, call: Callable[[], _R]) -> _R | None:
     """
     Return what *call* returns; what it raises is logged instead, in releases that do so.
 
@@ -42,11 +56,11 @@ def caught(session: Session, name: str, call: Callable[[], _R]) -> _R | None:
 
 
 def guarded(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
-    """Return a method of a profiler that logs what it raises, as :func:`caught` does."""
+    """Have what a method of a profiler raises logged, as :func:`caught` does."""
 
     @functools.wraps(method)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _R | None:
-        profiler: _Profiler = args[0]  # type: ignore[assignment] # a method's first argument
+        profiler: _Bound = args[0]  # type: ignore[assignment] # a method's first argument
         return caught(profiler._session, method.__name__, lambda: method(*args, **kwargs))
 
     return call
