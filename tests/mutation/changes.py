@@ -86,8 +86,10 @@ def fact_mutants(path: Path) -> Iterator[Mutant]:
         yield from _yaml_mutants(path, text)
         return
     tree = ast.parse(text)
+    # That two lists are of one length is asserted besides; no vendor says it.
+    lengths = {id(word.value) for word in ast.walk(tree) if isinstance(word, ast.keyword) and word.arg == "strict"}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant):
+        if isinstance(node, ast.Constant) and id(node) not in lengths:
             for value in _numbers(node)[:1]:
                 yield _replaced(path, text, node, repr(value))
 

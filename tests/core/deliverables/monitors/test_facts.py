@@ -66,3 +66,11 @@ def test_lines_of_image_engines() -> None:
     assert alone == (176167889901260, 0, *row[2:])
     assert facts.DVPP.parse([line + " 11", line.replace(" 8 1 3", " 3")]).left_out == 2
     assert facts.QOS_STREAMS == 10
+
+
+def test_the_title_of_image_engines_names_every_number_of_a_line() -> None:
+    """A line of a chip with several engines has its clock and 11 numbers (Ascend/msprof dvpp parser)."""
+    clock, *names = facts.DVPP.header.split()
+    assert clock == "time_stamp(s):time_stamp(ns)"
+    assert names[:3] == ["dvpp_id", "engine_type", "engine_id"]
+    assert len(names) == len(set(names)) == 11

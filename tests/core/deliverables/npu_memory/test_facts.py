@@ -29,6 +29,11 @@ def test_components() -> None:
         assert facts.MODULE_NAMES[int(number)] == name
 
 
+def test_layer() -> None:
+    """cann_msprof.md 4.5: "17 NPU MEM"."""
+    assert (facts.NPU_MEM_LAYER.name, facts.NPU_MEM_LAYER.sort_index) == ("NPU MEM", 17)
+
+
 def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.NPU_MEM.dtype, "<IIQQQ")
     assert fits(facts.NPU_MODULE_MEM.dtype, "<IIQQ")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 from drynpu.deliverables.tasks import facts
 from drynpu.raw import HostLevel, RecordKind, pack_stars_header
+
+PAGE = (Path(__file__).parents[4] / "docs" / "formats" / "cann_msprof.md").read_text(encoding="utf-8")
 
 
 def test_node_basic_info_is_packed(pack: Callable[..., bytes]) -> None:
@@ -49,6 +52,23 @@ def test_stars_soc_bytes(pack: Callable[..., bytes]) -> None:
     header = pack_stars_header([facts.StarsFunction.TASK_END], [5], [facts.SqeType.AIV])
     found = pack(facts.STARS_SOC, header=header, stream_id=3, task_id=0x0102, tick=0x0A0B0C0D0E0F)
     assert found == b"\x41\x09\xd3\x6b\x03\x00\x02\x01\x0f\x0e\x0d\x0c\x0b\x0a\x00\x00" + bytes(48)
+
+
+def test_sub_tasks_name_their_context_and_thread(pack: Callable[..., bytes]) -> None:
+    """7.4, 0x22 and 0x23: 16 subTaskType (8 bits), 18 subTaskId, 20 (13 reserved bits, 3 of fftsType), 22 threadId."""
+    values = {"sub_task_type": 0x81, "sub_task_id": 0x8283, "ffts": 4 << 13, "thread_id": 0x8485}
+    expected = struct.pack("<HHHHQBBHHH", 0, 0x6BD3, 0, 0, 0, 0x81, 0, 0x8283, 0x8000, 0x8485)
+    assert pack(facts.STARS_SOC, **values) == expected.ljust(64, b"\0")
+
+
+def test_families_of_acl_calls_are_those_of_the_page() -> None:
+    """7.2: "type = (tag << 16) | api number", and the tags by number."""
+    text = " ".join(PAGE.split()).split("Tags: ", 1)[1].split(" [", 1)[0]
+    expected = {name: int(number) for number, name in (entry.split() for entry in text.split(", "))}
+    assert len(expected) == 10
+    assert {tag.name: int(tag) for tag in facts.AclTag} == expected
+    assert "`20000_327681:aclnnAdd`" in PAGE
+    assert facts.AclTag.ACL_NN << facts.ACL_TAG_SHIFT | 1 == 327681
 
 
 def test_track_records(pack: Callable[..., bytes]) -> None:
