@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from drynpu.analysis._kept import stated_first
 from drynpu.analysis._links import link_operators, open_at
 from drynpu.arrays import I64, Bools
 from drynpu.deliverables.framework_torch.facts import BLOCK_FREE, FREE, MALLOC
@@ -56,6 +57,7 @@ MEMORY_RECORD = pl.Schema(
 _TOTALS = ("allocated", "reserved", "active")
 
 
+@stated_first
 def operator_memory(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OPERATOR_MEMORY`: framework rows by allocation time, then the toolkit's (``cann::<op>``).
@@ -174,6 +176,7 @@ def _toolkit_rows(events: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+@stated_first
 def memory_record(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`MEMORY_RECORD`: APP samples first, then allocator events in time order.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from drynpu.analysis._kept import stated_first
 from drynpu.analysis._links import link_operators, sum_up
 from drynpu.analysis._steps import STEP_NAME
 from drynpu.arrays import I64
@@ -26,6 +27,7 @@ OPERATOR_DETAILS = pl.Schema(
 )
 
 
+@stated_first
 def operator_details(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OPERATOR_DETAILS`: one row per operator in start order, step markers left out.

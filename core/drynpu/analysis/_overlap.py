@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from drynpu.analysis._kept import once_per_profile
+from drynpu.analysis._kept import once_per_profile, stated_first
 from drynpu.arrays import I64
 from drynpu.tables import Profile, intervals
 
@@ -54,6 +54,7 @@ _NO_STEP = -1
 _LENGTH = pl.col("end_ns") - pl.col("start_ns")
 
 
+@stated_first
 @once_per_profile
 def overlap(profile: Profile) -> pl.DataFrame:
     """
@@ -122,6 +123,7 @@ def _pairs(rows: pl.DataFrame) -> I64:
     return rows.select("start_ns", ends.alias("end_ns")).to_numpy().astype(np.int64).reshape(-1, 2)
 
 
+@stated_first
 def step_trace(profile: Profile, ranges: pl.DataFrame, overlaps: pl.DataFrame) -> pl.DataFrame:
     """
     Return table :data:`STEP_TRACE`, by device and step; one row with step ``""`` where *ranges* is empty.

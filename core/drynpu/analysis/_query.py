@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import polars as pl
 
 from drynpu._errors import OutputError
@@ -22,6 +24,8 @@ QUERY_COLUMNS = (
 )
 # Iterations in the column Top Time Iteration (cann_msprof.md 6.2), the longest first.
 _LONGEST = 5
+_DATE = "%Y-%m-%d %H:%M:%S.%f"
+"""As start_info spells the local time at which collection began."""
 
 
 def query_profile(profile: Profile) -> pl.DataFrame:
@@ -30,13 +34,15 @@ def query_profile(profile: Profile) -> pl.DataFrame:
 
     All cells are texts. ``Iteration Number`` is the highest number of the model, ``Top Time Iteration`` names its five
     longest iterations, the longest first (more when several last equally long). Models that ran no kernel are left out
-    (Ascend/msprof common_func/msprof_query_data.py).
+    (Ascend/msprof common_func/msprof_query_data.py). Results name neither the job nor models.
 
     Raises
     ------
     OutputError
-        The profile has no PROF directory.
+        The profile has neither a PROF directory nor results.
     """
+    if profile.results is not None:
+        return _of_results(profile)
     if profile.prof_path is None:
         raise OutputError(f"{profile.path}: holds no PROF directory, so there is nothing to query")
     reader = ProfReader(profile.prof_path)
@@ -50,6 +56,20 @@ def query_profile(profile: Profile) -> pl.DataFrame:
         rows += [(job, str(device), f"device_{device}", date, *model, rank) for model in models]
     table = pl.DataFrame(rows, schema=dict.fromkeys(QUERY_COLUMNS, pl.String), orient="row")
     return table.sort("Job Info", "Collection Time", maintain_order=True)
+
+
+def _of_results(profile: Profile) -> pl.DataFrame:
+    """Return one row per device of a profile that was read from results."""
+    times = [
+        table["start_ns"].min() for table in (profile.api, profile.host_ops, profile.tasks, profile.communication_ops)
+    ]
+    first = profile.begin_ns or min((time for time in times if isinstance(time, int)), default=0)
+    begun = datetime.fromtimestamp(first / 1e9).strftime(_DATE) if first else UNKNOWN
+    rank = str(profile.rank_id) if profile.rank_id >= 0 else UNKNOWN
+    rows = [
+        (UNKNOWN, str(device), profile.path.name, begun, *[UNKNOWN] * 3, rank) for device in profile.device_ids or ("",)
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(QUERY_COLUMNS, pl.String), orient="row")
 
 
 def _models(profile: Profile, device: int) -> list[tuple[str, str, str]]:

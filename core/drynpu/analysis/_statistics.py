@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from drynpu.analysis._kept import stated_first
 from drynpu.tables import Profile, call_name
 
 OP_STATISTIC = pl.Schema(
@@ -34,6 +35,7 @@ API_STATISTIC = pl.Schema(
 )
 
 
+@stated_first
 def op_statistic(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OP_STATISTIC`: kernels by operator and core type, per device by total time descending.
@@ -64,6 +66,7 @@ def op_statistic(profile: Profile) -> pl.DataFrame:
     )
 
 
+@stated_first
 def api_statistic(profile: Profile) -> pl.DataFrame:
     """Return table :data:`API_STATISTIC`: host API calls by level and name, sorted by name, then level."""
     # Summed in whole nanoseconds: the mean of squares of long calls would lose the variance of short ones.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from drynpu.analysis._kept import once_per_profile
+from drynpu.analysis._kept import once_per_profile, stated_first
 from drynpu.analysis._links import Links, link_operators
 from drynpu.arrays import I64
 from drynpu.tables import Profile
@@ -42,6 +42,7 @@ def host_steps(profile: Profile) -> pl.DataFrame:
     )
 
 
+@stated_first
 @once_per_profile
 def step_ranges(profile: Profile) -> pl.DataFrame:
     """

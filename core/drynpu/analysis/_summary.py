@@ -9,12 +9,16 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.analysis._launches import mindspore_step_trace, mindspore_steps
+from drynpu.analysis._memory import MEMORY_RECORD
 from drynpu.analysis._overlap import OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._steps import step_ranges
 from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
 from drynpu.kernels import UNMAPPED_SUFFIX
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN
+
+_POOLS = ("PTA", "MindSpore")
+"""Components of memory_record that are pools of a framework."""
 
 
 @frozen
@@ -48,6 +52,7 @@ class Summary:
     ``chip`` and ``clock`` are what the simulation wrote into the metadata, ``N/A`` for a genuine profile without it.
     ``steps`` has the columns of ``step_trace``. ``unmapped`` counts kernels of operators without a rule by name.
     Peaks are bytes, ``None`` if memory was not recorded. ``files`` maps every deliverable to its size in bytes.
+    ``missing`` names what results that others wrote do not hold; ``None`` for a profile with raw data.
     """
 
     path: Path
@@ -65,6 +70,7 @@ class Summary:
     peak_reserved_bytes: int | None
     files: Mapping[str, int]
     notes: tuple[str, ...]
+    missing: tuple[str, ...] | None = None
 
     @property
     def unmapped_count(self) -> int:
@@ -75,6 +81,7 @@ class Summary:
 def summarise(profile: Profile) -> Summary:
     """Return the summary of *profile*; works with any part of it absent."""
     overlaps = overlap(profile)
+    stated = _pool_totals(profile)
     memory = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE)
     totals = profile.frame("memory_totals")
     kernels = profile.kernels
@@ -90,16 +97,19 @@ def summarise(profile: Profile) -> Summary:
         kernel_us=int(kernels["duration_ns"].sum()) / 1000,
         unmapped=_unmapped(kernels),
         busy=_busy(overlaps),
-        peak_allocated_bytes=_peak(memory["total_allocated_bytes"], totals["allocated_bytes"]),
-        peak_reserved_bytes=_peak(memory["total_reserved_bytes"], totals["reserved_bytes"]),
+        peak_allocated_bytes=_peak(
+            memory["total_allocated_bytes"], totals["allocated_bytes"], stated["allocated_bytes"]
+        ),
+        peak_reserved_bytes=_peak(memory["total_reserved_bytes"], totals["reserved_bytes"], stated["reserved_bytes"]),
         files=_files(profile),
+        missing=None if profile.results is None else _missing(profile),
         notes=profile.notes,
     )
 
 
 def _steps(profile: Profile, overlaps: pl.DataFrame) -> pl.DataFrame:
     """Return the step trace as the profiler that left the profile counts it."""
-    if profile.product != "mindspore":
+    if profile.product != "mindspore" or "step_trace" in (profile.results or {}):
         return step_trace(profile, step_ranges(profile), overlaps)
     steps = mindspore_steps(profile)
     if overlaps.is_empty():
@@ -151,13 +161,41 @@ def _busy(overlaps: pl.DataFrame) -> tuple[Busy, ...]:
     )
 
 
-def _peak(after_allocations: pl.Series, totals: pl.Series) -> int | None:
-    """Return the peak of what allocations are known, or else of what a framework says of its pool as a whole."""
-    value = (after_allocations if len(after_allocations) else totals).max()
-    return int(value) if isinstance(value, int) else None
+def _peak(*totals: pl.Series) -> int | None:
+    """Return the peak of the first totals that there are: after each allocation, or of the pool as a whole."""
+    peaks = [values.max() for values in totals]
+    return next((int(peak) for peak in peaks if isinstance(peak, int)), None)
+
+
+def _pool_totals(profile: Profile) -> pl.DataFrame:
+    """Return what results say of the pool of the framework; the totals of the toolkit's own pool are apart."""
+    records = (profile.results or {}).get("memory_record", pl.DataFrame(schema=MEMORY_RECORD))
+    return records.filter(pl.col("component").is_in(_POOLS))
+
+
+def _missing(profile: Profile) -> tuple[str, ...]:
+    """Return what a recording may have, and these results do not."""
+    stated = profile.results or {}
+    shapes = profile.kernels.select((pl.col("input_shapes") != "").any()).item() if profile.kernels.height else True
+    parts = {
+        "operators of the framework": profile.host_ops.height or profile.frame("framework_events").height,
+        "calls of the toolkit": profile.api.height,
+        "kernels": profile.kernels.height,
+        "shapes of kernels": shapes,
+        "counters of kernels": profile.pmu_columns,
+        "collectives": profile.communication_ops.height,
+        "tasks of collectives": profile.frame("communication_tasks").height or not profile.communication_ops.height,
+        "steps": "step_trace" in stated or "step_ranges" in stated or step_ranges(profile).height,
+        "memory of operators": "operator_memory" in stated,
+        "memory over time": "memory_record" in stated,
+    }
+    return tuple(name for name, known in parts.items() if not known)
 
 
 def _files(profile: Profile) -> dict[str, int]:
+    if profile.results is not None:
+        root = profile.path if profile.path.is_dir() else profile.path.parent
+        return {str(file.relative_to(root)): file.stat().st_size for file in profile.result_files}
     folders = [profile.path / "ASCEND_PROFILER_OUTPUT"]
     if profile.prof_path is not None:
         folders.append(profile.prof_path / "mindstudio_profiler_output")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import click
+from attrs import evolve, frozen
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from drynpu import CommandError, DrynpuError, OutputError
@@ -15,13 +16,23 @@ from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import registered_groups
 from drynpu.options import ExportType
 from drynpu.plugins import Exporter, Plugins
-from drynpu.products import export_msprof, export_msprof_db, export_result, find_profiles, load_profile, result_forms
+from drynpu.products import (
+    export_msprof,
+    export_msprof_db,
+    export_result,
+    find_profiles,
+    load_profile,
+    only_toolkit_results,
+    result_forms,
+    result_name,
+)
 from drynpu.tables import Profile
 from drynpu.views import render_summary, summary_document
+from drynpu.writers._files import make_directory
 
 
 @click.command()
-@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("directory", type=click.Path(exists=True, path_type=Path))
 @click.option("--no-export", is_flag=True, help="Only summarise; do not rebuild the deliverables.")
 @click.option(
     "--export-type",
@@ -30,14 +41,29 @@ from drynpu.views import render_summary, summary_document
     multiple=True,
     help="Form of the deliverables; may be given for each. Default: what the recording was asked for.",
 )
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Rebuild the deliverables in a folder below this one, and leave DIRECTORY as it is.",
+)
 @as_json
 @click.pass_obj
-def analyze(plugins: Plugins, directory: Path, no_export: bool, export_types: Sequence[str], json_output: bool) -> None:
+def analyze(
+    plugins: Plugins,
+    directory: Path,
+    no_export: bool,
+    export_types: Sequence[str],
+    output: Path | None,
+    json_output: bool,
+) -> None:
     """
     Summarise DIRECTORY and rebuild its deliverables from the raw data.
 
     DIRECTORY is a result directory (*_ascend_pt, *_ascend_ms), a PROF_* directory, or a folder that holds such; of a
     folder, --json prints a list. A profile that cannot be read is reported, and the others are done all the same.
+
+    Where there is no raw data, only results, from a device or from elsewhere, these are summarised; DIRECTORY may then
+    be a single file as well (trace_view.json, kernel_details.csv, msprof_*.db). They are rebuilt with --output alone.
     """
     paths = _profiles(directory)
     exporters = None if no_export else plugins.exporters().values()
@@ -50,7 +76,7 @@ def analyze(plugins: Plugins, directory: Path, no_export: bool, export_types: Se
         for number, path in enumerate(paths, 1):
             progress.update(task, description=path.name)
             try:
-                summary = _analyse(path, exporters, forms, lambda: progress.advance(task))
+                summary = _analyse(path, _Rebuild(exporters, forms, output), lambda: progress.advance(task))
             except DrynpuError as error:
                 if len(paths) == 1:
                     raise
@@ -77,40 +103,50 @@ def _profiles(directory: Path) -> list[Path]:
         raise OutputError(f"cannot look into {directory}: {error.strerror}") from error
     if not paths:
         raise OutputError(
-            f"no profile in {directory}: expected FRAMEWORK/ or PROF_*/ in it, or *_ascend_pt or *_ascend_ms "
-            "directories below it"
+            f"no profile in {directory}: expected FRAMEWORK/, PROF_*/ or ASCEND_PROFILER_OUTPUT/ in it, result files "
+            "(trace_view.json, kernel_details.csv, msprof_*.db), or *_ascend_pt or *_ascend_ms directories below it"
         )
     return paths
 
 
-def _analyse(
-    path: Path, exporters: Collection[Exporter] | None, forms: Sequence[ExportType], advance: Callable[[], None]
-) -> Summary:
-    """Read a profile, rebuild its deliverables unless *exporters* is None, and sum it up."""
+@frozen
+class _Rebuild:
+    """What is written: nothing without *exporters*; below *output*, else in the directory that was read."""
+
+    exporters: Collection[Exporter] | None
+    forms: Sequence[ExportType]
+    output: Path | None
+
+
+def _analyse(path: Path, rebuild: _Rebuild, advance: Callable[[], None]) -> Summary:
+    """Read a profile, rebuild its deliverables if that is wanted, and sum it up."""
     try:
         groups = registered_groups()
         profile = load_profile(path, groups)
         advance()
-        if exporters is not None:
-            _export(profile, exporters, forms or result_forms(profile), groups)
+        if rebuild.exporters is not None:
+            if profile.results is None or rebuild.output is not None:
+                _export(profile, rebuild, groups)
             advance()
         return summarise(profile)
     except OSError as error:
         raise OutputError(f"{error.filename or path}: {error.strerror}") from error
 
 
-def _export(
-    profile: Profile,
-    exporters: Collection[Exporter],
-    forms: Collection[ExportType],
-    groups: Sequence[RecordGroup],
-) -> None:
-    if profile.prof_path is not None and ExportType.TEXT in forms:
-        export_msprof(profile, groups=groups)
-    if profile.path != profile.prof_path:
+def _export(profile: Profile, rebuild: _Rebuild, groups: Sequence[RecordGroup]) -> None:
+    forms = rebuild.forms or result_forms(profile)
+    of_toolkit = profile.path == profile.prof_path or only_toolkit_results(profile)
+    beside = None
+    if rebuild.output is not None:
+        profile = evolve(profile, path=rebuild.output / result_name(profile))
+        beside = profile.path
+        make_directory(beside)
+    if (profile.prof_path is not None or of_toolkit) and ExportType.TEXT in forms:
+        export_msprof(profile, None if beside is None else beside / "mindstudio_profiler_output", groups=groups)
+    if not of_toolkit:
         # The framework's database takes the place of the toolkit's.
         export_result(profile, forms, groups)
     elif ExportType.DB in forms:
-        export_msprof_db(profile, groups=groups)
-    for exporter in exporters:
+        export_msprof_db(profile, beside, groups=groups)
+    for exporter in rebuild.exporters or ():
         exporter(profile, profile.path)

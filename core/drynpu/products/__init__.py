@@ -14,6 +14,7 @@ from drynpu.products._process import deliver_beside, deliver_in_process, deliver
 from drynpu.products._product import FrameworkTables, Product, ToUnix, no_framework
 from drynpu.products._single import export_stacks, export_trace
 from drynpu.products.mindspore import export_mindspore
+from drynpu.products.results import only_toolkit_results, result_name
 from drynpu.products.toolkit._db import export_msprof_db
 from drynpu.products.toolkit._msprof import export_documents, export_msprof
 from drynpu.products.toolkit._reports import REPORT_KEYS, Reports, read_reports
@@ -40,7 +41,9 @@ __all__ = [
     "find_profiles",
     "load_profile",
     "no_framework",
+    "only_toolkit_results",
     "read_reports",
     "requested_forms",
     "result_forms",
+    "result_name",
 ]

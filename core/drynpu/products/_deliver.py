@@ -6,10 +6,12 @@ import shutil
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from drynpu._errors import OutputError
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS, registered_groups
 from drynpu.options import ExportType
 from drynpu.products._load import load_profile
+from drynpu.products._product import refuse_origin
 from drynpu.products.registry import product_named
 from drynpu.products.toolkit._msprof import export_msprof
 from drynpu.tables import Profile
@@ -27,8 +29,9 @@ def export_result(
     Write the deliverables as the framework's profiler does, and return the files written.
 
     *forms* is text, databases or both; default what the recording was asked for. Raises ``OutputError`` if a file
-    cannot be written; an earlier output is left as it was then.
+    cannot be written, or is one that the profile was read from; an earlier output is left as it was then.
     """
+    refuse_origin(profile, profile.path)
     return product_named(profile.product).export(profile, forms, groups)
 
 
@@ -65,6 +68,8 @@ def deliver(
     """
     groups = registered_groups()
     profile = load_profile(path, groups)
+    if profile.results is not None:
+        raise OutputError(f"{path}: holds results and no raw data, so there is nothing to rebuild them from")
     product = product_named(profile.product)
     if steps and product.select_steps is not None:
         profile = product.select_steps(profile, steps)

@@ -10,9 +10,12 @@ from attrs import frozen
 from drynpu._errors import OutputError
 from drynpu.products._product import FRAMEWORK_FOLDER, Product
 from drynpu.products.registry import product_of, registered_products
+from drynpu.products.results import ResultFiles, find_results, has_output
 
 _WANTED = (
-    "a *_ascend_pt or *_ascend_ms directory (with FRAMEWORK or PROF_*), or a PROF_* directory (with host or device_*)"
+    "a *_ascend_pt or *_ascend_ms directory (with FRAMEWORK, PROF_* or ASCEND_PROFILER_OUTPUT), a PROF_* directory "
+    "(with host, device_* or mindstudio_profiler_output), or one of the result files (trace_view.json, msprof_*.json, "
+    "kernel_details.csv, op_summary_*.csv, ascend_pytorch_profiler*.db, msprof_*.db)"
 )
 
 
@@ -24,6 +27,8 @@ class ProfileDirectory:
     prof_path: Path | None
     framework_path: Path | None
     notes: tuple[str, ...] = ()
+    results: ResultFiles | None = None
+    """What there is where nothing was recorded here, only results of others."""
 
 
 def find_profiles(path: Path, products: Sequence[Product] | None = None) -> list[Path]:
@@ -38,15 +43,22 @@ def find_profiles(path: Path, products: Sequence[Product] | None = None) -> list
         If *path* is not a directory.
     """
     path = Path(path)
+    if path.is_file() and find_results(path) is not None:
+        return [path]
     if not path.is_dir():
-        state = "is not a directory" if path.exists() else "does not exist"
+        state = "is no result file" if path.exists() else "does not exist"
         message = f"No profile at {path}: it {state}. Looked for {_WANTED}, or a directory that holds such."
         raise OutputError(message)
     known = registered_products() if products is None else products
-    if _is_prof(path) or _is_result(path, known):
+    if _is_profile(path, known):
         return [path]
-    children = (child for child in path.iterdir() if child.is_dir())
-    return sorted(child for child in children if _is_prof(child) or _is_result(child, known))
+    children = sorted(child for child in path.iterdir() if child.is_dir() and _is_profile(child, known))
+    # Files that lie beside profiles were exported from them.
+    return children or ([path] if find_results(path) is not None else [])
+
+
+def _is_profile(path: Path, products: Sequence[Product]) -> bool:
+    return _is_prof(path) or _is_result(path, products) or has_output(path)
 
 
 def locate(path: Path, products: Sequence[Product]) -> ProfileDirectory:
@@ -65,6 +77,8 @@ def locate(path: Path, products: Sequence[Product]) -> ProfileDirectory:
         raise OutputError(message)
     profile = found[0]
     if not _is_result(profile, products):
+        if not _is_prof(profile):
+            return ProfileDirectory(profile, None, None, results=find_results(profile))
         return ProfileDirectory(profile, profile, None)
     profs = sorted(child for child in profile.iterdir() if child.is_dir() and _is_prof(child))
     framework = profile / product_of(profile, {}, products).folder

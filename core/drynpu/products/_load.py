@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from attrs import evolve
 
@@ -15,7 +14,9 @@ from drynpu.deliverables.registry import registered_groups, schemas
 from drynpu.products._find import ProfileDirectory, locate
 from drynpu.products._framework_files import read_json_file
 from drynpu.products._product import FrameworkTables, Product, no_framework
+from drynpu.products._profiler_info import info_file, read_rank
 from drynpu.products.registry import product_of, registered_products
+from drynpu.products.results import load_results
 from drynpu.products.toolkit._load import Toolkit, load_toolkit, no_toolkit
 from drynpu.tables._profile import Profile
 from drynpu.tables._stored import stored
@@ -43,12 +44,16 @@ def load_profile(
     groups = registered_groups() if groups is None else groups
     products = registered_products() if products is None else products
     found = locate(Path(path), products)
+    known = schemas(groups) | {name: schema for each in products for name, schema in each.schemas.items()}
+    if found.results is not None:
+        info = read_json_file(info_file(found.results.root), [])
+        return load_results(found.results, product_of(found.results.root, info, products).name, known)
     notes = list(found.notes)
     toolkit = _read_toolkit(found, groups)
     notes.extend(toolkit.notes)
-    info = read_json_file(_info_file(found.path), notes)
+    info = read_json_file(info_file(found.path), notes)
     metadata = read_json_file(found.path / "profiler_metadata.json", notes)
-    if _RESULT.search(found.path.name) and not _info_file(found.path).is_file():
+    if _RESULT.search(found.path.name) and not info_file(found.path).is_file():
         notes.append("profiler_info*.json is missing: the recording was not written to its end; data may be missing")
     product = product_of(found.path, info, products)
     framework = no_framework()
@@ -57,7 +62,7 @@ def load_profile(
     notes.extend(framework.notes)
     facts = dict(toolkit.facts)
     facts["pid"] = facts["pid"] or _first_pid(framework)
-    facts["rank_id"] = _rank(info, facts["rank_id"])
+    facts["rank_id"] = read_rank(info, facts["rank_id"])
     return Profile(
         path=found.path,
         prof_path=found.prof_path,
@@ -68,7 +73,7 @@ def load_profile(
             **framework.tables,
             "group_tables": toolkit.tables.get("group_tables", {}) | framework.group_tables,
         },
-        schemas=schemas(groups) | {name: schema for each in products for name, schema in each.schemas.items()},
+        schemas=known,
         product=product.name,
         notes=tuple(notes),
         profiler_info=info,
@@ -88,20 +93,6 @@ def _read_toolkit(found: ProfileDirectory, groups: Sequence[RecordGroup]) -> Too
         return evolve(no_toolkit(), notes=(f"{found.prof_path.name} could not be read and was left out: {error}",))
 
 
-def _rank(info: Mapping[str, Any], known: int) -> int:
-    """Return the rank in profiler_info.json, where MindSpore writes it as text; *known* where there is none."""
-    mindspore = info.get("ms_profiler_info")
-    rank = mindspore.get("rank_id") if isinstance(mindspore, Mapping) else info.get("rank_id")
-    if isinstance(rank, str) and rank.isdecimal():
-        return int(rank)
-    return rank if isinstance(rank, int) else known
-
-
 def _first_pid(framework: FrameworkTables) -> int:
     ops = stored(framework.tables["host_ops"])
     return int(ops.numbers["pid"][0]) if ops.height else 0
-
-
-def _info_file(path: Path) -> Path:
-    named = sorted(path.glob("profiler_info*.json"))
-    return named[0] if named else path / "profiler_info.json"

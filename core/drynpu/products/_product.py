@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 from attrs import field, frozen
 
+from drynpu._errors import OutputError
 from drynpu.arrays import I64
 from drynpu.deliverables.record_context import RecordContext
 from drynpu.deliverables.record_group import RecordGroup
@@ -53,6 +54,21 @@ def forms_from_words(words: object) -> tuple[ExportType, ...]:
 def no_framework() -> FrameworkTables:
     """Return the tables of a profile without host capture."""
     return FrameworkTables(tables={name: empty(schema) for name, schema in _SCHEMAS.items()})
+
+
+def refuse_origin(profile: Profile, directory: Path) -> None:
+    """
+    Refuse to write into *directory* what would stand among results, or over them, that *profile* was read from.
+
+    Raises
+    ------
+    OutputError
+        It would.
+    """
+    places = {directory.resolve(), *(child.resolve() for child in directory.glob("*") if child.is_dir())}
+    if places & {file.parent.resolve() for file in profile.result_files}:
+        message = f"{directory}: holds the results that the profile was read from; name a folder without them"
+        raise OutputError(message)
 
 
 def _never(path: Path) -> bool:

@@ -108,6 +108,10 @@ class Profile(ToolkitTables):
     """Schemas of all tables of record groups and products, by name."""
     profiler_info: Mapping[str, object] = field(repr=False)
     metadata: Mapping[str, object] = field(repr=False)
+    results: Mapping[str, pl.DataFrame] | None = field(default=None, repr=False)
+    """Of a profile read from results: what they state of it, by the name of the analysis that gives the same."""
+    result_files: tuple[Path, ...] = ()
+    """Of such a profile: the files that there are, whether a reader is for them or not."""
     _kept: dict[str, Any] = field(factory=dict, init=False, repr=False)
 
     def keep(self, name: str, compute: Callable[[], Any]) -> Any:
@@ -119,7 +123,12 @@ class Profile(ToolkitTables):
     @property
     def platform(self) -> Platform:
         """What the chips of the profile record, and how the toolkit shows it."""
-        return find_platform(self.platform_version)
+        return find_platform(self.platform_version, split=any(name.startswith("aiv_") for name in self.pmu_columns))
+
+    @property
+    def source(self) -> str:
+        """``raw`` if read from records, ``results`` if read from what the vendor's tools made of them."""
+        return "raw" if self.results is None else "results"
 
     def frame(self, name: str) -> pl.DataFrame:
         """

@@ -24,5 +24,6 @@ def summary_document(summary: Summary) -> dict[str, object]:
         "peak_allocated_bytes": summary.peak_allocated_bytes,
         "peak_reserved_bytes": summary.peak_reserved_bytes,
         "files": dict(summary.files),
+        "missing": None if summary.missing is None else list(summary.missing),
         "notes": list(summary.notes),
     }

@@ -118,6 +118,9 @@ def _remarks(summary: Summary) -> Iterator[Text]:
         )
     elif summary.chip != UNKNOWN and summary.kernel_count:
         yield Text("Every operator that launches a kernel is mapped.")
+    if summary.missing is not None:
+        absent = f" Not in them: {', '.join(summary.missing)}." if summary.missing else ""
+        yield Text(f"No raw data: read from results.{absent}")
     for note in summary.notes:
         yield Text(f"note: {note}", style="yellow")
 
@@ -125,7 +128,8 @@ def _remarks(summary: Summary) -> Iterator[Text]:
 def _written(summary: Summary, others: Sequence[Path]) -> Iterator[Text]:
     directory = _shown(summary.path)
     size = sum(summary.files.values()) / 2**20
-    yield Text(f"Written: {directory} ({len(summary.files)} files, {size:.1f} MB)", overflow="fold")
+    done = "Written" if summary.missing is None else "Read"
+    yield Text(f"{done}: {directory} ({_counted(len(summary.files), 'file')}, {size:.1f} MB)", overflow="fold")
     # The toolkit's own results are listed where there is nothing else: they hold the same, file by file.
     main = [name for name in summary.files if name.startswith(_OUTPUT)] or list(summary.files)
     for name in main:
@@ -133,18 +137,32 @@ def _written(summary: Summary, others: Sequence[Path]) -> Iterator[Text]:
     for path in others:
         yield Text(f"Written before: {_shown(path)}", overflow="fold")
     yield Text("Next:")
+    if summary.missing is not None:
+        yield Text(f"  drynpu analyze {shlex.quote(directory)} --output FOLDER", overflow="fold")
+        yield Text("    writes what this says as files of its own; what was read stays as it is")
+        yield from _open_trace(summary)
+        return
     yield Text(f"  drynpu analyze {shlex.quote(directory)}", overflow="fold")
     yield Text("    shows this again and rebuilds the files from the raw data")
+    yield from _open_trace(summary)
+
+
+def _open_trace(summary: Summary) -> Iterator[Text]:
     trace = _trace(summary)
     if trace:
         yield Text(f"  open {trace}", overflow="fold")
         yield Text("    in https://ui.perfetto.dev, chrome://tracing or MindStudio Insight")
 
 
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _trace(summary: Summary) -> str:
     """Return the timeline to open: the framework's, else the toolkit's latest, else nothing."""
-    if _TRACE in summary.files:
-        return _TRACE
+    for name in (_TRACE, Path(_TRACE).name):
+        if name in summary.files:
+            return name
     names = [name for name in summary.files if Path(name).name.startswith("msprof_") and name.endswith(".json")]
     return max(names, default="")
 

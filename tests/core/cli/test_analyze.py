@@ -145,9 +145,11 @@ def test_one_bad_profile_does_not_hide_the_others(drynpu: Run, profile: Make, tm
 def test_no_profile_in_the_directory(drynpu: Run, tmp_path: Path) -> None:
     ended = drynpu("analyze", tmp_path)
     assert (ended.code, ended.out) == (1, "")
-    assert ended.err.startswith(f"drynpu: no profile in {tmp_path}: expected FRAMEWORK/ or PROF_*/")
+    assert ended.err.startswith(f"drynpu: no profile in {tmp_path}: expected FRAMEWORK/, PROF_*/ or ")
     (tmp_path / "file").write_text("")
-    assert drynpu("analyze", tmp_path / "file").code == 2
+    ended = drynpu("analyze", tmp_path / "file")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith(f"drynpu: No profile at {tmp_path / 'file'}: it is no result file.")
 
 
 @pytest.mark.parametrize("where", ["iterdir", "read_bytes"])

@@ -306,5 +306,5 @@ def test_nothing_to_find(tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="nowhere: it does not exist"):
         load_profile(tmp_path / "nowhere")
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="is not a directory"):
+    with pytest.raises(OutputError, match="it is no result file"):
         find_profiles(tmp_path / "file")

@@ -183,6 +183,19 @@ def test_only_the_largest_kernels_are_listed() -> None:
     assert [f"Type{i:02}" in text for i in range(30)] == [True] * 8 + [False] * 22
 
 
+def test_results_that_others_wrote() -> None:
+    """What they do not hold is said; nothing was written, and nothing can be rebuilt where they are."""
+    of_others = summary(chip="N/A", missing=("calls of the toolkit", "steps"))
+    text = shown(of_others)
+    assert "No raw data: read from results. Not in them: calls of the toolkit, steps.\n" in text
+    assert "Read: demo_out/host_1_ascend_pt (3 files, 2.0 MB)" in text
+    assert "drynpu analyze demo_out/host_1_ascend_pt --output FOLDER\n" in text
+    assert "Written" not in text
+    assert "Not in them" not in shown(evolve(of_others, missing=()))
+    assert "(1 file, 0.0 MB)" in shown(evolve(of_others, files={"trace_view.json": 1}))
+    assert "open trace_view.json" in shown(evolve(of_others, files={"trace_view.json": 1}))
+
+
 def test_the_document_has_every_number() -> None:
     document = summary_document(summary(unmapped={"Odd": 3}, notes=("one",)))
     assert json.loads(json.dumps(document)) == document
@@ -201,6 +214,7 @@ def test_the_document_has_every_number() -> None:
         "peak_allocated_bytes",
         "peak_reserved_bytes",
         "files",
+        "missing",
         "notes",
     }
     assert document["path"] == "demo_out/host_1_ascend_pt"

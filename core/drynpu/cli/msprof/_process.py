@@ -29,6 +29,7 @@ from drynpu.tables import Profile
 
 # Exit codes of the vendor's command (cann_msprof.md 6.2).
 _BAD_PARAMETER, _BAD_PATH, _BAD_STEP_TRACE = 1, 2, 9
+_RECORDS = ("FRAMEWORK", "host", "device_*", "PROF_*/host", "PROF_*/device_*")
 # The toolkit's mark on data that was parsed; tools look for it.
 _PARSED = "all_file.complete"
 _FORBIDDEN = {
@@ -81,8 +82,8 @@ def process(request: Request) -> None:
     reports = read_reports(Path(request.reports).expanduser()) if request.reports else Reports()
     for text in reports.warnings:
         warn(text)
-    directories = _directories(request.output)
     verb = request.mode
+    directories = _directories(request.output, with_results=verb == "query")
     for directory in directories:
         info(f"Start {verb} data in {directory.name}.")
     work = _Work(request, reports)
@@ -92,8 +93,12 @@ def process(request: Request) -> None:
         info(f"{verb.title()} all data in {directory.name} done.")
 
 
-def _directories(output: str) -> list[Path]:
-    """Return the PROF directories at a path: itself, its children, or those of result directories below it."""
+def _directories(output: str, *, with_results: bool) -> list[Path]:
+    """
+    Return the PROF directories at a path: itself, its children, or those of result directories below it.
+
+    *with_results* takes in what holds only results, of which there is nothing to parse.
+    """
     if not output:
         raise CommandError("The path is empty. Please enter a valid path.", exit_code=_BAD_PARAMETER)
     for character, shown in _FORBIDDEN.items():
@@ -106,9 +111,10 @@ def _directories(output: str) -> list[Path]:
         raise _bad_path(path, "is not a directory. Please check the path.")
     if not os.access(path, os.R_OK | os.X_OK):
         raise _bad_path(path, "does not have permission to read. Please check that the path is readable.")
-    if not any(child.is_dir() and not child.is_symlink() for child in path.iterdir()):
+    results = [found for found in find_profiles(path) if not _has_records(found)] if with_results else []
+    if not results and not any(child.is_dir() and not child.is_symlink() for child in path.iterdir()):
         raise _bad_path(path, "does not have PROF dir. Please check the path.")
-    found = list(_prof_directories(path))
+    found = [*_prof_directories(path), *results]
     if not found:
         warn(f'The path "{path}" does not contain valid profiling data.')
     return found
@@ -118,8 +124,14 @@ def _bad_path(path: Path, what: str) -> CommandError:
     return CommandError(f'The path "{path}" {what}', exit_code=_BAD_PATH)
 
 
+def _has_records(path: Path) -> bool:
+    return any(any(path.glob(pattern)) for pattern in _RECORDS)
+
+
 def _prof_directories(path: Path) -> Iterator[Path]:
     for found in find_profiles(path):
+        if not _has_records(found):
+            continue
         if found.name.startswith("PROF_"):
             yield found
         elif found == path:

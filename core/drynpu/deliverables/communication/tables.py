@@ -73,7 +73,7 @@ def load(context: LoadContext) -> Mapping[str, pl.DataFrame]:
     tasks = tasks.sort("device_id", "connection_id", "plane_id", "start_ns", maintain_order=True)
     kinds = context.api.select("connection_id", pl.col("item").alias("op_type"))
     tasks = tasks.join(kinds, on="connection_id", how="left", maintain_order="left")
-    tasks = tasks.with_columns(_transfers(tasks))
+    tasks = tasks.with_columns(task_transfers(tasks))
     table = tasks.select(pl.col(name).cast(dtype) for name, dtype in COMMUNICATION_TASKS.items())
     return {"communication_tasks": table} if table.height else {}
 
@@ -128,7 +128,7 @@ def _launched(context: LoadContext, calls: pl.DataFrame) -> pl.DataFrame:
     ).unique("call", keep="first", maintain_order=True)
 
 
-def _transfers(tasks: pl.DataFrame) -> list[pl.Series]:
+def task_transfers(tasks: pl.DataFrame) -> list[pl.Series]:
     """
     Return ``bandwidth_gbs`` (10^9 bytes/s, 0 for a task that took no time), ``transfer_bytes`` and ``transfer_ns``.
 

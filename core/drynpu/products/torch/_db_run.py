@@ -17,7 +17,7 @@ _ENVIRONMENT = "ENV_VARIABLES"
 # The vendor's number where there is no rank, or not exactly one device.
 _NOTHING = -1
 # operator_memory.csv has this in front of the toolkit's names, the database has not.
-_TOOLKIT_NAME = "cann::"
+TOOLKIT_NAME = "cann::"
 _ALLOCATION = {
     "size": "size_bytes",
     "allocationTime": "allocation_ns",
@@ -105,7 +105,7 @@ def memory_rows(profile: Profile) -> Rows:
 def toolkit_memory_rows(profile: Profile) -> pl.DataFrame:
     """Return the toolkit's rows of OP_MEMORY, under the names that the toolkit's own tables have."""
     rows = operator_memory(profile).filter(pl.col("component") == "GE")
-    return _allocations(rows.with_columns(pl.col("name").str.strip_prefix(_TOOLKIT_NAME)))
+    return _allocations(rows.with_columns(pl.col("name").str.strip_prefix(TOOLKIT_NAME)))
 
 
 def _allocations(rows: pl.DataFrame) -> pl.DataFrame:
