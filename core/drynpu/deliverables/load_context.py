@@ -9,6 +9,7 @@ import polars as pl
 from attrs import frozen
 
 from drynpu._errors import OutputError, RawFormatError
+from drynpu.arrays import I64, Records
 from drynpu.platforms import Platform, find_platform
 from drynpu.raw import ClockAnchors, ProfReader
 from drynpu.tables._columns import empty, frame
@@ -53,14 +54,21 @@ class LoadContext(ToolkitTables):
                 parts[name].append(table)
         return {name: pl.concat(tables) for name, tables in parts.items()}
 
-    def samples(self, kind: str, side: DeviceSide, schema: pl.Schema) -> pl.DataFrame:
+    def samples(
+        self,
+        kind: str,
+        side: DeviceSide,
+        schema: pl.Schema,
+        unix_ns: Callable[[ClockAnchors, Records], I64] | None = None,
+    ) -> pl.DataFrame:
         """
         Return the records of a kind as a table, by time.
 
-        Columns of *schema* are fields of the record; ``device_id`` is that of *side*, ``time_ns`` is the field ``tick``
-        as Unix ns.
+        Columns of *schema* are fields of the record; ``device_id`` is that of *side*, ``time_ns`` is what *unix_ns*
+        makes of the device's clock and the records, by default the field ``tick`` as Unix ns.
         """
         records = self.reader.read(kind, side.device_id)
-        known = {"device_id": side.device_id, "time_ns": side.clock.tick_to_unix(records["tick"])}
+        times = side.clock.tick_to_unix(records["tick"]) if unix_ns is None else unix_ns(side.clock, records)
+        known = {"device_id": side.device_id, "time_ns": times}
         columns = {name: known[name] if name in known else records[name] for name in schema}
         return frame(schema, columns).sort("time_ns", maintain_order=True)

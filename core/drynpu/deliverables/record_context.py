@@ -56,12 +56,14 @@ class GroupRecords:
     """
     Records by the name of their kind, host side and device side; ``sample`` are further entries of sample.json.
 
-    ``host_text`` and ``device_text`` hold rows of text kinds; on the host also rows by process id, for kinds with a
-    file for each process. ``notes`` are readable lines about what was requested and is not written, or what of it is
-    beyond the hardware.
+    ``host_ageing`` are host records in files that may be deleted at the storage limit; the name of such a file says of
+    operators that their shapes were dynamic (cann_msprof.md 7.2). ``host_text`` and ``device_text`` hold rows of text
+    kinds; on the host also rows by process id, for kinds with a file for each process. ``notes`` are readable lines
+    about what was requested and is not written, or what of it is beyond the hardware.
     """
 
     host: Mapping[str, Records] = field(factory=dict)
+    host_ageing: Mapping[str, Records] = field(factory=dict)
     device: Mapping[str, Records] = field(factory=dict)
     host_text: Mapping[str, Any] = field(factory=dict)
     device_text: Mapping[str, Any] = field(factory=dict)

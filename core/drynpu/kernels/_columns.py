@@ -17,6 +17,8 @@ from drynpu.platforms import Formula, MetricColumn, Platform
 
 Columns = dict[str, Array]
 
+_STORED_DECIMALS = 3
+
 
 def metric_columns(
     metrics: str,
@@ -45,8 +47,7 @@ def metric_columns(
     -------
     dict
         Column name -> ``[m]``; cycles are int64, the rest float64, and 0 in rows that do not use the core. NaN
-        stands for ``N/A``: ``memory_bound`` where a ratio that it needs is 0, a column whose events were not
-        recorded, and what the toolkit blanks on the platform.
+        stands for ``N/A``: a column whose events were not recorded, and what the toolkit blanks on the platform.
 
     Raises
     ------
@@ -67,9 +68,13 @@ def metric_columns(
         columns = _side("aicore_time(us)", "", group.cube, core, core.mhz)
     if "memory_bound" in group.tail:
         infix = "" if "mte2_ratio" in columns else "exe_"
-        columns["memory_bound"] = _bound(*(columns[f"{pipe}_{infix}ratio"] for pipe in ("mte2", "mac", "vec")))
+        mte2, mac, vec = (_stored(columns[f"{pipe}_{infix}ratio"]) for pipe in ("mte2", "mac", "vec"))
+        blank = f"vec_{infix}ratio" in platform.blank_columns
+        columns["memory_bound"] = np.full(kernels, np.nan) if blank else divide(mte2, np.maximum(mac, vec))
     if "cube_utilization(%)" in group.tail:
-        columns["cube_utilization(%)"] = core.utilization_percent(duration_us)
+        # What leaves the cube engine alone does not use the cube.
+        used = _stored(columns["aic_mac_ratio" if platform.split else "mac_ratio"]) > 0
+        columns["cube_utilization(%)"] = np.where(used, core.utilization_percent(duration_us), 0.0)
     return columns | {name: np.full(kernels, np.nan) for name in columns if name in platform.blank_columns}
 
 
@@ -83,9 +88,10 @@ def _side(
     return result | {f"{prefix}{column.name}": core.values(column, bandwidth_mhz) for column in columns}
 
 
-def _bound(mte2: F64, mac: F64, vec: F64) -> F64:
-    known = (mac != 0) & (vec != 0)
-    return np.where(known, divide(mte2, np.maximum(mac, vec)), np.nan)
+def _stored(ratio: F64) -> F64:
+    """Return a ratio as the toolkit's databases hold it, from which it goes on computing (cann_msprof.md 4.2)."""
+    rounded: F64 = np.round(ratio, _STORED_DECIMALS)
+    return rounded
 
 
 def core_columns(metrics: str, platform: Platform, events: Sequence[int]) -> tuple[MetricColumn, ...]:

@@ -77,6 +77,16 @@ class Platform:
     """Counters that one record holds."""
     counter_record: str = "ffts_profile"
     """Record with the counters of a task."""
+    task_record: str = "stars_soc"
+    """Record that says when tasks ran."""
+    step_record: str = "ts_track_step"
+    """Record of the step trace."""
+    mixed_sub_tasks: bool = False
+    """Whether a kernel on both kinds of core is a sub-task: its times and counters are those of context 0."""
+    ai_cpu_in_ts_track: bool = False
+    """Whether the task scheduler instead of `task_record` says when tasks of the AI CPU ran."""
+    wide_task_ids: bool = False
+    """Whether task ids have 32 bits and are unique on the device, so that the launch alone knows the stream."""
     default_metric_group: str = "PipeUtilization"
     """Group that acl.json and the msprof command collect when none is named."""
     blank_columns: frozenset[str] = frozenset()

@@ -203,7 +203,7 @@ class ProfReader:
             return 0
         return host - device
 
-    def read(self, kind: str, device_id: int | None = None) -> Array:
+    def read(self, kind: str, device_id: int | None = None, prefix: str | None = None) -> Array:
         """
         Read all records of a kind: all slices, unaging before aging, then by number, joined.
 
@@ -213,6 +213,8 @@ class ProfReader:
             The name of a record kind.
         device_id:
             The device, for device kinds; not looked at for host kinds.
+        prefix:
+            ``unaging`` or ``aging``: only the files of a host kind that begin so.
 
         Returns
         -------
@@ -229,7 +231,7 @@ class ProfReader:
         entry = self._kinds.record(kind)
         directory = self._data(entry, device_id)
         with self._noting() as notes:
-            records = read_records(directory, entry, notes)
+            records = read_records(directory, entry, notes, prefix)
             if not self._possible_only:
                 return records
             note_cut(directory, entry, notes)

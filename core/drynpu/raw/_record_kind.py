@@ -43,6 +43,8 @@ class RecordKind:
     function_mask: int = 0xFF
     also: tuple[str, ...] = ()
     """Further stems that hold the same records."""
+    running: tuple[str, int] | None = None
+    """Field and first bit of a running number of four bits, which the writer counts over the whole file."""
 
     def new(self, count: int) -> Records:
         """Return ``count`` zeroed records with the constant fields filled in."""

@@ -49,9 +49,11 @@ def find_slices(directory: Path, stem: str) -> list[Slice]:
     return sorted(found, key=lambda entry: (entry.rank, entry.number, entry.path.name))
 
 
-def read_records(directory: Path, entry: RecordKind, notes: list[str]) -> Records:
+def read_records(directory: Path, entry: RecordKind, notes: list[str], prefix: str | None = None) -> Records:
     """
     Read all records of a kind in a data directory; what cannot be used is left out and noted.
+
+    *prefix* (``unaging``, ``aging``) chooses files by the beginning of their name.
 
     Raises
     ------
@@ -61,6 +63,8 @@ def read_records(directory: Path, entry: RecordKind, notes: list[str]) -> Record
     parts: list[Array] = []
     for stem in (entry.stem, *entry.also):
         slices = find_slices(directory, stem)
+        if prefix is not None:
+            slices = [part for part in slices if part.rank == _PREFIXES.index(prefix)]
         for run in unbroken(slices, stem, notes):
             note_unfinished(run, notes)
             parts.append(_records(_read(run), entry, f"{run[0].path.parent.parent.name}/{run[0].path.name}", notes))

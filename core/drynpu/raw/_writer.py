@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 from attrs import define, field
 
@@ -45,6 +46,8 @@ class ProfWriter:
     slice_bytes: int = SLICE_BYTES
     _store: SliceStore = field(factory=SliceStore)
     _next_slice: dict[tuple[Path, str], int] = field(factory=dict, init=False)
+    _written: dict[tuple[Path, str], int] = field(factory=dict, init=False)
+    """Records with a running number that a file holds."""
 
     @classmethod
     def create(
@@ -115,6 +118,7 @@ class ProfWriter:
         if records.dtype.names != entry.dtype.names:
             message = f"Records of {entry.name} have the fields {entry.dtype.names}, not {records.dtype.names}."
             raise RawFormatError(message)
+        records = self._numbered(entry, records, (directory, stem))
         per_slice = max(1, self.slice_bytes // entry.dtype.itemsize)
         for first in range(0, len(records), per_slice):
             self._write_slice(directory, stem, [record_bytes(entry, records[first : first + per_slice], first)])
@@ -212,6 +216,18 @@ class ProfWriter:
     def deleted_slices(self) -> tuple[Path, ...]:
         """Slices that were deleted again because of the storage limit or a full disk, oldest first."""
         return tuple(self._store.deleted)
+
+    def _numbered(self, entry: RecordKind, records: Records, file: tuple[Path, str]) -> Records:
+        """Return the records with their running number, which goes on from what the file already holds."""
+        if entry.running is None:
+            return records
+        name, shift = entry.running
+        first = self._written.get(file, 0)
+        self._written[file] = first + len(records)
+        numbered = records.copy()
+        running = (np.arange(first, first + len(records)) & 0xF) << shift
+        numbered[name] = (numbered[name].astype(np.int64) & ~(0xF << shift) | running).astype(numbered.dtype[name])
+        return numbered
 
     def _place(self, entry: RecordKind | TextKind, stem: str, device_id: int | None) -> tuple[Path, str]:
         if entry.side == "host":

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from attrs import field, frozen
 
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.counters.facts import PmuFunction
-from drynpu.deliverables.tasks.facts import StarsFunction
+from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.raw import decode_stream_task, unpack_stars_header
 from drynpu.tables._columns import ordinals
+from drynpu.tables._task_events import TaskEvents
 
-_TASK_BITS = 16
+_TASK_BITS = 32
 _OVERFLOW = 4
 AIC, AIV = 0, 1
 
 
 def task_key(stream_id: I64, task_id: I64) -> I64:
-    """Return one number per (stream, 16-bit task id)."""
+    """Return one number per (stream, task id)."""
     return stream_id << _TASK_BITS | task_id
 
 
@@ -38,21 +40,20 @@ class DeviceTasks:
     start_tick: I64
     end_tick: I64
     notes: tuple[str, ...] = ()
+    mixed_start: I64 | None = None
+    mixed_end: I64 | None = None
+    """When the sub-task ran that a kernel on both kinds of core is, 0 where a task has none; int64 ``[n]``."""
 
 
-def pair_tasks(records: Records) -> DeviceTasks:
+def pair_tasks(events: TaskEvents) -> DeviceTasks:
     """
-    Join start and end records of stars_soc.data (cann_msprof.md 7.4); sub-task records are left out.
+    Join the starts and ends of tasks.
 
     A start without an end (the run was killed) and an end without a start are dropped, with a note.
     """
-    function, _, sqe = unpack_stars_header(records["header"])
-    whole = (function == StarsFunction.TASK_START.value) | (function == StarsFunction.TASK_END.value)
-    records, is_end, sqe = records[whole], function[whole] == StarsFunction.TASK_END.value, sqe[whole]
-    streams, tasks = decode_stream_task(records["stream_id"], records["task_id"])
-    key, tick = task_key(streams.astype(np.int64), tasks.astype(np.int64)), records["tick"].astype(np.int64)
-    order = np.lexsort((is_end, tick, key))
-    key, tick, is_end, sqe = key[order], tick[order], is_end[order], sqe[order].astype(np.int64)
+    key = task_key(events.stream, events.task)
+    order = np.lexsort((events.is_end, events.tick, key))
+    key, tick, is_end, sqe = key[order], events.tick[order], events.is_end[order], events.sqe[order]
     starts = np.flatnonzero(~is_end)
     following = np.minimum(starts + 1, max(len(key) - 1, 0))
     ended = is_end[following] & (key[following] == key[starts]) if len(starts) else np.zeros(0, bool)
@@ -63,6 +64,7 @@ def pair_tasks(records: Records) -> DeviceTasks:
     batch = _batches(key[starts])
     place = ordinals(key[starts])
     rows = starts[ended]
+    mixed_start, mixed_end = _mixed_ticks(events.mixed, key[rows], place[ended])
     return DeviceTasks(
         stream_id=key[rows] >> _TASK_BITS,
         task_id=key[rows] & (1 << _TASK_BITS) - 1,
@@ -72,15 +74,33 @@ def pair_tasks(records: Records) -> DeviceTasks:
         start_tick=begin[ended],
         end_tick=tick[rows + 1],
         notes=notes,
+        mixed_start=mixed_start,
+        mixed_end=mixed_end,
     )
+
+
+def _mixed_ticks(events: TaskEvents | None, key: I64, ordinal: I64) -> tuple[I64 | None, I64 | None]:
+    """Return when the sub-task of each task ran: the n-th one of a stream and task id is of the n-th task there."""
+    if events is None or not len(events.tick):
+        return None, None
+    found = pair_tasks(events)
+    own = {
+        "key": task_key(found.stream_id, found.task_id),
+        "turn": found.ordinal,
+        "start": found.start_tick,
+        "end": found.end_tick,
+    }
+    wanted = pl.DataFrame({"key": key, "turn": ordinal})
+    joined = wanted.join(pl.DataFrame(own), on=["key", "turn"], how="left", maintain_order="left")
+    return joined["start"].fill_null(0).to_numpy(), joined["end"].fill_null(0).to_numpy()
 
 
 def _lost(starts: int, ends: int) -> tuple[str, ...]:
     notes = []
     if starts:
-        notes.append(f"stars_soc: {starts} task(s) started but never ended and were dropped")
+        notes.append(f"{starts} task(s) started but never ended and were dropped")
     if ends:
-        notes.append(f"stars_soc: {ends} task end(s) have no start and were dropped")
+        notes.append(f"{ends} task end(s) have no start and were dropped")
     return tuple(notes)
 
 
@@ -152,7 +172,7 @@ def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
     (Ascend/msprof chip6_pmu_calculator).
     """
     function, _, _ = unpack_stars_header(records["header"])
-    row = _rows(tasks, records)
+    row = _owners(tasks, tasks.task_id, records["task_id"].astype(np.int64), records["end_tick"].astype(np.int64))
     usable = (row >= 0) & (function == PmuFunction.CONTEXT_PMU_V6.value) & (records["flags"] & _OVERFLOW == 0)
     row, half, chosen = row[usable], np.where(records["core_type"] & 1, AIV, AIC)[usable], records[usable]
     count = len(tasks.task_id)
@@ -166,7 +186,28 @@ def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
 def _rows(tasks: DeviceTasks, records: Records) -> I64:
     streams, ids = decode_stream_task(records["stream_id"], records["task_id"])
     keys = task_key(streams.astype(np.int64), ids.astype(np.int64))
-    return _owners(tasks, keys, records["end_tick"].astype(np.int64))
+    own = task_key(tasks.stream_id, tasks.task_id)
+    return _owners(tasks, own, keys, records["end_tick"].astype(np.int64))
+
+
+def task_counters_hwts(records: Records, tasks: DeviceTasks) -> Counters:
+    """
+    Give each aicore record to the task it was taken from.
+
+    There is no time in it: the n-th record of a stream and task id is of the n-th task there that ran on a core.
+    """
+    on_core = np.flatnonzero(np.isin(tasks.sqe_type, (SqeType.AI_CORE.value, SqeType.AIV.value)))
+    own = task_key(tasks.stream_id, tasks.task_id)[on_core]
+    key = task_key((records["stream_id"] % 2048).astype(np.int64), records["task_id"].astype(np.int64))
+    known = pl.DataFrame({"key": own, "turn": ordinals(own), "row": on_core})
+    wanted = pl.DataFrame({"key": key, "turn": ordinals(key)})
+    row = wanted.join(known, on=["key", "turn"], how="left", maintain_order="left")["row"].fill_null(-1).to_numpy()
+    usable = row >= 0
+    count = len(tasks.task_id)
+    half = np.full(int(usable.sum()), AIC)
+    measured, cycles, pmu = _sums(count, row[usable], half, records[usable])
+    never = np.zeros(count, np.int64)
+    return Counters(measured=measured, start_tick=never, end_tick=never, cycles=cycles, pmu=pmu)
 
 
 def _sums(count: int, row: I64, half: I64, records: Records) -> tuple[Bools, I64, I64]:
@@ -178,9 +219,8 @@ def _sums(count: int, row: I64, half: I64, records: Records) -> tuple[Bools, I64
     return measured, cycles, pmu
 
 
-def _owners(tasks: DeviceTasks, key: I64, tick: I64) -> I64:
-    """Return the row of the last task with each key that started at or before each tick, -1 if none."""
-    own = task_key(tasks.stream_id, tasks.task_id)
+def _owners(tasks: DeviceTasks, own: I64, key: I64, tick: I64) -> I64:
+    """Return the row of the last task with each key that had started by each tick, -1 if none; *own* are its keys."""
     codes = np.unique(np.concatenate([own, key]), return_inverse=True)[1].reshape(-1).astype(np.int64)
     ticks = np.unique(np.concatenate([tasks.start_tick, tick]), return_inverse=True)[1].reshape(-1).astype(np.int64)
     wide = codes * (len(ticks) + 1) + ticks

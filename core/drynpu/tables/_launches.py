@@ -7,11 +7,13 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.arrays import I64, Records
-from drynpu.raw import ClockAnchors, HostLevel
+from drynpu.raw import ClockAnchors, HostLevel, join_task_id
 from drynpu.tables._columns import ordinals
 from drynpu.tables._host import Calls, Dictionaries
 from drynpu.tables._stored import Stored, coded
+from drynpu.tables._task_events import UNKNOWN_STREAM
 
+_STREAM_SHIFT, _DEVICE_SHIFT = 32, 48
 _LAUNCHES = pl.Schema(
     {
         "host_batch": pl.Int64,
@@ -26,8 +28,8 @@ _LAUNCHES = pl.Schema(
 
 
 def launch_key(device_id: I64, stream_id: I64, task_id: I64) -> I64:
-    """Return one number per (device, stream, 16-bit task id)."""
-    return device_id << 32 | stream_id << 16 | task_id
+    """Return one number per (device, stream, task id)."""
+    return device_id << _DEVICE_SHIFT | stream_id << _STREAM_SHIFT | task_id
 
 
 @frozen(eq=False)
@@ -42,6 +44,17 @@ class Launches:
     key: I64 = field(repr=False)
     ordinal: I64 = field(repr=False)
     table: Stored
+
+    def streams(self, device_id: int, task_id: I64) -> I64:
+        """Return the streams of tasks of a device by their ids, where these are unique there; 65535 if unknown."""
+        own = np.flatnonzero(self.key >> _DEVICE_SHIFT == device_id)
+        known = self.key[own] & (1 << _STREAM_SHIFT) - 1
+        order = np.argsort(known, kind="stable")
+        if not len(order):
+            return np.full(len(task_id), UNKNOWN_STREAM, np.int64)
+        place = order[np.minimum(np.searchsorted(known[order], task_id), len(order) - 1)]
+        stream = self.key[own][place] >> _STREAM_SHIFT & 0xFFFF
+        return np.asarray(np.where(known[place] == task_id, stream, UNKNOWN_STREAM))
 
     def rows(self, key: I64, ordinal: I64) -> I64:
         """Return the launch of each task (by key and occurrence), -1 where the host recorded none."""
@@ -59,15 +72,20 @@ class Launches:
         return np.where(known & (own[found] == asked), found, -1)
 
 
-def launches(track: Records, calls: Calls, words: Dictionaries, clock: ClockAnchors) -> Launches:
-    """Return the launches that task_track records tell of."""
+def launches(
+    track: Records, calls: Calls, words: Dictionaries, clock: ClockAnchors, *, wide_ids: bool = False
+) -> Launches:
+    """Return the launches that task_track records tell of; with *wide_ids* both halves of the id are one number."""
     track = track[np.argsort(track["timestamp"], kind="stable")]
     time = clock.host_to_unix(track["timestamp"].astype(np.int64))
     tid = track["thread_id"].astype(np.int64)
     device = (track["device_id"] & 0xFFF).astype(np.int64)
-    key = launch_key(device, track["stream_id"].astype(np.int64), track["task_id"].astype(np.int64))
+    task, batch = track["task_id"].astype(np.int64), track["batch_id"].astype(np.int64)
+    if wide_ids:
+        task, batch = join_task_id(task, batch), np.zeros_like(batch)
+    key = launch_key(device, track["stream_id"].astype(np.int64), task)
     columns = {
-        "host_batch": track["batch_id"].astype(np.int64),
+        "host_batch": batch,
         "host_type": coded(track["task_type"], words.runtime_type),
         "kernel": coded(track["kernel_name"], lambda value: words.hashes.get(value, "")),
         "runtime": calls.around(HostLevel.RUNTIME, time, tid),

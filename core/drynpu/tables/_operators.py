@@ -8,8 +8,8 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
-from drynpu.arrays import I64, U64, Records
-from drynpu.deliverables.tasks.facts import GeTaskType
+from drynpu.arrays import I64, U64, Bools, Records
+from drynpu.deliverables.tasks.facts import MIX_RATIO_SHIFT, GeTaskType
 from drynpu.kernels import DTYPES, FORMATS
 from drynpu.tables._columns import ordinals
 from drynpu.tables._host import Dictionaries
@@ -24,7 +24,7 @@ TASK_TYPES: Mapping[int, str] = MappingProxyType(
         GeTaskType.MIX_AIC.value: "MIX_AIC",
         GeTaskType.MIX_AIV.value: "MIX_AIV",
         GeTaskType.FFTS_PLUS.value: "FFTS_PLUS",
-        GeTaskType.DSA.value: "DSA",
+        GeTaskType.DSA.value: "DSA_SQE",
         GeTaskType.DVPP.value: "DVPP",
         GeTaskType.HCCL.value: "COMMUNICATION",
         GeTaskType.FUSION.value: "FUSION",
@@ -50,12 +50,15 @@ _INFO = pl.Schema(
         **dict.fromkeys(("op_name", "op_type", "task_type"), pl.String),
         **dict.fromkeys(("block_num", "mix_block_num"), pl.Int64),
         "hf32": pl.Boolean,
+        "dynamic": pl.Boolean,
         **dict.fromkeys(_TEXT_COLUMNS, pl.String),
     }
 )
 
 
-def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I64, words: Dictionaries) -> Stored:
+def node_info(
+    basic: Records, basic_node: I64, tensors: Records, tensor_node: I64, words: Dictionaries, dynamic: Bools
+) -> Stored:
     """
     Return what is known of the operator of each node API call.
 
@@ -65,6 +68,8 @@ def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I6
         node_basic_info ``[b]`` and tensor_info ``[t]`` records.
     basic_node, tensor_node:
         Row of the enclosing node API of each record, -1 if none.
+    dynamic:
+        Which of *basic* stood in files that age: their shapes were dynamic.
 
     Returns
     -------
@@ -82,8 +87,9 @@ def node_info(basic: Records, basic_node: I64, tensors: Records, tensor_node: I6
         "op_type": coded(basic["op_type"][first], lambda value: words.hashes.get(value, "")),
         "task_type": coded(basic["task_type"][first], lambda value: TASK_TYPES.get(value, str(value))),
         "block_num": (block & 0xFFFF).astype(np.int64),
-        "mix_block_num": (block >> 16).astype(np.int64),
+        "mix_block_num": ((block & 0xFFFF) * (block >> MIX_RATIO_SHIFT)).astype(np.int64),
         "hf32": (basic["op_flag"][first] & 1).astype(bool),
+        "dynamic": dynamic[first],
     }
     return Stored.made(_INFO, columns | _tensor_texts(tensors, tensor_node, node))
 

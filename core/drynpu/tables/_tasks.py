@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu.arrays import I64, Bools
-from drynpu.deliverables.tasks.facts import SqeType
+from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT, SqeType
 from drynpu.raw import HostLevel
 from drynpu.tables._communication import COLLECTIVE_COLUMNS, communication_ops
 from drynpu.tables._launches import launch_key
@@ -18,8 +18,15 @@ from drynpu.tables._schemas import KERNELS, NO_CONTEXT, NO_MODEL, TASKS
 from drynpu.tables._sides import DeviceWork, HostSide
 from drynpu.tables._stored import Gathered, Stored
 
-_COMPUTE_SQE = [t.value for t in (SqeType.AI_CORE, SqeType.AI_CPU, SqeType.AIV, SqeType.DSA)]
-_COPY_SQE = [SqeType.SDMA.value, SqeType.PCIE_DMA.value]
+_COMPUTE_SQE = [
+    t.value for t in (SqeType.AI_CORE, SqeType.AI_CPU, SqeType.AICPU_H, SqeType.AICPU_D, SqeType.AIV, SqeType.DSA)
+]
+_COPY_SQE = [t.value for t in (SqeType.SDMA, SqeType.PCIE_DMA, SqeType.ASYNCDMA, SqeType.UBDMA)]
+_BARE = (
+    *(SqeType.AI_CORE, SqeType.AI_CPU, SqeType.FUSION, SqeType.AICPU_H, SqeType.AICPU_D, SqeType.UBDMA),
+    SqeType.ASYNCDMA,
+)
+"""Types whose names have no ``_SQE`` behind them (Ascend/msprof analysis/msmodel/sqe_type_map.py)."""
 _DROPPED = ["WRITE_BACK", "INVALID", "HCCL_AI_CPU"]
 _NO_LAUNCH_TYPE = ["", "FFTS_PLUS", "UNKNOWN"]
 """Host types that do not tell what a task is (Ascend/msprof, task_processor.cpp)."""
@@ -59,16 +66,33 @@ def build_tasks(host: HostSide, devices: Sequence[DeviceWork]) -> tuple[Stored, 
 
 
 def _ran_nothing() -> pl.DataFrame:
-    columns = ("device_id", "stream_id", "task_id", "batch_id", "sqe", "start_ns", "duration_ns", "launch")
+    columns = (
+        "device_id",
+        "stream_id",
+        "task_id",
+        "batch_id",
+        "context_id",
+        "sqe",
+        "start_ns",
+        "duration_ns",
+        "launch",
+    )
     return pl.DataFrame(schema=dict.fromkeys((*columns, "op_start_ns", "op_duration_ns", "counters"), pl.Int64))
 
 
 def _ran(work: DeviceWork, host: HostSide) -> pl.DataFrame:
     side, tasks, counters = work.side, work.tasks, work.counters
     start, end = side.clock.tick_to_unix(tasks.start_tick), side.clock.tick_to_unix(tasks.end_tick)
-    timed = counters.end_tick > 0
-    op_start = np.where(timed, side.clock.tick_to_unix(np.where(timed, counters.start_tick, tasks.start_tick)), start)
-    op_end = np.where(timed, side.clock.tick_to_unix(np.where(timed, counters.end_tick, tasks.end_tick)), end)
+    op_start_tick, op_end_tick = counters.start_tick, counters.end_tick
+    context = np.full(len(start), NO_CONTEXT, np.int64)
+    if tasks.mixed_start is not None and tasks.mixed_end is not None:
+        mixed = tasks.mixed_end > 0
+        context[mixed] = MIXED_CONTEXT
+        op_start_tick = np.where(mixed, tasks.mixed_start, op_start_tick)
+        op_end_tick = np.where(mixed, tasks.mixed_end, op_end_tick)
+    timed = op_end_tick > 0
+    op_start = np.where(timed, side.clock.tick_to_unix(np.where(timed, op_start_tick, tasks.start_tick)), start)
+    op_end = np.where(timed, side.clock.tick_to_unix(np.where(timed, op_end_tick, tasks.end_tick)), end)
     rows = np.arange(len(start), dtype=np.int64)
     device_id = np.full(len(start), side.device_id, np.int64)
     launch = host.launches.rows(launch_key(device_id, tasks.stream_id, tasks.task_id), tasks.ordinal)
@@ -78,6 +102,7 @@ def _ran(work: DeviceWork, host: HostSide) -> pl.DataFrame:
             "stream_id": tasks.stream_id,
             "task_id": tasks.task_id,
             "batch_id": tasks.batch_id,
+            "context_id": context,
             "sqe": tasks.sqe_type,
             "start_ns": start,
             "duration_ns": end - start,
@@ -140,7 +165,10 @@ def _rows(rows: I64) -> pl.Series:
 def _classify(tasks: pl.DataFrame) -> pl.DataFrame:
     """Tell computing tasks and copies from the rest, and give every task its names and type."""
     host_type = pl.col("host_type").fill_null("")
+    # What an operator is known of computes, on whatever engine: a scheduler may not know that engine.
+    described = ~pl.col("task_type").fill_null("").is_in(["", "HCCL", "COMMUNICATION", *_DROPPED])
     is_compute = pl.col("sqe").is_in(_COMPUTE_SQE) | host_type.str.starts_with("KERNEL_") | (host_type == "FFTS_PLUS")
+    is_compute |= described
     is_copy = pl.col("sqe").is_in(_COPY_SQE) | host_type.str.starts_with("MEMCPY")
     hardware = pl.col("sqe").replace_strict(
         {kind.value: _sqe_name(kind) for kind in SqeType}, default="", return_dtype=pl.String
@@ -155,7 +183,6 @@ def _classify(tasks: pl.DataFrame) -> pl.DataFrame:
         # The API that copies may put other tasks on the stream as well.
         pl.when(is_copy & ~is_compute).then(pl.col("copy_bytes", "copy_kind")),
     ).with_columns(
-        pl.lit(NO_CONTEXT).alias("context_id"),
         pl.col("connection_id").fill_null(-1),
         pl.when("compute").then(compute_name).otherwise(pl.lit("")).alias("kernel_name"),
         pl.coalesce(compute_type, _known("host_type"), hardware).alias("kernel_type"),
@@ -168,13 +195,13 @@ def _known(column: str) -> pl.Expr:
 
 
 def _sqe_name(kind: SqeType) -> str:
-    return kind.name if kind in (SqeType.AI_CORE, SqeType.AI_CPU) else f"{kind.name}_SQE"
+    return kind.name if kind in _BARE else f"{kind.name}_SQE"
 
 
 def _kernels(known: pl.DataFrame) -> pl.DataFrame:
     """Return compute tasks that have a name; rules of cann_msprof.md 4.2 for what op_summary leaves out."""
     kind = pl.col("task_type").fill_null("")
-    needed = {*_COUNTED_KERNELS, "compute", "collective", "op_start_ns", "op_duration_ns"}
+    needed = {*_COUNTED_KERNELS, "compute", "collective", "dynamic", "op_start_ns", "op_duration_ns"}
     rows = (
         known.select(name for name in known.columns if name in needed)
         .filter(
@@ -192,7 +219,7 @@ def _kernels(known: pl.DataFrame) -> pl.DataFrame:
             # Without operator information (level0) nothing tells whether shapes were fixed.
             pl.when(pl.col("op_type").is_null())
             .then(pl.lit(""))
-            .when(pl.col("model_id") == NO_MODEL)
+            .when("dynamic")
             .then(pl.lit("dynamic"))
             .otherwise(pl.lit("static"))
             .alias("op_state"),

@@ -24,6 +24,7 @@ NOW = datetime(2022, 1, 29, 1, 47, 31, 273_999)
 
 FEW_VALUES = {
     "npu_mem": {"event": 2},
+    "npu_mem_2": {"event": 2},
     "lpm_freq": {"count": 55},
     "lpm_info": {"count": 55, "type": 3},
     "hbm": {"event": 2, "hbm_id": 4},
@@ -56,6 +57,9 @@ def some_records(name: str, count: int, seed: int = 0) -> npt.NDArray[np.void]:
         records[field] = value
     for field, values in FEW_VALUES.get(name, {}).items():
         records[field] = records[field] % values + (1 if field == "count" else 0)
+    if entry.running is not None:
+        field, shift = entry.running
+        records[field] = records[field] & ~(0xF << shift) & 0xFF | (np.arange(count) & 0xF) << shift
     return records
 
 

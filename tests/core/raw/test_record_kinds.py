@@ -39,6 +39,7 @@ def test_kinds_are_the_agreed_ones() -> None:
     }
     assert {entry.stem for entry in RECORD_KINDS.records.values() if entry.side == "device"} == {
         "stars_soc.data",
+        "hwts.data",
         "stars_soc_profile.data",
         "ffts_profile.data",
         "ts_track.data",

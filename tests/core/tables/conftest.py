@@ -110,7 +110,7 @@ class Recording:
     ) -> None:
         self._add(
             "node_basic_info", thread_id=LAUNCHER, timestamp=self.raw(us), op_name=self.text(op), task_type=ge_type,
-            op_type=self.text(op_type), block_dim=blocks | mix << 16, op_flag=hf32,
+            op_type=self.text(op_type), block_dim=blocks | (mix // max(blocks, 1)) << 16, op_flag=hf32,
         )  # fmt: skip
 
     def tensors(self, us: float, op: str, rows: list[tuple[int, tuple[int, ...], int, int]]) -> None:
@@ -168,13 +168,20 @@ class Recording:
         return table
 
     def write_prof(
-        self, parent: Path, *, ended: bool = True, level: str = "level1", skip: tuple[str, ...] = ()
+        self,
+        parent: Path,
+        *,
+        ended: bool = True,
+        level: str = "level1",
+        skip: tuple[str, ...] = (),
+        aging: tuple[str, ...] = (),
     ) -> Path:
         writer = ProfWriter.create(parent, RECORD_KINDS, index=0, pid=PID, now=datetime(2024, 1, 2, 3, 4, 5))
         for name in self.rows:
             entry = RECORD_KINDS.record(name)
             if name not in skip:
-                writer.write(name, self.records(name), None if entry.side == "host" else 0)
+                device = None if entry.side == "host" else 0
+                writer.write(name, self.records(name), device, aging=name in aging)
         writer.write_dictionaries(self.hashes, TYPES)
         device = DeviceInfo(
             id=0, hwts_frequency="50.000000", aic_frequency="1800", aiv_frequency="1800", ai_core_num=24, aiv_num=48

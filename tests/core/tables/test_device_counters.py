@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.tables._device import DeviceTasks, task_counters_v6
+from drynpu.tables._device import DeviceTasks, task_counters_hwts, task_counters_v6
 
 MAIN, MIXED, OVERFLOW = 1, 2, 4
 CUBE, VECTOR = 0, 1
@@ -23,7 +23,7 @@ def tasks() -> DeviceTasks:
 def records(*rows: dict[str, Any]) -> Any:
     table = RECORD_KINDS.record("ffts_profile_v6").new(len(rows))
     for record, values in zip(table, rows, strict=True):
-        for name, value in ({"stream_id": 2, "task_id": 7} | values).items():
+        for name, value in ({"task_id": 7} | values).items():
             record[name] = value
     return table
 
@@ -59,3 +59,14 @@ def test_overflow_blocks_and_strangers_are_left_out() -> None:
     )
     assert not found.measured.any()
     assert not found.cycles.any()
+
+
+def test_records_without_a_time_follow_the_order_of_the_tasks() -> None:
+    table = RECORD_KINDS.record("aicore").new(3)
+    for record, values in zip(table, ((2, 7, 50), (3, 7, 60), (2, 7, 70)), strict=True):
+        record["stream_id"], record["task_id"], record["total_cycles"] = values
+    table["pmu"][2] = np.arange(8)
+    found = task_counters_hwts(table, tasks())
+    # The second record is of a stream without tasks.
+    assert found.cycles.tolist() == [[50, 0], [70, 0]]
+    assert found.pmu[1, CUBE].tolist() == list(range(8))

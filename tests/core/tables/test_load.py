@@ -91,7 +91,7 @@ def test_tasks(recording: Recording, tmp_path: Path) -> None:
 
 
 def test_kernels(recording: Recording, tmp_path: Path) -> None:
-    kernels = load_profile(recording.write(tmp_path)).kernels
+    kernels = load_profile(recording.write_prof(tmp_path, aging=("node_basic_info",))).kernels
     assert dict(list(kernels.schema.items())[: len(KERNELS)]) == dict(KERNELS)
     first, second = kernels.rows(named=True)
     assert (first["name"], first["op_type"], first["task_type"]) == ("aclnnAddmm_MatMul", "MatMulV2", "AI_CORE")
@@ -191,7 +191,8 @@ def test_a_graph_gives_its_operators_a_model(recording: Recording, tmp_path: Pat
     recording.event_pair("ModelExecute", 125, 163, item=9)
     profile = load_profile(recording.write(tmp_path))
     assert profile.kernels["model_id"].to_list() == [NO_MODEL, 9]
-    assert profile.kernels["op_state"].to_list() == ["dynamic", "static"]
+    # The file of its description says it (Ascend/msprof analysis/msparser/compact_info/node_basic_info_parser.py).
+    assert profile.kernels["op_state"].to_list() == ["static", "static"]
     assert profile.api.filter(pl.col("level") == "model").select("name", "item").rows() == [("ModelExecute", "9")]
 
 
@@ -308,3 +309,19 @@ def test_nothing_to_find(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="it is no result file"):
         find_profiles(tmp_path / "file")
+
+
+def test_a_kernel_on_both_kinds_of_core_is_a_sub_task(recording: Recording, tmp_path: Path) -> None:
+    """Ascend/msprof analysis/profiling_bean/stars/ffts_log.py: function 0x22 and 0x23, type 6 in FFTS+ of type 4."""
+    whole = load_profile(recording.write_prof(tmp_path / "whole")).kernels.row(1, named=True)
+    assert whole["context_id"] == NO_CONTEXT
+    start, length = whole["start_ns"] - T0, whole["duration_ns"]
+    for function, ns in ((0x22, start + 1_000), (0x23, start + length - 1_000)):
+        recording._add(
+            "stars_soc", header=function, stream_id=whole["stream_id"], task_id=whole["task_id"],
+            tick=recording.tick(ns / 1000), sub_task_type=6, sub_task_id=0, ffts=4 << 13,
+        )  # fmt: skip
+    profile = load_profile(recording.write_prof(tmp_path / "mixed"))
+    mixed = profile.kernels.row(1, named=True)
+    assert (mixed["context_id"], mixed["start_ns"] - T0, mixed["duration_ns"]) == (0, start + 1_000, length - 2_000)
+    assert profile.kernels["context_id"][0] == NO_CONTEXT

@@ -59,7 +59,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "queue_waits": QUEUE_WAITS,
 }
 
-_TASK_BITS = 16
+_TASK_BITS = 32
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:

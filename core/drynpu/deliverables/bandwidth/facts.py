@@ -105,6 +105,8 @@ LLC_MODES = {
 }
 """``llc_profiling`` of sample.json -> the events of that mode."""
 
+HBM_STACKS = 4
+"""Stacks of memory that the parser takes for granted (Ascend/msprof analysis/msmodel/hardware/hbm_model.py)."""
 LLC_BYTES = 4096
 """What the parser takes one throughput count for: 64 bytes, times 64 (Ascend/msprof ``llc_model``)."""
 

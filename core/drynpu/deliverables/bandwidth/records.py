@@ -6,6 +6,7 @@ import numpy as np
 
 from drynpu.arrays import I64, Records
 from drynpu.deliverables._requested import requested_deliverables, unmodelled
+from drynpu.deliverables._sample_times import sampled_us
 from drynpu.deliverables._traffic import BothDirections, cache_flows, edges_us, memory_flows
 from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.bandwidth import facts
@@ -73,10 +74,8 @@ def _above_peak(context: RecordContext, memory: BothDirections) -> list[str]:
 
 
 def _sampled_us(context: RecordContext, edges: I64) -> I64:
-    """Return times of a sampler: microseconds since the device's counters were read (raw ``time_us``)."""
-    anchors = context.anchors
-    shift_ns = context.simulation.base_ns - (anchors.device_counter_ns + anchors.offset_ns)
-    return np.asarray(edges + shift_ns // 1000, np.int64)
+    """Return times of a sampler, raw ``time_us``."""
+    return sampled_us(context.anchors, context.simulation.base_ns + edges * 1000)
 
 
 def _gains(flow: Flow, edges: I64, unit: float) -> I64:
@@ -85,11 +84,15 @@ def _gains(flow: Flow, edges: I64, unit: float) -> I64:
 
 
 def _hbm(context: RecordContext, memory: BothDirections, edges: I64) -> Records:
-    rows = facts.HBM.new(2 * len(edges))
-    rows["time_us"] = np.repeat(_sampled_us(context, edges), 2)
-    rows["event"] = np.tile([facts.READ, facts.WRITE], len(edges))
-    rows["count"][0::2] = _gains(memory.into, edges, facts.HBM_BYTES)
-    rows["count"][1::2] = _gains(memory.out, edges, facts.HBM_BYTES)
+    """Deal the traffic out evenly to the stacks: a reader takes the time since the sample eight records before."""
+    counts = np.stack([_gains(flow, edges, facts.HBM_BYTES) for flow in (memory.into, memory.out)], 1)
+    stacks = np.arange(facts.HBM_STACKS)
+    shares = counts[..., None] // len(stacks) + (stacks < counts[..., None] % len(stacks))
+    rows = facts.HBM.new(shares.size)
+    rows["time_us"] = np.repeat(_sampled_us(context, edges), 2 * len(stacks))
+    rows["event"] = np.tile(np.repeat([facts.READ, facts.WRITE], len(stacks)), len(edges))
+    rows["hbm_id"] = np.tile(stacks, 2 * len(edges))
+    rows["count"] = shares.reshape(-1)
     return rows
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from drynpu.arrays import I64, Records
+from drynpu.deliverables._sample_times import sampled_unix_ns
 from drynpu.deliverables._task_counters import event_codes, operator_names, soc_counters
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.bandwidth import facts
@@ -80,12 +81,6 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     return {name: pl.concat(parts) for name, parts in tables.items() if parts}
 
 
-def _unix_ns(side: DeviceSide, time_us: npt.ArrayLike) -> I64:
-    """Return times counted from the reading of the device's clocks (Ascend/msprof, absolute time of a sample)."""
-    clock = side.clock
-    return np.asarray(np.asarray(time_us, np.int64) * 1000 + (clock.device_counter_ns + clock.offset_ns), np.int64)
-
-
 def _rates(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Add ``mb_s``: bytes over the time since the last sample of the same keys."""
     span_ns = (pl.col("time_ns") - pl.col("time_ns").shift().over(keys)).fill_null(0)
@@ -98,7 +93,7 @@ def _memory_rows(
 ) -> list[pl.DataFrame]:
     rows = pl.DataFrame(
         {
-            "time_ns": _unix_ns(side, time),
+            "time_ns": sampled_unix_ns(side.clock, time),
             "unit_id": i64(unit),
             "event": np.where(np.asarray(event) == facts.READ, "read", "write"),
             "bytes": size,
@@ -146,7 +141,7 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
 
     rows = pl.DataFrame(
         {
-            "time_ns": _unix_ns(side, records["time_us"]),
+            "time_ns": sampled_unix_ns(side.clock, records["time_us"]),
             "llc_id": i64(records["l3t_id"]),
             "bytes": counted(events.traffic) * facts.LLC_BYTES,
             "requests": counted(events.requests),

@@ -10,7 +10,7 @@ from drynpu.tables import NO_MODEL
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Value
-from drynpu.writers._numbers import floats_text
+from drynpu.writers._numbers import Writer, floats_text
 
 
 def communication_blocks(
@@ -19,7 +19,7 @@ def communication_blocks(
     tasks: pl.DataFrame,
     linked: pl.DataFrame,
     style: JsonStyle,
-    *,
+    writer: Writer,
     layer: layers.Layer = layers.COMMUNICATION,
 ) -> Iterator[Events | Sequence[str]]:
     """
@@ -44,6 +44,7 @@ def communication_blocks(
         operations.join(place, on=["device_id", "group"], how="left", maintain_order="left").with_columns(
             pl.col("connection_id").is_in(linked["connection_id"].implode()).alias("arrow")
         ),
+        writer,
     )
 
 
@@ -82,7 +83,7 @@ def _all_threads(groups: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([whole, planes.with_columns(pl.col("tid") + pl.col("plane") + 1)]).sort("tid")
 
 
-def _operations(pid: int, operations: pl.DataFrame) -> Events:
+def _operations(pid: int, operations: pl.DataFrame, writer: Writer) -> Events:
     process, thread = layers.layer_pids(pid, layers.COMMUNICATION), pl.col("tid")
     args: dict[str, Value] = {
         "rank_size": _number_or_unknown("rank_size"),
@@ -91,9 +92,9 @@ def _operations(pid: int, operations: pl.DataFrame) -> Events:
         "data_type": pl.col("dtype"),
         "alg_type": pl.col("algorithm"),
         "count": _number_or_unknown("count"),
-        "relay": _yes_or_no("relay"),
-        "retry": _yes_or_no("retry"),
     }
+    if writer is Writer.NATIVE:  # the Python path does not tell
+        args |= {"relay": _yes_or_no("relay"), "retry": _yes_or_no("retry")}
     rows = operations.with_columns(pl.col("dtype", "algorithm").replace("", "N/A"))
     members = duration_event(pl.col("name"), process, thread, args | launched_by(operations))
     arrow = (pl.col("arrow"), flow("f", process, thread))

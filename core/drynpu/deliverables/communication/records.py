@@ -19,11 +19,12 @@ from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.communication import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
-from drynpu.deliverables.tasks.facts import GeTaskType, SqeType, StarsFunction
+from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records
+from drynpu.deliverables.tasks.facts import GeTaskType
+from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.device.collectives import TaskName
-from drynpu.kernels import occurrences
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import HostLevel, RecordKind, join_records, pack_stars_header, split_task_id
+from drynpu.raw import HostLevel, RecordKind, join_records
 from drynpu.simulate._schedule import CollectiveTimes
 
 _NONE = 0xFFFF_FFFF
@@ -101,7 +102,7 @@ def build(context: RecordContext) -> GroupRecords:
     times = context.simulation.collectives
     if context.request.level is ProfileLevel.NONE or not len(times.calls):
         return GroupRecords()
-    tasks = _expand(times)
+    tasks = _expand(times, context)
     operators = _operator_ids(context)
     host = {
         "api_event": _apis(context, tasks, operators),
@@ -111,14 +112,12 @@ def build(context: RecordContext) -> GroupRecords:
     if context.request.level is not ProfileLevel.L0:
         host["node_basic_info"] = _node_info(context, operators)
         host["hccl_info"] = _task_info(context, tasks)
-    device = {
-        "stars_soc": _stars(tasks, context.anchors.device_cntvct),
-        "ts_track_flip": _flips(tasks, context.anchors.device_cntvct),
-    }
+    runs, platform = _runs(tasks, context.anchors.device_cntvct), context.chip.platform
+    device = {**task_records(runs, platform), "ts_track_flip": flip_records(runs, platform)}
     return GroupRecords(host=host, device=device)
 
 
-def _expand(times: CollectiveTimes) -> _Tasks:
+def _expand(times: CollectiveTimes, context: RecordContext) -> _Tasks:
     """Lay the tasks of the plans on the device: what the peers let wait lengthens and moves them."""
     work = times.calls
     sizes = np.array([len(of) for of in work.plans], np.int64)
@@ -130,7 +129,7 @@ def _expand(times: CollectiveTimes) -> _Tasks:
     wait = work.wait_ticks[owner]
     plane = _joined(times, "plane")[column]
     stream = work.stream[owner] + plane
-    task_id, batch_id = split_task_id(occurrences(stream))
+    task_id, batch_id = task_ids(stream, context.chip.platform, before=len(context.simulation.stream))
     share = (times.runtime_end_ns - times.runtime_start_ns)[owner] // count[owner]
     api = times.runtime_start_ns[owner] + share * position
     return _Tasks(
@@ -260,25 +259,14 @@ def _task_info(context: RecordContext, tasks: _Tasks) -> Records:
     return rows
 
 
-def _stars(tasks: _Tasks, device_cntvct: int) -> Records:
-    kinds = np.array([int(_RUNTIME_APIS[name][2]) for name in TaskName])[tasks.name]
-    halves = []
-    for function, tick in (
-        (StarsFunction.TASK_START, tasks.start_ticks),
-        (StarsFunction.TASK_END, tasks.start_ticks + tasks.ticks),
-    ):
-        rows = task_facts.STARS_SOC.new(len(tick))
-        rows["stream_id"], rows["task_id"], rows["tick"] = tasks.stream, tasks.task_id, tick + device_cntvct
-        rows["header"] = pack_stars_header(int(function), np.arange(len(tick)), kinds)
-        halves.append(rows)
-    both = join_records(task_facts.STARS_SOC, halves)
-    ending = np.concatenate([np.ones(len(tasks.ticks)), np.zeros(len(tasks.ticks))])
-    return np.asarray(both[np.lexsort((ending, both["tick"]))])
-
-
-def _flips(tasks: _Tasks, device_cntvct: int) -> Records:
-    turns = np.flatnonzero((tasks.task_id == 0) & (tasks.batch_id > 0))
-    rows = task_facts.TS_TRACK_FLIP.new(len(turns))
-    rows["tick"], rows["stream_id"] = tasks.start_ticks[turns] + device_cntvct, tasks.stream[turns]
-    rows["flip_number"], rows["task_id"] = tasks.batch_id[turns], tasks.task_id[turns]
-    return rows
+def _runs(tasks: _Tasks, device_cntvct: int) -> TaskRuns:
+    start = tasks.start_ticks + device_cntvct
+    return TaskRuns(
+        stream=tasks.stream,
+        task_id=tasks.task_id,
+        batch_id=tasks.batch_id,
+        start=start,
+        end=start + tasks.ticks,
+        sqe=np.array([int(_RUNTIME_APIS[name][2]) for name in TaskName])[tasks.name],
+        sub_task=np.zeros(len(start), np.int64),
+    )

@@ -28,6 +28,8 @@ FFTS_PROFILE = device_kind(
         ("sub_task", "<u2", 16),  # low 8 bits type, bit 10 overflow
         ("sub_task_id", "<u2", 18),
         ("ffts", "<u2", 20),  # 13 bits reserved, then 3 bits type
+        ("sub_block_id", "<u2", 28),  # of block records
+        ("block_id", "<u2", 30),
         ("total_cycles", "<u8", 32),
         ("pmu", ("<u8", (8,)), 48),  # in the order of the events in sample.json
         ("start_tick", "<u8", 112),
@@ -46,8 +48,7 @@ FFTS_PROFILE_V6 = device_kind(
         128,
         ("header", "<u2", 0),
         ("magic", "<u2", 2),
-        ("stream_id", "<u2", 4),
-        ("task_id", "<u2", 6),
+        ("task_id", "<u4", 4),  # unique on the device
         ("total_cycles", "<u8", 8),
         ("context_type", "u1", 16),
         ("flags", "u1", 17),  # bit 0 main core, bit 1 mixed task, bit 2 overflow
@@ -67,6 +68,29 @@ Counters of one kind of core in a task, or of one block, on the 950; a mixed tas
 (Ascend/msprof profiling_bean pmu_bean_v6 ``4HQ2BH2B3HI10Q2Q``, chip6_pmu_calculator).
 """
 
-KINDS: tuple[RecordKind, ...] = (FFTS_PROFILE, FFTS_PROFILE_V6)
+AICORE = RecordKind(
+    name="aicore",
+    side="device",
+    stem="aicore.data",
+    dtype=layout(
+        128,
+        ("tag", "u1", 0),  # high 4 bits the running number
+        ("magic", "<u2", 2),
+        ("task_id", "<u2", 6),
+        ("total_cycles", "<u8", 16),
+        ("pmu", ("<u8", (8,)), 32),  # in the order of the events in sample.json
+        ("stream_id", "<u4", 96),
+    ),
+    plausible=has_stars_magic,
+    constants={"magic": STARS_MAGIC},
+    running=("tag", 4),
+    also=("aiVectorCore.data",),
+)
+"""
+Counters of one task before STARS: the n-th record of a stream and task id is of the n-th such task (Ascend/msprof
+analysis/profiling_bean/struct_info/aic_pmu.py, ``BBHHHII10Q8I``).
+"""
+
+KINDS: tuple[RecordKind, ...] = (FFTS_PROFILE, FFTS_PROFILE_V6, AICORE)
 
 DB_TABLES = (db_table("TASK_PMU_INFO", "globalTaskId name value:N"),)

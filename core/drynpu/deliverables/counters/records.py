@@ -10,16 +10,17 @@ from drynpu.arrays import F64, I64, Bools, Records
 from drynpu.deliverables.counters import facts
 from drynpu.deliverables.counters.facts import PmuFunction
 from drynpu.deliverables.tasks._host_records import task_numbers
+from drynpu.deliverables.tasks.facts_schedulers import FFTS_MIXED, SUB_TASK_MIX_AIC, SUB_TASK_MIX_AIV
 from drynpu.kernels import CostTable, CounterValues, TaskType, counter_values, event_codes
 from drynpu.options import Level, MetricGroup, Metrics, ProfilingRequest
 from drynpu.options.profiling_options import metrics_text, sample_parameters
 from drynpu.platforms import Chip
-from drynpu.raw import RecordKind, join_records, pack_stars_header
+from drynpu.raw import RecordKind, join_records, join_task_id, pack_stars_header
 from drynpu.simulate._memory import Simulation
 
 # ffts types and sub-task types that tell a reader which engine a record counts (cann_msprof.md 7.4).
-_AIC, _AIV, _MIX = 0, 1, 4
-_MIX_AIC, _MIX_AIV = 6, 7
+_AIC, _AIV, _MIX = 0, 1, FFTS_MIXED
+_MIX_AIC, _MIX_AIV = SUB_TASK_MIX_AIC, SUB_TASK_MIX_AIV
 _CORE_AIV = 1
 """Lowest bit of the core type: in block records it stands where context records have the ffts type."""
 _V6_MAIN, _V6_MIXED = 1, 2
@@ -114,7 +115,9 @@ def counter_records(simulation: Simulation, request: ProfilingRequest, *, device
     counted = count_launches(simulation, metrics)
     kind, build = _BUILDERS[chip.platform.counter_record]
     both = join_records(kind, build(simulation, counted, device_cntvct))
-    return {kind.name: both[np.argsort(both["end_tick"], kind="stable")]}
+    if "end_tick" in (kind.dtype.names or ()):
+        both = both[np.argsort(both["end_tick"], kind="stable")]
+    return {kind.name: both}
 
 
 def _records(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
@@ -125,12 +128,28 @@ def _records(simulation: Simulation, counted: Counted, device_cntvct: int) -> li
     context["ffts"] = np.array([_AIC, _AIV, _MIX, _MIX])[counted.kind] << 13
     context["sub_task"] = np.array([0, 0, _MIX_AIC, _MIX_AIV])[counted.kind]
     context["total_cycles"], context["pmu"], _ = counted.half(main)
-    block = context[mixed].copy()
-    block["header"] = pack_stars_header(int(PmuFunction.BLOCK_PMU), np.arange(len(mixed)))
-    block["ffts"] |= np.where(main[mixed], 0, _CORE_AIV).astype(np.uint16)
-    cycles, pmu, _ = counted.half(~main)
-    block["total_cycles"], block["pmu"] = cycles[mixed], pmu[mixed]
-    return [context, block[block["total_cycles"] > 0]]
+    return [context, _blocks(context[mixed], counted, mixed)]
+
+
+def _blocks(context: Records, counted: Counted, mixed: I64) -> Records:
+    """Return a record for each block of the other kind of core: all of them add up to what that core counted."""
+    main = counted.vector_first[mixed]
+    cycles, pmu, _ = counted.half(~counted.vector_first)
+    numbers = np.where(cycles[mixed] > 0, counted.costs.mix_block_num[mixed], 0)
+    owner = np.repeat(np.arange(len(mixed)), numbers)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
+    block = context[owner]
+    block["header"] = pack_stars_header(int(PmuFunction.BLOCK_PMU), np.arange(len(owner)))
+    block["ffts"] |= np.where(main[owner], 0, _CORE_AIV).astype(np.uint16)
+    block["block_id"] = place
+    block["total_cycles"] = _share(cycles[mixed][owner], place, numbers[owner])
+    block["pmu"] = _share(pmu[mixed][owner], place[:, None], numbers[owner][:, None])
+    return block
+
+
+def _share(total: I64, place: I64, parts: I64) -> I64:
+    """Return the part that each place has of a whole number: as even as can be, and together all of it."""
+    return np.asarray(total // parts + (place < total % parts))
 
 
 def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
@@ -150,16 +169,36 @@ def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) ->
     return [first, second[(mixed > 0) & (second["total_cycles"] > 0)]]
 
 
+def _records_hwts(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
+    """Return a record per launch, in the order in which they ended: there is no time in it."""
+    del device_cntvct
+    launches = counted.launches
+    rows = facts.AICORE.new(len(launches))
+    rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_numbers(simulation)[0][launches]
+    cube, vector = (counted.half(np.full(len(launches), is_vector)) for is_vector in (False, True))
+    rows["total_cycles"], rows["pmu"] = cube[0] + vector[0], cube[1] + vector[1]
+    ends = simulation.schedule.kernel_start_ticks[launches] + simulation.kernel_ticks[launches]
+    return [rows[np.argsort(ends, kind="stable")]]
+
+
 _BUILDERS = {
-    kind.name: (kind, build) for kind, build in ((facts.FFTS_PROFILE, _records), (facts.FFTS_PROFILE_V6, _records_v6))
+    kind.name: (kind, build)
+    for kind, build in (
+        (facts.FFTS_PROFILE, _records),
+        (facts.FFTS_PROFILE_V6, _records_v6),
+        (facts.AICORE, _records_hwts),
+    )
 }
 
 
 def _tasks(kind: RecordKind, simulation: Simulation, counted: Counted, device_cntvct: int) -> Records:
     launches = counted.launches
     rows = kind.new(len(launches))
-    rows["stream_id"] = simulation.stream[launches]
-    rows["task_id"] = task_numbers(simulation)[0][launches]
+    task_id, batch_id = (number[launches] for number in task_numbers(simulation))
+    if "stream_id" in (kind.dtype.names or ()):
+        rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_id
+    else:
+        rows["task_id"] = join_task_id(task_id, batch_id)
     rows["start_tick"] = simulation.schedule.kernel_start_ticks[launches] + device_cntvct
     rows["end_tick"] = rows["start_tick"] + simulation.kernel_ticks[launches].astype(np.uint64)
     return rows

@@ -46,6 +46,19 @@ TS_TRACK_STEP = ts_track_record(
 )
 """One record of the step trace."""
 
+TS_TRACK_STEP_V6 = ts_track_record(
+    "ts_track_step_v6",
+    0x0A,
+    ("index_id", "<u8", 16),
+    ("model_id", "<u8", 24),
+    ("tag_id", "<u2", 32),
+    ("stream_id", "<u2", 34),
+    ("task_id", "<u4", 36),
+)
+"""The same on the 950 (``BBHLQQQHHI`` of Ascend/msprof analysis/msparser/data_struct_size_constant.py)."""
+
+STEP_RECORDS = {kind.name: kind for kind in (TS_TRACK_STEP, TS_TRACK_STEP_V6)}
+
 # cann_msprof.md 5: the tag of a step trace record says which key point of an iteration it is. Reductions and readers of
 # the data queue are numbered from these on, two tags each: begin and end.
 REDUCE_TAG, GET_NEXT_TAG = 10_000, 20_000
@@ -54,7 +67,7 @@ STEP_START_TAG, STEP_END_TAG = 60_000, 60_001
 GET_NEXT = "GetNext"
 """Operator type that takes data from the queue (cann_msprof.md 5)."""
 
-KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, TS_TRACK_STEP)
+KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, TS_TRACK_STEP, TS_TRACK_STEP_V6)
 
 README = {
     "fusion_op.csv": "Operators that the graph engine made of several, with their memory.",

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
+from drynpu.deliverables._step_form import step_form
 from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.graph import facts
 from drynpu.deliverables.graph._graph_parts import fusion_records, graph_records, load_time_ns, static_memory_records
@@ -76,7 +77,7 @@ def build(context: RecordContext) -> GroupRecords:
     }
     if context.request.switches.task_memory:
         host["static_op_mem"] = static_memory_records(context)
-    device = {"ts_track_step": _points(context, iterations)} if traced else {}
+    device = step_form(_points(context, iterations), context.chip.platform) if traced else {}
     return GroupRecords(host=host, device=device, sample=sample)
 
 

@@ -83,7 +83,8 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
         "static_memory": _static_memory(context),
     }
     tables |= context.each_device(
-        {"step_marks": STEP_MARKS}, lambda side: {"step_marks": context.samples("ts_track_step", side, STEP_MARKS)}
+        {"step_marks": STEP_MARKS},
+        lambda side: {"step_marks": context.samples(context.platform.step_record, side, STEP_MARKS)},
     )
     requested = context.settings().get(_KEY_POINTS)
     if requested == "off":

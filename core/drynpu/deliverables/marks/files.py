@@ -48,13 +48,14 @@ def _table(marks: pl.DataFrame) -> pl.DataFrame:
 
 def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:
     """Yield the application layer, and the rows of markers in Ascend Hardware, with the arrows between them."""
+    del writer
     marks = profile.frame("marks").with_columns(
         (pl.col("end_ns") - pl.col("start_ns")).alias("duration_ns"),
         pl.col("domain").fill_null(""),
     )
     if marks.is_empty():
         return
-    yield from _application(profile, marks, style, writer)
+    yield from _application(profile, marks, style)
     yield from _device(profile, marks.filter(pl.col("device_id").is_not_null()), style)
 
 
@@ -63,7 +64,7 @@ def trace_files(profile: Profile, style: JsonStyle, writer: Writer) -> Mapping[s
     return {"msprof_tx": layers(profile, style, writer)}
 
 
-def _application(profile: Profile, marks: pl.DataFrame, style: JsonStyle, writer: Writer) -> Iterator[Block]:
+def _application(profile: Profile, marks: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
     layer = shown.Layer(profile.pid_name, shown.APPLICATION_INDEX, "CPU")
     threads = [shown.Thread(tid, f"Thread {tid}", tid) for tid in marks["tid"].unique().sort().to_list()]
     yield shown.metadata_events(profile.pid, layer, shown.HOST_SLOT, threads, style)
@@ -75,8 +76,7 @@ def _application(profile: Profile, marks: pl.DataFrame, style: JsonStyle, writer
         "Message_type": pl.col("message_type"),
         "event_type": pl.col("event_type"),
     }
-    extended: dict[str, Value] = {} if writer is Writer.NATIVE else {"mark_id": pl.col("mark_id")}
-    extended |= {"event_type": pl.col("event_type"), "domain": pl.col("domain")}
+    extended: dict[str, Value] = {"event_type": pl.col("event_type"), "domain": pl.col("domain")}
     told = launched_by(marks)
     plain, extended = plain | told, extended | told
     is_plain = pl.col("mark_id").is_null()

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import frozen
 
 from drynpu.arrays import I64, Bools, Records
+from drynpu.deliverables._step_form import step_form
 from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.marks import facts
 from drynpu.deliverables.marks._collective_marks import CollectiveMarks, collective_marks
@@ -44,7 +45,9 @@ def build(context: RecordContext) -> GroupRecords:
     is_extended = np.fromiter((_extended(mark) for mark in times.marks), bool, len(times.marks))
     mark_id = context.host.mark_numbers.number(is_extended)
     host = _host_records(context, times, is_extended, mark_id)
-    return GroupRecords(host={"msproftx": host}, device={"ts_track_step": _device_records(context, times, mark_id)})
+    return GroupRecords(
+        host={"msproftx": host}, device=step_form(_device_records(context, times, mark_id), context.chip.platform)
+    )
 
 
 @frozen(eq=False, kw_only=True)

@@ -20,25 +20,47 @@ NPU_MEM = RecordKind(
     stem="npu_mem.data",
     dtype=layout(
         32,
-        ("event", "<u4", 0),  # APP or DEVICE
-        ("ddr_bytes", "<u8", 8),
-        ("hbm_bytes", "<u8", 16),
-        ("tick", "<u8", 24),
+        ("time_us", "<u4", 0),  # since the device's counters were read
+        ("event", "<u4", 4),  # APP or DEVICE
+        ("ddr_bytes", "<u8", 16),
+        ("hbm_bytes", "<u8", 24),
     ),
-    plausible=in_range(reserved_is_zero(4), event=(APP, DEVICE)),
+    plausible=in_range(reserved_is_zero(8, 8), event=(APP, DEVICE)),
     also=("npu_mem.app",),
 )
-"""A sample of the device memory in use."""
+"""A sample of the device memory in use (``IIQQQ`` of Ascend/msprof analysis/msparser/npu_mem/npu_mem_bean.py)."""
+
+NPU_MEM_2 = RecordKind(
+    name="npu_mem_2",
+    side="device",
+    stem="npu_mem.data",
+    dtype=layout(
+        32,
+        ("event", "<u4", 4),
+        ("time_us", "<u8", 8),
+        ("ddr_bytes", "<u8", 16),
+        ("hbm_bytes", "<u8", 24),
+    ),
+    plausible=in_range(reserved_is_zero(0), event=(APP, DEVICE)),
+    also=("npu_mem.app",),
+)
+"""The same in a recording whose info.json has version 2.0."""
+
+NPU_MEM_BY_VERSION: Mapping[str, RecordKind] = MappingProxyType({"2.0": NPU_MEM_2})
+"""By ``version`` of info.json; any other has `NPU_MEM`."""
 
 NPU_MODULE_MEM = device_kind(
     "npu_module_mem",
     "npu_module_mem.data",
-    layout(24, ("module_id", "<u4", 0), ("tick", "<u8", 8), ("reserved_bytes", "<u8", 16)),
+    layout(24, ("module_id", "<u4", 0), ("host_time", "<u8", 8), ("reserved_bytes", "<u8", 16)),
     reserved_is_zero(4),
 )
-"""A sample of the memory a component holds."""
+"""
+A sample of the memory a component holds, at a raw time of the host (Ascend/msprof
+analysis/viewer/npu_mem/npu_module_mem_viewer.py).
+"""
 
-KINDS: tuple[RecordKind, ...] = (NPU_MEM, NPU_MODULE_MEM)
+KINDS: tuple[RecordKind, ...] = (NPU_MEM, NPU_MEM_2, NPU_MODULE_MEM)
 
 # The numbers of ENUM_MODULE have gaps; the page lists a part, the rest is Ascend/msprof db_constant.h.
 _MODULES = {

@@ -38,7 +38,7 @@ def torch_csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFra
 def _npu_mem(samples: pl.DataFrame) -> pl.DataFrame:
     return samples.select(
         pl.col("device_id").cast(pl.String).alias("Device_id"),
-        pl.when(pl.col("event") == APP).then(pl.lit("app")).otherwise(pl.lit("device")).alias("event"),
+        pl.when(pl.col("event") == APP).then(pl.lit("APP")).otherwise(pl.lit("Device")).alias("event"),
         shortest_text(_DDR / KB).alias("ddr(KB)"),
         shortest_text(_HBM / KB).alias("hbm(KB)"),
         shortest_text((_DDR + _HBM) / KB).alias("memory(KB)"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from drynpu.deliverables._sample_times import US_NS, sampled_unix_ns, sampled_us
+from drynpu.deliverables._units import US_PER_S
 from drynpu.deliverables.npu_memory import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.options import Level
@@ -21,13 +23,15 @@ def build(context: RecordContext) -> GroupRecords:
     if request.level is Level.NONE or rate_hz is None:
         return GroupRecords()
     memory = simulation.memory
-    # On the grid of the device's counter, from its first tick in the recording to its last.
-    begin, after = anchors.unix_to_tick([simulation.begin_ns, simulation.end_ns + 1]).tolist()
-    ticks = np.arange(begin, after, max(1, anchors.device_hz // rate_hz))
-    reached = np.searchsorted(simulation.time_map(memory.time_ns), anchors.tick_to_unix(ticks), side="right")
+    # On the grid of whole microseconds, from the first in the recording to the last.
+    first, last = sampled_us(anchors, [simulation.begin_ns + US_NS - 1, simulation.end_ns]).tolist()
+    times = np.arange(first, last + 1, US_PER_S // rate_hz)
+    time_ns = sampled_unix_ns(anchors, times)
+    reached = np.searchsorted(simulation.time_map(memory.time_ns), time_ns, side="right")
     reserved = np.concatenate([[memory.reserved_before_bytes], memory.reserved_bytes])[reached]
-    total = facts.NPU_MEM.new(len(ticks))
-    total["hbm_bytes"], total["tick"] = reserved, ticks
-    module = facts.NPU_MODULE_MEM.new(len(ticks))
-    module["module_id"], module["tick"], module["reserved_bytes"] = _APP_MODULE, ticks, reserved
+    total = facts.NPU_MEM.new(len(times))
+    total["hbm_bytes"], total["time_us"] = reserved, times
+    module = facts.NPU_MODULE_MEM.new(len(times))
+    module["module_id"], module["reserved_bytes"] = _APP_MODULE, reserved
+    module["host_time"] = anchors.unix_to_host(time_ns)
     return GroupRecords(device={"npu_mem": total, "npu_module_mem": module})

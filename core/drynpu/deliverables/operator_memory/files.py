@@ -8,6 +8,7 @@ import polars as pl
 
 from drynpu.analysis import toolkit_memory
 from drynpu.deliverables._db_columns import Rows, global_tid
+from drynpu.deliverables._host_device import host_device
 from drynpu.deliverables._units import KB
 from drynpu.deliverables.operator_memory.facts import COMPONENT
 from drynpu.tables import Profile
@@ -33,7 +34,7 @@ def _kilobytes(name: str) -> pl.Expr:
 
 def _memory_record(profile: Profile) -> pl.DataFrame:
     return profile.frame("cann_allocations").select(
-        pl.lit("host").alias("Device_id"),
+        host_device(profile),
         pl.lit(COMPONENT).alias("Component"),
         us_text(pl.col("time_ns"), "\t").alias("Timestamp(us)"),
         _kilobytes("total_allocated_bytes").alias("Total Allocated(KB)"),
@@ -45,7 +46,7 @@ def _memory_record(profile: Profile) -> pl.DataFrame:
 def _operator_memory(profile: Profile) -> pl.DataFrame:
     duration = pl.col("release_ns") - pl.col("allocation_ns")
     return toolkit_memory(profile).select(
-        pl.lit("host").alias("Device_id"),
+        host_device(profile),
         pl.col("name").alias("Name"),
         _kilobytes("size_bytes").alias("Size(KB)"),
         us_text(pl.col("allocation_ns"), "\t").fill_null("").alias("Allocation Time(us)"),

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from drynpu.arrays import I64, U16, Records
+from drynpu.arrays import I64, Records
 from drynpu.deliverables.graph import facts as graph_facts
 from drynpu.deliverables.graph.facts import STEP_END_TAG, STEP_START_TAG
-from drynpu.deliverables.tasks import facts
 from drynpu.deliverables.tasks._host_records import task_numbers
-from drynpu.deliverables.tasks.facts import SqeType, StarsFunction
+from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_records
+from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.kernels import Copy, KernelSpec, TaskType
-from drynpu.raw import MODEL_ID_NONE, ClockAnchors, encode_stream_task, join_records, pack_stars_header
+from drynpu.raw import MODEL_ID_NONE, ClockAnchors
 from drynpu.simulate._inputs import DEFAULT_STREAM
 from drynpu.simulate._memory import Simulation
 
@@ -30,46 +30,34 @@ _SQE_TYPES: Mapping[TaskType, SqeType] = {
 
 def device_records(simulation: Simulation, anchors: ClockAnchors) -> dict[str, Records]:
     """Return when tasks ran and where their ids began again, by record kind; ticks are raw."""
+    platform = simulation.costs.chip.platform
     task_id, batch = task_numbers(simulation)
     start = simulation.schedule.kernel_start_ticks + anchors.device_cntvct
-    return {
-        "stars_soc": _stars(simulation, task_id, start),
-        "ts_track_flip": _flips(simulation, task_id, batch, start),
-    }
+    kernels = simulation.lowered.kernels
+    types = [int(_sqe_type(*of)) for of in zip(kernels, simulation.task_types, strict=True)]
+    runs = TaskRuns(
+        stream=simulation.stream,
+        task_id=task_id,
+        batch_id=batch,
+        start=start,
+        end=start + simulation.kernel_ticks,
+        sqe=np.array(types or [0])[simulation.lowered.launch_kernel],
+        sub_task=_sub_task_types(simulation),
+    )
+    return {**task_records(runs, platform), "ts_track_flip": flip_records(runs, platform)}
+
+
+def _sub_task_types(simulation: Simulation) -> I64:
+    """Return the type of the sub-task that each launch is, 0 where it is none; shape ``[m]``."""
+    mixed = simulation.costs.chip.platform.mixed_sub_tasks
+    types = np.array([MIXED.get(kind, 0) if mixed else 0 for kind in simulation.task_types] or [0], np.int64)
+    return types[simulation.lowered.launch_kernel]
 
 
 def _sqe_type(kernel: KernelSpec, task_type: TaskType) -> SqeType:
     if kernel.copy in (Copy.HOST_TO_DEVICE, Copy.DEVICE_TO_HOST):
         return SqeType.PCIE_DMA
     return _SQE_TYPES[task_type]
-
-
-def _stars(simulation: Simulation, task_id: U16, start: I64) -> Records:
-    kernels = simulation.lowered.kernels
-    types = [int(_sqe_type(*of)) for of in zip(kernels, simulation.task_types, strict=True)]
-    sqe = np.array(types or [0])[simulation.lowered.launch_kernel]
-    halves = []
-    for function, tick in (
-        (StarsFunction.TASK_START, start),
-        (StarsFunction.TASK_END, start + simulation.kernel_ticks),
-    ):
-        rows = facts.STARS_SOC.new(len(start))
-        rows["stream_id"], rows["task_id"] = encode_stream_task(simulation.stream, task_id)
-        rows["tick"] = tick
-        rows["header"] = pack_stars_header(int(function), np.arange(len(start)), sqe)
-        halves.append(rows)
-    both = join_records(facts.STARS_SOC, halves)
-    # On a tie the end of one task comes before the start of the next.
-    ending = np.concatenate([np.ones(len(start)), np.zeros(len(start))])
-    return np.asarray(both[np.lexsort((ending, both["tick"]))])
-
-
-def _flips(simulation: Simulation, task_id: U16, batch: U16, start: I64) -> Records:
-    turns = np.flatnonzero((task_id == 0) & (batch > 0))
-    rows = facts.TS_TRACK_FLIP.new(len(turns))
-    rows["tick"], rows["stream_id"] = start[turns], simulation.stream[turns]
-    rows["flip_number"], rows["task_id"] = batch[turns], task_id[turns]
-    return rows
 
 
 def step_records(steps: tuple[tuple[int, int, int], ...], anchors: ClockAnchors) -> Records:

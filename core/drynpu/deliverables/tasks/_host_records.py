@@ -10,10 +10,12 @@ from drynpu.arrays import I64, U16, Records
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.calls._api_calls import api_events
 from drynpu.deliverables.tasks import facts
+from drynpu.deliverables.tasks._task_forms import MIXED, task_ids
 from drynpu.deliverables.tasks.facts import GeTaskType
-from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc, occurrences
+from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT
+from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import RecordKind, split_task_id
+from drynpu.raw import RecordKind
 from drynpu.simulate._memory import Simulation
 
 _GE_TASK_TYPES: Mapping[TaskType, GeTaskType] = {
@@ -36,8 +38,8 @@ _HOST_TASK_TYPES: Mapping[TaskType, str] = {
 
 
 def task_numbers(simulation: Simulation) -> tuple[U16, U16]:
-    """Return ``(task_id, batch_id)`` of every launch: its number on its stream, shape ``[m]``."""
-    return split_task_id(occurrences(simulation.stream))
+    """Return ``(task_id, batch_id)`` of every launch, shape ``[m]``."""
+    return task_ids(simulation.stream, simulation.costs.chip.platform)
 
 
 def host_records(host: HostRows) -> dict[str, Records]:
@@ -47,6 +49,8 @@ def host_records(host: HostRows) -> dict[str, Records]:
         "task_track": _task_track(host),
         "memcpy_info": _memcpy_info(host),
     }
+    if host.simulation.costs.chip.platform.mixed_sub_tasks:
+        records["context_id_info"] = _context_ids(host)
     if host.level >= ProfileLevel.L1:
         records["node_basic_info"] = _node_basic_info(host)
         records["tensor_info"] = _tensor_info(host)
@@ -98,8 +102,20 @@ def _node_basic_info(host: HostRows) -> Records:
     rows["op_type"] = host.text_ids(lambda k: k.op_type)[kernel]
     kinds = [int(_GE_TASK_TYPES.get(kind, GeTaskType.INVALID)) for kind in simulation.task_types]
     rows["task_type"] = np.array(kinds or [0])[kernel]
-    rows["block_dim"] = (costs.block_num | costs.mix_block_num << 16)[kernel]
+    ratio = costs.mix_block_num // np.maximum(costs.block_num, 1)
+    rows["block_dim"] = (costs.block_num | ratio << facts.MIX_RATIO_SHIFT)[kernel]
     rows["op_flag"] = host.of_kernels(lambda k: int(k.hf32))[launch]
+    return rows
+
+
+def _context_ids(host: HostRows) -> Records:
+    """Return which context a kernel on both kinds of core runs in, without which its counters belong to no one."""
+    mixed = np.array([kind in MIXED for kind in host.simulation.task_types] or [False])
+    kernel = host.simulation.lowered.launch_kernel
+    launch = np.flatnonzero(mixed[kernel])
+    rows = _reports(host, facts.CONTEXT_ID_INFO, host.simulation.schedule.node_end_ns[launch] - 1)
+    rows["op_name"], rows["count"] = host.text_ids(lambda k: k.name)[kernel[launch]], 1
+    rows["ids"][:, 0] = MIXED_CONTEXT
     return rows
 
 

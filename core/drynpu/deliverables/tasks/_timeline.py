@@ -22,7 +22,7 @@ from drynpu.tables._tasks import PART_ROWS
 from drynpu.writers import _layers as layers
 from drynpu.writers._events import duration_event, flow, launched_by
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
-from drynpu.writers._numbers import float_text
+from drynpu.writers._numbers import Writer, float_text
 
 Block = Events | Sequence[str]
 
@@ -56,6 +56,8 @@ class Timeline:
     communication_tasks: pl.DataFrame = field(factory=lambda: pl.DataFrame(schema=SCHEMAS["communication_tasks"]))
     """Of level1 and above."""
     communication_layer: layers.Layer = layers.COMMUNICATION
+    writer: Writer = Writer.NATIVE
+    """The Python writer says less about copies and collectives."""
 
 
 def timeline_blocks(data: Timeline, style: JsonStyle, *, pruned: bool = False) -> Iterator[Block]:
@@ -64,7 +66,7 @@ def timeline_blocks(data: Timeline, style: JsonStyle, *, pruned: bool = False) -
     yield from _cann(data, linked, style, pruned=pruned)
     yield from _ascend_hardware(data, linked, style, pruned=pruned)
     yield from communication_blocks(
-        data.pid, data.communication_ops, data.communication_tasks, linked, style, layer=data.communication_layer
+        data.pid, data.communication_ops, data.communication_tasks, linked, style, data.writer, data.communication_layer
     )
 
 
@@ -140,7 +142,7 @@ def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, 
         tasks = _kept(tasks, _shown_tasks)
     pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
     told = launched_by(tasks)
-    members = duration_event(pl.col("shown"), pid, tid, _task_args() | told)
+    members = duration_event(pl.col("shown"), pid, tid, _task_args(data.writer) | told)
     ends = (pl.col("arrow"), flow("f", pid, tid))
     yield Events(tasks, members, ("shown", "kernel_type", "operation", *told), ends, _shown_tasks)
     for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
@@ -157,12 +159,13 @@ def _shown_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _task_args() -> dict[str, Value]:
+def _task_args(writer: Writer) -> dict[str, Value]:
     size, duration = pl.col("copy_bytes"), pl.col("duration_ns")
     # Bytes per nanosecond are 10^9 bytes per second; a copy that took no time has no bandwidth.
     bandwidth = pl.when(duration > 0).then(float_text(size / duration)).otherwise(pl.lit('"N/A"'))
+    # The Python path says nothing about copies.
     copy = Present(
-        size.is_not_null(),
+        size.is_not_null() & pl.lit(writer is Writer.NATIVE),
         {
             "size(B)": size.cast(pl.String).fill_null(""),
             "bandwidth(GB/s)": bandwidth.fill_null(""),

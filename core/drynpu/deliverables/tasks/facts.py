@@ -6,17 +6,14 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from drynpu.deliverables.tasks.facts_schedulers import KINDS as SCHEDULER_KINDS
 from drynpu.raw import (
     DATA_BYTES,
-    STARS_MAGIC,
     HostLevel,
     RecordKind,
     additional_info,
     compact_info,
-    device_kind,
-    has_stars_magic,
     layout,
-    ts_track_record,
 )
 from drynpu.writers.db import db_table
 
@@ -109,39 +106,6 @@ class GeTaskType(enum.IntEnum):
     INVALID = 11
 
 
-class SqeType(enum.IntEnum):
-    """What kind of queue entry a device task is."""
-
-    AI_CORE = 0
-    AI_CPU = 1
-    AIV = 2
-    PLACE_HOLDER = 3
-    EVENT_RECORD = 4
-    EVENT_WAIT = 5
-    NOTIFY_RECORD = 6
-    NOTIFY_WAIT = 7
-    WRITE_VALUE = 8
-    SDMA = 11
-    VPC = 12
-    JPEGE = 13
-    JPEGD = 14
-    DSA = 15
-    ROCCE = 16
-    PCIE_DMA = 17
-    HOST_CPU = 18
-    CDQM = 19
-    C_CORE = 20
-
-
-class StarsFunction(enum.IntEnum):
-    """Function of the header of stars_soc records (cann_msprof.md 7.4)."""
-
-    TASK_START = 0x00
-    TASK_END = 0x01
-    SUB_TASK_START = 0x22
-    SUB_TASK_END = 0x23
-
-
 NODE_BASIC_INFO = compact_info(
     "node_basic_info",
     HostLevel.NODE,
@@ -150,10 +114,13 @@ NODE_BASIC_INFO = compact_info(
     ("op_name", "<u8", 24),  # text id
     ("task_type", "<u4", 32),  # GeTaskType
     ("op_type", "<u8", 36),  # text id
-    ("block_dim", "<u4", 44),  # low 16 bits blocks, high 16 bits mix blocks
+    ("block_dim", "<u4", 44),  # low 16 bits blocks, high 16 bits how many times as many mix blocks
     ("op_flag", "<u4", 48),  # bit 0 HF32
 )
 """What an operator is, reported inside its node API call."""
+
+MIX_RATIO_SHIFT = 16
+"""Of ``block_dim`` (Ascend/msprof analysis/msparser/compact_info/node_basic_info_bean.py)."""
 
 NODE_ATTR_INFO = compact_info(
     "node_attr_info",
@@ -224,69 +191,9 @@ MEMCPY_INFO = compact_info(
 )
 """One memory copy."""
 
-STARS_SOC = device_kind(
-    "stars_soc",
-    "stars_soc.data",
-    layout(
-        64,
-        ("header", "<u2", 0),  # pack_stars_header
-        ("magic", "<u2", 2),
-        ("stream_id", "<u2", 4),
-        ("task_id", "<u2", 6),
-        ("tick", "<u8", 8),
-        ("sub_task_type", "u1", 16),  # 16..23 are for FFTS+ sub-tasks
-        ("sub_task_id", "<u2", 18),
-        ("ffts", "<u2", 20),  # 13 bits reserved, then 3 bits type
-        ("thread_id", "<u2", 22),
-    ),
-    has_stars_magic,
-    {"magic": STARS_MAGIC},
-)
-"""Start or end of a task or of an FFTS+ sub-task (`StarsFunction`)."""
-
-TS_TRACK_MEMCPY = ts_track_record(
-    "ts_track_memcpy",
-    0x0B,
-    ("stream_id", "<u2", 16),
-    ("task_id", "<u2", 18),
-    ("state", "u1", 20),  # 0 received, 1 start, 2 end
-)
-"""One state of a memory copy by the task scheduler (Ascend/msprof profiling_bean ts_memcpy)."""
-
-TS_TRACK_TASK_TYPE = ts_track_record(
-    "ts_track_task_type",
-    0x0C,
-    ("stream_id", "<u2", 16),
-    ("task_id", "<u2", 18),
-    ("task_type", "<u2", 20),
-    ("state", "u1", 22),
-)
-"""The type of a task, reported by the task scheduler (cann_msprof.md 7.4)."""
-
-TS_TRACK_FLIP = ts_track_record(
-    "ts_track_flip",
-    0x0E,
-    ("stream_id", "<u2", 16),
-    ("flip_number", "<u2", 18),
-    ("task_id", "<u2", 22),
-)
-"""
-A stream's 16-bit task ids begin again at ``task_id``; 65535 says that the stream was destroyed.
-Tasks at or after ``tick`` on that stream belong to the next batch.
-"""
-
-TS_TRACK_BLOCK_NUMBER = ts_track_record(
-    "ts_track_block_number",
-    0x0F,
-    ("stream_id", "<u2", 16),
-    ("task_id", "<u2", 18),
-    ("num_blocks", "<u4", 20),
-)
-"""How many blocks a task ran with (cann_msprof.md 7.4)."""
-
 KINDS: tuple[RecordKind, ...] = (
     *(NODE_BASIC_INFO, NODE_ATTR_INFO, TENSOR_INFO, CONTEXT_ID_INFO, TASK_TRACK, MEMCPY_INFO),
-    *(STARS_SOC, TS_TRACK_MEMCPY, TS_TRACK_TASK_TYPE, TS_TRACK_FLIP, TS_TRACK_BLOCK_NUMBER),
+    *SCHEDULER_KINDS,
 )
 
 DB_TABLES = (

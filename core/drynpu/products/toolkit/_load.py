@@ -14,17 +14,18 @@ from attrs import field, frozen
 from drynpu._errors import OptionError, OutputError, RawFormatError
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.core_samples.tables import SAMPLE_BASED
-from drynpu.deliverables.counters.facts import FFTS_PROFILE, FFTS_PROFILE_V6
+from drynpu.deliverables.counters.facts import AICORE, FFTS_PROFILE, FFTS_PROFILE_V6
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds
+from drynpu.deliverables.tasks.facts import NODE_BASIC_INFO
 from drynpu.kernels import counter_group
 from drynpu.platforms import Platform, find_platform
-from drynpu.raw import ClockAnchors, HostLevel, ProfReader
+from drynpu.raw import ClockAnchors, HostLevel, ProfReader, join_records
 from drynpu.tables._columns import empty
-from drynpu.tables._device import pair_tasks, task_counters, task_counters_v6
+from drynpu.tables._device import pair_tasks, task_counters, task_counters_hwts, task_counters_v6
 from drynpu.tables._host import Calls, Dictionaries, build_calls
-from drynpu.tables._launches import launches
+from drynpu.tables._launches import Launches, launches
 from drynpu.tables._operators import node_info
 from drynpu.tables._pmu import CoreFacts, decodable, parse_events
 from drynpu.tables._schemas import (
@@ -35,13 +36,14 @@ from drynpu.tables._schemas import (
 )
 from drynpu.tables._sides import DeviceSide, DeviceWork, HostSide
 from drynpu.tables._stored import Stored
+from drynpu.tables._task_events import task_events
 from drynpu.tables._tasks import build_tasks
 
 _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "PipeUtilization"})
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
 # The group by which counters are read where sample.json names none.
 _DEFAULT_METRICS = "PipeUtilization"
-_COUNTER_READERS = {"ffts_profile": task_counters, "ffts_profile_v6": task_counters_v6}
+_COUNTER_READERS = {"ffts_profile": task_counters, "ffts_profile_v6": task_counters_v6, "aicore": task_counters_hwts}
 
 
 @frozen(eq=False, kw_only=True)
@@ -115,7 +117,7 @@ def _host_side(reader: ProfReader, words: Dictionaries, calls: Calls, clock: Clo
         calls=calls,
         words=words,
         operators=_operators(reader, words, calls, clock),
-        launches=launches(reader.read("task_track"), calls, words, clock),
+        launches=launches(reader.read("task_track"), calls, words, clock, wide_ids=_platform(reader).wide_task_ids),
         copies=reader.read("memcpy_info"),
         collectives=reader.read("hccl_op_info"),
         collective_tasks=reader.read("hccl_info"),
@@ -124,20 +126,22 @@ def _host_side(reader: ProfReader, words: Dictionaries, calls: Calls, clock: Clo
 
 
 def _operators(reader: ProfReader, words: Dictionaries, calls: Calls, clock: ClockAnchors) -> Stored:
-    basic, tensors = reader.read("node_basic_info"), reader.read("tensor_info")
+    kept, ageing = (reader.read("node_basic_info", prefix=prefix) for prefix in ("unaging", "aging"))
+    basic, tensors = join_records(NODE_BASIC_INFO, [kept, ageing]), reader.read("tensor_info")
+    dynamic = np.arange(len(basic)) >= len(kept)
 
     def node(records: Records) -> I64:
         time = clock.host_to_unix(records["timestamp"].astype(np.int64))
         return calls.around(HostLevel.NODE, time, records["thread_id"].astype(np.int64))
 
-    return node_info(basic, node(basic), tensors, node(tensors), words)
+    return node_info(basic, node(basic), tensors, node(tensors), words, dynamic)
 
 
 def _work(
     reader: ProfReader, host: HostSide, metrics: str, notes: list[str]
 ) -> tuple[list[DeviceSide], dict[str, Any]]:
     """Return the devices and the tables of what ran on them; records and counters end with this function."""
-    work = _devices(reader, metrics, notes)
+    work = _devices(reader, host.launches, metrics, notes)
     tasks, kernels, communication = build_tasks(host, work)
     tables = {"tasks": tasks, "kernels": kernels, "communication_ops": communication}
     return [entry.side for entry in work], tables
@@ -153,14 +157,18 @@ def _host_clock(reader: ProfReader) -> ClockAnchors:
     return reader.anchors(reader.device_ids[-1] if reader.device_ids else None)
 
 
-def _devices(reader: ProfReader, metrics: str, notes: list[str]) -> list[DeviceWork]:
+def _devices(reader: ProfReader, launched: Launches, metrics: str, notes: list[str]) -> list[DeviceWork]:
     sides = []
     for device in reader.device_ids:
         try:
-            sides.append(_device_work(reader, device, metrics, notes))
+            sides.append(_device_work(reader, launched, device, metrics, notes))
         except (OutputError, RawFormatError) as error:
             notes.append(f"device {device} could not be read and was left out: {error}")
     return sides
+
+
+def _platform(reader: ProfReader) -> Platform:
+    return find_platform(reader.host_info.platform_version)
 
 
 def _sample(reader: ProfReader, device: int | None) -> Mapping[str, Any]:
@@ -176,10 +184,13 @@ def _metrics(reader: ProfReader) -> str:
     return _METRIC_NAMES.get(name, name)
 
 
-def _device_work(reader: ProfReader, device: int, metrics: str, notes: list[str]) -> DeviceWork:
-    tasks = pair_tasks(reader.read("stars_soc", device))
+def _device_work(reader: ProfReader, launched: Launches, device: int, metrics: str, notes: list[str]) -> DeviceWork:
     name = metrics or _DEFAULT_METRICS
     facts = _core_facts(reader, device, name)
+    events = task_events(
+        lambda kind: reader.read(kind, device), facts.platform, lambda task: launched.streams(device, task)
+    )
+    tasks = pair_tasks(events)
     records = _task_records(reader, device, facts.platform.counter_record)
     notes.extend(f"device {device}: {note}" for note in tasks.notes)
     known = decodable(name, facts)
@@ -194,7 +205,7 @@ def _device_work(reader: ProfReader, device: int, metrics: str, notes: list[str]
 
 def _task_records(reader: ProfReader, device: int, name: str) -> Records:
     """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
-    kind = {kind.name: kind for kind in (FFTS_PROFILE, FFTS_PROFILE_V6)}[name]
+    kind = {kind.name: kind for kind in (AICORE, FFTS_PROFILE, FFTS_PROFILE_V6)}[name]
     if _sample(reader, device).get("ai_core_profiling_mode") == SAMPLE_BASED:
         return kind.new(0)
     return reader.read(kind.name, device)
@@ -202,7 +213,7 @@ def _task_records(reader: ProfReader, device: int, name: str) -> Records:
 
 def _core_facts(reader: ProfReader, device: int, metrics: str) -> CoreFacts:
     info, sample = reader.device_info(device), _sample(reader, device)
-    platform = find_platform(reader.host_info.platform_version)
+    platform = _platform(reader)
     cube, vector = _usual_events(metrics, platform)
     return CoreFacts(
         aic_mhz=_whole(info.aic_frequency),

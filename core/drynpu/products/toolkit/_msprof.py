@@ -210,6 +210,7 @@ def timeline_of(profile: Profile) -> Timeline:
         tasks=profile.compact("tasks"),
         communication_ops=profile.communication_ops,
         communication_tasks=profile.frame("communication_tasks"),
+        writer=toolkit_writer(profile.platform),
     )
 
 

@@ -7,6 +7,10 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
+
+from drynpu.arrays import Bools, Records
+from drynpu.deliverables._step_form import step_form
 from drynpu.deliverables.calls._api_calls import api_events
 from drynpu.deliverables.counters.records import counter_notes, counter_records
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
@@ -14,6 +18,8 @@ from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds, registered_groups
 from drynpu.deliverables.tasks._device_records import device_records, step_records
 from drynpu.deliverables.tasks._host_records import host_records
+from drynpu.deliverables.tasks.facts import NODE_BASIC_INFO
+from drynpu.device.samplers.iterations import within
 from drynpu.options import Level
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.toolkit._controls import host_info, sample
@@ -82,6 +88,8 @@ def _all_records(context: RecordContext, groups: Sequence[RecordGroup]) -> list[
 def _write_host(writer: ProfWriter, records: GroupRecords) -> None:
     for kind, rows in records.host.items():
         writer.write(kind, rows)
+    for kind, rows in records.host_ageing.items():
+        writer.write(kind, rows, aging=True)
     for kind, lines in records.host_text.items():
         by_process = lines if isinstance(lines, Mapping) else {None: lines}
         for pid, process_lines in by_process.items():
@@ -97,9 +105,25 @@ def _core_records(context: RecordContext) -> GroupRecords:
     """Build what every recording of tasks has: API calls, launches, descriptions, tasks, counters, samples."""
     simulation, request, anchors = context.simulation, context.request, context.anchors
     device = device_records(simulation, anchors)
-    device["ts_track_step"] = step_records(_steps(context), anchors)
+    device |= step_form(step_records(_steps(context), anchors), context.chip.platform)
     device |= counter_records(simulation, request, device_cntvct=anchors.device_cntvct)
-    return GroupRecords(host=host_records(context.host), device=device, notes=counter_notes(request, context.chip))
+    host, ageing = host_records(context.host), dict[str, Records]()
+    if NODE_BASIC_INFO.name in host:
+        static = _in_graphs(context)[~context.host.is_copy]
+        described = host[NODE_BASIC_INFO.name]
+        host[NODE_BASIC_INFO.name], ageing[NODE_BASIC_INFO.name] = described[static], described[~static]
+    return GroupRecords(host=host, host_ageing=ageing, device=device, notes=counter_notes(request, context.chip))
+
+
+def _in_graphs(context: RecordContext) -> Bools:
+    """Return which launches belong to an iteration of a graph; shape ``[m]``."""
+    lowered = context.simulation.lowered
+    spans = sorted(
+        (iteration.start_ns, iteration.end_ns) for graph in context.recording.graphs for iteration in graph.iterations
+    )
+    starts, ends = np.array(spans, np.int64).reshape(-1, 2).T
+    issued = context.recording.operators.start_ns[lowered.dispatch_op]
+    return np.asarray(within(issued, starts, ends)[lowered.launch_dispatch] >= 0)
 
 
 def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:

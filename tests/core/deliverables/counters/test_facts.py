@@ -20,10 +20,11 @@ def test_counters(pack: Callable[..., bytes]) -> None:
 def test_counters_of_the_950(pack: Callable[..., bytes]) -> None:
     # The vendor's record, with a vector core and the overflow bit besides.
     values = {
-        "stream_id": 1, "task_id": 0, "total_cycles": 642379, "context_type": 6, "flags": 3, "core_type": 128,
+        "task_id": 1, "total_cycles": 642379, "context_type": 6, "flags": 3, "core_type": 128,
         "core_id": 15, "sub_block_id": 17, "block_id": 18, "pmu": np.arange(10, 20), "start_tick": 2201803260082,
         "end_tick": 2201803277549,
     }  # fmt: skip
+    # The id is one number of 32 bits in the places of the vendor's stream and task: its low half comes first.
     text = "<4HQ2BH2B3HI10Q2Q"
     assert struct.calcsize(text) == 128
     head = (0x2A, 0x6BD3, 1, 0, 642379, 6)
@@ -39,9 +40,20 @@ def test_numbers() -> None:
         "BLOCK_PMU": 0x29,
         "CONTEXT_PMU_V6": 0x2A,
     }
-    assert {kind.stem for kind in facts.KINDS} == {"ffts_profile.data"}
+    assert {kind.stem for kind in facts.KINDS} == {"ffts_profile.data", "aicore.data"}
+
+
+def test_counters_before_stars(pack: Callable[..., bytes]) -> None:
+    # AIC_PMU_FMT of Ascend/msprof analysis/msparser/data_struct_size_constant.py; AicPmuBean takes the task from place
+    # 4, the cycles from 7, the counters from 9 to 16 and the stream from 17.
+    text = "<BBHHHII10Q8I"
+    assert struct.calcsize(text) == 128
+    places = [0x50, 0, 0x6BD3, 0, 9, 0, 0, 6000, 0, *range(10, 18), 3, *[0] * 7]
+    values = {"tag": 0x50, "task_id": 9, "total_cycles": 6000, "pmu": np.arange(10, 18), "stream_id": 3}
+    assert pack(facts.AICORE, **values) == struct.pack(text, *places)
 
 
 def test_places_and_sizes(fits: Callable[..., bool]) -> None:
-    assert fits(facts.FFTS_PROFILE.dtype, "<4HQ4HQQQ8QQQ")
-    assert fits(facts.FFTS_PROFILE_V6.dtype, "<4HQ2BH2B3HI10Q2Q")
+    assert fits(facts.FFTS_PROFILE.dtype, "<4HQ4HIHHQQ8QQQ")
+    assert fits(facts.FFTS_PROFILE_V6.dtype, "<2HIQ2BH2B3HI10Q2Q")
+    assert fits(facts.AICORE.dtype, "<BBHHHQQQ8QI28s")

@@ -54,7 +54,7 @@ def test_files(record: Record, exported: Exported) -> None:
     header, rows = table(files["memory_record.csv"])
     assert header == RECORD
     assert rows == [
-        ["host", "GE", us(event["time_ns"]), str(event["total_allocated_bytes"] / 1024), "2048.0", "NPU:0"]
+        ["0", "GE", us(event["time_ns"]), str(event["total_allocated_bytes"] / 1024), "2048.0", "NPU:0"]
         for event in events
     ]
     header, rows = table(files["operator_memory.csv"])
@@ -63,10 +63,10 @@ def test_files(record: Record, exported: Exported) -> None:
     lasted = round((released["time_ns"] - taken["time_ns"]) / 1000, 3)
     assert rows == [
         [
-            "host", "fp32_vars/first", "64.5", us(taken["time_ns"]), str(lasted),
+            "0", "fp32_vars/first", "64.5", us(taken["time_ns"]), str(lasted),
             "64.5", "2048.0", "2.5", "2048.0", "NPU:0",
         ],
-        ["host", "Conv2D", "2.5", us(kept["time_ns"]), "", "67.0", "2048.0", "", "", "NPU:0"],
+        ["0", "Conv2D", "2.5", us(kept["time_ns"]), "", "67.0", "2048.0", "", "", "NPU:0"],
     ]  # fmt: skip
 
 

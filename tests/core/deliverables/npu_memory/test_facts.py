@@ -11,10 +11,14 @@ from drynpu.deliverables.npu_memory import facts
 
 
 def test_records(pack: Callable[..., bytes]) -> None:
-    memory = pack(facts.NPU_MEM, event=facts.DEVICE, ddr_bytes=2, hbm_bytes=3, tick=4)
-    assert memory == struct.pack("<IIQQQ", 1, 0, 2, 3, 4)
-    assert pack(facts.NPU_MODULE_MEM, module_id=1, tick=2, reserved_bytes=3) == struct.pack("<IIQQ", 1, 0, 2, 3)
+    # NPU_MEM_FMT; NpuMemDataBean takes time, event, ddr and hbm from places 0, 1, 3 and 4, NpuMemDataBeanV2 the time
+    # from place 2 (Ascend/msprof analysis/msparser/npu_mem/npu_mem_bean.py).
+    values = {"event": facts.DEVICE, "ddr_bytes": 2, "hbm_bytes": 3, "time_us": 4}
+    assert pack(facts.NPU_MEM, **values) == struct.pack("<IIQQQ", 4, 1, 0, 2, 3)
+    assert pack(facts.NPU_MEM_2, **values) == struct.pack("<IIQQQ", 0, 1, 4, 2, 3)
+    assert pack(facts.NPU_MODULE_MEM, module_id=1, host_time=2, reserved_bytes=3) == struct.pack("<IIQQ", 1, 0, 2, 3)
     assert [(kind.stem, kind.also) for kind in facts.KINDS] == [
+        ("npu_mem.data", ("npu_mem.app",)),
         ("npu_mem.data", ("npu_mem.app",)),
         ("npu_module_mem.data", ()),
     ]
@@ -43,8 +47,8 @@ def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
     assert plausible(facts.NPU_MEM, event=0)
     assert plausible(facts.NPU_MEM, event=1)
     assert not plausible(facts.NPU_MEM, event=2)
-    for kind in facts.KINDS:
-        for place, good in ((3, True), (4, False), (7, False), (8, True)):
+    for kind, places in ((facts.NPU_MEM, (7, 8, 15, 16)), (facts.NPU_MODULE_MEM, (3, 4, 7, 8))):
+        for place, good in zip(places, (True, False, False, True), strict=True):
             raw = bytearray(kind.dtype.itemsize)
-            raw[place] = place > 3
+            raw[place] = not good or place == places[-1]
             assert bool(kind.plausible(np.frombuffer(bytes(raw), kind.dtype))[0]) == good

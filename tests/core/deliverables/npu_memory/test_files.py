@@ -25,8 +25,8 @@ def test_memory_samples() -> None:
     files = csv_files(profile, Writer.NATIVE)
     assert files["npu_mem"].write_csv() == (
         "Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)\n"
-        "0,app,1.5,2,3.5,1736408883704643.212\t\n"
-        "0,device,0,1,1,1736408883704643.212\t\n"
+        "0,APP,1.5,2,3.5,1736408883704643.212\t\n"
+        "0,Device,0,1,1,1736408883704643.212\t\n"
     )
     assert files["npu_module_mem"].write_csv() == (
         "Device_id,Component,Timestamp(us),Total Reserved(KB),Device\n"

@@ -55,7 +55,7 @@ def test_operator_information_comes_back(tools: Any, write: Write) -> None:
         "Flash": "MIX_AIC",
         "Reduce": "MIX_AIV",
         "Many": "AI_VECTOR_CORE",
-        "DSARandomUniform": "DSA",
+        "DSARandomUniform": "DSA_SQE",
         "Unique": "AI_CPU",
         "Unknown": "AI_VECTOR_CORE",
         "Item": "AI_VECTOR_CORE",
@@ -106,7 +106,7 @@ def test_other_chips(tools: Any, write: Write, name: str) -> None:
     if chip.split:
         assert "aic_mac_ratio" in profile.pmu_columns
         return
-    assert set(profile.kernels["task_type"]) <= {"AI_CORE", "AI_VECTOR_CORE", "AI_CPU", "DSA"}
+    assert set(profile.kernels["task_type"]) <= {"AI_CORE", "AI_VECTOR_CORE", "AI_CPU", "DSA_SQE"}
     assert "mac_ratio" in profile.pmu_columns
     assert not any(column.startswith(("aic_", "aiv_")) for column in profile.pmu_columns)
     busy = profile.kernels.filter(pl.col("op_type").is_in(["MatMulV2", "Flash", "Add", "Reduce"]))
@@ -143,7 +143,7 @@ def test_memory_is_sampled_on_the_grid_within_the_recording(tools: Any, write: W
         (tools.read(outcome).frame("npu_module_mem"), "reserved_bytes"),
     ):
         assert (np.diff(rows["time_ns"].to_numpy()) == 20_000_000).all()
-        assert rows["time_ns"][0] == tools.begin_ns + 20, "the first tick of the recording"
+        assert rows["time_ns"][0] == tools.begin_ns + 1000, "the first whole microsecond of the recording"
         assert rows["time_ns"][-1] <= outcome.end_ns
         assert (rows[column] / 2**20).to_list() == [60, 60, 100, 100, 100, 120, 120]
     quiet = tools.read(write(tools.operators([]), "quiet", live_before_bytes=1, **common))

@@ -1,0 +1,148 @@
+"""When tasks ran, in the records of the scheduler that a platform has (cann_msprof.md 7.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from attrs import evolve, frozen
+
+from drynpu.arrays import I64, U16, Bools, Records
+from drynpu.deliverables.tasks import facts_schedulers as facts
+from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsTaskType
+from drynpu.kernels import TaskType, occurrences
+from drynpu.platforms import Platform
+from drynpu.raw import encode_stream_task, join_records, join_task_id, pack_stars_header, split_task_id
+
+MIXED: Mapping[TaskType, int] = MappingProxyType(
+    {TaskType.MIX_AIC: facts.SUB_TASK_MIX_AIC, TaskType.MIX_AIV: facts.SUB_TASK_MIX_AIV}
+)
+"""Kernels on both kinds of core, by the type of their sub-task."""
+
+
+@frozen(eq=False, kw_only=True)
+class TaskRuns:
+    """Tasks that ran on one device: ids, raw ticks and `SqeType` values, shape ``[n]``."""
+
+    stream: I64
+    task_id: U16
+    batch_id: U16
+    start: I64
+    end: I64
+    sqe: I64
+    sub_task: I64
+    """Type of the sub-task that a task on both kinds of core is, 0 of others."""
+
+    def take(self, rows: Bools) -> TaskRuns:
+        """Return some of the tasks."""
+        names = ("stream", "task_id", "batch_id", "start", "end", "sqe", "sub_task")
+        return evolve(self, **{name: getattr(self, name)[rows] for name in names})
+
+
+def task_ids(stream: I64, platform: Platform, before: int = 0) -> tuple[U16, U16]:
+    """
+    Return ``(task_id, batch_id)`` of tasks in launch order, shape ``[n]``: the halves of one number.
+
+    That is the task's number on its stream. Where ids are unique on the device, it is the number there, behind the
+    *before* tasks that others launched.
+    """
+    return split_task_id(before + np.arange(len(stream)) if platform.wide_task_ids else occurrences(stream))
+
+
+def task_records(runs: TaskRuns, platform: Platform) -> dict[str, Records]:
+    """Return the starts and ends of tasks, and where ids of streams began again, by the name of the record."""
+    found = {}
+    if platform.ai_cpu_in_ts_track:
+        on_ai_cpu = runs.sqe == SqeType.AI_CPU
+        found["ts_track_task_type"] = _scheduled(runs.take(on_ai_cpu))
+        runs = runs.take(~on_ai_cpu)
+    found[platform.task_record] = _FORMS[platform.task_record](runs)
+    return found
+
+
+def flip_records(runs: TaskRuns, platform: Platform) -> Records:
+    """Return where the 16-bit ids of streams began again."""
+    if platform.wide_task_ids:
+        return facts.TS_TRACK_FLIP.new(0)
+    turns = np.flatnonzero((runs.task_id == 0) & (runs.batch_id > 0))
+    rows = facts.TS_TRACK_FLIP.new(len(turns))
+    rows["tick"], rows["stream_id"] = runs.start[turns], runs.stream[turns]
+    rows["flip_number"], rows["task_id"] = runs.batch_id[turns], runs.task_id[turns]
+    return rows
+
+
+def _stars(runs: TaskRuns) -> Records:
+    halves = []
+    sqe = _numbers(runs.sqe, facts.STARS_TYPES)
+    for function, tick in ((StarsFunction.TASK_START, runs.start), (StarsFunction.TASK_END, runs.end)):
+        rows = facts.STARS_SOC.new(len(tick))
+        rows["stream_id"], rows["task_id"] = encode_stream_task(runs.stream, runs.task_id)
+        rows["tick"] = tick
+        rows["header"] = pack_stars_header(int(function), np.arange(len(tick)), sqe)
+        halves.append(rows)
+    tasks = _in_order(join_records(facts.STARS_SOC, halves))
+    return join_records(facts.STARS_SOC, [tasks, _sub_tasks(runs.take(runs.sub_task > 0))])
+
+
+def _sub_tasks(runs: TaskRuns) -> Records:
+    """Return the sub-tasks that kernels on both kinds of core are: they last as long as their tasks."""
+    halves = []
+    for function, tick in ((StarsFunction.SUB_TASK_START, runs.start), (StarsFunction.SUB_TASK_END, runs.end)):
+        rows = facts.STARS_SOC.new(len(tick))
+        rows["stream_id"], rows["task_id"] = encode_stream_task(runs.stream, runs.task_id)
+        rows["tick"], rows["header"] = tick, pack_stars_header(int(function), np.arange(len(tick)))
+        rows["sub_task_type"], rows["sub_task_id"] = runs.sub_task, facts.MIXED_CONTEXT
+        rows["ffts"] = facts.FFTS_MIXED << facts.FFTS_TYPE_SHIFT
+        halves.append(rows)
+    return _in_order(join_records(facts.STARS_SOC, halves))
+
+
+def _stars_v6(runs: TaskRuns) -> Records:
+    halves = []
+    sqe = _numbers(runs.sqe, facts.V6_TYPES)
+    for function, tick in ((StarsFunction.TASK_START, runs.start), (StarsFunction.TASK_END, runs.end)):
+        rows = facts.STARS_SOC_V6.new(len(tick))
+        rows["task_id"], rows["tick"] = join_task_id(runs.task_id, runs.batch_id), tick
+        rows["header"] = pack_stars_header(int(function), np.arange(len(tick)), sqe)
+        halves.append(rows)
+    return _in_order(join_records(facts.STARS_SOC_V6, halves))
+
+
+def _hwts(runs: TaskRuns) -> Records:
+    halves = []
+    for tag, tick in ((0, runs.start), (facts.HWTS_END, runs.end)):
+        rows = facts.HWTS.new(len(tick))
+        rows["tag"], rows["sqe_type"] = tag, _numbers(runs.sqe, facts.HWTS_TYPES)
+        rows["stream_id"], rows["task_id"], rows["tick"] = runs.stream, runs.task_id, tick
+        halves.append(rows)
+    return _in_order(join_records(facts.HWTS, halves))
+
+
+_FORMS = {"stars_soc": _stars, "stars_soc_v6": _stars_v6, "hwts": _hwts}
+
+
+def _scheduled(runs: TaskRuns) -> Records:
+    halves = []
+    for state, tick in ((facts.TS_STARTED, runs.start), (facts.TS_ENDED, runs.end)):
+        rows = facts.TS_TRACK_TASK_TYPE.new(len(tick))
+        rows["stream_id"], rows["task_id"], rows["tick"] = runs.stream, runs.task_id, tick
+        rows["task_type"], rows["state"] = int(TsTaskType.AI_CPU), state
+        halves.append(rows)
+    return _in_order(join_records(facts.TS_TRACK_TASK_TYPE, halves))
+
+
+def _in_order(both: Records) -> Records:
+    """Return starts followed by ends in time order; on a tie the end of one task comes before the start of the next."""
+    half = len(both) // 2
+    ending = np.concatenate([np.ones(half), np.zeros(half)])
+    return np.asarray(both[np.lexsort((ending, both["tick"]))])
+
+
+def _numbers(sqe: I64, types: Mapping[SqeType, int]) -> I64:
+    """Return what tasks are to a scheduler; what it does not know goes by its stand-in."""
+    numbers = np.zeros(int(max(SqeType)) + 1, np.int64)
+    for kind in map(SqeType, np.unique(sqe).tolist()):
+        known = next(choice for choice in (kind, *facts.STAND_INS.get(kind, ())) if choice in types)
+        numbers[kind] = types[known]
+    return numbers[sqe]

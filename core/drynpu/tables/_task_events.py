@@ -1,0 +1,119 @@
+"""Starts and ends of tasks, whichever scheduler reported them (cann_msprof.md 7.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from attrs import evolve, frozen
+
+from drynpu.arrays import I64, Bools, Records
+from drynpu.deliverables.tasks import facts_schedulers as facts
+from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsTaskType
+from drynpu.platforms import Platform
+from drynpu.raw import decode_stream_task, unpack_stars_header
+
+UNKNOWN_STREAM = 65_535
+"""Stream of a task whose launch is not known, where the launch alone knows it."""
+_UNKNOWN_TYPE = -1
+
+
+@frozen(eq=False, kw_only=True)
+class TaskEvents:
+    """Starts and ends in any order, shape ``[n]``; ``sqe`` are `SqeType` values, -1 where a number means nothing."""
+
+    stream: I64
+    task: I64
+    tick: I64
+    is_end: Bools
+    sqe: I64
+    mixed: TaskEvents | None = None
+    """The sub-tasks that kernels on both kinds of core are, where they are sub-tasks."""
+
+
+Read = Callable[[str], Records]
+StreamOf = Callable[[I64], I64]
+
+
+def task_events(read: Read, platform: Platform, stream_of: StreamOf) -> TaskEvents:
+    """
+    Return the starts and ends of the tasks of one device.
+
+    Parameters
+    ----------
+    read:
+        Returns the records of a kind by its name.
+    stream_of:
+        Returns the streams of tasks by their ids, for platforms whose scheduler does not name them.
+    """
+    name = platform.task_record
+    if name == facts.HWTS.name:
+        parts = [_hwts(read(name))]
+    elif name == facts.STARS_SOC_V6.name:
+        parts = [_stars_v6(read(name), stream_of)]
+    else:
+        parts = [_stars(read(name))]
+    if platform.ai_cpu_in_ts_track:
+        parts.append(_scheduled(read(facts.TS_TRACK_TASK_TYPE.name)))
+    columns = ("stream", "task", "tick", "is_end", "sqe")
+    joined = {column: np.concatenate([getattr(part, column) for part in parts]) for column in columns}
+    return TaskEvents(**joined, mixed=parts[0].mixed)
+
+
+def _stars(records: Records) -> TaskEvents:
+    """Return those of whole tasks; of sub-tasks those of kernels on both kinds of core, beside them."""
+    function, _, _ = unpack_stars_header(records["header"])
+    ends = function == StarsFunction.SUB_TASK_END.value
+    is_mixed = records["ffts"] >> facts.FFTS_TYPE_SHIFT == facts.FFTS_MIXED
+    own = is_mixed & (ends | (function == StarsFunction.SUB_TASK_START.value))
+    stream, task = decode_stream_task(records["stream_id"][own], records["task_id"][own])
+    mixed = _events(records[own], stream, task, ends[own], np.zeros(int(own.sum()), np.int64))
+    records, is_end, sqe = _whole(records)
+    stream, task = decode_stream_task(records["stream_id"], records["task_id"])
+    whole = _events(records, stream, task, is_end, _types(sqe, facts.STARS_TYPES))
+    return evolve(whole, mixed=mixed)
+
+
+def _stars_v6(records: Records, stream_of: StreamOf) -> TaskEvents:
+    records, is_end, sqe = _whole(records)
+    task = records["task_id"].astype(np.int64)
+    return _events(records, stream_of(task), task, is_end, _types(sqe, facts.V6_TYPES))
+
+
+def _whole(records: Records) -> tuple[Records, Bools, I64]:
+    function, _, sqe = unpack_stars_header(records["header"])
+    ends = function == StarsFunction.TASK_END.value
+    whole = (function == StarsFunction.TASK_START.value) | ends
+    return records[whole], ends[whole], sqe[whole].astype(np.int64)
+
+
+def _hwts(records: Records) -> TaskEvents:
+    tag = records["tag"] & facts.HWTS_TAG_MASK
+    records, tag = records[tag <= facts.HWTS_END], tag[tag <= facts.HWTS_END]
+    sqe = _types(records["sqe_type"].astype(np.int64), facts.HWTS_TYPES)
+    return _events(records, records["stream_id"] % 2048, records["task_id"], tag == facts.HWTS_END, sqe)
+
+
+def _scheduled(records: Records) -> TaskEvents:
+    """Return the tasks of the AI CPU that the task scheduler reports."""
+    known = np.isin(records["state"], (facts.TS_STARTED, facts.TS_ENDED))
+    records = records[known & (records["task_type"] == TsTaskType.AI_CPU)]
+    sqe = np.full(len(records), SqeType.AI_CPU.value, np.int64)
+    return _events(records, records["stream_id"], records["task_id"], records["state"] == facts.TS_ENDED, sqe)
+
+
+def _events(records: Records, stream: Records, task: Records, is_end: Bools, sqe: I64) -> TaskEvents:
+    return TaskEvents(
+        stream=stream.astype(np.int64),
+        task=task.astype(np.int64),
+        tick=records["tick"].astype(np.int64),
+        is_end=is_end,
+        sqe=sqe,
+    )
+
+
+def _types(numbers: I64, types: Mapping[SqeType, int]) -> I64:
+    table = np.full(256, _UNKNOWN_TYPE, np.int64)
+    for kind, number in types.items():
+        table[number] = kind.value
+    return np.asarray(table[numbers])

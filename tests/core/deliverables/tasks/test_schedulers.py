@@ -1,0 +1,147 @@
+"""
+Records of the schedulers: bytes from the vendor's formats, and the tasks that come back from them.
+
+Formats are those of Ascend/msprof ``analysis/msparser/data_struct_size_constant.py``, numbers of task types those of
+``analysis/msmodel/sqe_type_map.py``, places those of ``analysis/profiling_bean/struct_info/hwts_log.py`` and
+``analysis/profiling_bean/stars/acsq_task_v6.py``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from drynpu.deliverables.tasks import facts_schedulers as facts
+from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records
+from drynpu.deliverables.tasks.facts_schedulers import SqeType
+from drynpu.platforms import find_platform
+from drynpu.raw import RecordKind
+from drynpu.tables._device import pair_tasks
+from drynpu.tables._task_events import task_events
+
+HWTS_FMT, V6_FMT = "<BBHHHQ12I", "<4HQHH3I"
+"""Their ``L`` has four bytes, as everywhere in that file."""
+
+
+def runs(sqe: SqeType, *, task: int = 5, batch: int = 0, sub_task: int = 0) -> TaskRuns:
+    """One task on stream 3 from tick 1000 to 1250."""
+    return TaskRuns(
+        stream=np.array([3]),
+        task_id=np.array([task], np.uint16),
+        batch_id=np.array([batch], np.uint16),
+        start=np.array([1000]),
+        end=np.array([1250]),
+        sqe=np.array([int(sqe)]),
+        sub_task=np.array([sub_task]),
+    )
+
+
+def test_hwts_bytes(pack: Callable[..., bytes]) -> None:
+    assert struct.calcsize(HWTS_FMT) == 64
+    found = pack(facts.HWTS, tag=0x71, sqe_type=2, task_id=0x0102, tick=77, stream_id=3)
+    assert found == struct.pack(HWTS_FMT, 0x71, 2, 0x6BD3, 0, 0x0102, 77, 3, *[0] * 11)
+
+
+def test_bytes_of_the_950(pack: Callable[..., bytes]) -> None:
+    assert struct.calcsize(V6_FMT) == 32
+    # Function 1, counter 5, type 1; the low half of the id stands where the stream was.
+    found = pack(facts.STARS_SOC_V6, header=0x0541, task_id=0x0001_0002, tick=77)
+    assert found == struct.pack(V6_FMT, 0x0541, 0x6BD3, 2, 1, 77, 0, 0, 0, 0, 0)
+
+
+def test_types_of_hwts() -> None:
+    assert {kind.name: number for kind, number in facts.HWTS_TYPES.items()} == {
+        "AI_CORE": 0,
+        "AI_CPU": 1,
+        "AIV": 2,
+        "PLACE_HOLDER": 3,
+        "EVENT_RECORD": 4,
+        "EVENT_WAIT": 5,
+        "NOTIFY_RECORD": 6,
+        "NOTIFY_WAIT": 7,
+        "WRITE_VALUE": 8,
+        "SDMA": 9,
+    }
+
+
+def test_types_of_the_950() -> None:
+    names = "AI_CORE AIV FUSION PLACE_HOLDER AICPU_H AICPU_D NOTIFY_RECORD NOTIFY_WAIT WRITE_VALUE UBDMA ASYNCDMA SDMA "
+    names += "VPC JPEGE JPEGD CMO CCU"
+    numbers = {name: at for at, name in enumerate(names.split())} | {"CONDITION": 20, "END": 21}
+    assert {kind.name: number for kind, number in facts.V6_TYPES.items()} == numbers
+
+
+@pytest.mark.parametrize(
+    ("platform", "sqe", "kind", "first"),
+    [
+        ("1", SqeType.AI_CORE, facts.HWTS, (0, 0, 0x6BD3, 0, 5, 1000, 3)),
+        ("1", SqeType.PCIE_DMA, facts.HWTS, (0, 9, 0x6BD3, 0, 5, 1000, 3)),
+        ("4", SqeType.AI_CPU, facts.HWTS, (0, 1, 0x6BD3, 0, 5, 1000, 3)),
+        ("5", SqeType.PCIE_DMA, facts.STARS_SOC, (17 << 10, 0x6BD3, 3, 5, 1000)),
+        ("15", SqeType.AIV, facts.STARS_SOC_V6, (1 << 10, 0x6BD3, 5, 0, 1000)),
+        ("15", SqeType.AI_CPU, facts.STARS_SOC_V6, (5 << 10, 0x6BD3, 5, 0, 1000)),
+        ("15", SqeType.PCIE_DMA, facts.STARS_SOC_V6, (10 << 10, 0x6BD3, 5, 0, 1000)),
+    ],
+)
+def test_every_platform_writes_what_its_parser_opens(
+    platform: str, sqe: SqeType, kind: RecordKind, first: tuple[int, ...]
+) -> None:
+    found = task_records(runs(sqe), find_platform(platform))
+    (records,) = (rows for rows in found.values() if len(rows))
+    assert records.dtype == kind.dtype
+    text = {facts.HWTS: "<BBHHHQI", facts.STARS_SOC: "<4HQ", facts.STARS_SOC_V6: "<4HQ"}[kind]
+    assert struct.unpack_from(text, records.tobytes()) == first
+
+
+def test_the_task_scheduler_reports_the_ai_cpu_of_the_910() -> None:
+    found = task_records(runs(SqeType.AI_CPU), find_platform("1"))
+    assert not len(found["hwts"])
+    # TASK_TYPE is stream, task, type 1 for the AI CPU, state 1 started and 2 ended.
+    text = "<BBH4xQHHHB17x"
+    start, end = (struct.unpack(text, row.tobytes()) for row in found["ts_track_task_type"])
+    assert start == (0, 0x0C, 40, 1000, 3, 5, 1, 1)
+    assert end == (0, 0x0C, 40, 1250, 3, 5, 1, 2)
+
+
+@pytest.mark.parametrize("platform", ["1", "4", "5", "15"])
+@pytest.mark.parametrize("sqe", [SqeType.AI_CORE, SqeType.AI_CPU, SqeType.NOTIFY_WAIT])
+def test_what_was_written_is_read(platform: str, sqe: SqeType) -> None:
+    shape = find_platform(platform)
+    written = task_records(runs(sqe), shape)
+    kinds = {kind.name: kind for kind in facts.KINDS}
+    events = task_events(
+        lambda name: written.get(name, kinds[name].new(0)), shape, lambda ids: np.where(ids == 5, 3, 65_535)
+    )
+    tasks = pair_tasks(events)
+    read = tasks.stream_id, tasks.task_id, tasks.start_tick, tasks.end_tick
+    assert [column.tolist() for column in read] == [[3], [5], [1000], [1250]]
+    shown = SqeType.AICPU_D if (platform, sqe) == ("15", SqeType.AI_CPU) else sqe
+    assert tasks.sqe_type.tolist() == [int(shown)]
+
+
+def test_ids_are_of_the_stream_or_of_the_device() -> None:
+    streams = np.array([2, 3, 2])
+    assert [part.tolist() for part in task_ids(streams, find_platform("5"))] == [[0, 0, 1], [0, 0, 0]]
+    assert [part.tolist() for part in task_ids(streams, find_platform("15"), before=65_535)] == [
+        [65_535, 0, 1],
+        [0, 1, 1],
+    ]
+
+
+def test_only_ids_of_streams_begin_again() -> None:
+    again = runs(SqeType.AI_CORE, task=0, batch=1)
+    assert flip_records(again, find_platform("5"))["flip_number"].tolist() == [1]
+    assert not len(flip_records(again, find_platform("15")))
+
+
+def test_sub_tasks_and_logs_of_blocks_are_no_tasks() -> None:
+    def event(function: int, tick: int) -> bytes:
+        return struct.pack(V6_FMT, function, 0x6BD3, 5, 0, tick, 0, 0, 0, 0, 0)
+
+    data = b"".join((event(0, 10), event(0x24, 12), event(0x25, 15), event(0x16, 16), event(1, 20)))
+    records = np.frombuffer(data, facts.STARS_SOC_V6.dtype)
+    tasks = pair_tasks(task_events(lambda _: records, find_platform("15"), lambda ids: np.zeros_like(ids)))
+    assert (tasks.start_tick.tolist(), tasks.end_tick.tolist()) == ([10], [20])
