@@ -57,6 +57,10 @@ def test_extremes_enclose_the_mean_and_are_reached(tasks: list[tuple[int, int, i
         assert high == pytest.approx(max(rates), rel=1e-6, abs=1e-3)
 
 
+def test_tasks_that_move_nothing_move_nothing() -> None:
+    assert Flow([0, 5], [10, 9], [0, 0]).by([-1, 7, 20]).tolist() == [0, 0, 0]
+
+
 def test_nothing_is_capped_where_tasks_overlap() -> None:
     flow = Flow([0, 50], [100, 150], [1000, 2000])
     assert flow.peak() == pytest.approx(30.0)

@@ -167,6 +167,33 @@ def test_a_kernel_ends_on_the_tick_after_its_work(tools: Any) -> None:
     assert (took - cost < found.tick_ns / 2).any()
 
 
+def test_all_that_encloses_an_operator_is_stretched_with_what_it_launches_as_it_ends(tools: Any) -> None:
+    """The third leaves what it calls to launch, so that its dispatch, 2 us or more, begins as all four end."""
+    row = tools.Row
+    found = tools.simulate(
+        tools.operators(
+            [row("composite", 0, 100), row("composite", 20, 100), row("index", 40, 100), row("view", 50, 100)]
+        ),
+        clock=Clock.PROJECTED,
+    )
+    assert found.lowered.depth.tolist() == [0, 1, 2, 3]
+    starts, ends = found.op_start_ns, found.op_end_ns
+    assert (np.diff(starts) >= 0).all()
+    assert ends[2] - starts[3] >= 2000
+    assert ends[0] == ends[1] == ends[2] >= ends[3]
+
+
+def test_all_that_begins_with_a_dispatch_of_no_measured_time_holds_it(tools: Any) -> None:
+    """Four operators begin at 40, the innermost takes no time on the CPU; what begins there comes after the jump."""
+    row = tools.Row
+    rows = [row("composite", 40, 100), row("composite", 40, 90), row("composite", 40, 80), row("add", 40, 40)]
+    found = tools.simulate(tools.operators(rows))
+    assert found.lowered.depth.tolist() == [0, 1, 2, 3]
+    assert (found.op_start_ns - tools.begin_ns).tolist() == [40] * 4
+    assert found.op_end_ns[3] - found.op_start_ns[3] >= 2000
+    assert (np.diff(found.op_end_ns) < 0).all()
+
+
 def test_the_slowest_rank_delays_a_collective_and_what_its_stream_waits_for(tools: Any) -> None:
     """It arrives 30 ns after this one, which is two ticks; one that was there first delays nothing."""
     table, begin = tools.operators([tools.Row("add", 900_000, 900_010)]), tools.begin_ns
