@@ -120,24 +120,27 @@ def with_groups(tables: dict[str, pl.DataFrame], groups: Mapping[str, str]) -> d
 def stated_collectives(document: Mapping[str, Any], device_id: int) -> pl.DataFrame:
     """Return the collectives of communication.json: names, groups and times; its starts have a quarter microsecond."""
     rows = [
-        (*key.partition("@")[::2], times["Start Timestamp(us)"] * 1000, times["Elapse Time(ms)"] * 1e6)
+        (*key.partition("@")[::2], _whole_ns(times["Start Timestamp(us)"]), round(times["Elapse Time(ms)"] * 1e6))
         for step in document.values()
         for operators in step.values()
         for key, entry in operators.items()
         if "@" in key and (times := entry["Communication Time Info"])["Start Timestamp(us)"]
     ]
-    schema = {"name": pl.String, "group": pl.String, "start_ns": pl.Float64, "duration_ns": pl.Float64}
+    schema = {"name": pl.String, "group": pl.String, "start_ns": pl.Int64, "duration_ns": pl.Int64}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     return typed(
         table.sort("start_ns", maintain_order=True),
         COMMUNICATION_OPS,
         device_id=pl.lit(device_id),
-        start_ns=pl.col("start_ns").round(0),
-        duration_ns=pl.col("duration_ns").round(0),
         connection_id=pl.lit(-1),
         model_id=pl.lit(NO_MODEL),
         op_type=pl.col("name").str.extract(r"^(.+?_)_\d"),
     )
+
+
+def _whole_ns(time_us: float) -> int:
+    # A product would have fewer digits than the number has.
+    return int(time_us) * 1000 + round(time_us % 1 * 1000)
 
 
 def with_file_times(operations: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

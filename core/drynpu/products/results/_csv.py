@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from drynpu.products.results._spellings import csv_columns, present, value
+from drynpu.products.results._spellings import csv_columns, needed_columns, present, value
 
 
 def read_csv(kind: str, files: Sequence[Path], notes: list[str]) -> pl.DataFrame:
@@ -19,8 +19,15 @@ def read_csv(kind: str, files: Sequence[Path], notes: list[str]) -> pl.DataFrame
     parts = []
     for file in files:
         cells = _cells(file, notes)
-        if cells is not None:
-            parts.append(_named(cells, kind))
+        if cells is None:
+            continue
+        rows = _named(cells, kind)
+        absent = [name for name in needed_columns(kind) if name not in rows.columns]
+        if absent:
+            titles = ", ".join(column.spellings[-1] for column in csv_columns(kind) if column.name in absent)
+            notes.append(f"{file.name} has no column {titles} and was left out")
+        else:
+            parts.append(rows)
     return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
 
@@ -31,13 +38,15 @@ def _cells(file: Path, notes: list[str]) -> pl.DataFrame | None:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         notes.append(f"{file.name} could not be read and was left out: {reason}")
         return None
-    return cells.rename({title: title.strip().lstrip("\ufeff") for title in cells.columns})
+    titles = [title.strip().lstrip("\ufeff") for title in cells.columns]
+    # Titles are distinct as they stand; a damaged line of titles may have two that are not once they are trimmed.
+    return cells.rename(dict(zip(cells.columns, titles, strict=True))) if len(set(titles)) == len(titles) else cells
 
 
 def _named(cells: pl.DataFrame, kind: str) -> pl.DataFrame:
     found = present(csv_columns(kind), cells.columns)
     columns = [value(pl.col(title), column.kind, title).alias(name) for name, (column, title) in found.items()]
-    used = {title for _, title in found.values()}
+    used = {title for _, title in found.values()} | found.keys()
     return cells.select(*columns, *(pl.col(title) for title in cells.columns if title not in used))
 
 

@@ -33,13 +33,16 @@ class Database:
     path: Path
     tables: Mapping[str, tuple[str, ...]]
     strings: pl.DataFrame = field(repr=False)
+    notes: list[str] = field(factory=list)
 
     def frame(self, table: str) -> pl.DataFrame:
         """Return a table under drynpu's names; without columns where the database lacks it."""
         if table not in self.tables:
             return pl.DataFrame()
         found = present(database_columns(table), self.tables[table])
-        cells = _cells(self.path, table, tuple(title for _, title in found.values()))
+        cells = self._cells(table, *(title for _, title in found.values()))
+        if cells.is_empty():
+            return pl.DataFrame()
         columns = []
         for name, (column, title) in found.items():
             values = cells[title].alias(name)
@@ -50,7 +53,15 @@ class Database:
         """Return columns of a table as they are; nothing where the database lacks one of them."""
         if not set(titles) <= set(self.tables.get(table, ())):
             return []
-        return _cells(self.path, table, titles).rows()
+        return self._cells(table, *titles).rows()
+
+    def _cells(self, table: str, *titles: str) -> pl.DataFrame:
+        """Return columns of a table as they are; what cannot be read is noted."""
+        try:
+            return _cells(self.path, table, titles)
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            self.notes.append(f"{self.path.name}: table {table} could not be read and was left out: {error}")
+            return pl.DataFrame()
 
     def _value(self, values: pl.Series, kind: str) -> pl.Series:
         plain = {"int": pl.Int64, "float": pl.Float64, "text": pl.String}
@@ -62,7 +73,7 @@ class Database:
         return self._texts(cast, self.strings if kind == "string" else self._enumeration(kind))
 
     def _enumeration(self, name: str) -> pl.DataFrame:
-        cells = _cells(self.path, name, ("id", "name")) if name in self.tables else pl.DataFrame()
+        cells = self._cells(name, "id", "name") if name in self.tables else pl.DataFrame()
         return _texts_by_id(cells, "name")
 
     @staticmethod

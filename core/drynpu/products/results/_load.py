@@ -110,7 +110,8 @@ def _databases(files: ResultFiles, schemas: Mapping[str, pl.Schema], notes: list
         try:
             opened = open_database(path)
             yield read_analysis(opened) if path in files.analyses else read_database(opened, schemas)
-        except (sqlite3.Error, pl.exceptions.PolarsError) as error:
+            notes.extend(opened.notes)
+        except (sqlite3.Error, UnicodeDecodeError, pl.exceptions.PolarsError) as error:
             notes.append(f"{path.name} could not be read and was left out: {error}")
 
 

@@ -34,6 +34,11 @@ def spellings() -> Mapping[str, Any]:
     return document
 
 
+def needed_columns(kind: str) -> tuple[str, ...]:
+    """Return the columns without which a csv file is not read as one of a kind."""
+    return tuple(spellings()["csv"][kind]["needed"])
+
+
 def csv_columns(kind: str) -> tuple[Column, ...]:
     """Return the columns of a kind of csv file."""
     return _columns(spellings()["csv"][kind]["columns"])
@@ -78,12 +83,14 @@ def value(cell: pl.Expr, kind: str, title: str) -> pl.Expr:
     if kind == "size":
         unit = _UNIT.search(title)
         factor = _UNITS[unit.group(1)] if unit else 1
-        return (cell.cast(pl.Float64, strict=False) * factor).round(0).cast(pl.Int64)
+        return (cell.cast(pl.Float64, strict=False) * factor).round(0).cast(pl.Int64, strict=False)
     if kind == "float":
         return cell.cast(pl.Float64, strict=False)
     if kind == "device":
         cell = cell.str.strip_prefix("NPU:")
-    return pl.coalesce(cell.cast(pl.Int64, strict=False), cell.cast(pl.Float64, strict=False).cast(pl.Int64))
+    return pl.coalesce(
+        cell.cast(pl.Int64, strict=False), cell.cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    )
 
 
 def us_to_ns(cell: pl.Expr) -> pl.Expr:
@@ -95,7 +102,7 @@ def us_to_ns(cell: pl.Expr) -> pl.Expr:
     parts = cell.str.extract_groups(r"^(-?)(\d+)(?:\.(\d*))?$")
     whole = parts.struct.field("2").cast(pl.Int64, strict=False) * 1000
     fraction = pl.concat_str([pl.lit("0."), parts.struct.field("3").fill_null(""), pl.lit("0")]).cast(pl.Float64)
-    size = whole + (fraction * 1000).round(0).cast(pl.Int64)
+    size = whole + (fraction * 1000).round(0).cast(pl.Int64, strict=False)
     plain = pl.when(parts.struct.field("1") == "-").then(-size).otherwise(size)
     # Small floats may be written with an exponent: 2e-05.
     other = (cell.cast(pl.Float64, strict=False) * 1000).round(0).cast(pl.Int64, strict=False)

@@ -49,7 +49,7 @@ def read_text(files: Mapping[str, Sequence[Path]], devices: Collection[int] = ()
     tables: dict[str, pl.DataFrame] = {}
     derived: dict[str, pl.DataFrame] = {}
     rows = frames.get("kernels", pl.DataFrame())
-    if rows.height and {"name", "start_ns", "duration_ns"} <= set(rows.columns):
+    if rows.height:
         tables |= _ran(rows)
         derived["step_ranges"] = _steps(rows)
     if frames.get("task_times", pl.DataFrame()).height:
@@ -168,10 +168,10 @@ def operator_memory(rows: pl.DataFrame) -> pl.DataFrame:
 def _samples(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     tables = {}
     memory = frames.get("npu_mem", pl.DataFrame())
-    if memory.height and "time_ns" in memory.columns:
+    if memory.height:
         tables["npu_mem"] = typed(memory, NPU_MEM, event=memory_event())
     modules = frames.get("npu_module_mem", pl.DataFrame())
-    if modules.height and "module" in modules.columns:
+    if modules.height:
         numbered = spellings()["modules"] | {name: number for number, name in MODULE_NAMES.items()}
         module = pl.col("module").replace_strict(numbered, default=None, return_dtype=pl.Int64)
         tables["npu_module_mem"] = typed(modules, NPU_MODULE_MEM, module_id=module)
