@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from drynpu.deliverables.registry import RECORD_KINDS
-from drynpu.tables._device import DeviceTasks, _batches, task_counters_hwts, task_counters_v6
+from drynpu.tables._device import DeviceTasks, _batches, task_counters_hwts, task_counters_v6, task_key
 
 MAIN, MIXED, OVERFLOW = 1, 2, 4
 CUBE, VECTOR = 0, 1
@@ -31,7 +31,7 @@ def records(*rows: dict[str, Any]) -> Any:
 def test_a_stream_begins_a_batch_where_its_task_ids_begin_again() -> None:
     """Streams 3 and 1 in turns: 3 runs 65534, 65535, 0, 2, 1 and 1 runs 9, 9; an id that repeats is the same batch."""
     stream, task = np.array([3, 1, 3, 3, 1, 3, 3]), np.array([65534, 9, 65535, 0, 9, 2, 1])
-    assert _batches(stream << 16 | task).tolist() == [0, 0, 0, 1, 0, 1, 2]
+    assert _batches(task_key(stream, task)).tolist() == [0, 0, 0, 1, 0, 1, 2]
 
 
 def test_each_kind_of_core_has_a_record_of_its_own() -> None:
