@@ -56,4 +56,4 @@ def export_stacks(profile: Profile, path: Path, metric: str) -> bool:
 
 
 def _without_tasks(profile: Profile) -> bool:
-    return profile.prof_path is not None and profile.level == NO_TASKS
+    return profile.with_toolkit and profile.level == NO_TASKS

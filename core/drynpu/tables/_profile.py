@@ -126,6 +126,11 @@ class Profile(ToolkitTables):
         return find_platform(self.platform_version, split=any(name.startswith("aiv_") for name in self.pmu_columns))
 
     @property
+    def with_toolkit(self) -> bool:
+        """Whether the toolkit recorded, or whoever left the results may have."""
+        return self.prof_path is not None or self.results is not None
+
+    @property
     def source(self) -> str:
         """``raw`` if read from records, ``results`` if read from what the vendor's tools made of them."""
         return "raw" if self.results is None else "results"

@@ -66,7 +66,7 @@ class _Choice:
         activities = parameters.get("activities", ["CPU", "NPU"])
         return cls(
             host="CPU" in activities,
-            device="NPU" in activities and profile.prof_path is not None,
+            device="NPU" in activities and profile.with_toolkit,
             schedule=bool(parameters.get("is_set_schedule", True))
             and profile.profiler_info.get("jit_level") != WHOLE_GRAPH,
             memory=bool(parameters.get("profile_memory", True)),

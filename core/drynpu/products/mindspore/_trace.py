@@ -37,7 +37,7 @@ def mindspore_blocks(profile: Profile, style: JsonStyle, groups: Sequence[Record
     launches = mindspore_launches(profile)
     yield from _framework(profile.frame("framework_events"), style)
     yield from _host_ops(profile.frame("host_cpu_ops"), style)
-    if profile.prof_path is not None:
+    if profile.with_toolkit:
         yield from _toolkit(profile, style, groups)
     yield _self_arrows(profile.frame("framework_events"))
     yield _mark_arrows(profile)

@@ -72,11 +72,11 @@ def export_torch_db(
 
 
 def _has_steps(profile: Profile) -> bool:
-    return profile.prof_path is not None and profile.level != NO_TASKS
+    return profile.with_toolkit and profile.level != NO_TASKS
 
 
 def _write_profile(profile: Profile, path: Path, environment: Mapping[str, str], groups: Sequence[RecordGroup]) -> None:
-    toolkit = profile.prof_path is not None and has_toolkit_data(profile)
+    toolkit = profile.with_toolkit and has_toolkit_data(profile)
     tables = tables_by_name((*database_tables(groups).values(), *TORCH_TABLES))
     with new_database(path, tables if toolkit else without_keys(tables)) as database:
         if toolkit:
