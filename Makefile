@@ -18,13 +18,14 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo mutants test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check bench clean distclean
+.PHONY: help venv demo mutants test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
 	@echo "make test     all tests, one process for each framework"
 	@echo "make check    lint, format, types, import direction"
 	@echo "make bench    the scripts in benchmarks/"
+	@echo "make compare-vendor MSPROF=DIR    compare our files with those of the vendor's parser, from a checkout"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
@@ -65,7 +66,7 @@ demo: $(STAMP)
 test: test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers
 
 test-core: $(STAMP)
-	$(PYTEST) tests/test_house.py tests/core tests/docs
+	$(PYTEST) tests/test_house.py tests/core tests/docs tests/tools
 
 test-torch: $(STAMP)
 	$(PYTEST) tests/torch
@@ -91,6 +92,11 @@ check: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(PYTEST) tests/test_house.py
+
+# MSPROF is a checkout of Ascend/msprof; its own parser reads what we write, and its files are compared with ours.
+compare-vendor: $(STAMP)
+	@test -n "$(MSPROF)" || { echo "make: say where Ascend/msprof is checked out: make compare-vendor MSPROF=DIR" >&2; exit 1; }
+	$(QUIET) $(BIN)/python tools/vendor_parsers --msprof "$(MSPROF)" $(VENDOR_OPTIONS)
 
 bench: $(STAMP) $(MINDSPORE_STAMP)
 	@test -n "$(wildcard benchmarks/*.py)" || { echo "make: benchmarks/ holds no script" >&2; exit 1; }

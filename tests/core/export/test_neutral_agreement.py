@@ -23,6 +23,7 @@ import pytest
 
 from drynpu.platforms import load_chip
 from drynpu.products import load_profile
+from drynpu.products.toolkit import _msprof
 from drynpu.raw import ClockAnchors
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "core" / "neutral_session.py"
@@ -286,3 +287,26 @@ def test_marks_and_parts_of_aicpu(made: SimpleNamespace) -> None:
         totals[row["Node"]] += ns(row["Total_time(us)"])
     summary = [row for row in made.files.cells("op_summary") if row["Task Type"] == "AI_CPU"]
     assert totals == {summary[0]["Op Name"]: sum(ns(row["Task Duration(us)"]) for row in summary)}
+
+
+def test_the_timeline_is_there_before_any_table(
+    made: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    torch_npu's analysis reads the timeline as soon as there is a csv file.
+
+    Ascend/pytorch torch_npu/profiler/analysis/prof_view/cann_parse/_cann_export.py polls for one.
+    """
+    seen: list[list[str]] = []
+    write = _msprof.write_csv_slices
+
+    def watched(directory: Path, *arguments: Any, **named: Any) -> list[Path]:
+        seen.append(sorted(path.name for path in directory.glob("*.json")))
+        return write(directory, *arguments, **named)
+
+    monkeypatch.setattr(_msprof, "write_csv_slices", watched)
+    written = _msprof.export_msprof(made.profile, tmp_path / "out")
+    timelines = sorted(path.name for path in written if path.suffix == ".json" and path.parent.name == "out")
+    assert any(name.startswith("msprof_2") for name in timelines)
+    assert seen
+    assert set(map(tuple, seen)) == {tuple(timelines)}

@@ -77,10 +77,12 @@ def export_msprof(
     writer = toolkit_writer(profile.platform)
     tables = toolkit_tables(profile, writer, groups)
     make_directory(directory)
-    written = [] if json_tables else _csv_tables(directory, stamp, tables)
-    written += _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports, groups)
+    # The timeline before any table: torch_npu's analysis reads on as soon as there is a csv file (cann_msprof.md 10).
+    timelines = _timelines(profile, directory, stamp, writer, Reports() if reports is None else reports, groups)
     if json_tables:
-        written += _json_tables(directory, now, tables)
+        written = [*timelines, *_json_tables(directory, now, tables)]
+    else:
+        written = [*_csv_tables(directory, stamp, tables), *timelines]
     return _with_readme(directory, written, profile, groups) + export_documents(
         profile, directory.parent, groups=groups
     )

@@ -1,0 +1,92 @@
+"""
+Compare what the vendor's parsers make of our records with our own deliverables.
+
+    python tools/vendor_parsers --msprof CHECKOUT [--every] [--chips ...] [--frameworks ...] [--markdown FILE]
+
+CHECKOUT is a checkout of Ascend/msprof with its folder ``analysis``. Nothing is written into it. Recordings and exports
+stay below ``--folder``. Ends with 1 if anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from comparison import Result, compare
+from parsers import RESULTS, commit_of, export_msprof
+from recordings import CHIPS, FRAMEWORKS, Case, all_cases, record
+
+from drynpu.products import export_msprof as export_ours
+from drynpu.products import load_profile
+
+
+def main() -> int:
+    """Run all comparisons, print them, and say whether everything is equal."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--msprof", type=Path, required=True, help="checkout of Ascend/msprof")
+    parser.add_argument("--folder", type=Path, default=Path("vendor_parsers_out"), help="default: ./%(default)s")
+    parser.add_argument("--chips", nargs="+", default=list(CHIPS))
+    parser.add_argument("--frameworks", nargs="+", default=list(FRAMEWORKS), choices=FRAMEWORKS)
+    parser.add_argument("--every", action="store_true", help="all levels and all groups of counters")
+    parser.add_argument("--markdown", type=Path, help="write the table there as well")
+    arguments = parser.parse_args()
+    folder = arguments.folder.resolve()
+    shutil.rmtree(folder, ignore_errors=True)
+    table = []
+    for case in all_cases(arguments.chips, arguments.frameworks, every=arguments.every):
+        row = _compared(case, arguments.msprof.resolve(), folder)
+        table.append(row)
+    lines = [f"Ascend/msprof {commit_of(arguments.msprof)}", "", *_markdown(table)]
+    if arguments.markdown:
+        arguments.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    equal = all(not errors and all(result.same for result in results) for _, errors, results in table)
+    _say(*lines[:1], f"{len(table)} recordings, {'all equal' if equal else 'with differences'}")
+    return 0 if equal else 1
+
+
+Compared = tuple[Case, tuple[str, ...], list[Result]]
+
+
+def _compared(case: Case, checkout: Path, folder: Path) -> Compared:
+    errors: list[str] = []
+    results: list[Result] = []
+    try:
+        found = record(case, folder / case.name / "ours")
+    except RuntimeError as error:
+        found, errors = [], [str(error)]
+    for prof in found:
+        theirs = export_msprof(checkout, prof, folder / case.name / "theirs")
+        if not (prof / RESULTS).is_dir():
+            export_ours(load_profile(prof))
+        errors += theirs.errors
+        results += compare(prof / RESULTS, theirs.files)
+    _say(f"== {case.name}", *(f"   ERROR {line}" for line in errors))
+    for result in results:
+        _say(f"   {result.file}: {result.equal} of {result.rows} rows", *(f"      {of}" for of in result.differences))
+    return case, tuple(errors), results
+
+
+def _markdown(table: list[Compared]) -> list[str]:
+    files = list(dict.fromkeys(result.file for _, _, results in table for result in results))
+    head = ["chip", "framework", "level", "counters", "error lines", *files]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    for case, errors, results in table:
+        cells = {name: [result for result in results if result.file == name] for name in files}
+        shown = [
+            f"{sum(of.equal for of in found)} of {sum(of.rows for of in found)}" if found else "-"
+            for found in cells.values()
+        ]
+        row = [case.chip, case.framework, case.level, case.metrics or "-", str(len(errors)), *shown]
+        lines.append(f"| {' | '.join(row)} |")
+    return lines
+
+
+def _say(*lines: str) -> None:
+    sys.stdout.write("".join(f"{line}\n" for line in lines))
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,216 @@
+"""
+Two exports of the same records, row by row.
+
+The vendor's pure Python path rounds and spells some things otherwise than its native path, which drynpu follows on the
+chips that have one (docs/formats/cann_msprof.md, section 7.6). Only these differences are let pass.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+CSV_FILES = (
+    "op_summary",
+    "op_statistic",
+    "api_statistic",
+    "task_time",
+    "step_trace",
+    "communication_statistic",
+    "aicpu",
+    "l2_cache",
+    "npu_mem",
+    "npu_module_mem",
+    "hbm",
+    "ddr",
+    "llc_read_write",
+    "memory_record",
+    "static_op_mem",
+    "dp",
+    "aicpu_mi",
+    "operator_memory",
+    "msprof_tx",
+)
+TIMELINES = ("msprof", "step_trace", "msprof_tx")
+ROUNDING = Decimal("0.0051")
+"""The Python path rounds the time on a core to 0.01 us, and what follows from it."""
+
+FLOAT_NS, FLOAT_RATE = Decimal("0.26"), Decimal("0.00002")
+"""It keeps times of samples as 64-bit floats of ns since 1970, in steps of 256, and computes rates from them."""
+
+UNSORTED = {"api_statistic": ("Level", "API Name"), "op_statistic": ("OP Type", "Core Type")}
+"""Files whose rows the two paths order differently, with what names a row."""
+
+PASSED = {("api_statistic", "Device_id")}
+"""Cells in which the two paths differ."""
+
+EMPTY = ("", "N/A", "0.000")
+"""Cells without a value: the Python path leaves them out at the end of a row, the native path has a 0 for N/A."""
+
+NATIVE_ARGS = {"size(B)", "bandwidth(GB/s)", "operation"}, {"relay", "retry"}
+"""Arguments of copies and of communication operators that the Python path leaves out."""
+
+KERNELS = ("AI_", "MIX_", "KERNEL_", "COMMUNICATION")
+"""Beginnings of the task types whose arrows both paths draw; the Python path draws those of transfers otherwise."""
+
+Row = Mapping[str, str]
+
+
+@frozen
+class Result:
+    """How one file compares: equal rows of all, and examples of what differs."""
+
+    file: str
+    rows: int
+    equal: int
+    differences: tuple[str, ...] = field(default=())
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differences
+
+
+def compare(ours: Path, theirs: Path) -> list[Result]:
+    """Compare all files that either folder has."""
+    results = [_csv_result(name, ours, theirs) for name in CSV_FILES]
+    results += [_timeline_result(name, ours, theirs) for name in TIMELINES]
+    return [result for result in results if result is not None]
+
+
+def _found(folder: Path, name: str, suffix: str) -> list[Path]:
+    return sorted(folder.glob(f"{name}_[0-9]*.{suffix}"))
+
+
+def _csv_result(name: str, ours: Path, theirs: Path) -> Result | None:
+    paths = [_found(folder, name, "csv") for folder in (ours, theirs)]
+    if not any(paths):
+        return None
+    tables = [read_csv(found) for found in paths]
+    if not all(paths):
+        return Result(name, max(map(len, tables)), 0, (f"only {'ours' if paths[0] else 'theirs'}",))
+    return compare_rows(name, *tables)
+
+
+def read_csv(paths: Iterable[Path]) -> list[dict[str, str]]:
+    """Return the rows of the slices of one file."""
+    rows: list[dict[str, str]] = []
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as stream:
+            # The Python path leaves out cells at the end of a row.
+            reader = csv.DictReader(stream, restval="", restkey="more")
+            rows += [{key: str(value).strip() for key, value in row.items()} for row in reader]
+    return rows
+
+
+def compare_rows(name: str, ours: list[dict[str, str]], theirs: list[dict[str, str]]) -> Result:
+    """Compare two tables, rounding apart."""
+    differences = []
+    for key in ("ours", "theirs"):
+        mine, other = (ours, theirs) if key == "ours" else (theirs, ours)
+        if missing := [column for column in (mine[0] if mine else ()) if other and column not in other[0]]:
+            differences.append(f"columns of {key} alone: {', '.join(missing)}")
+    if len(ours) != len(theirs):
+        differences.append(f"{len(ours)} rows of ours, {len(theirs)} of theirs")
+    names = UNSORTED.get(name, ())
+    pairs = list(zip(_sorted(ours, names), _sorted(theirs, names), strict=False))
+    equal, cells = 0, defaultdict[str, list[str]](list)
+    for number, (left, right) in enumerate(pairs):
+        bad = [
+            key for key in left if key in right and (name, key) not in PASSED and not same(left[key], right[key], key)
+        ]
+        equal += not bad
+        for key in bad:
+            cells[key].append(f"row {number}: {left[key]!r} and {right[key]!r}")
+    differences += [f"{key}, {len(found)} rows: {found[0]}" for key, found in cells.items()]
+    return Result(name, max(len(ours), len(theirs)), equal, tuple(differences))
+
+
+def _sorted(rows: list[dict[str, str]], names: tuple[str, ...]) -> list[dict[str, str]]:
+    return sorted(rows, key=lambda row: [row.get(name, "") for name in names]) if names else rows
+
+
+def same(ours: str, theirs: str, column: str = "") -> bool:
+    """Whether two cells say the same: the same text, or numbers whose difference is rounding."""
+    if ours == theirs or (ours in EMPTY and theirs in EMPTY):
+        return True
+    try:
+        left, right = Decimal(ours), Decimal(theirs)
+    except InvalidOperation:
+        return False
+    most = ROUNDING
+    if column == "timestamp(us)":
+        most = FLOAT_NS
+    elif "MB/s" in column:
+        most = max(most, abs(right) * FLOAT_RATE)
+    return abs(left - right) <= most
+
+
+def _timeline_result(name: str, ours: Path, theirs: Path) -> Result | None:
+    paths = [_found(folder, name, "json") for folder in (ours, theirs)]
+    if not any(paths):
+        return None
+    counts = [_slices(found) for found in paths]
+    if not all(paths):
+        return Result(f"{name}.json", max(map(Counter.total, counts)), 0, (f"only {'ours' if paths[0] else 'theirs'}",))
+    return compare_slices(f"{name}.json", *counts)
+
+
+def compare_slices(name: str, ours: Counter[tuple[str, ...]], theirs: Counter[tuple[str, ...]]) -> Result:
+    """Compare slices, counters and arrows of two timelines as multisets."""
+    differences = []
+    for key, left in (("ours", ours - theirs), ("theirs", theirs - ours)):
+        by_layer = defaultdict[str, list[tuple[str, ...]]](list)
+        for entry, number in left.items():
+            by_layer[" ".join(entry[:2])] += [entry] * number
+        differences += [f"{layer}, {len(found)} of {key} alone: {found[0][2:]}" for layer, found in by_layer.items()]
+    rows = max(ours.total(), theirs.total())
+    return Result(name, rows, (ours & theirs).total(), tuple(differences))
+
+
+def _slices(paths: Iterable[Path]) -> Counter[tuple[str, ...]]:
+    events = [event for path in paths for event in json.loads(path.read_text(encoding="utf-8"))]
+    return slices(events)
+
+
+def slices(events: list[dict[str, Any]]) -> Counter[tuple[str, ...]]:
+    """Return what a timeline shows: (layer, phase, ...) of slices, and of arrows where they end."""
+    layers = {event["pid"]: event["args"]["name"] for event in events if event["name"] == "process_name"}
+    found: Counter[tuple[str, ...]] = Counter()
+    kernels, ends = set[tuple[Any, ...]](), set[tuple[Any, ...]]()
+    for event in events:
+        layer, name = layers.get(event.get("pid"), "?"), event["name"]
+        if event["ph"] == "X":
+            args = event.get("args", {})
+            if name.startswith("Reduce_") and any(key.startswith("Reduce Start") for key in args):
+                # The native path counts reductions over all iterations and gives their times in ns.
+                name, args = name.rpartition("_")[0], {}
+            duration = str(_rounded(event["dur"]))
+            found[layer, "X", name, event["ts"], duration, _args(args)] += 1
+            if layer == "Communication" or str(args.get("Task Type", "")).startswith(KERNELS):
+                kernels.add((layer, "arrow", event["ts"]))
+        elif event["ph"] == "f" and event.get("cat") == "HostToDevice":
+            # The Python path repeats arrows of one id; where they end is what a viewer shows.
+            ends.add((layer, "arrow", event["ts"]))
+    found.update(ends & kernels)
+    return found
+
+
+def _args(args: Mapping[str, Any]) -> str:
+    """Return the arguments that both paths show, numbers with three decimals."""
+    kept = {key: _rounded(value) for key, value in args.items() if key != "connection_id"}
+    for names in NATIVE_ARGS:
+        if "notify_id" not in kept:
+            kept = {key: value for key, value in kept.items() if key not in names}
+    return json.dumps(kept, sort_keys=True)
+
+
+def _rounded(value: object) -> object:
+    return format(Decimal(str(round(value, 3))).normalize(), "f") if isinstance(value, (int, float)) else value
