@@ -68,6 +68,13 @@ def test_batch_norm_in_training_and_inference(ask) -> None:
     assert (len(update.inputs), len(update.outputs), update.bytes_written) == (5, 5, 4 * (210 + 4 * 3))
 
 
+def test_batch_norm_needs_a_dim_of_channels(ask) -> None:
+    """torch.nn.BatchNorm1d takes [samples, channels]; a vector has no channels."""
+    c = tensor(3)
+    assert types(ask(batch_norm, NORM, tensor(5, 3), c, c, c, c, False)) == ["BNInfer"]
+    assert ask(batch_norm, NORM, c, c, c, c, c, False) is None
+
+
 def test_the_parts_of_a_batch_norm_bear_the_name_of_their_node() -> None:
     x, c = tensor(2, 5, 7, 3), tensor(3)
     rule = bind(training_batch_norm, NORM, NodeCall)

@@ -95,3 +95,9 @@ def test_a_stack_has_a_kernel_per_layer_and_direction(ask) -> None:
     backward = ask(stacked_lstm_gradient, STACK, tensor(7, 2, 5), 3, 2, True)
     assert [k.inputs[1].shape for k in backward.kernels] == [(9, 12), (9, 12), (8, 12), (8, 12)]
     assert ask(stacked_lstm, STACK, tensor(7, 2, 5), 3, 2) is None
+
+
+def test_a_layer_has_the_tiles_of_all_its_gates(ask) -> None:
+    """Tiles are 128 x 256: of 4 gates of 100 the columns are 400, of 130 samples the rows are 130."""
+    (kernel,) = ask(stacked_lstm, STACK, tensor(7, 130, 5), 100, 1, False).kernels
+    assert kernel.cube_tiles == 4

@@ -77,6 +77,8 @@ def work(spec: KernelSpec) -> tuple[str, int, int, int]:
         # Padding reads its source and writes its result.
         ("onnx", "Pad", [f32(2, 3), None], [f32(4, 5)], ("PadD", 0, 24, 80)),
         ("tf", "ConcatV2", [f32(2, 3), f32(2, 4), i32()], [f32(2, 7)], ("ConcatD", 0, 56, 56)),
+        # What joins is written also where the result is not known.
+        ("tf", "ConcatV2", [f32(2, 3), f32(2, 4), i32()], [], ("ConcatD", 0, 56, 56)),
         ("onnx", "Split", [f32(6, 5)], [f32(2, 5), f32(4, 5)], ("SplitVD", 0, 120, 120)),
         # Of 50 rows 3 are read (24 bytes each), added to and written; 12 bytes of index and the updates are read.
         ("tf", "ScatterAdd", [f32(50, 6), i32(3), f32(3, 6)], [], ("ScatterAdd", 18, 156, 72)),
