@@ -12,6 +12,7 @@ from drynpu.tables import GC, QUEUE
 
 _KINDS = {name: number for number, name in API_TYPES.items()}
 _DEQUEUE = "Dequeue"
+_WORD = r"[A-Za-z]"
 
 
 def framework_tables(database: Database) -> dict[str, pl.DataFrame]:
@@ -21,7 +22,7 @@ def framework_tables(database: Database) -> dict[str, pl.DataFrame]:
     if calls.height:
         calls = _threads(calls)
         operators = calls.filter(pl.col("kind").is_in([_KINDS["op"], _KINDS["mstx"]]))
-        tables["host_ops"] = host_ops(_with_stacks(operators, database.frame("PYTORCH_CALLCHAINS")))
+        tables["host_ops"] = host_ops(_with_stacks(_in_place(operators), database.frame("PYTORCH_CALLCHAINS")))
         tables["queue"] = _queue(calls.filter(pl.col("kind") == _KINDS["queue"]), database.frame("CONNECTION_IDS"))
         tables["python_calls"] = python_calls(calls.filter(pl.col("kind") == _KINDS["trace"]))
     collections = database.frame("GC_RECORD")
@@ -34,6 +35,20 @@ def _threads(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(
         (pl.col("global_tid") // TID_BITS).alias("pid"), (pl.col("global_tid") % TID_BITS).alias("tid")
     )
+
+
+def _in_place(operators: pl.DataFrame) -> pl.DataFrame:
+    """
+    Return operators with their types and shapes each in the column of that name.
+
+    torch_npu of January 2025 wrote them the other way round. Types are words, shapes only numbers.
+    """
+    if not {"input_dtypes", "input_shapes"} <= set(operators.columns):
+        return operators
+    words = [bool(operators[name].str.contains(_WORD).any()) for name in ("input_dtypes", "input_shapes")]
+    if words != [False, True]:
+        return operators
+    return operators.rename({"input_dtypes": "input_shapes", "input_shapes": "input_dtypes"})
 
 
 def _with_stacks(operators: pl.DataFrame, chains: pl.DataFrame) -> pl.DataFrame:

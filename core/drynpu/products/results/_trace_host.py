@@ -102,7 +102,7 @@ def _api(trace: Trace) -> pl.DataFrame:
         rows.sort("start_ns", maintain_order=True),
         API,
         connection_id=pl.col("connection_id").fill_null(-1),
-        level=pl.coalesce(level, pl.col("level")),
+        level=pl.coalesce(level, pl.col("level").replace(levels)),
         name=pl.coalesce(layer.struct.field("field_1"), pl.col("name")),
         item=pl.col("item").replace("0", ""),
         pid=pl.col("pid") // PID_FACTOR,

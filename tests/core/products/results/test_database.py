@@ -113,6 +113,14 @@ def test_a_database_of_torch(tmp_path: Path, compute: Mapping[str, Any]) -> None
     assert profile.frame("npu_mem")["hbm_bytes"].to_list() == [2212077568]
 
 
+def test_types_and_shapes_that_stand_in_each_others_columns(tmp_path: Path) -> None:
+    content = tables(SCHEMA_1_0)
+    calls = [row | {"inputDtypes": ID['"32,3;8"'], "inputShapes": ID["FLOAT"]} for row in content["PYTORCH_API"]]
+    path = make(tmp_path / "ascend_pytorch_profiler_0.db", content | {"PYTORCH_API": calls})
+    (operator,) = load_profile(path).host_ops.rows(named=True)
+    assert (operator["input_dtypes"], operator["input_shapes"]) == ("FLOAT", '"32,3;8"')
+
+
 def test_a_database_is_not_written_to(tmp_path: Path) -> None:
     path = make(tmp_path / "msprof_20250109074803.db", tables(SCHEMA_1_2))
     before = path.read_bytes()

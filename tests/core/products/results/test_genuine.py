@@ -157,6 +157,13 @@ def numbers(cells: pl.Series) -> list[object]:
     return [float(cell) if cell.replace(".", "").isdecimal() else cell for cell in cells]
 
 
+def test_types_and_shapes_of_operators_stand_where_they_belong(profile: Profile) -> None:
+    """The database of that torch_npu has them in each other's columns, its timeline has not."""
+    row = profile.host_ops.filter(pl.col("name") == "aten::lift_fresh").row(0, named=True)
+    assert (row["input_dtypes"], row["input_shapes"]) == ("float", "0")
+    assert set(profile.api["level"]) == {"acl", "node", "communication"}
+
+
 def test_sums_of_a_db_are_those_of_plain_sql() -> None:
     import sqlite3
 
