@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 CORE = ROOT / "core" / "drynpu"
 TESTS = ROOT / "tests" / "core"
 FACT_TESTS = (
-    *("test_facts.py", "test_ids.py", "test_record_forms.py"),
+    *("test_facts.py", "test_schedulers.py", "test_ids.py", "test_record_forms.py"),
     *("test_counters.py", "test_platforms.py", "test_load.py"),
 )
 """Tests that hold constants against the format pages, by file name. No other test counts for a fact."""
@@ -49,14 +49,14 @@ def fact_files() -> list[Path]:
     """Return the files that hold vendor constants."""
     yaml = (path for folder in ("platforms",) for path in (CORE / folder).glob("*.yaml"))
     return sorted(
-        [*CORE.glob("deliverables/*/facts.py"), *CORE.glob("raw/_*ids.py"), *CORE.glob("raw/_record_forms.py"), *yaml]
+        [*CORE.glob("deliverables/*/facts*.py"), *CORE.glob("raw/_*ids.py"), *CORE.glob("raw/_record_forms.py"), *yaml]
     )
 
 
 def logic_files() -> list[Path]:
     """Return the files of the rooms whose logic is changed, without their facts."""
     files = (path for room in LOGIC_ROOMS for path in sorted((CORE / room).rglob("*.py")))
-    return [path for path in files if path.name != "facts.py"]
+    return [path for path in files if not path.name.startswith("facts")]
 
 
 def fact_tests(path: Path) -> tuple[Path, ...]:

@@ -58,7 +58,7 @@ def test_sub_tasks_name_their_context_and_thread(pack: Callable[..., bytes]) -> 
     """7.4, 0x22 and 0x23: 16 subTaskType (8 bits), 18 subTaskId, 20 (13 reserved bits, 3 of fftsType), 22 threadId."""
     values = {"sub_task_type": 0x81, "sub_task_id": 0x8283, "ffts": 4 << 13, "thread_id": 0x8485}
     expected = struct.pack("<HHHHQBBHHH", 0, 0x6BD3, 0, 0, 0, 0x81, 0, 0x8283, 0x8000, 0x8485)
-    assert pack(facts.STARS_SOC, **values) == expected.ljust(64, b"\0")
+    assert pack(facts_schedulers.STARS_SOC, **values) == expected.ljust(64, b"\0")
 
 
 def test_families_of_acl_calls_are_those_of_the_page() -> None:
