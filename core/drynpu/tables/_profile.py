@@ -109,7 +109,10 @@ class Profile(ToolkitTables):
     profiler_info: Mapping[str, object] = field(repr=False)
     metadata: Mapping[str, object] = field(repr=False)
     results: Mapping[str, pl.DataFrame] | None = field(default=None, repr=False)
-    """Of a profile read from results: what they state of it, by the name of the analysis that gives the same."""
+    """
+    Of a profile read from results: what they state of it, by the name of the analysis that gives the same; and by the
+    name of a file or table what no table of a profile is for.
+    """
     result_files: tuple[Path, ...] = ()
     """Of such a profile: the files that there are, whether a reader is for them or not."""
     _kept: dict[str, Any] = field(factory=dict, init=False, repr=False)

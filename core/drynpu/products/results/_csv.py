@@ -18,7 +18,7 @@ def read_csv(kind: str, files: Sequence[Path], notes: list[str]) -> pl.DataFrame
     """
     parts = []
     for file in files:
-        cells = _cells(file, notes)
+        cells = read_cells(file, notes)
         if cells is None:
             continue
         rows = _named(cells, kind)
@@ -31,7 +31,8 @@ def read_csv(kind: str, files: Sequence[Path], notes: list[str]) -> pl.DataFrame
     return pl.concat(parts, how="diagonal_relaxed") if parts else pl.DataFrame()
 
 
-def _cells(file: Path, notes: list[str]) -> pl.DataFrame | None:
+def read_cells(file: Path, notes: list[str]) -> pl.DataFrame | None:
+    """Return a csv file as text; nothing if it cannot be read, which is noted."""
     try:
         cells = pl.read_csv(file, infer_schema=False, encoding="utf8-lossy", truncate_ragged_lines=True)
     except (OSError, pl.exceptions.PolarsError) as error:

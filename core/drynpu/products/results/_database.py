@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from urllib.parse import quote
 import polars as pl
 from attrs import field, frozen
 
-from drynpu.products.results._spellings import database_columns, present
+from drynpu.products.results._spellings import database_columns, present, spellings
 
 _TEXTS = "STRING_IDS"
 
@@ -54,6 +55,17 @@ class Database:
         if not set(titles) <= set(self.tables.get(table, ())):
             return []
         return self._cells(table, *titles).rows()
+
+    def others(self) -> dict[str, pl.DataFrame]:
+        """Return the tables that no reader is for, as they are."""
+        known = spellings()
+        names = [
+            name
+            for name in self.tables
+            if name not in known["databases_columns"] and not re.match(known["databases_known"], name)
+        ]
+        frames = {name: self._cells(name, *self.tables[name]) for name in names}
+        return {name: frame for name, frame in frames.items() if frame.height}
 
     def _cells(self, table: str, *titles: str) -> pl.DataFrame:
         """Return columns of a table as they are; what cannot be read is noted."""

@@ -45,7 +45,9 @@ def read_database(database: Database, schemas: Mapping[str, pl.Schema]) -> Resul
     calls = database.frame("CANN_API")
     if calls.height:
         tables["api"] = _api(calls)
-    return ResultTables(tables=tables, derived=_derived(database), facts=_facts(database, tasks))
+    return ResultTables(
+        tables=tables, derived=_derived(database), others=database.others(), facts=_facts(database, tasks)
+    )
 
 
 def read_analysis(database: Database) -> ResultTables:
@@ -220,6 +222,8 @@ def _facts(database: Database, tasks: pl.DataFrame) -> dict[str, object]:
     versions = [platform.version for platform in known_platforms() if platform.npu_info_name in names]
     facts["platform_version"] = versions[0] if len(versions) == 1 else ""
     facts["hostname"] = next((str(row[0]) for row in database.rows("HOST_INFO", "hostName")), "")
+    ranks = [int(row[0]) for row in database.rows("RANK_DEVICE_MAP", "rankId") if row[0] is not None]
+    facts["rank_id"] = max(ranks, default=-1)
     session = next(iter(database.rows("SESSION_TIME_INFO", "startTimeNs", "endTimeNs")), (0, 0))
     facts["begin_ns"], facts["end_ns"] = int(session[0] or 0), int(session[1] or 0)
     return facts

@@ -52,6 +52,12 @@ class Trace:
         return events.with_columns(pl.when(device == _HOST_SLOT).then(0).otherwise(device).alias("device_id"))
 
     @property
+    def unread(self) -> list[str]:
+        """Names of the processes that no table is made of."""
+        read = {name for names in spellings()["layers"].values() for name in names}
+        return sorted(set(self.processes["process"].drop_nulls()) - read)
+
+    @property
     def devices(self) -> list[int]:
         """Numbers of the devices whose tasks are shown."""
         found: list[int] = self.layer("hardware")["device_id"].unique().sort().to_list()

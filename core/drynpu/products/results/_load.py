@@ -15,6 +15,7 @@ from drynpu.products._framework_files import read_json_file
 from drynpu.products._product import no_framework
 from drynpu.products._profiler_info import info_file, read_rank
 from drynpu.products.results._complete import complete, stated_collectives, with_file_times, with_groups
+from drynpu.products.results._csv import read_cells
 from drynpu.products.results._database import open_database
 from drynpu.products.results._db_tables import read_analysis, read_database
 from drynpu.products.results._events import Trace, read_trace
@@ -45,6 +46,8 @@ def load_results(files: ResultFiles, product: str, schemas: Mapping[str, pl.Sche
     metadata = read_json_file(files.root / "profiler_metadata.json", notes)
     found = read_results(files, schemas)
     notes.extend(found.notes)
+    if found.others:
+        notes.append(f"no view shows {', '.join(sorted(found.others))}; Profile.results has them as they are")
     if not found.tables and not found.derived:
         raise RawFormatError(f"{files.path}: no result could be read: {'; '.join(notes) or 'the files have no rows'}")
     toolkit, framework = no_toolkit(), no_framework()
@@ -63,7 +66,7 @@ def load_results(files: ResultFiles, product: str, schemas: Mapping[str, pl.Sche
         notes=tuple(notes),
         profiler_info=info,
         metadata=metadata,
-        results=found.derived,
+        results={**found.others, **found.derived},
         result_files=files.all,
     )
 
@@ -88,7 +91,8 @@ def read_results(files: ResultFiles, schemas: Mapping[str, pl.Schema]) -> Result
     notes: list[str] = []
     trace = read_trace(files.traces, notes) if files.traces else None
     text = read_text(files.csv, () if trace is None else trace.devices)
-    sources = [*_databases(files, schemas, notes), *_timeline(trace, schemas, text), text]
+    further = ResultTables(others=_further(files.others, notes))
+    sources = [*_databases(files, schemas, notes), *_timeline(trace, schemas, text), text, further]
     found = first_known(sources)
     derived = dict(found.derived)
     if "host_ops" in found.tables:
@@ -102,7 +106,7 @@ def read_results(files: ResultFiles, schemas: Mapping[str, pl.Schema]) -> Result
     tables = with_groups(tables, _groups(document))
     facts = {**found.facts, "device_ids": _devices(tables, derived)}
     facts["pid"] = facts.get("pid") or _first(tables, "host_ops", "pid")
-    return ResultTables(tables=tables, derived=derived, facts=facts, notes=(*notes, *found.notes))
+    return ResultTables(tables=tables, derived=derived, others=found.others, facts=facts, notes=(*notes, *found.notes))
 
 
 def _databases(files: ResultFiles, schemas: Mapping[str, pl.Schema], notes: list[str]) -> Iterator[ResultTables]:
@@ -115,13 +119,22 @@ def _databases(files: ResultFiles, schemas: Mapping[str, pl.Schema], notes: list
             notes.append(f"{path.name} could not be read and was left out: {error}")
 
 
+def _further(paths: Sequence[Path], notes: list[str]) -> dict[str, pl.DataFrame]:
+    """Return csv files that no reader is for, as text."""
+    cells = {path.name: read_cells(path, notes) for path in paths if path.suffix == ".csv"}
+    return {name: frame for name, frame in cells.items() if frame is not None and frame.height}
+
+
 def _timeline(trace: Trace | None, schemas: Mapping[str, pl.Schema], text: ResultTables) -> Iterator[ResultTables]:
     if trace is None:
         return
     tables = {**host_tables(trace, schemas), **device_tables(trace, schemas)}
     if "communication_ops" in text.tables:
         tables["communication_ops"] = with_file_times(tables["communication_ops"], text.tables["communication_ops"])
-    yield ResultTables(tables=tables, derived={"overlap": stated_overlap(trace)}, facts={"pid": trace.host_pid})
+    unread = trace.unread
+    notes = (f"no view shows the layers {', '.join(unread)} of the timeline",) if unread else ()
+    stated = {"overlap": stated_overlap(trace)}
+    yield ResultTables(tables=tables, derived=stated, facts={"pid": trace.host_pid}, notes=notes)
 
 
 def _document(paths: Sequence[Path], notes: list[str]) -> Mapping[str, Mapping[str, Mapping[str, Any]]]:

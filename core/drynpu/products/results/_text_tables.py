@@ -59,7 +59,7 @@ def read_text(files: Mapping[str, Sequence[Path]], devices: Collection[int] = ()
             derived[kind] = typed(frames[kind], schema, **_lists(frames[kind]))
     if frames.get("operator_memory", pl.DataFrame()).height:
         derived["operator_memory"] = operator_memory(frames["operator_memory"])
-    tables |= _samples(frames)
+    tables |= _samples(frames, notes)
     return ResultTables(tables=tables, derived=derived, facts=_facts(frames), notes=tuple(notes))
 
 
@@ -165,7 +165,7 @@ def operator_memory(rows: pl.DataFrame) -> pl.DataFrame:
     return typed(rows, OPERATOR_MEMORY, component=component)
 
 
-def _samples(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def _samples(frames: Mapping[str, pl.DataFrame], notes: list[str]) -> dict[str, pl.DataFrame]:
     tables = {}
     memory = frames.get("npu_mem", pl.DataFrame())
     if memory.height:
@@ -173,6 +173,9 @@ def _samples(frames: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     modules = frames.get("npu_module_mem", pl.DataFrame())
     if modules.height:
         numbered = spellings()["modules"] | {name: number for number, name in MODULE_NAMES.items()}
+        unknown = sorted(set(modules["module"]) - set(numbered))
+        if unknown:
+            notes.append(f"npu_module_mem: no number is known of {', '.join(unknown)}, which is shown as Unknown")
         module = pl.col("module").replace_strict(numbered, default=None, return_dtype=pl.Int64)
         tables["npu_module_mem"] = typed(modules, NPU_MODULE_MEM, module_id=module)
     return tables

@@ -128,6 +128,13 @@ def test_a_table_under_another_name_is_recognised_by_its_titles(tmp_path: Path) 
         load_profile(tmp_path / "prices.csv")
 
 
+def test_a_file_that_no_table_is_for_is_kept_as_it_is(tmp_path: Path) -> None:
+    folder = write(tmp_path / "a_ascend_pt", kernel_details=CANN_7, l2_cache="Stream Id,Hit Rate\n2,N/A\n")
+    profile = load_profile(folder)
+    assert (profile.results or {})["l2_cache.csv"].rows() == [("2", "N/A")]
+    assert profile.notes == ("no view shows l2_cache.csv; Profile.results has them as they are",)
+
+
 @pytest.mark.parametrize(
     ("damaged", "note"),
     [
