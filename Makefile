@@ -18,7 +18,7 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo mutants test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
+.PHONY: help venv demo mutants torture test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -27,6 +27,7 @@ help:
 	@echo "make bench    the scripts in benchmarks/"
 	@echo "make compare-vendor MSPROF=DIR    compare our files with those of the vendor's parser, from a checkout"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
+	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
 
@@ -112,6 +113,14 @@ LOGIC ?= 100
 mutants: $(STAMP)
 	$(QUIET) $(BIN)/python tests/mutation/mutants.py facts $(if $(filter-out all,$(FACTS)),--sample $(FACTS))
 	$(QUIET) $(BIN)/python tests/mutation/mutants.py logic --sample $(LOGIC)
+
+# How many file calls to disturb with each fault, and how many random times to kill at, for each framework.
+CALLS ?= 60
+TIMES ?= 20
+
+torture: $(STAMP) $(MINDSPORE_STAMP)
+	$(QUIET) $(BIN)/python tests/torture/torture.py core torch tf acl --calls $(CALLS) --times $(TIMES)
+	$(QUIET) $(MINDSPORE)/bin/python tests/torture/torture.py mindspore --calls $(CALLS) --times $(TIMES)
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
