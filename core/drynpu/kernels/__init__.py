@@ -33,6 +33,7 @@ from drynpu.kernels._rules import (
     copy_kernel,
     copy_plan,
     join_rules,
+    opaque_plan,
     unmapped_plan,
 )
 from drynpu.kernels._specs import (
@@ -111,6 +112,7 @@ __all__ = [
     "metric_columns",
     "node_signature",
     "occurrences",
+    "opaque_plan",
     "output_tiles",
     "plan_of",
     "task_type_on",

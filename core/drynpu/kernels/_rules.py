@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
+from attrs import evolve
+
 from drynpu.kernels._types import Copy, KernelPlan, KernelSpec, Placement, Signature, TaskType, TensorDesc
 
 Rule: TypeAlias = Callable[[Signature], "KernelPlan | None"]
@@ -155,6 +157,11 @@ def unmapped_plan(signature: Signature) -> KernelPlan:
         mapped=False,
     )
     return KernelPlan(api=f"aclnn{name}", kernels=(kernel,), claims=False, mapped=False)
+
+
+def opaque_plan(signature: Signature) -> KernelPlan:
+    """Return the stand-in for an operator without a rule that computes itself, whatever it calls while it does."""
+    return evolve(unmapped_plan(signature), claims=True)
 
 
 def _camel_case(name: str) -> str:

@@ -72,8 +72,9 @@ def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
     """
     Map every distinct signature once and gather the launches of all rows.
 
-    An operator that claims its children launches for them. One without a rule launches the generic unmapped kernel
-    when it called nothing, or nothing but views and a new tensor to compute into; else what it called launches.
+    An operator that claims its children launches for them. One without a rule that does not claim them launches the
+    generic unmapped kernel when it called nothing, or nothing but views and a new tensor to compute into; else what it
+    called launches.
     """
     operators = recording.operators
     depth, parent = nest(operators.start_ns, operators.end_ns, operators.thread)
@@ -89,7 +90,7 @@ def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
     speaks = _speaking(
         depth,
         parent,
-        mapped=by_plan([p.mapped for p in plans]),
+        known=by_plan([p.mapped or p.claims for p in plans]),
         has_kernels=has_kernels,
         allocates=by_plan([p.allocates for p in plans]),
     )
@@ -125,9 +126,14 @@ def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
     )
 
 
-def _speaking(depth: I64, parent: I64, *, mapped: Bools, has_kernels: Bools, allocates: Bools) -> Bools:
-    """Return which rows may launch: those with a rule, and those without whose work no operator inside them shows."""
-    speaks = mapped | (np.bincount(parent[parent >= 0], minlength=len(parent)) == 0)
+def _speaking(depth: I64, parent: I64, *, known: Bools, has_kernels: Bools, allocates: Bools) -> Bools:
+    """
+    Return which rows may launch.
+
+    Those are the ones *known* to launch or not, by a rule or because they compute themselves, and the others whose work
+    no operator inside them shows.
+    """
+    speaks = known | (np.bincount(parent[parent >= 0], minlength=len(parent)) == 0)
     launches_below, allocates_below = np.zeros(len(parent), bool), np.zeros(len(parent), bool)
     for level in range(int(depth.max(initial=-1)), -1, -1):
         rows = np.flatnonzero(depth == level)

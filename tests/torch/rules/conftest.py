@@ -101,11 +101,11 @@ def _nest(events: list[object]) -> list[Call]:
 
 def _lower(call: Call, plan_of: Callable[[Signature], KernelPlan], into: Recording) -> None:
     plan = plan_of(call.signature)
-    if plan.mapped or not call.children or _computes_itself(call, plan_of):
+    if plan.mapped or plan.claims or not call.children or _computes_itself(call, plan_of):
         into.launches.extend(Launch(call.name, kernel) for kernel in plan.kernels)
         if not plan.mapped:
             into.unmapped.append(call.name)
-        if plan.claims and plan.mapped:
+        if plan.claims:
             return
     for child in call.children:
         _lower(child, plan_of, into)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from drynpu.kernels import Rule, join_rules, ops
+from drynpu.kernels import KernelPlan, Rule, Signature, join_rules, ops
 from drynpu_torch.rules import (
     _composed,
     _convolution,
@@ -26,6 +26,7 @@ from drynpu_torch.rules import (
     _reduction,
 )
 from drynpu_torch.rules._call import AtenCall
+from drynpu_torch.rules._dispatcher import dispatcher_rule
 from drynpu_torch.rules._dtypes import ge_dtype
 from drynpu_torch.rules._names import (
     MAYBE_NOTHING,
@@ -70,5 +71,12 @@ def build_rules() -> dict[str, Rule]:
 
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(build_rules())
-FALLBACKS: Final[tuple[Rule, ...]] = (wrapper_rule,)
+
+
+def _unlisted(signature: Signature) -> KernelPlan | None:
+    """Ask the dispatcher about operators without a rule; one whose rule has no answer is left to what it called."""
+    return None if signature.name in RULES else dispatcher_rule(signature)
+
+
+FALLBACKS: Final[tuple[Rule, ...]] = (wrapper_rule, _unlisted)
 """Rules for names without a rule in the table, in the order in which they are tried."""

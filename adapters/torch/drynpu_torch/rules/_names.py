@@ -21,18 +21,20 @@ unflatten unfold unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze uns
 view_as_complex view_as_real
 """
 _METADATA: Final = """
-_assert_tensor_metadata _debug_has_internal_overlap _fused_sdp_choice _has_compatible_shallow_copy_type
-_has_same_storage_numel _is_zerotensor _nested_tensor_size _version can_cast cudnn_is_acceptable dim get_device
-is_complex is_floating_point is_inference is_neg is_pinned is_same_size is_signed lift lift_fresh numel output_nr
-promote_types record_stream requires_grad_ result_type retain_grad set_ set_data size stride storage_offset sym_numel
-sym_size sym_stride sym_storage_offset
+_assert_async _assert_tensor_metadata _debug_has_internal_overlap _dimI _dimV _functional_assert_async
+_fused_sdp_choice _has_compatible_shallow_copy_type _has_same_storage_numel _is_zerotensor _make_dep_token
+_nested_tensor_size _nnz _version can_cast cudnn_is_acceptable dense_dim dim get_device is_coalesced is_complex
+is_floating_point is_inference is_neg is_pinned is_same_size is_set_to is_signed lift lift_fresh numel output_nr
+promote_types record_stream requires_grad_ result_type retain_grad set_ set_data size sparse_dim storage_offset stride
+sym_numel sym_size sym_storage_offset sym_stride
 """
 _ALLOCATIONS: Final = """
 empty empty_like empty_permuted empty_quantized empty_strided new_empty new_empty_strided resize_ resize_as_
 """
 _COMPOSITES: Final = """
-_pin_memory alpha_dropout atleast_1d atleast_2d atleast_3d broadcast_tensors contiguous dropout_ feature_dropout
-flatten index_put index_put_ meshgrid pin_memory positive ravel reshape reshape_as to type_as
+_native_multi_head_attention _pin_memory _transformer_encoder_layer_fwd alpha_dropout atleast_1d atleast_2d atleast_3d
+broadcast_tensors contiguous dropout_ feature_dropout flatten index_put index_put_ meshgrid pin_memory positive ravel
+reshape reshape_as to type_as
 """
 
 NO_KERNEL: Final = frozenset(
