@@ -42,7 +42,7 @@ def check(
     DOCUMENT is JSON or YAML text, or the path of such a file: profiling_options of TensorFlow and acl,
     torch_npu's _ExperimentalConfig as a mapping, or drynpu's own option model.
     """
-    settings = Settings.from_environ(os.environ)
+    settings = Settings.checked(os.environ)
     known = load_chip(chip or settings.chip, extra_files=plugins.chip_files())
     text, where = _read(document)
     parsed = parse_document(text, chip=known.platform_version, strict=strict or settings.strict, where=where)

@@ -93,7 +93,7 @@ def run(
     for name, value in _QUIET_FRAMEWORKS.items():
         os.environ.setdefault(name, value)
     os.environ.setdefault("DRYNPU_AUTOLOAD", "1")
-    settings = Settings.from_environ(os.environ)
+    settings = Settings.checked(os.environ)
     for notice in settings.notices:
         click.echo(f"drynpu: {notice}", err=True)
     load_chip(settings.chip, extra_files=plugins.chip_files())

@@ -12,7 +12,7 @@ import polars as pl
 
 from drynpu._errors import PluginError
 from drynpu.deliverables.record_group import RecordGroup
-from drynpu.plugins import build_manager
+from drynpu.plugins import from_plugins
 from drynpu.raw import RecordKinds
 
 _PARTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -66,12 +66,9 @@ def registered_groups() -> tuple[RecordGroup, ...]:
     """
     Return the groups of this release and those that installed plugins add (``drynpu_record_groups``).
 
-    Raises
-    ------
-    PluginError
-        A plugin gives something that is no `RecordGroup`, or a group or table by a name that is taken.
+    A plugin that cannot be used is named in a line and left out.
     """
-    return join_groups(build_manager().record_groups())
+    return from_plugins(lambda plugins: join_groups(plugins.record_groups()))
 
 
 def join_groups(added: Sequence[tuple[str, object]]) -> tuple[RecordGroup, ...]:
@@ -81,7 +78,7 @@ def join_groups(added: Sequence[tuple[str, object]]) -> tuple[RecordGroup, ...]:
     Raises
     ------
     PluginError
-        See `registered_groups`.
+        A plugin gives something that is no `RecordGroup`, or a group or table by a name that is taken.
     """
     groups = list(GROUPS)
     for place, group in added:

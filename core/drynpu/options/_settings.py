@@ -10,6 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from drynpu._errors import OptionError
+from drynpu._say import say_once
 from drynpu._spelling import did_you_mean
 from drynpu.options._notices import Notice, NoticeCode, Severity
 from drynpu.options._problems import Refused
@@ -58,26 +59,43 @@ class Settings:
         """
         Read ``DRYNPU_CHIP``, ``_DEVICES``, ``_CLOCK``, ``_SEED``, ``_STRICT``, ``_QUIET`` and ``_REPORT_DEVICE``.
 
-        Empty counts as unset.
+        Empty counts as unset. For a bad value the default serves, and a line on stderr says so once: a setting of a
+        profiler must not end a training.
+        """
+        values, problems = _read(environ)
+        for problem in problems:
+            say_once(f"{problem} The default is used instead.")
+        return cls(**values, notices=_misspelt(environ))
+
+    @classmethod
+    def checked(cls, environ: Mapping[str, str]) -> Settings:
+        """
+        Read the same variables for a command, which refuses to start with a bad value.
 
         Raises
         ------
         OptionError
             With one line per bad value.
         """
-        values: dict[str, Any] = {}
-        problems = []
-        for name, read in _READERS.items():
-            text = environ.get(_PREFIX + name, "").strip()
-            if not text:
-                continue
-            try:
-                values[name.lower()] = read(text)
-            except Refused as refused:
-                problems.append(refused.line(_PREFIX + name))
+        values, problems = _read(environ)
         if problems:
             raise OptionError(problems)
         return cls(**values, notices=_misspelt(environ))
+
+
+def _read(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the values that are set, and one line for each that is bad."""
+    values: dict[str, Any] = {}
+    problems = []
+    for name, read in _READERS.items():
+        text = environ.get(_PREFIX + name, "").strip()
+        if not text:
+            continue
+        try:
+            values[name.lower()] = read(text)
+        except Refused as refused:
+            problems.append(refused.line(_PREFIX + name))
+    return values, problems
 
 
 def _integer(low: int, high: int) -> Callable[[str], int]:

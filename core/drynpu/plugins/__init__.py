@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from drynpu.plugins._checks import HOOKS
 from drynpu.plugins._discovery import DISABLED_VARIABLE
-from drynpu.plugins._manager import Plugins, build_manager
+from drynpu.plugins._manager import Plugins, build_manager, from_plugins
 from drynpu.plugins._markers import ENTRY_POINT_GROUP, hookimpl
 from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, StandIn, facade_folder
 
@@ -32,5 +32,6 @@ __all__ = [
     "StandIn",
     "build_manager",
     "facade_folder",
+    "from_plugins",
     "hookimpl",
 ]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pluggy
 
 from drynpu._errors import PluginError
+from drynpu._say import say_once
 from drynpu.plugins import _spec
 from drynpu.plugins._checks import check_hooks
 from drynpu.plugins._discovery import Candidate, blocked_by_environment, candidates, unknown_plugin
-from drynpu.plugins._markers import PROJECT
+from drynpu.plugins._markers import ENTRY_POINT_GROUP, PROJECT
 from drynpu.plugins._values import Activation, Exporter, Facade, KernelRule, StandIn
 
 if TYPE_CHECKING:
@@ -259,3 +260,22 @@ def build_manager(
     for name, plugin in plugins:
         manager.register(plugin, name)
     return manager
+
+
+def from_plugins(ask: Callable[[Plugins], T]) -> T:
+    """
+    Return what a recording takes from the installed plugins; one that fails is named in a line and left out.
+
+    A profiler never ends a training, so nothing is raised for a plugin that cannot be imported. Where plugins
+    contradict each other the plugins of this release answer alone.
+    """
+    try:
+        manager = build_manager(record_problems=True)
+        answer = ask(manager)
+    except PluginError as error:
+        say_once(f"{error} Installed plugins are left out.")
+        points = [point for point in entry_points(group=ENTRY_POINT_GROUP) if point.dist and point.dist.name == PROJECT]
+        return ask(build_manager(blocked=(), entry_points=points))
+    for problem in manager.problems:
+        say_once(f"{problem} It is left out.")
+    return answer

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from drynpu._errors import PluginError
-from drynpu.plugins import build_manager
+from drynpu.plugins import from_plugins
 from drynpu.products._product import Product
 from drynpu.products.mindspore import MINDSPORE_PRODUCT
 from drynpu.products.torch import TORCH_PRODUCT
@@ -19,16 +19,20 @@ def registered_products() -> tuple[Product, ...]:
     """
     Return the products that installed plugins add (``drynpu_products``), then those of this release.
 
+    A plugin that cannot be used is named in a line and left out.
+    """
+    return from_plugins(lambda plugins: join_products(plugins.products()))
+
+
+def join_products(added: Sequence[tuple[str, object]]) -> tuple[Product, ...]:
+    """
+    Return *added* products, each with the plugin that it comes from, then the bundled ones.
+
     Raises
     ------
     PluginError
         A plugin gives something that is no `Product`, or one by a name that is taken.
     """
-    return join_products(build_manager().products())
-
-
-def join_products(added: Sequence[tuple[str, object]]) -> tuple[Product, ...]:
-    """Return *added* products, each with the plugin that it comes from, then the bundled ones. Raises `PluginError`."""
     found: list[Product] = []
     for place, product in added:
         if not isinstance(product, Product):

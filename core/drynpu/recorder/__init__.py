@@ -20,7 +20,7 @@ from drynpu.recorder._control import (
     control_socket,
     serve_control,
 )
-from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip
+from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip, rank_number
 from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
 from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Planner
@@ -50,6 +50,7 @@ __all__ = [
     "control_socket",
     "framework_plan",
     "load_chosen_chip",
+    "rank_number",
     "serve_control",
     "transition",
     "write_devices",

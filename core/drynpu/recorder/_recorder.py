@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from drynpu.deliverables.registry import registered_groups
 from drynpu.kernels import Rule, build_rule_book
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
-from drynpu.plugins import build_manager
+from drynpu.plugins import Plugins, from_plugins
 from drynpu.products import export_msprof, load_profile
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder._recording import Outcome, Setup, write_devices
@@ -32,12 +33,18 @@ _PROF_NUMBERS: Iterator[int] = itertools.count()
 
 def load_chosen_chip(settings: Settings) -> Chip:
     """Return the chip that the settings name, of the catalogue or of a plugin. Raises `ChipError`."""
-    return load_chip(settings.chip, extra_files=build_manager().chip_files())
+    return load_chip(settings.chip, extra_files=from_plugins(Plugins.chip_files))
+
+
+def rank_number(rank: str | int | None) -> int:
+    """Return a rank as records hold it; -1 without one, and for a text that is no number of 32 bits."""
+    text = "" if rank is None else str(rank)
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else -1
 
 
 def framework_plan(framework: str, fallbacks: Iterable[Rule] = ()) -> Planner:
     """Return what maps the operators of a framework to kernels: the rules of all plugins, else *fallbacks*."""
-    return build_rule_book(build_manager().kernel_rules(framework), fallbacks=fallbacks).plan
+    return build_rule_book(from_plugins(lambda plugins: plugins.kernel_rules(framework)), fallbacks=fallbacks).plan
 
 
 @define(kw_only=True)

@@ -40,13 +40,31 @@ def test_empty_counts_as_unset() -> None:
 def test_all_bad_values_together() -> None:
     environ = {"DRYNPU_CLOCK": "projectd", "DRYNPU_DEVICES": "64", "DRYNPU_STRICT": "maybe", "DRYNPU_SEED": "-1"}
     with pytest.raises(OptionError) as caught:
-        Settings.from_environ(environ)
+        Settings.checked(environ)
     assert caught.value.problems == (
         "DRYNPU_DEVICES: '64' is not allowed; allowed: an integer from 0 to 63.",
         "DRYNPU_CLOCK: 'projectd' is not allowed; allowed: projected or wall. Did you mean 'projected'?",
         "DRYNPU_SEED: '-1' is not allowed; allowed: an integer from 0 to 18446744073709551615.",
         "DRYNPU_STRICT: 'maybe' is not allowed; allowed: 1, true, on, yes, 0, false, off, no.",
     )
+
+
+def test_a_recording_goes_on_with_defaults_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    environ = {"DRYNPU_CLOCK": "wal", "DRYNPU_DEVICES": "3", "DRYNPU_SEED": "9" * 30}
+    assert Settings.from_environ(environ) == Settings(devices=3)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [
+        (
+            "[drynpu] DRYNPU_CLOCK: 'wal' is not allowed; allowed: projected or wall. Did you mean 'wall'? "
+            "The default is used instead."
+        ),
+        (
+            f"[drynpu] DRYNPU_SEED: '{'9' * 30}' is not allowed; allowed: an integer from 0 to 18446744073709551615. "
+            "The default is used instead."
+        ),
+    ]
+    Settings.from_environ(environ)
+    assert not capsys.readouterr().err
 
 
 def test_misspelt_names_are_noticed() -> None:
@@ -63,7 +81,9 @@ names = st.sampled_from(["CHIP", "DEVICES", "CLOCK", "SEED", "STRICT", "QUIET", 
 
 @given(st.dictionaries(names, st.text(max_size=12) | st.integers().map(str)))
 def test_any_environment_gives_settings_or_an_option_error(environ: dict[str, str]) -> None:
+    settings = Settings.from_environ(environ)
+    assert 0 <= settings.devices <= 63
     try:
-        assert 0 <= Settings.from_environ(environ).devices <= 63
+        assert Settings.checked(environ) == settings
     except OptionError as error:
         assert all(line.startswith("DRYNPU_") for line in error.problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from drynpu import ChipError, OptionError
+from drynpu import ChipError
 from drynpu.platforms import load_chip
 from drynpu_torch.device import DeviceState, install, state
 
@@ -100,10 +100,12 @@ def test_the_environment_says_how_many(
 
 
 @pytest.mark.parametrize("devices", ["many", "-1", "2.5"])
-def test_a_count_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, devices: str) -> None:
+def test_a_count_that_is_none_leaves_the_usual_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], devices: str
+) -> None:
     monkeypatch.setenv("DRYNPU_DEVICES", devices)
-    with pytest.raises(OptionError, match=f"DRYNPU_DEVICES: '{devices}' is not a whole number"):
-        DeviceState.from_environment()
+    assert DeviceState.from_environment().device_count == 8
+    assert f"DRYNPU_DEVICES: '{devices}' is not allowed; allowed: an integer from 0 to 63." in capsys.readouterr().err
 
 
 def test_the_environment_names_the_chip(monkeypatch: pytest.MonkeyPatch) -> None:

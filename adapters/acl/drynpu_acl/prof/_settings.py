@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from drynpu import OptionError
+from drynpu import ChipError, say_once
 from drynpu.options import Settings
-from drynpu.platforms import Chip
+from drynpu.platforms import DEFAULT_CHIP, Chip, load_chip
 from drynpu.recorder import load_chosen_chip
 
 _VERSION, _COMPAT = "DRYNPU_ACL_VERSION", "DRYNPU_ACL_COMPAT"
+_DEFAULT_VERSION = (9, 0)
 _DEFERRED = (9, 1)
 """The first release of CANN whose ``start`` needs no ``init``."""
 
@@ -33,7 +34,7 @@ class AclSettings:
 
     shared: Settings = field(factory=Settings)
     chip: Chip
-    version: tuple[int, int] = (9, 0)
+    version: tuple[int, int] = _DEFAULT_VERSION
     source_rules: bool = False
 
     @property
@@ -46,27 +47,30 @@ class AclSettings:
         """
         Read ``DRYNPU_ACL_VERSION``, ``DRYNPU_ACL_COMPAT`` and the simulator's own variables.
 
-        Raises
-        ------
-        OptionError
-            For a bad value, which is named with what is allowed.
-        ChipError
-            The chip does not exist.
+        This happens when a script imports acl, so a bad value is named in a line and its default serves.
         """
         shared = Settings.from_environ(environ)
         version = environ.get(_VERSION, "").strip() or "9.0"
         found = re.fullmatch(r"(\d{1,3})\.(\d{1,3})(\..*)?", version, re.ASCII)
         compat = environ.get(_COMPAT, "").strip().casefold() or "documented"
-        problems = []
         if found is None:
-            problems.append(f"{_VERSION}: {version!r} is not allowed; allowed: a release of CANN such as 9.0 or 9.1.")
+            say_once(
+                f"{_VERSION}: {version!r} is not allowed; allowed: a release of CANN such as 9.0 or 9.1. "
+                "The default is used instead."
+            )
         if compat not in ("documented", "source"):
-            problems.append(f"{_COMPAT}: {compat!r} is not allowed; allowed: documented, source.")
-        if problems or found is None:
-            raise OptionError(problems)
+            say_once(f"{_COMPAT}: {compat!r} is not allowed; allowed: documented, source. The default is used instead.")
         return cls(
             shared=shared,
-            chip=load_chosen_chip(shared),
-            version=(int(found[1]), int(found[2])),
+            chip=_known_chip(shared),
+            version=_DEFAULT_VERSION if found is None else (int(found[1]), int(found[2])),
             source_rules=compat == "source",
         )
+
+
+def _known_chip(settings: Settings) -> Chip:
+    try:
+        return load_chosen_chip(settings)
+    except ChipError as error:
+        say_once(f"{error} {DEFAULT_CHIP} is used instead.")
+        return load_chip(DEFAULT_CHIP)

@@ -11,7 +11,7 @@ import os
 from functools import cached_property
 
 from drynpu.kernels import KernelPlan, RuleBook, Signature, build_rule_book
-from drynpu.plugins import build_manager
+from drynpu.plugins import from_plugins
 from drynpu.recorder import at_process_end
 from drynpu_acl.kernels import RULES, node_plans
 from drynpu_acl.prof._profiling import Profiling
@@ -27,7 +27,7 @@ class _ProcessRuntime:
 
     @cached_property
     def _rules(self) -> RuleBook:
-        return build_rule_book(RULES, build_manager().kernel_rules("onnx"))
+        return build_rule_book(RULES, from_plugins(lambda plugins: plugins.kernel_rules("onnx")))
 
     def model_name(self, model_id: int) -> str | None:
         """Return the name of a loaded model."""

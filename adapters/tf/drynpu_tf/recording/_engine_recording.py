@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,9 +10,8 @@ from attrs import define, field
 
 from drynpu.kernels import Operators
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import Recorder, framework_plan
+from drynpu.recorder import Recorder, framework_plan, rank_number
 from drynpu.simulate import Recording
-from drynpu_tf.options import read_number
 from drynpu_tf.recording._timeline import GraphExecution, Part, join, node_plans
 from drynpu_tf.rules import FALLBACKS
 
@@ -98,7 +98,11 @@ class EngineRecording:
             host_samples=recorder.host_samples,
         )
         recorder.write(
-            {self.device_id: recording}, plan, self.directory, rank_id=read_number("RANK_ID", -1), host_data=False
+            {self.device_id: recording},
+            plan,
+            self.directory,
+            rank_id=rank_number(os.environ.get("RANK_ID")),
+            host_data=False,
         )
         self._parts.clear()
         return recorder.deliver()

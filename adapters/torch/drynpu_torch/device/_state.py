@@ -12,13 +12,12 @@ from typing import Protocol
 import torch
 from attrs import define, field
 
-from drynpu import OptionError
-from drynpu.platforms import DEFAULT_CHIP, Chip, load_chip
-from drynpu.plugins import build_manager
+from drynpu.options import Settings
+from drynpu.platforms import Chip, load_chip
+from drynpu.plugins import Plugins, from_plugins
 from drynpu_torch.device._script_marks import ScriptMarks
 
 DEVICE_TYPE = "npu"
-_DEFAULT_DEVICES = 8  # as many as a server of the vendor's has
 
 DeviceLike = torch.device | str | int | None
 
@@ -76,19 +75,9 @@ class DeviceState:
 
     @classmethod
     def from_environment(cls) -> DeviceState:
-        """
-        Read ``DRYNPU_DEVICES`` (8), ``ASCEND_RT_VISIBLE_DEVICES`` (all) and ``DRYNPU_CHIP`` (Ascend910B2).
-
-        Raises
-        ------
-        OptionError
-            ``DRYNPU_DEVICES`` is not a whole number of at least 0.
-        """
-        text = os.environ.get("DRYNPU_DEVICES", "").strip() or str(_DEFAULT_DEVICES)
-        if not (text.isascii() and text.isdigit()):
-            raise OptionError([f"DRYNPU_DEVICES: {text!r} is not a whole number of devices; give 0, 1, 2, ..."])
-        count = _visible(int(text), os.environ.get("ASCEND_RT_VISIBLE_DEVICES"))
-        return cls(count, os.environ.get("DRYNPU_CHIP", "").strip() or DEFAULT_CHIP)
+        """Read ``DRYNPU_DEVICES`` (8), ``ASCEND_RT_VISIBLE_DEVICES`` (all) and ``DRYNPU_CHIP`` (Ascend910B2)."""
+        settings = Settings.from_environ(os.environ)
+        return cls(_visible(settings.devices, os.environ.get("ASCEND_RT_VISIBLE_DEVICES")), settings.chip)
 
     @property
     def chip(self) -> Chip:
@@ -100,7 +89,7 @@ class DeviceState:
         ChipError
             ``DRYNPU_CHIP`` names no known chip.
         """
-        return load_chip(self.chip_name, extra_files=build_manager().chip_files())
+        return load_chip(self.chip_name, extra_files=from_plugins(Plugins.chip_files))
 
     @property
     def current_device(self) -> int:

@@ -24,7 +24,7 @@ from drynpu.recorder import load_chosen_chip
 from drynpu_torch.distributed import parallel_group_info
 from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
-from drynpu_torch.profiler._messages import print_warning, show
+from drynpu_torch.profiler._messages import print_error, print_warning, show
 from drynpu_torch.profiler._metadata import Metadata, trace_id, usable_callback
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.profiler._result import Result
@@ -117,8 +117,14 @@ class ProfInterface:
         self._result.warm_up()
 
     def start_trace(self) -> None:
-        """Start recording; in a new directory if the current one is finished, as after RECORD and WARMUP."""
-        if self._result.finished:
+        """
+        Start recording, in a new directory if the current one is finished or could not be written.
+
+        So it is after RECORD and WARMUP, and after an exception where the next directory was to be made.
+        """
+        if self._result.pending:
+            print_error(f"The recording before this one could not be written to {self.prof_path} and is lost.")
+        if self._result.finished or self._result.pending:
             self.init_trace()
         self._result.start()
 
@@ -139,7 +145,7 @@ class ProfInterface:
 
     def finalize_trace(self) -> None:
         """Write the raw data, the information and the metadata of the recording."""
-        metadata = self.metadata.clear()
+        metadata = dict(self.metadata.values)
         if ExportType.Text in self.config.export_type:
             metadata["ENV_VARIABLES"] = noted_variables(os.environ)
         groups = parallel_group_info()
@@ -147,6 +153,7 @@ class ProfInterface:
             metadata["parallel_group_info"] = groups
         metadata["trace_id"] = self.trace_id
         self._result.finalize(self._info(), metadata)
+        self.metadata.clear()
 
     def delete_trace(self) -> None:
         """Remove the result directory."""

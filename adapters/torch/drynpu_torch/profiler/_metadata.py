@@ -37,10 +37,9 @@ class Metadata:
         except ValueError:
             print_warning("The metadata value must be json format string. Skip this metadata")
 
-    def clear(self) -> dict[str, object]:
-        """Remove all values and return them."""
-        values, self.values = self.values, {}
-        return values
+    def clear(self) -> None:
+        """Remove all values."""
+        self.values = {}
 
     def _accepts(self, key: object, value: object) -> bool:
         if not isinstance(key, str) or not isinstance(value, str):

@@ -15,7 +15,7 @@ from attrs import define, evolve, field
 from drynpu import CaptureError, OutputError, __version__
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import write_document
-from drynpu.recorder import Outcome, Recorder, framework_plan
+from drynpu.recorder import Outcome, Recorder, framework_plan, rank_number
 from drynpu.simulate import Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer, RecordedThreads, without_collections
@@ -28,7 +28,7 @@ _FRAMEWORK = "torch"
 
 
 def rank_id() -> str | int | None:
-    """Return the rank as the vendor does: the text of RANK, else the process group's rank, else None."""
+    """Return the rank as the vendor does: RANK, whatever its text is, else the process group's rank, else None."""
     if "RANK" in os.environ:
         return os.environ["RANK"]
     distributed = torch.distributed
@@ -57,6 +57,7 @@ class Result:
     _capture: Capture | None = None
     _captured: CapturedTorch | None = None
     _live_bytes: int = 0
+    _described: bool = False
     _script_marks: device.ScriptMarks | None = None
 
     def init(self, path: Path | None = None) -> None:
@@ -153,6 +154,11 @@ class Result:
         return self.outcome is not None
 
     @property
+    def pending(self) -> bool:
+        """Whether a recording is to be written here, for the first time or again after a failure."""
+        return self._captured is not None
+
+    @property
     def taken_over(self) -> bool:
         """Whether another profiler took operators of this recording, which is not written yet."""
         return self._captured is not None and self._captured.taken_over
@@ -193,12 +199,16 @@ class Result:
         self._captured, self._capture = self._capture.stop(), None
 
     def finalize(self, info: Mapping[str, object], metadata: Mapping[str, object]) -> None:
-        """Simulate, and write the raw data, ``profiler_info*.json`` and ``profiler_metadata.json``."""
-        if self.path is None:
+        """
+        Simulate, and write the raw data, ``profiler_info*.json`` and ``profiler_metadata.json``.
+
+        What an exception interrupted is done when this is called again; what is complete stays as it is.
+        """
+        if self.path is None or (self._described and not self.pending):
             return
         rank = rank_id()
         document = dict(info)
-        outcome, anchors = self.write(), None if self._recorder is None else self._recorder.anchors
+        outcome, anchors = self.write() or self.outcome, None if self._recorder is None else self._recorder.anchors
         if outcome is not None and anchors is not None:
             # Times are those of the monotonic clock, not of a system counter (torch_npu_profiler.md 3.3).
             document["start_info"] = {
@@ -219,6 +229,7 @@ class Result:
             document["rank_id"] = rank
         write_document(self.path / f"profiler_info{suffix}.json", json.dumps(document, indent=4))
         write_document(self.path / "profiler_metadata.json", json.dumps(metadata))
+        self._described = True
 
     @without_collections()
     def write(self) -> Outcome | None:
@@ -233,7 +244,14 @@ class Result:
         return recorder.outcome
 
     def delete(self) -> None:
-        """Remove the result directory; a directory that was given stays, because it may hold other files."""
+        """
+        Remove a result directory without a recording.
+
+        A directory that was given stays, because it may hold other files, and so does one with a recording, written or
+        yet to be written: an exception on the way from one action to the next leaves the session with the old one.
+        """
+        if self.finished or self.pending:
+            return
         if self.path is not None:
             if self._is_new:
                 shutil.rmtree(self.path, ignore_errors=True)
@@ -269,7 +287,7 @@ class Result:
             {device.state().current_device: recording},
             framework_plan(_FRAMEWORK, FALLBACKS),
             path,
-            rank_id=int(rank) if rank is not None else -1,
+            rank_id=rank_number(rank),
             host_data=Activity.HOST in self.request.activities,
             device_data=Activity.DEVICE in self.request.activities,
         )

@@ -46,7 +46,7 @@ def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
         A file cannot be written.
     """
     plugins = build_manager(record_problems=True)
-    chip = load_chip(Settings.from_environ(os.environ).chip, extra_files=plugins.chip_files())
+    chip = load_chip(Settings.checked(os.environ).chip, extra_files=plugins.chip_files())
     collected = {name: text for name, text in flags.items() if name not in PROCESSING_FLAGS}
     parsed = parse(collected, application=command, chip=chip.platform_version)
     for notice in parsed.notices:
@@ -56,7 +56,7 @@ def collect(flags: Mapping[str, str], command: Sequence[str]) -> None:
     if parsed.launch.mode.runs:
         _collect_application(parsed, plugins)
     else:
-        written = record_system(parsed, chip, devices=Settings.from_environ(os.environ).devices)
+        written = record_system(parsed, chip, devices=Settings.checked(os.environ).devices)
         _show([written], parsed)
 
 

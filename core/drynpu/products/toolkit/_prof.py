@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import chain
@@ -49,6 +50,24 @@ def write_prof(
         now=begun,
         storage_limit_mb=request.output.storage_limit_mb,
     )
+    try:
+        notes = _write_all(writer, hosts, devices, groups)
+    except BaseException:
+        # A part of a recording beside a second try of it, or beside the next one, would be read as one with it.
+        shutil.rmtree(writer.path, ignore_errors=True)
+        raise
+    return writer.path, notes
+
+
+def _write_all(
+    writer: ProfWriter,
+    hosts: Sequence[RecordContext],
+    devices: Sequence[RecordContext],
+    groups: Sequence[RecordGroup],
+) -> tuple[str, ...]:
+    """Write control files, records and dictionaries; return what was asked for and is not written."""
+    context = hosts[0]
+    destination, request = context.target, context.request
     of_hosts = [_all_records(each, groups) for each in hosts]
     known = {id(each): records for each, records in zip(hosts, of_hosts, strict=True)}
     of_devices = [known.get(id(each)) or _all_records(each, groups) for each in devices]
@@ -69,7 +88,7 @@ def write_prof(
             _write_device(writer, records, device.target.device_id)
     writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
     built = chain(*of_hosts, *of_devices)
-    return writer.path, tuple(dict.fromkeys(note for records in built for note in records.notes))
+    return tuple(dict.fromkeys(note for records in built for note in records.notes))
 
 
 def _write_device(writer: ProfWriter, records: GroupRecords, device_id: int) -> None:
