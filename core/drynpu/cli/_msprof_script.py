@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from drynpu import CommandError, OutputError
+from drynpu._staging import staged_path
 
 _NAME = "msprof"
 _MARK = "# drynpu msprof, written by drynpu doctor --install-msprof"
@@ -67,14 +68,13 @@ def install_msprof(directory: Path, *, force: bool = False) -> Path:
     """
     path = directory.expanduser().resolve() / _NAME
     script = f'#!/bin/sh\n{_MARK}\nexec {shlex.quote(sys.executable)} -m drynpu {_NAME} "$@"\n'
-    partial = path.with_name(f".{_NAME}.partial")
     try:
         if not force and os.path.lexists(path) and not _is_ours(path):
             raise CommandError(f"{path} is there and was not written by drynpu; --force replaces it.")
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(script, encoding="utf-8")
-        partial.chmod(0o755)
-        partial.replace(path)
+        with staged_path(path) as partial:
+            partial.write_text(script, encoding="utf-8")
+            partial.chmod(0o755)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
     return path

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 
 from drynpu import OutputError
+from drynpu._staging import staged_path
 
 
 def write_document(path: Path, text: str) -> None:
@@ -18,14 +17,8 @@ def write_document(path: Path, text: str) -> None:
     OutputError
         If it cannot be written; the message names the file and the reason.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640)
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(text)
-        temporary.replace(path)
+        with staged_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise OutputError(f"cannot write {path}: {error.strerror}") from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from drynpu._errors import OutputError
+from drynpu._staging import staged_path
 
 DONE = ".done"
 _DIRECTORY_MODE = 0o750
-_FILE_MODE = 0o640
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 def make_directory(path: Path) -> None:
@@ -43,20 +41,14 @@ def write_atomically(path: Path, chunks: Iterable[bytes | memoryview]) -> int:
     OutputError
         If the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     size = 0
     try:
-        with os.fdopen(os.open(temporary, _FLAGS, _FILE_MODE), "wb") as file:
+        with staged_path(path) as temporary, temporary.open("wb") as file:
             for chunk in chunks:
                 size += file.write(chunk)
-        temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         message = f"Cannot write {path}: {error.strerror}."
         raise OutputError(message) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     return size
 
 

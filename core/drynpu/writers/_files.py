@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -15,6 +14,7 @@ from typing import BinaryIO
 import polars as pl
 
 from drynpu._errors import OutputError
+from drynpu._staging import Staging, staged_path, staging_prefix, sweep_staged
 from drynpu.writers._text_table import CHUNK_ROWS, Table, TextTable, chunks_of
 
 CSV_ROW_LIMIT = 1_000_000
@@ -44,17 +44,11 @@ def new_path(path: Path) -> Iterator[Path]:
 
     Raises ``OutputError`` naming the file and the reason, and leaves nothing behind then.
     """
-    partial = path.with_name(f".{path.name}.partial")
     try:
-        os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o640))
-        yield partial
-        partial.replace(path)
-    except BaseException as error:
-        with suppress(OSError):
-            partial.unlink()
-        if isinstance(error, OSError):
-            raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
-        raise
+        with staged_path(path) as partial:
+            yield partial
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 @contextmanager
@@ -74,10 +68,12 @@ def replaced_directory(path: Path) -> Iterator[Path]:
     Give a new empty directory beside *path* to fill; afterwards it takes the place of *path*.
 
     When filling fails the new directory is removed and *path* stays as it was. Between the two renames of the swap
-    the old content lies under a dotted sibling name, so that nothing is lost if the process dies there.
+    the old content lies under a dotted sibling name, so that nothing is lost if the process dies there: the next
+    writer gives it its name back.
     """
+    sweep_staged(path.parent)
     try:
-        fresh = Path(tempfile.mkdtemp(prefix=f".{path.name}.new-", dir=path.parent))
+        fresh = Path(tempfile.mkdtemp(prefix=staging_prefix(path.name, Staging.DIRECTORY), dir=path.parent))
         fresh.chmod(0o750)
     except OSError as error:
         raise OutputError(f"{path.parent}: cannot create a directory: {error.strerror or error}") from error
@@ -94,7 +90,7 @@ def _swap(fresh: Path, path: Path) -> None:
         if not path.exists():
             fresh.rename(path)
             return
-        old = Path(tempfile.mkdtemp(prefix=f".{path.name}.old-", dir=path.parent))
+        old = Path(tempfile.mkdtemp(prefix=staging_prefix(path.name, Staging.REPLACED), dir=path.parent))
         path.rename(old / path.name)
         try:
             fresh.rename(path)

@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 
 from drynpu._errors import OutputError
+from drynpu._staging import sweep_staged
 from drynpu.analysis import api_statistic, op_statistic
 from drynpu.deliverables.graph.files import per_graph_op_statistic, with_graph_columns
 from drynpu.deliverables.record_group import RecordGroup, csv_tables, iter_layers, iter_trace_files
@@ -73,6 +74,7 @@ def export_msprof(
         The profile has no PROF directory and no *out_dir* was given, or a file cannot be written.
     """
     directory = out_dir if out_dir is not None else _default_directory(profile)
+    sweep_staged(directory)
     stamp = free_stamp(directory, now)
     writer = toolkit_writer(profile.platform)
     tables = toolkit_tables(profile, writer, groups)
