@@ -144,12 +144,26 @@ def test_the_310_counts_nothing_per_task_in_l2() -> None:
     assert [version for version in (*EVERY, "9") if find_platform(version).l2_events is None] == ["0", "9"]
 
 
+def test_records_of_tasks_are_those_of_the_scheduler() -> None:
+    """cann_msprof.md 7.5.1: hwts and aicore files up to platform 4, then those of STARS, which the 950 widens."""
+    for version in EVERY:
+        number = int(version)
+        expected = (
+            ("hwts", "aicore")
+            if number <= 4
+            else ("stars_soc", "ffts_profile")
+            if number <= 11
+            else ("stars_soc_v6", "ffts_profile_v6")
+        )
+        platform = find_platform(version)
+        assert (platform.task_record, platform.counter_record) == expected, version
+
+
 def test_records_of_the_950_have_forms_of_their_own() -> None:
     """cann_msprof.md 7.4: ten counters, function 0x2a, u32 task ids, dies."""
     for version in EVERY:
         platform, newer = find_platform(version), version in {"15", "16"}
         assert platform.counter_slots == (10 if newer else 8)
-        assert platform.counter_record == ("ffts_profile_v6" if newer else "ffts_profile")
         assert platform.soc_pmu_record == ("soc_pmu_v6" if newer else "soc_pmu")
         assert platform.chip_trans_record == ("chip_trans_v6" if newer else "chip_trans")
         assert platform.qos_record == ("stars_qos" if newer else "qos")
