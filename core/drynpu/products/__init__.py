@@ -7,10 +7,10 @@ column.
 
 from __future__ import annotations
 
-from drynpu.products._deliver import deliver, export_result, result_forms
+from drynpu.products._deliver import deliver, deliver_toolkit, export_result, result_forms
 from drynpu.products._find import find_profiles
 from drynpu.products._load import load_profile
-from drynpu.products._process import deliver_beside, deliver_in_process, deliver_many
+from drynpu.products._process import deliver_beside, deliver_in_process, deliver_many, is_forked
 from drynpu.products._product import FrameworkTables, Product, ToUnix, no_framework
 from drynpu.products._single import export_stacks, export_trace
 from drynpu.products.mindspore import export_mindspore
@@ -30,6 +30,7 @@ __all__ = [
     "deliver_beside",
     "deliver_in_process",
     "deliver_many",
+    "deliver_toolkit",
     "export_documents",
     "export_mindspore",
     "export_msprof",
@@ -39,6 +40,7 @@ __all__ = [
     "export_torch",
     "export_trace",
     "find_profiles",
+    "is_forked",
     "load_profile",
     "no_framework",
     "only_toolkit_results",

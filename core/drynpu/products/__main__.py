@@ -8,7 +8,7 @@ from pathlib import Path
 
 from drynpu import DrynpuError
 from drynpu.options import ExportType
-from drynpu.products._deliver import deliver
+from drynpu.products._deliver import deliver, deliver_toolkit
 
 
 def main() -> None:
@@ -16,6 +16,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m drynpu.products", description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--simplify", action="store_true", help="remove what the toolkit wrote afterwards")
+    parser.add_argument("--toolkit", action="store_true", help="write the toolkit's part alone")
     parser.add_argument(
         "--form",
         action="append",
@@ -27,6 +28,9 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     try:
+        if arguments.toolkit:
+            deliver_toolkit(arguments.directory)
+            return
         deliver(
             arguments.directory, simplify=arguments.simplify, forms=arguments.form, steps=arguments.step, on_part=_tell
         )

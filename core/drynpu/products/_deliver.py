@@ -11,6 +11,7 @@ from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import GROUPS, registered_groups
 from drynpu.options import ExportType
 from drynpu.products._load import load_profile
+from drynpu.products._process import deliver_in_process, is_forked
 from drynpu.products._product import refuse_origin
 from drynpu.products.registry import product_named
 from drynpu.products.toolkit._msprof import export_msprof
@@ -46,6 +47,8 @@ def deliver(
     """
     Write ``mindstudio_profiler_output`` and ``ASCEND_PROFILER_OUTPUT`` of a result directory.
 
+    In a forked process a new interpreter does it.
+
     Parameters
     ----------
     simplify:
@@ -66,6 +69,9 @@ def deliver(
     RawFormatError
         If its records cannot be understood at all.
     """
+    if is_forked():
+        deliver_in_process(path, simplify=simplify, forms=forms, steps=steps, on_part=on_part)
+        return
     groups = registered_groups()
     profile = load_profile(path, groups)
     if profile.results is not None:
@@ -83,6 +89,15 @@ def deliver(
         for pattern in product.simplified:
             for found in profile.prof_path.glob(pattern):
                 _remove(found)
+
+
+def deliver_toolkit(path: Path) -> None:
+    """Write ``mindstudio_profiler_output`` of a PROF directory alone. Raises `OutputError` and `RawFormatError`."""
+    if is_forked():
+        deliver_in_process(path, simplify=False, toolkit_only=True)
+        return
+    groups = registered_groups()
+    export_msprof(load_profile(path, groups), groups=groups)
 
 
 def _remove(path: Path) -> None:

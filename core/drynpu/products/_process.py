@@ -18,6 +18,14 @@ from drynpu.options import ExportType
 
 T = TypeVar("T")
 
+_IMPORTED_IN = os.getpid()
+"""The process that imported the table engine; its threads are missing in processes that are forked off it."""
+
+
+def is_forked() -> bool:
+    """Return whether this process was forked after the table engine was imported, so that tables would hang in it."""
+    return os.getpid() != _IMPORTED_IN
+
 
 def deliver_in_process(
     path: Path,
@@ -26,9 +34,10 @@ def deliver_in_process(
     forms: Collection[ExportType] | None = None,
     steps: Collection[int] = (),
     on_part: Callable[[str], object] = lambda _: None,
+    toolkit_only: bool = False,
 ) -> None:
     """
-    Do what ``deliver`` does in a new interpreter, and wait for it.
+    Do what ``deliver`` does, or with *toolkit_only* ``deliver_toolkit``, in a new interpreter, and wait for it.
 
     Not in a fork: the table engine's threads do not survive one.
 
@@ -36,6 +45,8 @@ def deliver_in_process(
     ----------
     simplify, forms, steps, on_part:
         As for ``deliver``.
+    toolkit_only:
+        Write ``mindstudio_profiler_output`` alone.
 
     Raises
     ------
@@ -46,6 +57,7 @@ def deliver_in_process(
     known = os.environ.get("PYTHONPATH")
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, [package, known]))}
     command = [sys.executable, "-m", "drynpu.products", str(path), *(["--simplify"] if simplify else [])]
+    command += ["--toolkit"] if toolkit_only else []
     command += [f"--form={form.value}" for form in forms or ()] + [f"--step={step}" for step in steps]
     # Problems go to a file: a pipe that nobody reads yet would fill up, and both would wait.
     with (

@@ -13,12 +13,11 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from drynpu.deliverables.registry import registered_groups
 from drynpu.kernels import Rule, build_rule_book
 from drynpu.options import ProfilingRequest, Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import Plugins, from_plugins
-from drynpu.products import export_msprof, load_profile
+from drynpu.products import deliver_toolkit
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.recorder._sampler import HostSampler
@@ -171,6 +170,5 @@ class Recorder:
         if self.outcome is not None and path is not None:
             write_document(path / METADATA_FILE, json.dumps({"drynpu": self.outcome.describe()}))
             if self.request.output.analyse:
-                groups = registered_groups()
-                export_msprof(load_profile(path, groups), groups=groups)
+                deliver_toolkit(path)
         return path

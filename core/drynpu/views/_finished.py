@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from drynpu._errors import DrynpuError
+from drynpu._say import say
 from drynpu.options import Settings
-from drynpu.products import load_profile
+from drynpu.products import is_forked, load_profile
 from drynpu.views._summary import print_summary
 
 
@@ -22,7 +23,11 @@ def show_finished(finished: Sequence[Path], report: Callable[[str], object], *, 
     if not finished or os.environ.get(rank_variable, "0") != "0":
         return
     try:
-        if not Settings.from_environ(os.environ).quiet:
+        if Settings.from_environ(os.environ).quiet:
+            return
+        if is_forked():
+            say(f"no summary in a forked process; drynpu analyze {finished[-1]} shows it")
+        else:
             print_summary(load_profile(finished[-1]), others=list(finished[:-1]))
     except (DrynpuError, OSError) as error:
         report(f"no summary: {error}")

@@ -1,0 +1,39 @@
+"""Profiling in a child that was forked after its parent had parsed a recording."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SCRIPT = """
+import multiprocessing
+
+import torch
+import torch_npu
+from torch_npu.profiler import profile, tensorboard_trace_handler
+
+weight = torch.ones(16, 16).npu()
+
+
+def record(folder, products):
+    with profile(on_trace_ready=tensorboard_trace_handler(folder)):
+        for _ in range(products):
+            weight @ weight
+
+
+record("parent", 2)
+# multiprocessing ends its children without tearing the interpreter down. A child that does, hangs in PyTorch's tracer
+# once parent and child have used it, also without drynpu.
+child = multiprocessing.get_context("fork").Process(target=record, args=("child", 3))
+child.start()
+child.join()
+print("status", child.exitcode)
+record("after", 4)
+"""
+
+
+def test_a_forked_child_has_its_own_result(scripts: Any) -> None:
+    run = scripts(SCRIPT)
+    assert "status 0" in run.stdout
+    for folder, products in (("parent", 2), ("child", 3), ("after", 4)):
+        rows = run.output(folder).rows("kernel_details.csv")
+        assert sum("MatMul" in row["Name"] for row in rows) == products
