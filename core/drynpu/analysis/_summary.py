@@ -95,7 +95,7 @@ def summarise(profile: Profile) -> Summary:
         kernels=_kernel_shares(kernels),
         kernel_count=kernels.height,
         kernel_us=int(kernels["duration_ns"].sum()) / 1000,
-        unmapped=_unmapped(kernels),
+        unmapped=_unmapped(profile),
         busy=_busy(overlaps),
         peak_allocated_bytes=_peak(
             memory["total_allocated_bytes"], totals["allocated_bytes"], stated["allocated_bytes"]
@@ -143,9 +143,19 @@ def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
     )
 
 
-def _unmapped(kernels: pl.DataFrame) -> dict[str, int]:
-    """Return how often operators without a rule ran, by type: a graph calls its kernels as their nodes."""
-    rows = kernels.filter(pl.col("name").str.ends_with(UNMAPPED_SUFFIX)).group_by("op_type").len()
+def _unmapped(profile: Profile) -> dict[str, int]:
+    """
+    Return how often operators without a rule ran, most frequent first.
+
+    The metadata count them as they were recorded. Where there are none, the names of kernels tell, by type: a graph
+    calls its kernels as their nodes.
+    """
+    simulated = profile.metadata.get("drynpu")
+    counted = simulated.get("unmapped_operators") if isinstance(simulated, Mapping) else None
+    if isinstance(counted, Mapping):
+        known = {str(name): count for name, count in counted.items() if isinstance(count, int)}
+        return dict(sorted(known.items(), key=lambda item: -item[1]))
+    rows = profile.kernels.filter(pl.col("name").str.ends_with(UNMAPPED_SUFFIX)).group_by("op_type").len()
     return dict(rows.sort("len", "op_type", descending=[True, False]).iter_rows())
 
 

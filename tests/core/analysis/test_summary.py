@@ -47,6 +47,16 @@ def test_summary(tmp_path: Path) -> None:
     assert summary.files == {"ASCEND_PROFILER_OUTPUT/trace_view.json": 2}
 
 
+def test_the_metadata_say_which_operators_have_no_rule() -> None:
+    """Also where their kernels have names of their own, as those without shapes in MindSpore."""
+    counted = {"MatMul": 3, "aten::odd": 7}
+    metadata = {"drynpu": {"chip": "Ascend910B2", "unmapped_operators": counted}}
+    kernel = {"name": "MatMul", "op_type": "MatMul", "task_type": "AI_CORE", "start_ns": 0, "duration_ns": 6000}
+    summary = summarise(make_profile(metadata=metadata, kernels=[kernel]))
+    assert list(summary.unmapped.items()) == [("aten::odd", 7), ("MatMul", 3)]
+    assert summary.unmapped_count == 10
+
+
 def test_summary_of_nothing() -> None:
     summary = summarise(make_profile(device_ids=(), notes=("lost",)))
     assert (summary.chip, summary.kernel_count, summary.busy, summary.kernels) == ("N/A", 0, (), ())

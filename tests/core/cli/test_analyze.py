@@ -23,7 +23,7 @@ def test_one_profile(drynpu: Run, profile: Make, tmp_path: Path) -> None:
     assert "Ascend910B3 (simulated)" in ended.out
     assert "Top kernels (6 in all" in ended.out
     assert "2 kernels stand for operators without a rule" in ended.out
-    assert "Thing x2" in ended.out
+    assert "odd::thing x2" in ended.out
     for name in TEXT:
         assert f"  ASCEND_PROFILER_OUTPUT/{name}\n" in ended.out
         assert (directory / "ASCEND_PROFILER_OUTPUT" / name).stat().st_size > 0
@@ -39,7 +39,7 @@ def test_json(drynpu: Run, profile: Make, tmp_path: Path) -> None:
     assert document["kernel_count"] == 6
     assert sorted((row["op_type"], row["count"]) for row in document["kernels"]) == [("Add", 4), ("Thing", 2)]
     assert [step["step"] for step in document["steps"]] == ["0", "1"]
-    assert document["unmapped"] == {"Thing": 2}
+    assert document["unmapped"] == {"odd::thing": 2}
     assert {f"ASCEND_PROFILER_OUTPUT/{name}" for name in TEXT} <= set(document["files"])
 
 
