@@ -19,9 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drynpu._printable import printable
+
 
 class DrynpuError(Exception):
-    """Base class of all errors that drynpu raises on purpose."""
+    """Base class of all errors that drynpu raises on purpose. Their text has no control characters for a terminal."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class OptionError(DrynpuError):

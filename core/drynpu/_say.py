@@ -6,6 +6,8 @@ import functools
 import sys
 import textwrap
 
+from drynpu._printable import printable
+
 _LONGEST = 500
 """Characters of a line; what a script passed, and a message quotes, may be longer."""
 
@@ -13,7 +15,7 @@ _LONGEST = 500
 def say(text: str) -> None:
     """Print one line."""
     line = textwrap.shorten(text, _LONGEST, placeholder=" ...") if len(text) > _LONGEST or "\n" in text else text
-    sys.stderr.write(f"[drynpu] {line}\n")
+    sys.stderr.write(f"[drynpu] {printable(line)}\n")
     sys.stderr.flush()
 
 

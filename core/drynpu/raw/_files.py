@@ -72,3 +72,6 @@ def read_bytes(path: Path, purpose: str) -> bytes:
     except OSError as error:
         message = f"Cannot read {path} ({purpose}): {error.strerror}."
         raise OutputError(message) from error
+    except MemoryError as error:
+        message = f"Cannot read {path} ({purpose}): {path.stat().st_size} bytes do not fit into memory."
+        raise OutputError(message) from error

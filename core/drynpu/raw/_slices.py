@@ -132,6 +132,9 @@ def _read(run: Sequence[Slice]) -> U8:
     except OSError as error:
         message = f"Cannot read the records in {run[0].path.parent}: {error}."
         raise OutputError(message) from error
+    except MemoryError as error:
+        message = f"Cannot read the records in {run[0].path.parent}: {sum(sizes)} bytes do not fit into memory."
+        raise OutputError(message) from error
     return data[:filled]
 
 

@@ -6,11 +6,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console, Group, JustifyMethod, RenderableType
+from rich.console import Console, Group, JustifyMethod, OverflowMethod, RenderableType
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from drynpu._printable import printable
 from drynpu.analysis import Summary, summarise
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN
@@ -36,14 +37,14 @@ def render_summary(summary: Summary, *, others: Sequence[Path] = ()) -> Group:
 
 
 def _parts(summary: Summary, others: Sequence[Path]) -> Iterator[RenderableType]:
-    yield Rule(Text("Ascend profile" if summary.chip == UNKNOWN else f"{summary.chip} (simulated)"))
+    yield Rule(_text("Ascend profile" if summary.chip == UNKNOWN else f"{summary.chip} (simulated)"))
     if summary.chip != UNKNOWN:
-        yield Text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.", style="dim")
+        yield _text(f"Clock: {summary.clock}. Kernel times are modelled, not measured.", style="dim")
     if summary.steps.height:
-        yield Text("Where the step time went, ms (communication: what computing does not hide)", style="italic")
+        yield _text("Where the step time went, ms (communication: what computing does not hide)", style="italic")
         yield _step_table(summary)
     if summary.kernels:
-        yield Text(f"Top kernels ({summary.kernel_count} in all, {summary.kernel_us / 1000:.3f} ms)", style="italic")
+        yield _text(f"Top kernels ({summary.kernel_count} in all, {summary.kernel_us / 1000:.3f} ms)", style="italic")
         yield _kernel_table(summary)
     yield from _remarks(summary)
     yield from _written(summary, others)
@@ -72,7 +73,7 @@ def _step_table(summary: Summary) -> Table:
     if left in _BAR:
         table.add_column("share", no_wrap=True)
     for cells, share in zip(rows, shares, strict=True):
-        table.add_row(*map(Text, cells), *([_bar(share, left)] if left in _BAR else []))
+        table.add_row(*map(_text, cells), *([_bar(share, left)] if left in _BAR else []))
     return table
 
 
@@ -84,7 +85,7 @@ def _ms(time_us: float) -> str:
 
 def _bar(shares: Sequence[float], length: int) -> Text:
     """Return a bar of just that length; each part ends where the sum of the shares up to it does."""
-    bar = Text()
+    bar = _text()
     begin, total = 0, 0.0
     for share, (sign, style) in zip(shares, _SIGNS, strict=True):
         total += share
@@ -102,56 +103,56 @@ def _kernel_table(summary: Summary) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for kernel in summary.kernels[:_TOP]:
         cells = (kernel.op_type, kernel.core, str(kernel.count), _ms(kernel.total_us), f"{kernel.ratio:.1%}")
-        table.add_row(*map(Text, cells))
+        table.add_row(*map(_text, cells))
     return table
 
 
 def _remarks(summary: Summary) -> Iterator[Text]:
     if summary.peak_allocated_bytes is not None and summary.peak_reserved_bytes is not None:
         allocated, reserved = summary.peak_allocated_bytes / 2**20, summary.peak_reserved_bytes / 2**20
-        yield Text(f"Device memory: peak {allocated:.1f} MB allocated, {reserved:.1f} MB reserved")
+        yield _text(f"Device memory: peak {allocated:.1f} MB allocated, {reserved:.1f} MB reserved")
     if summary.unmapped:
         names = ", ".join(f"{name} x{count}" for name, count in summary.unmapped.items())
-        yield Text(
+        yield _text(
             f"{summary.unmapped_count} kernels stand for operators without a rule (a generic vector kernel): {names}",
             style="yellow",
         )
     elif summary.chip != UNKNOWN and summary.kernel_count:
-        yield Text("Every operator that launches a kernel is mapped.")
+        yield _text("Every operator that launches a kernel is mapped.")
     if summary.missing is not None:
         absent = f" Not in them: {', '.join(summary.missing)}." if summary.missing else ""
-        yield Text(f"No raw data: read from results.{absent}")
+        yield _text(f"No raw data: read from results.{absent}")
     for note in summary.notes:
-        yield Text(f"note: {note}", style="yellow")
+        yield _text(f"note: {note}", style="yellow")
 
 
 def _written(summary: Summary, others: Sequence[Path]) -> Iterator[Text]:
     directory = _shown(summary.path)
     size = sum(summary.files.values()) / 2**20
     done = "Written" if summary.missing is None else "Read"
-    yield Text(f"{done}: {directory} ({_counted(len(summary.files), 'file')}, {size:.1f} MB)", overflow="fold")
+    yield _text(f"{done}: {directory} ({_counted(len(summary.files), 'file')}, {size:.1f} MB)", overflow="fold")
     # The toolkit's own results are listed where there is nothing else: they hold the same, file by file.
     main = [name for name in summary.files if name.startswith(_OUTPUT)] or list(summary.files)
     for name in main:
-        yield Text(f"  {name}", overflow="fold")
+        yield _text(f"  {name}", overflow="fold")
     for path in others:
-        yield Text(f"Written before: {_shown(path)}", overflow="fold")
-    yield Text("Next:")
+        yield _text(f"Written before: {_shown(path)}", overflow="fold")
+    yield _text("Next:")
     if summary.missing is not None:
-        yield Text(f"  drynpu analyze {shlex.quote(directory)} --output FOLDER", overflow="fold")
-        yield Text("    writes what this says as files of its own; what was read stays as it is")
+        yield _text(f"  drynpu analyze {shlex.quote(directory)} --output FOLDER", overflow="fold")
+        yield _text("    writes what this says as files of its own; what was read stays as it is")
         yield from _open_trace(summary)
         return
-    yield Text(f"  drynpu analyze {shlex.quote(directory)}", overflow="fold")
-    yield Text("    shows this again and rebuilds the files from the raw data")
+    yield _text(f"  drynpu analyze {shlex.quote(directory)}", overflow="fold")
+    yield _text("    shows this again and rebuilds the files from the raw data")
     yield from _open_trace(summary)
 
 
 def _open_trace(summary: Summary) -> Iterator[Text]:
     trace = _trace(summary)
     if trace:
-        yield Text(f"  open {trace}", overflow="fold")
-        yield Text("    in https://ui.perfetto.dev, chrome://tracing or MindStudio Insight")
+        yield _text(f"  open {trace}", overflow="fold")
+        yield _text("    in https://ui.perfetto.dev, chrome://tracing or MindStudio Insight")
 
 
 def _counted(number: int, noun: str) -> str:
@@ -165,6 +166,11 @@ def _trace(summary: Summary) -> str:
             return name
     names = [name for name in summary.files if Path(name).name.startswith("msprof_") and name.endswith(".json")]
     return max(names, default="")
+
+
+def _text(text: str = "", style: str = "", overflow: OverflowMethod | None = None) -> Text:
+    """Return a text whose control characters are spelled out: names are those of somebody's files."""
+    return Text(printable(text), style=style, overflow=overflow)
 
 
 def _shown(path: Path) -> str:

@@ -387,3 +387,14 @@ def test_not_a_profile(tmp_path: Path) -> None:
     assert len(reader.read("stars_soc", 2)) == 0
     assert len(reader.read("api_event")) == 0
     assert reader.hashes == {}
+
+
+@pytest.mark.parametrize("name", ["stars_soc", "api_event"])
+def test_a_file_beyond_all_memory_is_named_with_its_size(tmp_path: Path, name: str) -> None:
+    writer = new_writer(tmp_path)
+    writer.write(name, some_records(name, 3), device_of(name))
+    (path,) = (path for path in data_directory(writer, name).iterdir() if path.suffix != ".done")
+    size = 1 << 43  # sparse; more than any machine gives
+    os.truncate(path, size)
+    with pytest.raises(OutputError, match=rf"Cannot read the records in .*: {size} bytes do not fit into memory"):
+        ProfReader(writer.path, RECORD_KINDS).read(name, device_of(name))

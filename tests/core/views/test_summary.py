@@ -236,3 +236,19 @@ def test_print_summary_sums_up_a_profile(monkeypatch: pytest.MonkeyPatch) -> Non
     text = console.export_text()
     assert "Written: x/run (" in text
     assert "Written before: x/first" in text
+
+
+def test_control_characters_of_names_are_spelled_out() -> None:
+    red = "\x1b[31mred\x07"
+    hostile = summary(
+        chip=red,
+        steps=steps((0, red, 10.0, 0.0, 10.0)),
+        kernels=(KernelShare(red, red, 1, 2.0, 1.0),),
+        unmapped={red: 2},
+        files={red: 3},
+        notes=(red,),
+    )
+    text = shown(hostile, 160)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert text.count("\\x1b[31mred\\x07") == 7
