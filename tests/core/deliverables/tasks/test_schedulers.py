@@ -19,6 +19,7 @@ from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_i
 from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.platforms import find_platform
 from drynpu.raw import RecordKind
+from drynpu.raw._record_bytes import record_bytes
 from drynpu.tables._device import pair_tasks
 from drynpu.tables._task_events import task_events
 
@@ -93,7 +94,7 @@ def test_every_platform_writes_what_its_parser_opens(
     (records,) = (rows for rows in found.values() if len(rows))
     assert records.dtype == kind.dtype
     text = {facts.HWTS: "<BBHHHQI", facts.STARS_SOC: "<4HQ", facts.STARS_SOC_V6: "<4HQ"}[kind]
-    assert struct.unpack_from(text, records.tobytes()) == first
+    assert struct.unpack_from(text, record_bytes(kind, records, 0)) == first
 
 
 def test_the_task_scheduler_reports_the_ai_cpu_of_the_910() -> None:

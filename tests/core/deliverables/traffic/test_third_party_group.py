@@ -98,7 +98,8 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def install(*groups: object) -> None:
         plugins = build_manager(entry_points=[])
         plugins.register(Plugin(*groups), "thermometer")
-        monkeypatch.setattr(registry, "build_manager", lambda: plugins)
+        # As `from_plugins` asks the installed plugins, without a second try of its own.
+        monkeypatch.setattr(registry, "from_plugins", lambda ask: ask(plugins))
 
     return install
 

@@ -254,8 +254,9 @@ def test_memory(made: SimpleNamespace, read: SimpleNamespace) -> None:
         (str(row["deviceId"]), row["kind"], row["ddr"] / 1024, row["hbm"] / 1024, us(row["timestampNs"]))
         for row in samples
     ]
+    # The database has the collector's word, as a genuine one, the csv file that of the parser: app and APP.
     shown = [
-        (row["Device_id"], row["event"], float(row["ddr(KB)"]), float(row["hbm(KB)"]), row["timestamp(us)"])
+        (row["Device_id"], row["event"].lower(), float(row["ddr(KB)"]), float(row["hbm(KB)"]), row["timestamp(us)"])
         for row in cells(made.files["npu_mem.csv"])
     ]
     assert stored == shown
