@@ -208,5 +208,5 @@ def test_beside_the_script_a_failure_is_in_the_log(tmp_path: Path) -> None:
     path.mkdir()
     analyse_beside(path, simplify=False).result(timeout=120)
     (log,) = (path / "logs").iterdir()
-    assert "[ERROR] [_log.py:" in log.read_text()
+    assert "[ERROR] [_directory.py:" in log.read_text()
     assert "Expected one profile at" in log.read_text()

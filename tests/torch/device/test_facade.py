@@ -145,10 +145,20 @@ def test_autoload_gives_way_to_a_genuine_package(tmp_path: Path) -> None:
 
 
 def test_autoload_never_raises() -> None:
-    done = _run(AUTOLOAD, DRYNPU_AUTOLOAD="1", DRYNPU_DEVICES="many")
+    # A module that is None cannot be imported: what an installation does that is not whole.
+    broken = AUTOLOAD.replace(
+        "import torch\n", "import sys; sys.modules['drynpu_torch.device'] = None\n    import torch\n", 1
+    )
+    done = _run(broken, DRYNPU_AUTOLOAD="1")
     assert done.returncode == 0
     assert done.stdout.splitlines() == ["False"]
-    assert "could not be loaded with PyTorch: DRYNPU_DEVICES: 'many'" in done.stderr
+    assert "could not be loaded with PyTorch: " in done.stderr
+
+
+def test_autoload_says_which_setting_has_its_default() -> None:
+    done = _run(AUTOLOAD, DRYNPU_AUTOLOAD="1", DRYNPU_DEVICES="many")
+    assert done.stdout.splitlines() == ["True"]
+    assert "[drynpu] DRYNPU_DEVICES: 'many' is not allowed; allowed: an integer from 0 to 63." in done.stderr
 
 
 def test_autoload_loads_nothing_when_it_is_not_wanted() -> None:
