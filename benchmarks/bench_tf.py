@@ -156,6 +156,7 @@ def function_steps(model: str) -> Steps:
 @contextlib.contextmanager
 def stopwatch() -> Iterator[dict[str, float]]:
     """Add up the time inside each stage of a recording's end, in seconds."""
+    from drynpu.products import _deliver
     from drynpu.recorder import _recorder
     from drynpu_tf.capture import _trace
     from drynpu_tf.recording import _engine_recording
@@ -167,8 +168,8 @@ def stopwatch() -> Iterator[dict[str, float]]:
         ("reading of session runs", _pending.PendingRuns, "hand_over"),
         ("one timeline", _engine_recording, "join"),
         ("write PROF", _recorder, "write_devices"),
-        ("load tables", _recorder, "load_profile"),
-        ("export", _recorder, "export_msprof"),
+        ("load tables", _deliver, "load_profile"),
+        ("export", _deliver, "export_msprof"),
     )
     spent = dict.fromkeys((title for title, *_ in stages), 0.0)
     originals = [getattr(owner, name) for _, owner, name in stages]
