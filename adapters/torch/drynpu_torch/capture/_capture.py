@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -17,8 +17,9 @@ from drynpu_torch.capture._communication import functional_waits, inside_communi
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections, without_collections
 from drynpu_torch.capture._host_calls import HostCallRecorder
-from drynpu_torch.capture._kineto import Chunk, KinetoTracer, rows_named
+from drynpu_torch.capture._kineto import USER_SCOPE, Chunk, KinetoTracer, rows_named
 from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loaders_on_host
+from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
 from drynpu_torch.capture._stacks import python_frames, shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import CollectiveCapture, Communication
@@ -75,6 +76,7 @@ class Capture:
     _steps_in_chunk: int = 0
     _events_per_step: float = 0.0
     _garbage_ns: list[tuple[int, int]] = field(factory=list)
+    _ranges: OpenRanges = field(factory=OpenRanges)
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
@@ -88,6 +90,7 @@ class Capture:
         self.device_calls.communication = communication
         self._patches.enter_context(loaders_on_host())
         self._patches.enter_context(self.tracer.threads.watched())
+        self._patches.enter_context(self._ranges.watched())
         if self.gc_threshold_ms is not None:
             self._garbage_ns = self._patches.enter_context(garbage_collections(self.gc_threshold_ms))
         if self.automatic_marks:
@@ -103,22 +106,29 @@ class Capture:
         expected = self._steps_in_chunk * self._events_per_step
         if self._events_per_step and expected < self.chunk_events:
             return
+        if not self._ranges.elsewhere:
+            self._cut()
+
+    def _cut(self) -> None:
         begin_ns = time.time_ns()
-        steps = self._steps_in_chunk
+        steps, ended = self._steps_in_chunk, self._ranges.end()
         with without_collections():
             self._chunks.append(self.tracer.stop())
         self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
+        middle_ns = time.time_ns()
         self._begin()
+        self._ranges.resume(ended, middle_ns)
         self.device_calls.pause(begin_ns, time.time_ns())
 
     def stop(self) -> CapturedTorch:
         """Stop recording and join the chunks."""
+        self._ranges.end()
         self._patches.close()
         self._chunks.append(self.tracer.stop())
         recorder, self.device_calls.communication = self.device_calls.communication, None
         communication = Communication() if recorder is None else recorder.stop()
         chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
-        captured = _join(self.tracer, chunks, self.device_calls)
+        captured = _join(self.tracer, chunks, self.device_calls, self._ranges.cuts)
         self.device_calls.calls.extend(functional_waits(captured.operators))
         return evolve(
             captured,
@@ -133,7 +143,9 @@ class Capture:
         self.tracer.start()
 
 
-def _join(tracer: KinetoTracer, chunks: list[Chunk], device_calls: HostCallRecorder) -> CapturedTorch:
+def _join(
+    tracer: KinetoTracer, chunks: list[Chunk], device_calls: HostCallRecorder, cuts: Sequence[RangeCut]
+) -> CapturedTorch:
     def column(name: str) -> I64:
         return np.concatenate([getattr(chunk, name) for chunk in chunks])
 
@@ -142,6 +154,8 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], device_calls: HostCallRecor
     start, end = start[order], np.maximum(end[order], start[order])
     name, thread, call = (column(c)[order] for c in ("name", "thread", "call"))
     names = [str(value) for value in tracer.names.values]
+    end, whole = _whole_ranges(cuts, names, column("scope")[order], name, start, end)
+    start, end, name, thread, call, order = (each[whole] for each in (start, end, name, thread, call, order))
     depth, parent = nest(start, end, thread)
     placement = _placements(names, name, parent, depth, call, tracer)
     shown = ~_sink_rows(names, name, parent)
@@ -184,6 +198,17 @@ def _join(tracer: KinetoTracer, chunks: list[Chunk], device_calls: HostCallRecor
             thread=column("frame_thread"),
         ),
     )
+
+
+def _whole_ranges(
+    cuts: Sequence[RangeCut], names: list[str], scope: I64, name: I64, start: I64, end: I64
+) -> tuple[I64, Bools]:
+    """Return the ends of all rows, and which rows stay, once the ranges that cuts divided are whole again."""
+    kept = np.ones(len(end), bool)
+    if cuts:
+        rows = np.flatnonzero(scope == USER_SCOPE)
+        end[rows], kept[rows] = joined_ranges(cuts, names, name[rows], start[rows], end[rows])
+    return end, kept
 
 
 def _sink_rows(names: list[str], name: I64, parent: I64) -> Bools:

@@ -38,7 +38,7 @@ V = TypeVar("V")
 
 _MEMORY_EVENT = "[memory]"
 _ADDRESS = re.compile(r'"Bytes": (-?\d+).*"Addr": (\d+)')
-_USER_SCOPE = RecordScope.USER_SCOPE.value
+USER_SCOPE = RecordScope.USER_SCOPE.value
 
 
 @define
@@ -174,7 +174,7 @@ class KinetoTracer:
         ops, op_names = _pick(events, rows), _pick(names, rows)
         scope = _column(kind.scope, ops)
         call = self._calls(kind, ops, op_names)
-        call[scope == _USER_SCOPE] = -1
+        call[scope == USER_SCOPE] = -1
         stacks = map(";".join, readable(kind.stack, ops, lambda _: []) if self.stack else [()] * len(ops))
         return Chunk(
             begin_ns=self._begin_ns,
