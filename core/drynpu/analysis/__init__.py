@@ -34,6 +34,7 @@ from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
 from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, busy_part, overlap, step_trace
+from drynpu.analysis._phases import STEP_PHASES, step_phases
 from drynpu.analysis._query import QUERY_COLUMNS, query_profile
 from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
 from drynpu.analysis._stacks import STACK_METRICS, stack_times
@@ -63,6 +64,7 @@ __all__ = [
     "QUERY_COLUMNS",
     "SCOPE_BARS",
     "STACK_METRICS",
+    "STEP_PHASES",
     "STEP_RANGES",
     "STEP_TRACE",
     "TOOLKIT_MEMORY",
@@ -100,6 +102,7 @@ __all__ = [
     "select_iteration",
     "select_mindspore_steps",
     "stack_times",
+    "step_phases",
     "step_ranges",
     "step_trace",
     "steps_at",

@@ -18,6 +18,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "run": "Run a script as if this machine had NPUs.",
         "analyze": "Summarise profiles and rebuild their deliverables.",
         "msprof": "The vendor's msprof: record an application; export, query and analyze PROF directories.",
+        "dashboard": "Look at profiles in a browser.",
         "check": "Lint and explain profiling options.",
         "chips": "List the chips that can be simulated.",
         "doctor": "Say what this installation resolves to.",

@@ -1,0 +1,150 @@
+"""The application: its frame, and what happens when the address changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dash import Dash, dcc, html
+
+from drynpu import __version__
+from drynpu._errors import DrynpuError
+from drynpu.views.content import Control
+from drynpu.views.dashboard._address import Address, path_of, query_of
+from drynpu.views.dashboard._blocks import components
+from drynpu.views.dashboard._callbacks import connect
+from drynpu.views.dashboard._runs import run_list
+from drynpu.views.dashboard._safety import protect
+from drynpu.views.pages import PAGES, Page, find_page
+from drynpu.views.runs import Library, Run, View
+
+_ASSETS = Path(__file__).parent / "assets"
+_LABELLED_PAGES: Any = {"aria-label": "Pages"}
+_FEW = 5
+"""Options up to which they stand side by side; more are a list to open."""
+_REFRESH_MS = 3000
+"""How often the list of runs looks for new ones, as MindInsight's does (mindinsight_dashboard.md 1)."""
+
+
+def build_app(library: Library, *, hosts: Sequence[str] = ("127.0.0.1", "localhost"), token: str = "") -> Dash:
+    """
+    Return the dashboard of a library, ready to be served.
+
+    Parameters
+    ----------
+    hosts:
+        Names under which a browser may ask for it; others are refused.
+    token:
+        What a browser has to show where others than this machine can reach it; ``""`` asks for nothing.
+    """
+    app = Dash(
+        __name__,
+        assets_folder=str(_ASSETS),
+        title="drynpu",
+        update_title="",
+        suppress_callback_exceptions=True,
+        serve_locally=True,
+    )
+    app.layout = _frame()
+    app.index_string = _DOCUMENT
+    protect(app.server, hosts, token)
+    connect(app, library, show)
+    return app
+
+
+_DOCUMENT = """<!DOCTYPE html>
+<html lang="en">
+<head>{%metas%}<title>{%title%}</title>{%favicon%}{%css%}</head>
+<body>{%app_entry%}<footer>{%config%}{%scripts%}{%renderer%}</footer></body>
+</html>"""
+
+
+def _frame() -> Any:
+    return html.Div(
+        [
+            dcc.Location(id="url", refresh=False),
+            html.A("Skip to the content", href="#content", className="skip"),
+            html.Header(id="top"),
+            html.Div(
+                [
+                    html.Nav(id="menu", **_LABELLED_PAGES),
+                    dcc.Loading(
+                        html.Main(id="content", tabIndex="-1"),
+                        delay_show=300,
+                        type="default",
+                        parent_className="middle",
+                    ),
+                ],
+                className="columns",
+            ),
+        ],
+        id="frame",
+    )
+
+
+def show(library: Library, address: Address) -> tuple[Any, Any, Any, str]:
+    """Return header, menu, content and title of what an address asks for; errors are told on the page."""
+    try:
+        if not address.run:
+            return _header(None, None, None), [], _list(library), "drynpu: runs"
+        run = library.open(address.run)
+        page = find_page(address.page)
+        view = View(run, run.rank(address.rank), address.selection)
+        body = _body(page, view)
+        return _header(run, view, page), _menu(run, page, address), body, f"{page.title}: {run.name}"
+    except DrynpuError as error:
+        note = html.P(str(error), className="note warning", role="alert")
+        return _header(None, None, None), [], [html.H1("Nothing to show"), note], "drynpu"
+
+
+def _body(page: Page, view: View) -> list[Any]:
+    return [html.H1(page.title), html.P(page.about, className="about"), *components(page.blocks(view))]
+
+
+def _header(run: Run | None, view: View | None, page: Page | None) -> list[Any]:
+    brand = dcc.Link([html.Strong("drynpu"), html.Span(__version__, className="detail")], href="/", className="brand")
+    theme = html.Button("Light or dark", id="theme", title="Switch between light and dark", n_clicks=0)
+    if run is None or view is None or page is None:
+        return [brand, html.Span(className="gap"), theme]
+    controls = []
+    if len(run.ranks) > 1:
+        labels = tuple((label, label) for label in run.labels)
+        controls.append(_control(Control("rank", "Rank", labels), view.rank.label))
+    if page.with_step and view.rank.step_names:
+        names = (("", "all"), *((name, name) for name in view.rank.step_names))
+        controls.append(_control(Control("step", "Step", names), view.step))
+    controls += [
+        _control(control, view.choice(control.name, control.options[0][0])) for control in page.controls(view.rank)
+    ]
+    return [brand, html.Span(run.name, className="run", title=run.name), *controls, html.Span(className="gap"), theme]
+
+
+def _control(control: Control, value: str) -> Any:
+    options = [{"label": text, "value": key} for key, text in control.options]
+    identity = {"type": "choice", "name": control.name}
+    few = len(options) <= _FEW and control.name not in ("rank", "step")
+    if few:
+        field: Any = dcc.RadioItems(options, value, id=identity, className="few", inline=True)
+        return html.Fieldset([html.Legend(control.label, className="unseen"), field], className="control")
+    field = dcc.Dropdown(options, value, id=identity, clearable=False, searchable=len(options) > 20, className="many")
+    return html.Div([html.Label(control.label, htmlFor=str(identity)), field], className="control")
+
+
+def _menu(run: Run, page: Page, address: Address) -> list[Any]:
+    return [
+        dcc.Link(
+            each.title,
+            href=path_of(run.name, each.name) + query_of(address.rank, address.step if each.with_step else ""),
+            className="here" if each is page else "",
+        )
+        for each in PAGES
+    ]
+
+
+def _list(library: Library) -> list[Any]:
+    """Return the list of runs, and the clock that looks for new ones."""
+    folders = library.folders()
+    clock = dcc.Interval(id="watch", interval=_REFRESH_MS)
+    title = [html.H1("Runs"), html.P(f"below {library.base.resolve()}", className="about")]
+    return [*title, html.Div(run_list(folders), id="runs"), clock]

@@ -1,0 +1,134 @@
+"""What the dashboard does when someone clicks: every answer follows from the address alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from dash import ALL, MATCH, Dash, Input, Output, State, ctx, no_update
+
+from drynpu._errors import DrynpuError
+from drynpu.views.content import Table, find_block
+from drynpu.views.dashboard._address import Address, query_of, read_address
+from drynpu.views.dashboard._runs import run_list
+from drynpu.views.dashboard._tables import cells, rows_of
+from drynpu.views.pages import find_page
+from drynpu.views.runs import Library, View
+
+Show = Callable[[Library, Address], tuple[Any, Any, Any, str]]
+
+_SWITCH_THEME = """
+function(clicks) {
+  const root = document.documentElement;
+  let theme = localStorage.getItem("drynpu-theme");
+  if (clicks) {
+    const dark = theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
+    theme = dark ? "light" : "dark";
+    localStorage.setItem("drynpu-theme", theme);
+  }
+  if (theme) { root.dataset.theme = theme; }
+  return window.dash_clientside.no_update;
+}
+"""
+
+
+def connect(app: Dash, library: Library, show: Show) -> None:
+    """Connect the parts of the page with the library."""
+
+    @app.callback(
+        Output("top", "children"),
+        Output("menu", "children"),
+        Output("content", "children"),
+        Input("url", "pathname"),
+        Input("url", "search"),
+    )
+    def change_page(path: str | None, query: str | None) -> tuple[Any, Any, Any]:
+        return show(library, read_address(path, query))[:3]
+
+    @app.callback(
+        Output("url", "search"),
+        Input({"type": "choice", "name": ALL}, "value"),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )
+    def choose(_: Sequence[str], query: str | None) -> Any:
+        chosen = {each["id"]["name"]: each["value"] or "" for each in ctx.inputs_list[0] if "value" in each}
+        rank, step = chosen.pop("rank", ""), chosen.pop("step", "")
+        now = read_address(None, query)
+        wanted = query_of(rank, step, chosen)
+        return no_update if wanted == query_of(now.rank, now.step, now.choices) else wanted
+
+    app.clientside_callback(_SWITCH_THEME, Output("theme", "title"), Input("theme", "n_clicks"))
+    _connect_tables(app, library)
+    _connect_list(app, library)
+
+
+def _connect_tables(app: Dash, library: Library) -> None:
+    @app.callback(
+        Output({"type": "grid", "name": MATCH}, "getRowsResponse"),
+        Input({"type": "grid", "name": MATCH}, "getRowsRequest"),
+        State({"type": "search", "name": MATCH}, "value"),
+        State("url", "pathname"),
+        State("url", "search"),
+    )
+    def give_rows(request: Mapping[str, Any] | None, search: str | None, path: str | None, query: str | None) -> Any:
+        if request is None:
+            return no_update
+        table = find_table(library, read_address(path, query), ctx.outputs_grouping["id"]["name"])
+        if table is None:
+            return {"rowData": [], "rowCount": 0}
+        found = rows_of(table, request, search or "")
+        return {"rowData": cells(found.rows, table.columns), "rowCount": found.count}
+
+    # The grid asks anew for its rows when its filters change; the text itself is taken from the search field.
+    app.clientside_callback(
+        """
+        function(search, id) {
+          const api = window.dash_ag_grid.getApi(id);
+          if (api) { api.paginationGoToFirstPage(); api.purgeInfiniteCache(); }
+          return window.dash_clientside.no_update;
+        }
+        """,
+        Output({"type": "grid", "name": MATCH}, "className"),
+        Input({"type": "search", "name": MATCH}, "value"),
+        State({"type": "grid", "name": MATCH}, "id"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output({"type": "download", "name": MATCH}, "data"),
+        Input({"type": "export", "name": MATCH}, "n_clicks"),
+        State({"type": "search", "name": MATCH}, "value"),
+        State({"type": "grid", "name": MATCH}, "filterModel"),
+        State("url", "pathname"),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )
+    def download(clicks: int, search: str | None, filters: Any, path: str | None, query: str | None) -> Any:
+        name = ctx.triggered_id["name"]
+        table = find_table(library, read_address(path, query), name)
+        if table is None or not clicks:
+            return no_update
+        found = rows_of(table, {"filterModel": filters, "startRow": 0, "endRow": table.frame.height}, search or "")
+        headings = {column.name: column.heading for column in table.columns}
+        return {"content": found.rows.rename(headings).write_csv(), "filename": f"{name}.csv"}
+
+
+def find_table(library: Library, address: Address, name: str) -> Table | None:
+    """Return a table of a page by its name; ``None`` if run, page or table are gone."""
+    try:
+        run = library.open(address.run)
+        view = View(run, run.rank(address.rank), address.selection)
+        table: Table = find_block(find_page(address.page).blocks(view), name, Table)
+        return table
+    except (DrynpuError, KeyError):
+        return None
+
+
+def _connect_list(app: Dash, library: Library) -> None:
+    @app.callback(Output("runs", "children"), Input("watch", "n_intervals"), prevent_initial_call=True)
+    def look_again(_: int) -> Any:
+        try:
+            return run_list(library.folders())
+        except DrynpuError:
+            return no_update

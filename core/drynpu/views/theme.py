@@ -1,0 +1,120 @@
+"""How numbers and things look, the same on every page: units, decimals, colours."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from drynpu.writers._numbers import UNKNOWN
+
+COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "computing": "#2f7ed8",
+        "communication": "#e08214",
+        "overlapped": "#8c6bb1",
+        "free": "#9aa5b1",
+        "AI_CORE": "#2f7ed8",
+        "AI_VECTOR_CORE": "#1b9e77",
+        "MIX_AIC": "#5b5fc7",
+        "MIX_AIV": "#66a61e",
+        "AI_CPU": "#d95f5f",
+        "HCCL": "#e08214",
+        "COMMUNICATION": "#e08214",
+        "interval": "#9aa5b1",
+        "forward_backward": "#2f7ed8",
+        "tail": "#c9457b",
+        "allocated": "#2f7ed8",
+        "reserved": "#9aa5b1",
+        "active": "#1b9e77",
+        "mark": "#c9457b",
+        "other": "#b8bfc7",
+    }
+)
+"""One colour for one thing. Each stands out from white and from the dark ground by 3 : 1 or by an outline."""
+
+_CYCLE = (
+    "#2f7ed8",
+    "#1b9e77",
+    "#e08214",
+    "#8c6bb1",
+    "#d95f5f",
+    "#66a61e",
+    "#c9457b",
+    "#0f9ba8",
+    "#a6761d",
+    "#5b5fc7",
+    "#7f8fa0",
+    "#b15928",
+    "#4aa3df",
+    "#5fbf9f",
+    "#f0a860",
+    "#b39ad6",
+    "#e89393",
+    "#94c95c",
+    "#de86ab",
+    "#56bcc6",
+)
+"""Colours of names that are nobody's: operator types, groups, ranks."""
+
+
+def colour_of(name: str) -> str:
+    """Return the colour of a name: that of `COLOURS`, else one that is the same in every run and on every page."""
+    return COLOURS.get(name) or _CYCLE[zlib.crc32(name.encode()) % len(_CYCLE)]
+
+
+def colours_of(names: Iterable[str]) -> list[str]:
+    """
+    Return colours of names that stand beside each other, the most important first.
+
+    A name keeps its own colour unless one before it has it already; it then takes the next that is free, if any is.
+    """
+    taken: set[str] = set()
+    colours = []
+    for name in names:
+        colour = colour_of(name)
+        if colour in taken and name not in COLOURS:
+            start = _CYCLE.index(colour)
+            order = (*_CYCLE[start:], *_CYCLE[:start])
+            colour = next((other for other in order if other not in taken), colour)
+        taken.add(colour)
+        colours.append(colour)
+    return colours
+
+
+def time_text(time_us: float | None) -> str:
+    """Return a time with the unit that leaves one to four digits before the point: ``12.35 ms``."""
+    if time_us is None:
+        return UNKNOWN
+    for limit, unit, factor in ((1e3, "us", 1.0), (1e6, "ms", 1e3), (6e7, "s", 1e6)):
+        if abs(time_us) < limit:
+            return f"{time_us / factor:.{_decimals(time_us / factor)}f} {unit}"
+    return f"{time_us / 6e7:.1f} min"
+
+
+def size_text(size_bytes: float | None) -> str:
+    """Return a size in binary units: ``28.8 MiB``."""
+    if size_bytes is None:
+        return UNKNOWN
+    value = float(size_bytes)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if abs(value) < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.{_decimals(value)}f} {unit}"
+        value /= 1024
+    return f"{value:.{_decimals(value)}f} TiB"
+
+
+def share_text(share: float | None) -> str:
+    """Return a share of 0 to 1 in per cent: ``12.3 %``."""
+    return UNKNOWN if share is None else f"{share * 100:.1f} %"
+
+
+def count_text(count: int | None) -> str:
+    """Return a count with thin spaces between thousands, as the rest of the page has them."""
+    return UNKNOWN if count is None else f"{count:,}".replace(",", "\u202f")
+
+
+def _decimals(value: float) -> int:
+    """Return how many decimals give about four digits."""
+    size = abs(value)
+    return 3 if size < 1 else 2 if size < 100 else 1
