@@ -19,6 +19,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "analyze": "Summarise profiles and rebuild their deliverables.",
         "msprof": "The vendor's msprof: record an application; export, query and analyze PROF directories.",
         "dashboard": "Look at profiles in a browser.",
+        "report": "Write the pages of a run to one HTML file.",
         "check": "Lint and explain profiling options.",
         "chips": "List the chips that can be simulated.",
         "doctor": "Say what this installation resolves to.",

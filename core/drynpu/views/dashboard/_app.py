@@ -19,7 +19,7 @@ from drynpu.views.dashboard._safety import protect
 from drynpu.views.pages import PAGES, Page, find_page
 from drynpu.views.runs import Library, Run, View
 
-_ASSETS = Path(__file__).parent / "assets"
+_ASSETS = Path(__file__).parents[1] / "assets"
 _LABELLED_PAGES: Any = {"aria-label": "Pages"}
 _FEW = 5
 """Options up to which they stand side by side; more are a list to open."""

@@ -1,0 +1,8 @@
+"""The report: the pages of a run in one file that opens without a server and without a network."""
+
+from __future__ import annotations
+
+from drynpu.views.report._html import blocks_html
+from drynpu.views.report._report import write_report
+
+__all__ = ["blocks_html", "write_report"]

@@ -1,0 +1,80 @@
+"""All pages of a run in one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from string import Template
+
+from drynpu import __version__
+from drynpu._extras import require
+from drynpu.views.content import EMPTY, Block, Note
+from drynpu.views.pages import PAGES, Page
+from drynpu.views.report._html import blocks_html, text_html
+from drynpu.views.runs import Rank, Run, Selection, View
+from drynpu.writers._files import new_file
+
+_STYLE = Path(__file__).parents[1] / "assets" / "style.css"
+_OWN = Path(__file__).parent / "assets"
+
+
+def write_report(run: Run, rank: Rank, file: Path) -> None:
+    """
+    Write the pages of a rank as one HTML document, with plotly's script in it.
+
+    Raises
+    ------
+    DrynpuError
+        The profile cannot be read, or the file cannot be written.
+    """
+    require("plotly", "dashboard")
+    from plotly.offline import get_plotlyjs
+
+    document = report_html(run, rank, get_plotlyjs())
+    with new_file(file) as out:
+        out.write(document.encode())
+
+
+def report_html(run: Run, rank: Rank, plotly_script: str) -> str:
+    """Return the document of a report."""
+    parts = [part for page in PAGES for part in _parts(page, run, rank)]
+    menu = "".join(f'<a href="#{page.name}">{text_html(page.title)}</a>' for page in PAGES)
+    style = _STYLE.read_text(encoding="utf-8") + (_OWN / "report.css").read_text(encoding="utf-8")
+    script = (_OWN / "report.js").read_text(encoding="utf-8")
+    who = run.name if len(run.ranks) == 1 else f"{run.name}, rank {rank.label}"
+    template = Template((_OWN / "report.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        version=__version__,
+        title=text_html(who),
+        style=style,
+        menu=menu,
+        pages="\n".join(parts),
+        plotly=plotly_script,
+        script=script,
+    )
+
+
+def _parts(page: Page, run: Run, rank: Rank) -> Iterator[str]:
+    head = f'<h2 class="page">{text_html(page.title)}</h2><p class="about">{text_html(page.about)}</p>'
+    yield f'<section id="{page.name}">{head}'
+    for title, selection in _selections(page, rank):
+        blocks = page.blocks(View(run, rank, selection))
+        if title and not _has_content(blocks):
+            continue
+        yield (f"<h3>{text_html(title)}</h3>" if title else "") + blocks_html(blocks)
+    yield "</section>"
+
+
+def _selections(page: Page, rank: Rank) -> Iterator[tuple[str, Selection]]:
+    """Yield what of a page stands in a document: each option of its first control, the defaults of the others."""
+    controls = page.controls(rank)
+    if not controls:
+        yield "", Selection()
+        return
+    first = controls[0]
+    for value, title in first.options:
+        yield title, Selection(choices={first.name: value})
+
+
+def _has_content(blocks: Sequence[Block]) -> bool:
+    return any(not (isinstance(block, Note) and block.kind == EMPTY) for block in blocks)

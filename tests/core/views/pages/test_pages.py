@@ -1,0 +1,138 @@
+"""Every page says what the files say, and says so where there is nothing."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drynpu.views.content import Chart, Column, Facts, Table, find_block, flat
+from drynpu.views.pages import PAGES, Page, find_page
+from drynpu.views.runs import Run, Selection, View
+
+OUTPUT = "ASCEND_PROFILER_OUTPUT"
+
+
+def rows(directory: Path, name: str) -> list[dict[str, str]]:
+    with (directory / OUTPUT / name).open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def select(view: View, step: str = "", **choices: str) -> View:
+    return View(view.run, view.rank, Selection(step, choices))
+
+
+def selections(page: Page, view: View) -> list[View]:
+    """The page with every option of its controls, one at a time, and with a step."""
+    found = [view, select(view, step=(view.rank.step_names or [""])[0])]
+    return found + [select(view, **{c.name: value}) for c in page.controls(view.rank) for value, _ in c.options]
+
+
+def check(page: Page, view: View) -> None:
+    blocks = flat(page.build(view))
+    assert blocks, page.name
+    names = [block.name for block in blocks if isinstance(block, (Chart, Table))]
+    assert len(set(names)) == len(names)
+    for block in blocks:
+        if isinstance(block, Chart):
+            assert block.draw().data
+            assert block.alternative.endswith((".", "…")) or block.alternative
+        if isinstance(block, Table):
+            assert {column.name for column in block.columns} <= set(block.frame.columns)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_of_what_was_recorded_here(page: Page, view: View) -> None:
+    for selected in selections(page, view):
+        check(page, selected)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_of_genuine_runs(page: Page, genuine: Run) -> None:
+    for selected in selections(page, View(genuine, genuine.rank())):
+        check(page, selected)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_of_a_profile_without_a_device_say_what_is_missing(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / OUTPUT / "api_statistic.csv"
+    file.parent.mkdir()
+    heads = "Device_id,Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance"
+    file.write_text(f"{heads}\nhost,acl,aclrtMalloc,2.5,1,2.5,2.5,2.5,0\n")
+    run = Run.from_path(tmp_path)
+    check(page, View(run, run.rank()))
+
+
+def table(view: View, page: str, name: str) -> Table:
+    found: Table = find_block(find_page(page).build(view), name, Table)
+    return found
+
+
+def test_the_step_trace_is_that_of_the_file(view: View, recorded: Path) -> None:
+    shown = table(view, "steps", "steps").frame
+    expected = rows(recorded, "step_trace_time.csv")
+    assert [row["Step"] for row in expected] == shown["step"].to_list()
+    for heading, name in (("Computing", "computing_us"), ("Free", "free_us"), ("Stage", "stage_us")):
+        assert shown[name].to_list() == pytest.approx([float(row[heading]) for row in expected], abs=1e-3)
+
+
+def test_a_step_is_shown_alone(view: View, recorded: Path) -> None:
+    assert table(select(view, "1"), "steps", "steps").frame["step"].to_list() == ["1"]
+    expected = [row for row in rows(recorded, "kernel_details.csv") if row["Step Id"] == "1"]
+    shown = table(select(view, "1"), "operators", "kernels").frame
+    assert shown.height == len(expected) == 3
+    assert shown["duration_us"].sum() == pytest.approx(sum(float(row["Duration(us)"]) for row in expected), abs=1e-6)
+
+
+def test_types_are_those_of_op_statistic(view: View, recorded: Path) -> None:
+    shown = {row["op_type"]: row for row in table(view, "operators", "types").frame.iter_rows(named=True)}
+    for row in rows(recorded, "op_statistic.csv"):
+        found = shown[row["OP Type"]]
+        assert found["count"] == int(row["Count"])
+        assert found["total_us"] == pytest.approx(float(row["Total Time(us)"]), abs=1e-3)
+        assert found["ratio_pct"] == pytest.approx(float(row["Ratio(%)"]), abs=1e-2)
+
+
+def test_host_operators_are_those_of_operator_details(view: View, recorded: Path) -> None:
+    shown = table(select(view, where="host"), "operators", "host").frame
+    names = [row["Name"] for row in rows(recorded, "operator_details.csv")]
+    assert dict(shown.select("name", "count").iter_rows()) == {name: names.count(name) for name in set(names)}
+
+
+def fact(blocks: Any, label: str) -> str:
+    facts = [each for block in flat(blocks) if isinstance(block, Facts) for each in block.facts]
+    return next(each.text for each in facts if each.label == label)
+
+
+def test_the_overview_says_what_was_simulated(view: View) -> None:
+    blocks = find_page("overview").build(view)
+    assert fact(blocks, "Kernels") == "6"
+    assert fact(blocks, "Chip") == "Ascend910B3"
+    assert any("odd::thing x2" in getattr(block, "text", "") for block in blocks)
+    assert all(block.modelled for block in flat(blocks) if isinstance(block, Chart))
+
+
+def test_genuine_runs_are_not_called_modelled(genuine: Run) -> None:
+    view = View(genuine, genuine.rank())
+    for page in PAGES:
+        assert not any(getattr(block, "modelled", False) for block in flat(page.build(view)))
+
+
+def test_columns_state_their_units() -> None:
+    columns = [column for column in vars_of_columns() if column.name.endswith(("_us", "_bytes", "_pct"))]
+    assert columns
+    for column in columns:
+        assert column.heading.endswith(")"), column
+
+
+def vars_of_columns() -> list[Column]:
+    import drynpu.views.pages as package
+
+    found: list[Column] = []
+    for module in vars(package).values():
+        for value in vars(module).values() if hasattr(module, "__file__") else ():
+            if isinstance(value, tuple):
+                found += [each for each in value if isinstance(each, Column)]
+    return found

@@ -1,0 +1,85 @@
+"""The report opens offline, says what the pages say, and shows hostile names as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+pytest.importorskip("plotly", reason="figures are an extra")
+
+from drynpu.views.content import Column, Fact, Facts, Hint, Note, Table
+from drynpu.views.report import blocks_html, write_report
+from drynpu.views.report._report import report_html
+from drynpu.views.runs import Run, View
+
+HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m"
+
+
+def test_a_report_is_one_file_without_foreign_addresses(view: View, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    write_report(view.run, view.rank, file)
+    text = file.read_text(encoding="utf-8")
+    assert len(text) < 8 * 2**20
+    own = report_html(view.run, view.rank, "")
+    assert not re.findall(r"""(?:src|href)\s*=\s*["']?(?!#)[^"'\s>]+""", own)
+    assert "url(" not in own
+    assert "@import" not in own
+    assert "default-src 'none'" in own
+    assert "aclnnAdd_AddAiCore_Add" in own
+    assert "Ascend910B3" in own
+
+
+def test_hostile_names_are_text() -> None:
+    frame = pl.DataFrame({"name": [HOSTILE, "</script><b>"], "time": [1.25, None]})
+    columns = (Column("name", HOSTILE), Column("time", "time (us)", 3))
+    blocks = [
+        Facts((Fact(HOSTILE, HOSTILE, HOSTILE),), HOSTILE),
+        Table("t", HOSTILE, frame, columns, HOSTILE),
+        Note(HOSTILE),
+        Hint(HOSTILE, HOSTILE, HOSTILE, 12.5),
+    ]
+    text = blocks_html(blocks)
+    assert "<img" not in text
+    assert "<b>" not in text
+    assert "\x1b" not in text
+    assert text.count("&lt;img src=x onerror=alert(1)&gt;") >= 9
+    assert '<td class="number">1.250</td>' in text
+    assert '<td class="number"></td>' in text
+
+
+def test_data_of_figures_cannot_end_their_element(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    from drynpu.views.content import Chart
+    from drynpu.views.figures import bars
+
+    chart = Chart("c", "C", lambda: bars(["</script><script>alert(1)"], [1.0], axis_title="ms", unit="ms"), "One bar.")
+    text = blocks_html([chart])
+    assert text.count("</script>") == 1
+
+
+def test_long_tables_say_how_long_they_are() -> None:
+    frame = pl.DataFrame({"n": range(1234)})
+    text = blocks_html([Table("t", "T", frame, (Column("n", "n"),))])
+    assert text.count("<tr>") == 201
+    assert "the first 200 of 1\u202f234 rows" in text
+
+
+@pytest.mark.parametrize("again", [(), ("--force",)])
+def test_the_command_replaces_nothing_unasked(
+    drynpu: Callable[..., Any], recorded: Path, tmp_path: Path, again: tuple[str, ...]
+) -> None:
+    file = tmp_path / "out.html"
+    ended = drynpu("report", recorded, "-o", file)
+    assert ended.code == 0, ended.err
+    assert re.search(r"Written: .*out\.html \(\d\.\d MB\)", ended.out.replace("\n", ""))
+    second = drynpu("report", recorded, "-o", file, *again)
+    assert second.code == (0 if again else 1)
+    assert second.err == ("" if again else f"drynpu: {file} exists; --force replaces it\n")
+
+
+def test_runs_of_genuine_ranks_can_be_written(genuine: Run) -> None:
+    assert "<main" in report_html(genuine, genuine.rank(), "")
