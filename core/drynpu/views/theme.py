@@ -69,15 +69,15 @@ def colours_of(names: Iterable[str]) -> list[str]:
 
     A name keeps its own colour unless one before it has it already; it then takes the next that is free, if any is.
     """
-    taken: set[str] = set()
+    used: set[str] = set()
     colours = []
     for name in names:
         colour = colour_of(name)
-        if colour in taken and name not in COLOURS:
+        if colour in used and name not in COLOURS:
             start = _CYCLE.index(colour)
             order = (*_CYCLE[start:], *_CYCLE[:start])
-            colour = next((other for other in order if other not in taken), colour)
-        taken.add(colour)
+            colour = next((other for other in order if other not in used), colour)
+        used.add(colour)
         colours.append(colour)
     return colours
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from drynpu.products import export_result, load_profile, result_forms
-from drynpu.views.runs import Run, View, find_runs
+from drynpu.views.runs import Run, RunFolder, View, find_runs
 
 GENUINE = Path(os.environ.get("GENUINE_PROFILES", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -29,12 +29,12 @@ def view(recorded: Path) -> View:
     return View(run, run.rank())
 
 
-def genuine_runs() -> Iterator[Run]:
-    if GENUINE.is_dir():
-        yield from map(Run.from_folder, find_runs(GENUINE))
+def genuine_runs() -> list[RunFolder]:
+    return find_runs(GENUINE) if GENUINE.is_dir() else []
 
 
-@pytest.fixture(params=list(genuine_runs()), ids=lambda run: run.name.split("/")[-2] if "/" in run.name else run.name)
+@pytest.fixture(params=[*genuine_runs()] or [None], ids=lambda run: "none" if run is None else run.name[-60:])
 def genuine(request: pytest.FixtureRequest) -> Run:
-    run: Run = request.param
-    return run
+    if request.param is None:
+        pytest.skip(f"no genuine profiles in {GENUINE}")
+    return Run.from_folder(request.param)

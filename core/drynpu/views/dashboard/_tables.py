@@ -95,15 +95,15 @@ def rows_of(block: Table, request: Mapping[str, Any] | None, search: str) -> Sea
     request:
         The grid's own: ``startRow``, ``endRow``, ``sortModel``, ``filterModel``; ``None`` for all rows.
     """
-    asked = request or {}
+    wanted = request or {}
     return search_rows(
         block,
         Request(
             search=search,
-            sort=[(each["colId"], each["sort"] == "desc") for each in asked.get("sortModel") or ()],
-            filters=asked.get("filterModel") or {},
-            begin=int(asked.get("startRow") or 0),
-            end=None if request is None else int(asked.get("endRow") or max(PAGE_SIZES)),
+            sort=[(each["colId"], each["sort"] == "desc") for each in wanted.get("sortModel") or ()],
+            filters=wanted.get("filterModel") or {},
+            begin=int(wanted.get("startRow") or 0),
+            end=None if request is None else int(wanted.get("endRow") or max(PAGE_SIZES)),
         ),
     )
 

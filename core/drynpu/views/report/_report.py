@@ -15,7 +15,7 @@ from drynpu.views.runs import Rank, Run, Selection, View
 from drynpu.writers._files import new_file
 
 _STYLE = Path(__file__).parents[1] / "assets" / "style.css"
-_OWN = Path(__file__).parent / "assets"
+_ASSETS = Path(__file__).parent / "assets"
 
 
 def write_report(run: Run, rank: Rank, file: Path) -> None:
@@ -39,10 +39,10 @@ def report_html(run: Run, rank: Rank, plotly_script: str) -> str:
     """Return the document of a report."""
     parts = [part for page in PAGES for part in _parts(page, run, rank)]
     menu = "".join(f'<a href="#{page.name}">{text_html(page.title)}</a>' for page in PAGES)
-    style = _STYLE.read_text(encoding="utf-8") + (_OWN / "report.css").read_text(encoding="utf-8")
-    script = (_OWN / "report.js").read_text(encoding="utf-8")
+    style = _STYLE.read_text(encoding="utf-8") + (_ASSETS / "report.css").read_text(encoding="utf-8")
+    script = (_ASSETS / "report.js").read_text(encoding="utf-8")
     who = run.name if len(run.ranks) == 1 else f"{run.name}, rank {rank.label}"
-    template = Template((_OWN / "report.html").read_text(encoding="utf-8"))
+    template = Template((_ASSETS / "report.html").read_text(encoding="utf-8"))
     return template.substitute(
         version=__version__,
         title=text_html(who),
