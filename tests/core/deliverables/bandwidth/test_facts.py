@@ -120,3 +120,9 @@ def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
         raw[place] = 1
         assert bool(facts.L2_CACHE.plausible(np.frombuffer(bytes(raw), facts.L2_CACHE.dtype))[0]) == good
     assert (facts.HBM_BYTES, facts.LLC_BYTES, facts.READ, facts.WRITE) == (32, 4096, 0, 1)
+
+
+def test_rates_follow_from_four_stacks() -> None:
+    """cann_msprof.md 7.4 "hbm.data": a rate is since the row 8 earlier for two events, 4 earlier for one."""
+    assert len((facts.READ, facts.WRITE)) * facts.HBM_STACKS == 8
+    assert facts.HBM_STACKS == 4

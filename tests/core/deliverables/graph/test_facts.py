@@ -26,10 +26,19 @@ def test_step_trace(pack: Callable[..., bytes]) -> None:
     assert found == struct.pack("<BBHIQQQHHHH", 0, 0x0A, 40, 0, 1, 2, 3, 4, 5, 6, 0)
 
 
+def test_step_trace_of_the_950(pack: Callable[..., bytes]) -> None:
+    """7.4, 0x0a on 15 and 16: u64 indexId, u64 modelId, u16 tagId, u16 stream, u32 taskId (``BBHLQQQHHI``)."""
+    values = {"tick": 1, "index_id": 2, "model_id": 3, "tag_id": 4, "stream_id": 5, "task_id": 0x0006_0007}
+    found = pack(facts.TS_TRACK_STEP_V6, **values)
+    assert found == struct.pack("<BBHIQQQHHI", 0, 0x0A, 40, 0, 1, 2, 3, 4, 5, 0x0006_0007)
+    assert facts.TS_TRACK_STEP_V6.function == 0x0A
+
+
 def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.FUSION_OP_INFO.dtype, "<HHIIIQ" + "QI5Q8Q116s")
     assert fits(facts.GRAPH_ID_MAP.dtype, "<HHIIIQ" + "QII216s")
     assert fits(facts.TS_TRACK_STEP.dtype, "<BBHIQQQHHHH")
+    assert fits(facts.TS_TRACK_STEP_V6.dtype, "<BBHIQQQHHI")
     assert facts.FUSION_OPS_PER_RECORD == 8
 
 

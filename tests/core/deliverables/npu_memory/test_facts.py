@@ -40,13 +40,18 @@ def test_layer() -> None:
 
 def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.NPU_MEM.dtype, "<IIQQQ")
+    assert fits(facts.NPU_MEM_2.dtype, "<IIQQQ")
     assert fits(facts.NPU_MODULE_MEM.dtype, "<IIQQ")
 
 
 def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
-    assert plausible(facts.NPU_MEM, event=0)
-    assert plausible(facts.NPU_MEM, event=1)
-    assert not plausible(facts.NPU_MEM, event=2)
+    for kind in (facts.NPU_MEM, facts.NPU_MEM_2):
+        assert [plausible(kind, event=event) for event in (0, 1, 2)] == [True, True, False]
+    # NpuMemDataBeanV2 reads its time from where the other has nothing, and leaves out where the other has its time.
+    for place, good in ((0, False), (3, False), (4, True), (8, True), (15, True), (16, True)):
+        raw = bytearray(32)
+        raw[place] = 1
+        assert bool(facts.NPU_MEM_2.plausible(np.frombuffer(bytes(raw), facts.NPU_MEM_2.dtype))[0]) == good
     for kind, places in ((facts.NPU_MEM, (7, 8, 15, 16)), (facts.NPU_MODULE_MEM, (3, 4, 7, 8))):
         for place, good in zip(places, (True, False, False, True), strict=True):
             raw = bytearray(kind.dtype.itemsize)

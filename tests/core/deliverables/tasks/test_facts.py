@@ -19,6 +19,8 @@ def test_node_basic_info_is_packed(pack: Callable[..., bytes]) -> None:
     expected = struct.pack("<HHIIIQQIQII", 0x5A5A, 10000, 0, 9, 28, 11, 21, 4, 22, 24 | 48 << 16, 1)
     found = pack(facts.NODE_BASIC_INFO, **values, block_dim=24 | 48 << 16, op_flag=1)
     assert found == expected.ljust(64, b"\0")
+    # msparser/compact_info/node_basic_info_bean.py: "(self._block_num & 65535) * (self._block_num >> 16)".
+    assert 2 << facts.MIX_RATIO_SHIFT == 2 * 65536
 
 
 def test_task_track_keeps_batch_above_task(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:
