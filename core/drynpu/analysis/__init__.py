@@ -16,9 +16,11 @@ from drynpu.analysis._communication import (
     communication_steps,
     communication_time,
     communication_transfers,
+    launched_communication_steps,
 )
 from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
 from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
+from drynpu.analysis._launched_steps import launched_step_trace
 from drynpu.analysis._launches import (
     EVENT_APIS,
     MINDSPORE_LAUNCHES,
@@ -33,13 +35,13 @@ from drynpu.analysis._launches import (
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
-from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, busy_part, overlap, step_trace
+from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._phases import STEP_PHASES, step_phases
 from drynpu.analysis._query import QUERY_COLUMNS, query_profile
 from drynpu.analysis._scopes import SCOPE_BARS, scope_bars
 from drynpu.analysis._stacks import STACK_METRICS, stack_times
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
-from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, step_ranges, steps_at
+from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, launched_ranges, step_ranges, steps_at
 from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
 from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
 
@@ -73,7 +75,6 @@ __all__ = [
     "Links",
     "Summary",
     "api_statistic",
-    "busy_part",
     "communication_statistic",
     "communication_steps",
     "communication_time",
@@ -83,6 +84,9 @@ __all__ = [
     "host_steps",
     "infer_ids",
     "iteration_trace",
+    "launched_communication_steps",
+    "launched_ranges",
+    "launched_step_trace",
     "link_operators",
     "llc_averages",
     "memory_averages",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from drynpu.analysis._steps import step_ranges, steps_at
+from drynpu.analysis._steps import launched_ranges, step_ranges, steps_at
 from drynpu.tables import Profile
 
 COMMUNICATION_TIME = pl.Schema(
@@ -122,7 +122,17 @@ def communication_steps(profile: Profile, times: pl.DataFrame) -> tuple[tuple[in
     steps = tuple(ranges["step_id"].to_list())
     if len(steps) == 1:
         return steps, pl.Series("step_id", [steps[0]] * times.height, dtype=pl.Int64)
-    return steps, steps_at(times["start_ns"], ranges)
+    return steps, steps_at(times["start_ns"], ranges, with_end=True)
+
+
+def launched_communication_steps(profile: Profile, times: pl.DataFrame) -> tuple[tuple[int, ...], pl.Series]:
+    """
+    Return the same by the rule of the vendor's databases, where a single step does not have everything.
+
+    The ranges are those of ``launched_ranges``.
+    """
+    ranges = launched_ranges(profile).drop_nulls("step_id")
+    return tuple(ranges["step_id"].to_list()), steps_at(times["start_ns"], ranges, with_end=True)
 
 
 def communication_statistic(profile: Profile) -> pl.DataFrame:

@@ -100,24 +100,6 @@ def _device_overlap(profile: Profile, device: int) -> pl.DataFrame:
     )
 
 
-def busy_part(overlaps: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
-    """
-    Return *overlaps* without the Free pieces at the edges of the steps, which torch's database does not count.
-
-    What is left of Free lies between computing or communication of one step: :func:`step_trace` of it gives the Free
-    and Stage of ``analysis.db`` (torch_npu_profiler.md 5.1).
-    """
-    events = _assign(overlaps, ranges)
-    device_step = ["device_id", "step_id"]
-    busy = events.filter(pl.col("kind").is_in([COMPUTING, COMMUNICATION]))
-    bounds = busy.group_by(device_step).agg(
-        pl.col("start_ns").min().alias("first"), pl.col("end_ns").max().alias("last")
-    )
-    inside = (pl.col("start_ns") >= pl.col("first")) & (pl.col("end_ns") <= pl.col("last"))
-    kept = events.join(bounds, on=device_step, how="left").filter((pl.col("kind") != FREE) | inside)
-    return kept.select(OVERLAP.names()).sort("device_id", "start_ns", maintain_order=True)
-
-
 def _pairs(rows: pl.DataFrame) -> I64:
     ends = pl.col("start_ns") + pl.col("duration_ns")
     return rows.select("start_ns", ends.alias("end_ns")).to_numpy().astype(np.int64).reshape(-1, 2)

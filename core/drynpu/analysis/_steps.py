@@ -23,6 +23,8 @@ HOST_STEPS = pl.Schema(
 )
 """Every step of the schedule, whether it launched something or not."""
 
+_EVER_NS = 2**63 - 1
+
 STEP_RANGES = pl.Schema([*HOST_STEPS.items(), ("device_start_ns", pl.Int64), ("device_end_ns", pl.Int64)])
 
 
@@ -48,8 +50,8 @@ def step_ranges(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`STEP_RANGES`, one row per ``ProfilerStep#k`` that launched device work, in host order.
 
-    On the device a step begins with the first start of its first correlation id (in order of launch) and ends with
-    the last end of its last one, but not before the host's end.
+    On the device a step begins with the first start of its lowest correlation id and ends with the last end of its
+    highest one, but not before the host's end.
     """
     steps, links = host_steps(profile), link_operators(profile)
     launches = (
@@ -58,9 +60,7 @@ def step_ranges(profile: Profile) -> pl.DataFrame:
         )
         .group_by("root", "correlation_id")
         .agg(pl.col("start_ns").min().alias("first"), (pl.col("start_ns") + pl.col("duration_ns")).max().alias("last"))
-        .join(_order(profile), on="correlation_id", how="left")
-        .with_columns(pl.col("position").fill_null(pl.col("correlation_id")))
-        .sort("root", "position")
+        .sort("root", "correlation_id")
         .group_by("root", maintain_order=True)
         .agg(pl.col("first").first().alias("device_start_ns"), pl.col("last").last())
     )
@@ -71,12 +71,6 @@ def step_ranges(profile: Profile) -> pl.DataFrame:
     )
 
 
-def _order(profile: Profile) -> pl.DataFrame:
-    """Return when each correlation id was enqueued; empty without a task queue, where the id is the time itself."""
-    put = profile.queue.filter(pl.col("side") == "enqueue")
-    return put.select("correlation_id", pl.col("start_ns").alias("position")).unique("correlation_id", keep="first")
-
-
 def _roots(links: Links) -> I64:
     root = np.arange(len(links.op_parent), dtype=np.int64)
     for level in links.ancestry[1:]:
@@ -84,9 +78,47 @@ def _roots(links: Links) -> I64:
     return root
 
 
-def steps_at(start_ns: pl.Series, ranges: pl.DataFrame) -> pl.Series:
+def launched_ranges(profile: Profile) -> pl.DataFrame:
     """
-    Return the step id of device times: the first step whose device range holds it, both ends included; else null.
+    Return table :data:`STEP_RANGES` by the rule of the vendor's databases (torch_npu_profiler.md 5.2).
+
+    A step of the schedule reaches over all tasks of the node calls that lie within it on the host, but not less far
+    than the host; one without tasks has the host's times. Without a schedule there is one range, from the first task
+    of a node call on, whose step is null.
+    """
+    steps = host_steps(profile)
+    nodes = profile.compact("api", "connection_id", "level", "start_ns", "end_ns").filter(
+        pl.col("level").cast(pl.String) == "node"
+    )
+    tasks = profile.compact("tasks", "connection_id", "start_ns", "duration_ns")
+    ends = (pl.col("start_ns") + pl.col("duration_ns")).alias("last")
+    tasks = tasks.select("connection_id", pl.col("start_ns").alias("first"), ends)
+    if not steps.height:
+        first = tasks.join(nodes, on="connection_id", how="semi")["first"].min()
+        whole = {"device_start_ns": 0 if first is None else first, "device_end_ns": _EVER_NS}
+        return pl.DataFrame([{"step_id": None, "host_start_ns": None, **whole}], schema=STEP_RANGES)
+    within = nodes.sort("start_ns").join_asof(
+        steps.sort("host_start_ns"), left_on="start_ns", right_on="host_start_ns", strategy="backward"
+    )
+    reached = (
+        within.filter(pl.col("end_ns") <= pl.col("host_end_ns"))
+        .join(tasks, on="connection_id", how="inner")
+        .group_by("op_id")
+        .agg(pl.col("first").min(), pl.col("last").max())
+    )
+    return (
+        steps.join(reached, on="op_id", how="left", maintain_order="left")
+        .with_columns(
+            pl.coalesce("first", "host_start_ns").alias("device_start_ns"),
+            pl.max_horizontal("last", "host_end_ns").alias("device_end_ns"),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in STEP_RANGES.items())
+    )
+
+
+def steps_at(start_ns: pl.Series, ranges: pl.DataFrame, *, with_end: bool = False) -> pl.Series:
+    """
+    Return the step id of device times: the first step whose device range holds it; else null.
 
     Parameters
     ----------
@@ -94,6 +126,9 @@ def steps_at(start_ns: pl.Series, ranges: pl.DataFrame) -> pl.Series:
         Int64, in any order.
     ranges:
         Table of :func:`step_ranges`.
+    with_end:
+        Whether the end belongs to the range. For kernels it does not: the vendor compares texts, and that of a start
+        is longer by a TAB. For communication it does.
     """
     times = start_ns.to_numpy()
     order = np.argsort(times, kind="stable")
@@ -102,7 +137,7 @@ def steps_at(start_ns: pl.Series, ranges: pl.DataFrame) -> pl.Series:
     # Ranges may overlap on several streams; the earlier step is written last and so wins.
     for step in reversed(ranges.rows(named=True)):
         low = np.searchsorted(ordered, step["device_start_ns"], side="left")
-        high = np.searchsorted(ordered, step["device_end_ns"], side="right")
+        high = np.searchsorted(ordered, step["device_end_ns"], side="right" if with_end else "left")
         found[order[low:high]] = step["step_id"]
     step_id: pl.Series = pl.Series("step_id", found, dtype=pl.Int64).replace({-1: None})
     return step_id

@@ -87,22 +87,25 @@ class _Scheduler:
         enqueue = c.enqueue_ns * alone
         # On the clock ``wall`` a dispatch may be shorter than its modelled parts, which then shrink alike.
         fits = np.minimum(1.0, self.cost_ns[rows] / np.maximum(ahead + enqueue, 1))
-        enqueue_end = start + ((ahead + enqueue) * fits).astype(np.int64)
+        enqueue_start = start + (ahead * fits).astype(np.int64)
+        handed_over = start + ((ahead + enqueue) * fits).astype(np.int64)
         api = c.api_ns * alone + np.where(d.compiles[rows], c.compile_ns, 0) + self.node_total_ns[rows]
         busy = np.where(d.launches[rows] > 0, c.dequeue_ns * alone + api, 0)
         launching = np.flatnonzero(d.launches[rows] > 0)
-        dequeue = enqueue_end.copy()
-        dequeue[launching] = fifo(enqueue_end[launching], busy[launching], self.state.dequeue_free_ns)
+        dequeue = handed_over.copy()
+        dequeue[launching] = fifo(handed_over[launching], busy[launching], self.state.dequeue_free_ns)
         if len(launching):
             self.state.dequeue_free_ns = int(dequeue[launching[-1]] + busy[launching[-1]])
         # The ACL call lies in the middle of the dequeue.
         api_start = dequeue + c.dequeue_ns // 2 * alone
         for name, value in (
             ("workspace_start_ns", start + (c.operator_ns * alone * fits).astype(np.int64)),
-            ("enqueue_start_ns", start + (ahead * fits).astype(np.int64)),
-            ("enqueue_end_ns", enqueue_end),
+            ("enqueue_start_ns", enqueue_start),
+            # The vendor's analysis finds the operator of an entry only if the operator ends after it.
+            ("enqueue_end_ns", np.maximum(handed_over - alone, enqueue_start)),
             ("dequeue_start_ns", dequeue),
-            ("dequeue_end_ns", dequeue + busy),
+            # A nanosecond before the next one: of two that touch, the vendor's analysis loses one.
+            ("dequeue_end_ns", dequeue + busy - alone * (busy > 0)),
             ("api_start_ns", api_start),
             ("api_end_ns", api_start + api),
         ):

@@ -81,10 +81,11 @@ def test_step_ranges(queue: bool) -> None:
 def test_kernel_steps() -> None:
     profile = two_steps()
     ranges = pl.DataFrame([(5, 0, 0, 0, 1, 900, 1100), (6, 0, 0, 0, 1, 1100, 1150)], schema=STEP_RANGES, orient="row")
-    # Both ends are included and the first step wins.
-    assert steps_at(profile.kernels["start_ns"], ranges).to_list() == [5, 5, 5, None]
-    assert steps_at(pl.Series([1150, 1151, 1101, 899]), ranges).to_list() == [6, None, 6, None]
-    assert steps_at(pl.Series([1150]), ranges.clear()).to_list() == [None]
+    assert steps_at(profile.kernels["start_ns"], ranges).to_list() == [5, 6, 5, None]
+    assert steps_at(pl.Series([1150, 1149, 900, 899]), ranges).to_list() == [None, 6, 5, None]
+    assert steps_at(pl.Series([900]), ranges.clear()).to_list() == [None]
+    # With the end both have 1100, and the first wins.
+    assert steps_at(pl.Series([1150, 1151, 1100]), ranges, with_end=True).to_list() == [6, None, 5]
 
 
 def test_a_nested_marker_is_no_step() -> None:
@@ -231,7 +232,7 @@ def test_statistics_and_steps_conserve_kernel_time(kernels: list[tuple[int, int,
         assert own["total_us"].is_sorted(descending=True)
         assert (own["min_us"] <= own["avg_us"] + 1e-9).all()
         assert (own["avg_us"] <= own["max_us"] + 1e-9).all()
-    ranges = pl.DataFrame([(0, 0, 0, 0, 1, 0, 40), (1, 0, 0, 0, 1, 41, 200)], schema=STEP_RANGES, orient="row")
+    ranges = pl.DataFrame([(0, 0, 0, 0, 1, 0, 41), (1, 0, 0, 0, 1, 41, 200)], schema=STEP_RANGES, orient="row")
     stepped = profile.kernels.with_columns(steps_at(profile.kernels["start_ns"], ranges))
     assert stepped.group_by("step_id").agg(pl.col("duration_ns").sum())["duration_ns"].sum() == sum(
         length for _, length, _ in kernels

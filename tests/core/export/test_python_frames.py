@@ -43,6 +43,19 @@ def test_nesting_modules_and_open_ends() -> None:
     ]
 
 
+def test_an_object_keeps_the_number_of_its_first_call() -> None:
+    """The vendor counts objects in each class and knows an object by its number alone, whatever class a call names."""
+    names = ("Linear######5", "Dropout######6", "Linear######9", "Dropout######5", "Dropout######8", "Linear######5")
+    rows = [(10 * i + tag, 1, name, tag) for i, name in enumerate(names) for tag in (CALL, RETURN)]
+    frames = python_frames(calls([*rows, (0, 2, "Linear######9", CALL)]))
+    assert frames["name"].to_list() == [
+        *("nn.Module: Linear_0", "nn.Module: Dropout_0", "nn.Module: Linear_1"),
+        *("nn.Module: Dropout_0", "nn.Module: Dropout_1", "nn.Module: Linear_0"),
+        "nn.Module: Linear_0",
+    ]
+    assert frames["module_id"].to_list() == [0, 0, 1, 0, 1, 0, 0]
+
+
 def replay(tags: list[int]) -> list[tuple[int, int, int, int]]:
     """The same by a stack: (id, parent_id, start, end) in order of return."""
     stack: list[tuple[int, int]] = []

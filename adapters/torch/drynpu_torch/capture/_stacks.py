@@ -61,7 +61,8 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
     Return Kineto's Python events, columns of shape ``[n]``, as frames in the order of their calls.
 
     Frames of drynpu's patches are left out, because on a device the caller calls the framework itself. The name of a
-    module, ``nn.Module: Linear_0``, becomes the record's ``Linear######0``, from which readers number modules again.
+    module, ``nn.Module: Linear_0``, becomes the record's ``Linear######7``, from which readers number modules again:
+    the number is that of the object among all.
     """
     texts = [str(text) for text in names]
     ours = rows_named(texts, name, lambda text: _OURS.search(text) is not None)
@@ -69,7 +70,7 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
     # Kineto gives thread 0 to the open frames of threads that did nothing meanwhile, whose id it does not know.
     order = order[~ours[order] & (thread[order] != 0)]
     return PythonFrames(
-        names=tuple(map(_record_name, texts)),
+        names=tuple(_record_name(text, number) for number, text in enumerate(texts)),
         name=name[order],
         start_ns=start_ns[order],
         end_ns=np.maximum(end_ns[order], start_ns[order]),
@@ -77,8 +78,8 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
     )
 
 
-def _record_name(text: str) -> str:
+def _record_name(text: str, number: int) -> str:
+    """Return the record's name of a frame; *number* stands for the object, because Kineto counts in each class."""
     if not text.startswith(_MODULE_PREFIX):
         return text
-    class_name, _, number = text.removeprefix(_MODULE_PREFIX).rpartition("_")
-    return f"{class_name}{_MODULE_MARK}{number}"
+    return f"{text.removeprefix(_MODULE_PREFIX).rpartition('_')[0]}{_MODULE_MARK}{number}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -14,6 +14,7 @@ from drynpu.analysis import (
     communication_steps,
     communication_time,
     communication_transfers,
+    launched_communication_steps,
 )
 from drynpu.deliverables.communication._mindspore import by_mindspore_steps
 from drynpu.tables import Profile
@@ -105,11 +106,20 @@ def json_files(profile: Profile) -> Mapping[str, object]:
 
 def torch_json_files(profile: Profile) -> Mapping[str, object]:
     """Return the documents of ASCEND_PROFILER_OUTPUT: the same by step, collectives apart from point to point."""
+    return _by_steps(profile, communication_steps)
+
+
+def torch_db_documents(profile: Profile) -> Mapping[str, object]:
+    """Return what torch's database stores of these documents: it finds the steps by another rule."""
+    return _by_steps(profile, launched_communication_steps)
+
+
+def _by_steps(profile: Profile, find_steps: Callable[..., tuple[tuple[int, ...], pl.Series]]) -> Mapping[str, object]:
     if profile.frame("communication_tasks").is_empty():
         return {}
     transfers = communication_transfers(profile)
     times = communication_time(profile, transfers)
-    steps, found = communication_steps(profile, times)
+    steps, found = find_steps(profile, times)
     times = times.with_columns(found.alias("step_id"))
     parts = {f"step{step}": times.filter(pl.col("step_id") == step) for step in steps} or {"step": times}
     document = {name: _step_document(rows, transfers) for name, rows in parts.items()}

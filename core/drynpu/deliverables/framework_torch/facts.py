@@ -95,3 +95,6 @@ PYTHON_TRACER_FUNC = layout(
 
 GC_RECORD = layout(24, ("pid", "<u8", 0), ("start", "<u8", 8), ("end", "<u8", 16))
 """One record of the flat file torch.gc_record."""
+
+MARK_OPERATOR = "mstx_"
+"""Begins the name of an operator that sets a mark; the vendor's tables have these last (torch_npu_profiler.md 4.16)."""

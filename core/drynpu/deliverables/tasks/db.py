@@ -9,12 +9,11 @@ from drynpu.deliverables._db_columns import Rows, text_or_unknown
 from drynpu.deliverables._db_enums import ENUMS, OTHER
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks
+from drynpu.deliverables.tasks.facts import SCHEDULING_SUFFIX
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.writers._numbers import UNKNOWN
 from drynpu.writers._text_table import TextTable
 
-_SCHEDULING_SUFFIX = "AicpuKernel"
-"""Ends the name of a kernel that computes nothing but lets the AI CPU schedule a collective."""
 _TENSOR_COLUMNS = {
     f"{side}{title}": f"{side}_{part}"
     for side in ("input", "output")
@@ -35,7 +34,7 @@ def db_rows(profile: Profile) -> Rows:
     detailed = profile.level != "level0"
     ids = kernel_task_ids(profile, tasks)
     kernels = profile.compact("kernels", *_KERNEL_COLUMNS).with_columns(ids.alias(TASK_ID))
-    schedules = kernels.select(pl.col("name").cast(pl.String).str.ends_with(_SCHEDULING_SUFFIX)).to_series()
+    schedules = kernels.select(pl.col("name").cast(pl.String).str.ends_with(SCHEDULING_SUFFIX)).to_series()
     computing = kernels if not schedules.any() else kernels.filter(~schedules)
     yield "COMPUTE_TASK_INFO", _compute(computing, detailed=detailed)
     yield "COMMUNICATION_SCHEDULE_TASK_INFO", _schedules(kernels.filter(schedules), detailed=detailed)

@@ -210,3 +210,6 @@ DB_TABLES = (
     db_table("COMMUNICATION_SCHEDULE_TASK_INFO", "name globalTaskId* taskType opType"),
     db_table("MEMCPY_INFO", "globalTaskId size memcpyOperation", others="N"),
 )
+
+SCHEDULING_SUFFIX = "AicpuKernel"
+"""Ends the name of a kernel that computes nothing but lets the AI CPU schedule a collective."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from drynpu.analysis import busy_part, overlap, step_ranges, step_trace
+from drynpu.analysis import launched_step_trace
 from drynpu.deliverables.communication._analyzer_db import Row, bandwidth_rows, link_rows, time_rows
 from drynpu.tables import Profile
 from drynpu.writers.db._schema import ANALYSIS_TABLES
@@ -67,20 +67,9 @@ def _frame(table: str, rows: list[Row]) -> pl.DataFrame:
 
 
 def step_trace_rows(profile: Profile) -> pl.DataFrame:
-    """
-    Return StepTraceTime in us: the rows of step_trace_time.csv, except for what the vendor counts differently here.
-
-    Free and Stage of the database reach from the first to the last computing or communication of a step, those of
-    the csv from its first to its last event of any kind (torch_npu_profiler.md 5.1). Without a schedule the step is
-    NULL.
-    """
-    ranges, overlaps = step_ranges(profile), overlap(profile)
-    whole = step_trace(profile, ranges, overlaps)
-    busy = step_trace(profile, ranges, busy_part(overlaps, ranges))
-    narrow = busy.select("device_id", "step", "free_us", "stage_us")
+    """Return StepTraceTime in us; it differs from step_trace_time.csv, and without a schedule the step is NULL."""
     return (
-        whole.drop("free_us", "stage_us")
-        .join(narrow, on=["device_id", "step"], how="left", maintain_order="left")
-        .with_columns(pl.col("free_us", "stage_us").fill_null(0.0), pl.col("step").replace("", None))
+        launched_step_trace(profile)
+        .with_columns(pl.col("step").replace("", None))
         .select(pl.col(name).alias(title) for name, title in _STEP_COLUMNS.items())
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis import link_operators
+from drynpu.deliverables.framework_torch.facts import MARK_OPERATOR
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, forward_backward_pairs, queue_entries
 from drynpu.products.torch._python_frames import python_frames
@@ -21,8 +22,6 @@ _FIRST_CONNECTION = 5 << 28
 
 # globalTid holds the process in its upper and the thread in its lower 32 bits.
 TID_BITS = 2**32
-# The vendor's table has the operators that set marks last.
-_MARK_OPERATOR = "mstx_"
 _LAUNCH = (pl.col("level") == "node") & (pl.col("name") == "launch")
 
 _API = pl.Schema(
@@ -106,7 +105,7 @@ def _next_connection(queue: pl.DataFrame) -> int:
 def _operators(profile: Profile) -> pl.DataFrame:
     """Return the operators, those that set marks last; texts as the timeline shows them, null where it has none."""
     ops = profile.host_ops
-    marking = pl.col("name").str.starts_with(_MARK_OPERATOR)
+    marking = pl.col("name").str.starts_with(MARK_OPERATOR)
     separated = {
         title: pl.col(name).str.replace_all(";", LINE_SEPARATOR, literal=True).replace("", None)
         for title, name in (("inputDtypes", "input_dtypes"), ("inputShapes", "input_shapes"))

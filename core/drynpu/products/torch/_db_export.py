@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from drynpu.deliverables.communication.files import torch_db_documents
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.products._product import NO_TASKS
 from drynpu.products.toolkit._db import database_tables, has_toolkit_data, toolkit_rows
@@ -33,7 +34,6 @@ def export_torch_db(
     profile: Profile,
     directory: Path,
     *,
-    documents: Mapping[str, object],
     environment: Mapping[str, str],
     groups: Sequence[RecordGroup],
 ) -> list[Path]:
@@ -45,8 +45,6 @@ def export_torch_db(
 
     Parameters
     ----------
-    documents:
-        communication.json and communication_matrix.json by file name; empty without communication.
     environment:
         Variables for META_DATA where the recording's metadata do not have them.
 
@@ -60,7 +58,7 @@ def export_torch_db(
     _write_profile(profile, path, environment, groups)
     if not _has_steps(profile):
         return [path]
-    tables = dict(communication_rows(documents))
+    tables = dict(communication_rows(torch_db_documents(profile)))
     tables["StepTraceTime"] = step_trace_rows(profile)
     if all(rows.is_empty() for rows in tables.values()):
         return [path]

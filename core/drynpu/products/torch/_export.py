@@ -96,7 +96,7 @@ def export_torch(
             names += _write_text(profile, directory, documents, groups)
         if ExportType.DB in forms:
             environment = noted_variables(os.environ)
-            written = export_torch_db(profile, directory, documents=documents, environment=environment, groups=groups)
+            written = export_torch_db(profile, directory, environment=environment, groups=groups)
             names += [path.name for path in written]
         with new_file(directory / "analyse.done"):
             names.append("analyse.done")

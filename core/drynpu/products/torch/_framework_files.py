@@ -74,7 +74,8 @@ def _op_text(operators: Operators, *, name: int, signature: int, stack: int, rec
     text = {int(OpRangeField.NAME): operators.names[name]}
     if record_shapes and signature >= 0:
         dtypes, shapes = operators.texts[signature]
-        text |= {int(OpRangeField.INPUT_DTYPES): dtypes, int(OpRangeField.INPUT_SHAPES): shapes}
+        # An operator without inputs has neither field (torch_npu_profiler.md 3.7).
+        text |= {int(OpRangeField.INPUT_DTYPES): dtypes, int(OpRangeField.INPUT_SHAPES): shapes} if dtypes else {}
     if stack >= 0 and operators.stacks[stack]:
         text[int(OpRangeField.CALL_STACK)] = operators.stacks[stack]
     return text
@@ -92,7 +93,9 @@ def _write_queue(path: Path, context: RecordContext) -> None:
         fixed[category]["time"] = np.concatenate([getattr(s, side)[rows], getattr(issued, side)]) + context.to_raw_ns
         fixed[category]["category"] = category
         fixed[category]["tid"] = thread if category < 2 else context.launching
-    fixed["correlation_id"], fixed["pid"] = np.arange(1, n + 1), context.target.pid
+    # Readers take the first and last correlation id of a step for what it launched first and last.
+    fixed["correlation_id"][:, np.argsort(fixed[0]["time"], kind="stable")] = np.arange(1, n + 1)
+    fixed["pid"] = context.target.pid
     flat = fixed.ravel()
     order = np.lexsort((flat["category"], flat["time"]))
     names = [queue_name(plan) for plan in lowered.plans]

@@ -68,15 +68,20 @@ def _levels(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _named(frames: pl.DataFrame) -> pl.DataFrame:
-    module = pl.col("name").str.contains(_MODULE_MARK, literal=True)
-    first = frames.filter(module).sort("tid", "id").select("tid", "name").unique(maintain_order=True)
-    class_name = pl.col("name").str.split(_MODULE_MARK).list.first()
-    numbers = first.with_columns(class_name.alias("class_name")).with_columns(
-        pl.int_range(pl.len(), dtype=pl.Int64).over("tid", "class_name").alias("module_id")
+    """Number the objects of a thread: one keeps the number of its first call, whatever class a later one names."""
+    class_name, object_id = (pl.col("name").str.split(_MODULE_MARK).list.get(part, null_on_oob=True) for part in (0, 1))
+    named = frames.with_columns(class_name.alias("class_name"), object_id.alias("object_id"))
+    first = (
+        named.filter(pl.col("object_id").is_not_null())
+        .sort("tid", "id")
+        .unique(["tid", "object_id"], keep="first", maintain_order=True)
+    )
+    numbers = first.select(
+        "tid", "object_id", pl.int_range(pl.len(), dtype=pl.Int64).over("tid", "class_name").alias("module_id")
     )
     shown = pl.concat_str(
         [pl.lit("nn.Module: "), pl.col("class_name"), pl.lit("_"), pl.col("module_id").cast(pl.String)]
     )
-    return frames.join(numbers, on=["tid", "name"], how="left", maintain_order="left").with_columns(
+    return named.join(numbers, on=["tid", "object_id"], how="left", maintain_order="left").with_columns(
         pl.coalesce(shown, pl.col("name")).alias("name")
     )

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import attrs
+import polars as pl
 import pytest
 
 from drynpu import OutputError
@@ -73,7 +74,7 @@ def columns(path: Path, table: str, read: SimpleNamespace) -> str:
 
 def with_steps(profile: Profile) -> Profile:
     marker = profile.host_ops.head(1).with_columns(
-        name=profile.host_ops["name"].head(1).replace("In", "ProfilerStep#1")
+        name=profile.host_ops["name"].head(1).replace("In", "ProfilerStep#1"), end_ns=pl.lit(profile.end_ns)
     )
     stacked = profile.host_ops.tail(-1).with_columns(call_stack=profile.host_ops["name"].tail(-1))
     return attrs.evolve(profile, host_ops=marker.vstack(stacked))

@@ -90,7 +90,12 @@ def test_analyses_are_those_of_the_raw_data(raw: Profile, results: Callable[[str
     of_raw, own = summarise(raw), summarise(stated)
     # analysis.db does not count what is free at the edges of a step (torch_npu_profiler.md 5.1).
     other = {"text": [], "db": ["free_us", "stage_us"]}[form]
-    assert_frame_equal(own.steps.drop(other), of_raw.steps.drop(other), abs_tol=0.0011)
+    steps = own.steps
+    if form == "db":
+        # Nor does it leave out step 8, which launched nothing.
+        assert steps["step"].to_list() == ["7", "8"]
+        steps = steps.head(1)
+    assert_frame_equal(steps.drop(other), of_raw.steps.drop(other), abs_tol=0.0011)
     assert (own.kernels, own.peak_allocated_bytes) == (of_raw.kernels, of_raw.peak_allocated_bytes)
     assert own.missing == ("collectives",)
 
