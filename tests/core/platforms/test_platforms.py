@@ -172,6 +172,15 @@ def test_records_of_the_950_have_forms_of_their_own() -> None:
         assert platform.sio_dies == dies
 
 
+def test_schedulers_differ_in_what_they_report() -> None:
+    """cann_msprof.md 7.4 and 7.5.2: AI CPU of the 910 in ts_track, u32 task ids of the 950, sub-tasks of MIX on 5."""
+    # device_task_collector.py opens the records of the AI CPU of the task scheduler for CHIP_V2_1_0 alone.
+    assert numbers(True, "ai_cpu_in_ts_track") == {"1"}
+    # stars_common.py joins task ids where is_chip_v6() holds: CHIP_V6_1_0 and CHIP_V6_2_0.
+    assert numbers(True, "wide_task_ids") == {"15", "16"}
+    assert numbers(True, "mixed_sub_tasks") == {"5"}
+
+
 def test_address_translation_is_counted_on_5_15_and_16() -> None:
     """cann_msprof.md 7.4 "socpmu.data (5, 15, 16)"."""
     assert numbers(True, "translation_counters") == {"5", "15", "16"}

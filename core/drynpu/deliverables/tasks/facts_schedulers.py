@@ -36,16 +36,16 @@ class SqeType(enum.IntEnum):
     HOST_CPU = 18
     CDQM = 19
     C_CORE = 20
-    # Those of the 950 alone: to its scheduler all have other numbers (facts_schedulers.py).
-    FUSION = 64
-    AICPU_H = 65
-    AICPU_D = 66
-    UBDMA = 67
-    ASYNCDMA = 68
-    CMO = 69
-    CCU = 70
-    CONDITION = 71
-    END = 72
+    # Those of the 950 alone. Its scheduler has other numbers for all (V6_TYPES), so that no vendor says these.
+    FUSION = enum.auto()
+    AICPU_H = enum.auto()
+    AICPU_D = enum.auto()
+    UBDMA = enum.auto()
+    ASYNCDMA = enum.auto()
+    CMO = enum.auto()
+    CCU = enum.auto()
+    CONDITION = enum.auto()
+    END = enum.auto()
 
 
 class TsTaskType(enum.IntEnum):
@@ -143,7 +143,6 @@ STARS_SOC_V6 = device_kind(
         ("magic", "<u2", 2),
         ("task_id", "<u4", 4),  # unique on the device; the stream stands in task_track
         ("tick", "<u8", 8),
-        ("acc_id", "<u2", 18),
     ),
     has_stars_magic,
     {"magic": STARS_MAGIC},

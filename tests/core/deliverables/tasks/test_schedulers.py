@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from drynpu.deliverables.tasks import facts_schedulers as facts
-from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records
+from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_ids, task_records
 from drynpu.deliverables.tasks.facts_schedulers import SqeType
+from drynpu.kernels import TaskType
 from drynpu.platforms import find_platform
 from drynpu.raw import RecordKind
 from drynpu.raw._record_bytes import record_bytes
@@ -51,6 +52,50 @@ def test_bytes_of_the_950(pack: Callable[..., bytes]) -> None:
     # Function 1, counter 5, type 1; the low half of the id stands where the stream was.
     found = pack(facts.STARS_SOC_V6, header=0x0541, task_id=0x0001_0002, tick=77)
     assert found == struct.pack(V6_FMT, 0x0541, 0x6BD3, 2, 1, 77, 0, 0, 0, 0, 0)
+
+
+def test_places_and_sizes(fits: Callable[..., bool]) -> None:
+    assert fits(facts.HWTS.dtype, HWTS_FMT)
+    # Its task id covers the two numbers that were stream and task: "4 u32 task id" (cann_msprof.md 7.4).
+    assert fits(facts.STARS_SOC_V6.dtype, "<HHIQHH3I")
+
+
+def test_a_tag_of_hwts_is_three_bits_and_a_number_of_four() -> None:
+    """hwts_log.py: ``args[0] & 7`` is 0 at a start and 1 at an end, ``args[0] >> 4`` counts."""
+    assert facts.HWTS.running == ("tag", 4)
+    assert facts.HWTS_TAG_MASK == 0b111
+    end, start = (struct.pack(HWTS_FMT, 0x50 | tag, 0, 0x6BD3, 0, 5, 1000 + tag, 3, *[0] * 11) for tag in (1, 0))
+    # Bit 3 is neither: a record that has it in its tag counts by the three bits alone.
+    later = struct.pack(HWTS_FMT, 0x60 | 8, 0, 0x6BD3, 0, 6, 2000, 3, *[0] * 11)
+    other = struct.pack(HWTS_FMT, 0x70 | 2, 0, 0x6BD3, 0, 7, 3000, 3, *[0] * 11)
+    records = np.frombuffer(start + end + later + other, facts.HWTS.dtype)
+    events = task_events(lambda _: records, find_platform("4"), lambda ids: ids)
+    assert list(zip(events.task.tolist(), events.is_end.tolist(), strict=True)) == [(5, False), (5, True), (6, False)]
+
+
+def test_sub_tasks_on_both_kinds_of_core() -> None:
+    """
+    cann_msprof.md 7.5.2: "sub-task id 0, sub-task type 6/7, fftsType 4".
+
+    ``SUBTASK_TYPE`` and ``FFTS_TYPE`` of stars_constant.py, ``filed[7] >> 13`` of ffts_plus_log.py.
+    """
+    found = task_records(runs(SqeType.AI_CORE, sub_task=MIXED[TaskType.MIX_AIV]), find_platform("5"))["stars_soc"]
+    sub_tasks = [struct.unpack_from("<HHHHQBxHHH", row.tobytes()) for row in found[2:]]
+    assert sub_tasks == [
+        (0x0022, 0x6BD3, 3, 5, 1000, 7, 0, 4 << 13, 0),
+        (0x0023, 0x6BD3, 3, 5, 1250, 7, 0, 4 << 13, 0),
+    ]
+    assert MIXED == {TaskType.MIX_AIC: 6, TaskType.MIX_AIV: 7}
+
+
+def test_types_of_the_task_scheduler() -> None:
+    """
+    The beginnings of names in TASK_TYPE_MAPPING (analysis/common_func/ms_constant/str_constant.py):
+
+    "kernel AI core", "kernel AI cpu", "event record", "stream wait event", 5 "memory copy".
+    """
+    names = {"AI_CORE": 0, "AI_CPU": 1, "EVENT_RECORD": 2, "STREAM_WAIT_EVENT": 3, "MEMCPY_ASYNC": 5}
+    assert {kind.name: int(kind) for kind in facts.TsTaskType} == names
 
 
 def test_types_of_hwts() -> None:
