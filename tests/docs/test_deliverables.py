@@ -174,7 +174,7 @@ COUNTERS = {
     ),
     ("Memory", UNIFIED): (
         "aicore_time(us),total_cycles,ub_read_bw(GB/s),ub_write_bw(GB/s),l1_read_bw(GB/s),l1_write_bw(GB/s),"
-        "l2_read_bw(GB/s),l2_write_bw(GB/s),main_mem_read_bw(GB/s),main_mem_write_bw(GB/s)"
+        "main_mem_read_bw(GB/s),main_mem_write_bw(GB/s)"
     ),
 }
 

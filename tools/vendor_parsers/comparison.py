@@ -57,6 +57,9 @@ EMPTY = ("", "N/A", "0.000")
 NATIVE_ARGS = {"size(B)", "bandwidth(GB/s)", "operation"}, {"relay", "retry"}
 """Arguments of copies and of communication operators that the Python path leaves out."""
 
+NO_RANK_SIZE = 0, -1
+"""The size of a communicator that is not known, in the native and in the Python path."""
+
 KERNELS = ("AI_", "MIX_", "KERNEL_", "COMMUNICATION")
 """Beginnings of the task types whose arrows both paths draw; the Python path draws those of transfers otherwise."""
 
@@ -192,6 +195,8 @@ def slices(events: list[dict[str, Any]]) -> Counter[tuple[str, ...]]:
             if name.startswith("Reduce_") and any(key.startswith("Reduce Start") for key in args):
                 # The native path counts reductions over all iterations and gives their times in ns.
                 name, args = name.rpartition("_")[0], {}
+            if args.get("rank_size") in NO_RANK_SIZE:
+                args = {**args, "rank_size": NO_RANK_SIZE[0]}
             duration = str(_rounded(event["dur"]))
             found[layer, "X", name, event["ts"], duration, _args(args)] += 1
             if layer == "Communication" or str(args.get("Task Type", "")).startswith(KERNELS):

@@ -11,7 +11,8 @@ from drynpu.deliverables.soc_pmu.facts import SocPmuType
 from drynpu.tables._columns import ordinals
 from drynpu.tables._sides import DeviceSide
 
-_CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV")
+_CORE_TYPES = ("AI_CORE", "AI_VECTOR_CORE", "MIX_AIC", "MIX_AIV", "")
+"""Types of kernels on cores; at level0 the type is not known."""
 
 
 def operator_names(context: LoadContext, device_id: int, stream: I64, task: I64) -> pl.Series:

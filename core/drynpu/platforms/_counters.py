@@ -77,11 +77,16 @@ def counter_set(name: str, *, split: bool) -> CounterSet:
     document = packaged_document("counters.yaml")
     facts = document["sets"][name]
     numbering = document["numbering"][facts["numbering"]]
-    bits = MappingProxyType({code: width * scale for code, (width, scale) in numbering["bits"].items()})
+    bits = _bits(numbering["bits"], facts.get("own_bits", {}))
     texts = numbering["columns"] | facts.get("own_columns", {})
     reader = _GroupReader(texts, facts, bits, document["sampled"])
     groups = {group: reader.read(group, split=split) for group in facts["groups"]}
     return CounterSet(name=name, numbering=facts["numbering"], bits_per_count=bits, groups=MappingProxyType(groups))
+
+
+def _bits(*tables: Mapping[int, tuple[int, int]]) -> Mapping[int, int]:
+    """Return the bits of one count by event; later tables win."""
+    return MappingProxyType({code: width * scale for table in tables for code, (width, scale) in table.items()})
 
 
 @frozen(eq=False)
@@ -99,28 +104,25 @@ class _GroupReader:
         return CounterGroup(
             cube_events=cube,
             vector_events=tuple(group.get("vector_events", cube)) if split else (),
-            cube=self._columns(group.get("cube", "").split(), self.columns),
-            vector=self._columns(group.get("vector", "").split(), self.columns),
+            cube=_columns(group.get("cube", "").split(), self.columns, self.bits),
+            vector=_columns(group.get("vector", "").split(), self.columns, self.bits),
             tail=tuple(group.get("tail", "").split()),
             sampled=self._sampled(name, group),
         )
-
-    def _columns(self, names: Iterable[str], texts: Mapping[str, str]) -> tuple[MetricColumn, ...]:
-        return tuple(column for name in names for column in _parse(name, texts[name], self.bits))
 
     def _sampled(self, name: str, group: Mapping[str, str]) -> tuple[MetricColumn, ...]:
         """Return the columns in the order and spelling that samples have for them; times are none of them."""
         texts = {**self.columns, **self.facts.get("sampled_columns", {})}
         also = self.facts.get("sampled_also", {}).get(name, "")
-        known = self._columns(f"{group.get('cube', '')} {group.get('vector', '')} {also}".split(), texts)
+        bits = {**self.bits, **_bits(self.facts.get("sampled_bits", {}))}
+        known = _columns(f"{group.get('cube', '')} {group.get('vector', '')} {also}".split(), texts, bits)
         by_name = {column.name.lower(): column for column in known if column.formula is not Formula.TIME}
         shown = [shown for shown in self.sampled.get(name, "").split() if shown.lower() in by_name]
-        if not self.facts.get("sampled_l2_traffic"):
-            shown = [name for name in shown if name not in _L2_TRAFFIC]
         return tuple(MetricColumn(name, by_name[name.lower()].formula, by_name[name.lower()].terms) for name in shown)
 
 
-_L2_TRAFFIC = frozenset({"l2_read_bw(GB/s)", "l2_write_bw(GB/s)"})
+def _columns(names: Iterable[str], texts: Mapping[str, str], bits: Mapping[int, int]) -> tuple[MetricColumn, ...]:
+    return tuple(column for name in names for column in _parse(name, texts[name], bits))
 
 
 def _parse(name: str, text: str, bits: Mapping[int, int]) -> tuple[MetricColumn, ...]:

@@ -15,6 +15,9 @@ from drynpu.simulate._inputs import Collective, DatasetEvent, GraphRun, HostCall
 MINDSPORE = "mindspore"
 """The framework whose host data have layouts of their own."""
 
+PYTORCH = "torch"
+"""The framework that marks no steps on the device (Ascend/pytorch AclInterface.cpp: nothing calls start_deliver_op)."""
+
 
 @frozen(kw_only=True)
 class Destination:

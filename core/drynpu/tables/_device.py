@@ -14,7 +14,6 @@ from drynpu.tables._columns import ordinals
 from drynpu.tables._task_events import TaskEvents
 
 _TASK_BITS = 32
-_OVERFLOW = 4
 AIC, AIV = 0, 1
 
 
@@ -168,12 +167,12 @@ def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
     Give each ffts_profile record of a 950 to the task it was taken from, as :func:`task_counters`.
 
     A context record (0x2a) holds one kind of core, and its ticks are how long that took rather than when the
-    operator ran. Overflowed records are wrong and block records are shares of the context's: both are left out
-    (Ascend/msprof chip6_pmu_calculator).
+    operator ran. Block records are shares of the context's and are left out; the mark of an overflow changes nothing
+    (Ascend/msprof chip6_pmu_calculator, whose pmu_bean_v6 compares it with a number of another type).
     """
     function, _, _ = unpack_stars_header(records["header"])
     row = _owners(tasks, tasks.task_id, records["task_id"].astype(np.int64), records["end_tick"].astype(np.int64))
-    usable = (row >= 0) & (function == PmuFunction.CONTEXT_PMU_V6.value) & (records["flags"] & _OVERFLOW == 0)
+    usable = (row >= 0) & (function == PmuFunction.CONTEXT_PMU_V6.value)
     row, half, chosen = row[usable], np.where(records["core_type"] & 1, AIV, AIC)[usable], records[usable]
     count = len(tasks.task_id)
     measured, cycles, pmu = _sums(count, row, half, chosen)

@@ -74,7 +74,7 @@ COLUMNS_UNIFIED = {
         "cube_fops vector_fops"
     ),
     "Memory": (
-        "ub_read_bw(GB/s) ub_write_bw(GB/s) l1_read_bw(GB/s) l1_write_bw(GB/s) l2_read_bw(GB/s) l2_write_bw(GB/s) "
+        "ub_read_bw(GB/s) ub_write_bw(GB/s) l1_read_bw(GB/s) l1_write_bw(GB/s) "
         "main_mem_read_bw(GB/s) main_mem_write_bw(GB/s)"
     ),
 }

@@ -131,8 +131,13 @@ def test_bits_of_a_count_before_the_950() -> None:
         assert len(scales) == len(names)
         pipes = pipes if len(pipes) > 1 else pipes * len(names)
         expected |= {EVENT[name]: pipe * scale for name, pipe, scale in zip(names, pipes, scales, strict=True)}
-    for version in EVERY[:9]:
-        assert find_platform(version).counter_set.bits_per_count == expected
+    assert find_platform("5").counter_set.bits_per_count == expected
+    sentence = re.search(r"has pipe (\d+) and scale (\d+) for (.*?) \[", PAGE.replace("\n", " "))
+    assert sentence is not None
+    python = {int(code, 16): int(sentence[1]) * int(sentence[2]) for code in re.findall(r"0x[0-9a-f]+", sentence[3])}
+    assert python == dict.fromkeys((0x21, 0x28, 0x2A, 0x32), 2048)
+    for version in set(EVERY[:9]) - {"5"}:
+        assert find_platform(version).counter_set.bits_per_count == expected | python, version
 
 
 def test_bits_of_a_count_of_the_950() -> None:
@@ -196,19 +201,19 @@ COMMON = _by_name(
     _rate("ub_read_bw", (0x15, 1024)),
     _rate("ub_write_bw", (0x16, 1024)),
     _rate("l1_read_bw", (0x31, 4096)),
-    _rate("l1_write_bw", (0x32, 1024)),
+    _rate("l1_write_bw", (0x32, 2048)),
     _rate("l2_read_bw", (0x0F, 2048)),
     _rate("l2_write_bw", (0x10, 2048)),
     _rate("main_mem_read_bw", (0x12, 64)),
     _rate("main_mem_write_bw", (0x13, 64)),
     _rate("l0a_read_bw", (0x1B, 4096)),
     _rate("l0a_write_bw", (0x1C, 4096)),
-    _rate("l0b_read_bw", (0x21, 4096)),
+    _rate("l0b_read_bw", (0x21, 2048)),
     _rate("l0b_write_bw", (0x22, 2048)),
     _rate("l0c_read_bw", (0x27, 2048)),
     _rate("l0c_write_bw", (0x29, 2048)),
-    _rate("l0c_read_bw_cube", (0x28, 8192)),
-    _rate("l0c_write_bw_cube", (0x2A, 8192)),
+    _rate("l0c_read_bw_cube", (0x28, 2048)),
+    _rate("l0c_write_bw_cube", (0x2A, 2048)),
     _rate("ub_read_bw_vector", (0x43, 256)),
     _rate("ub_write_bw_vector", (0x44, 256)),
     _rate("ub_read_bw_scalar", (0x37, 128)),
@@ -286,6 +291,13 @@ CHANGED = {
     **{version: {"vector_fops": V3_FOPS} for version in ("2", "3", "4")},
     **dict.fromkeys(("7", "8", "11"), UB_310B),
 }
+NATIVE = _by_name(
+    _rate("l1_write_bw", (0x32, 1024)),
+    _rate("l0b_read_bw", (0x21, 4096)),
+    _rate("l0c_read_bw_cube", (0x28, 8192)),
+    _rate("l0c_write_bw_cube", (0x2A, 8192)),
+)
+"""Bandwidths of the native path and of samples: 4.2, "pipe 256, 256, 256, 128" and "scale 16, 16, 16, 8, 8, 8, 32, 32"."""
 SAMPLED = {"0": {"vector_fops": _column("vector_fops", Formula.TOTAL, *_FOPS, (0x4B, 32), (0x4E, 64), (0x4F, 32))}}
 
 
@@ -298,8 +310,10 @@ def test_weights_of_operations_are_those_of_the_page() -> None:
 
 @pytest.mark.parametrize("version", EVERY)
 def test_columns_follow_from_their_events(version: str) -> None:
-    expected = {**(NEWER if version in {"15", "16"} else COMMON), **CHANGED.get(version, {})}
-    sampled = {name.lower(): column for name, column in {**expected, **SAMPLED.get(version, {})}.items()}
+    newer = version in {"15", "16"}
+    expected = {**(NEWER if newer else COMMON), **CHANGED.get(version, {}), **(NATIVE if version == "5" else {})}
+    samples = {**expected, **({} if newer else NATIVE), **SAMPLED.get(version, {})}
+    sampled = {name.lower(): column for name, column in samples.items()}
     for name, group in find_platform(version).counter_groups.items():
         for column in (*group.cube, *group.vector):
             assert column == expected[column.name], name
@@ -319,6 +333,14 @@ def test_columns_of_a2_are_those_of_the_page(group: str) -> None:
 
 def _sampled_names(group: CounterGroup) -> list[str]:
     return [column.name for column in group.sampled]
+
+
+def test_tasks_have_traffic_of_l2_on_the_a2_alone() -> None:
+    """4.2: "which the Python path drops"; the native path keeps it."""
+    for version in EVERY:
+        memory = find_platform(version).counter_groups["Memory"]
+        shown = {column.name for column in (*memory.cube, *memory.vector)} & {"l2_read_bw(GB/s)", "l2_write_bw(GB/s)"}
+        assert len(shown) == (2 if version == "5" else 0), version
 
 
 def test_samples_of_cores_have_traffic_of_l2_on_the_310_and_the_a2_alone() -> None:

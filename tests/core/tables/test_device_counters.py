@@ -54,10 +54,17 @@ def test_each_kind_of_core_has_a_record_of_its_own() -> None:
     assert not found.end_tick.any()
 
 
-def test_overflow_blocks_and_strangers_are_left_out() -> None:
+def test_an_overflow_changes_nothing() -> None:
+    """cann_msprof.md 7.4: "2 overflow (never acted on)"."""
+    record = {"flags": MAIN | OVERFLOW, "total_cycles": 50, "start_tick": 100, "end_tick": 180}
+    found = task_counters_v6(records(record), tasks())
+    assert found.measured.tolist() == [True, False]
+    assert found.cycles[0].tolist() == [50, 0]
+
+
+def test_blocks_and_strangers_are_left_out() -> None:
     found = task_counters_v6(
         records(
-            {"flags": MAIN | OVERFLOW, "total_cycles": 50, "start_tick": 100, "end_tick": 180},
             {"header": 0x29, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
             {"task_id": 8, "total_cycles": 5, "start_tick": 300, "end_tick": 320},
         ),

@@ -48,7 +48,10 @@ AICPU_DATA_PREPARATION = aicpu_record(
     ("index", "<u8", 104),
     ("size", "<u8", 112),  # elements waiting in the buffer
 )
-"""One step of the data preparation queue; the timestamp of the header is a device tick."""
+"""
+One step of the data preparation queue; the timestamp of the header is ns of the monotonic clock (Ascend/msprof
+aicpu_add_info_parser save_aicpu_dp_data).
+"""
 
 AICPU_MODEL = aicpu_record(
     "aicpu_model",

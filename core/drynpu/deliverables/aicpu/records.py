@@ -18,6 +18,8 @@ from drynpu.options import Level
 from drynpu.simulate._inputs import DatasetEvent
 
 _GET_NEXT_DEQUEUE_WAIT = next(tag for tag, name in facts.QUEUE_NODES.items() if name == "GetNext_dequeue_wait")
+_ANSWER_TICKS = 1
+"""Assumed: the least that lies between the last step of the AI CPU and the end of its task."""
 
 
 def build(context: RecordContext) -> GroupRecords:
@@ -46,8 +48,9 @@ def _kernels(context: RecordContext) -> Records:
     of = lowered.launch_kernel[launches]
     split = split_aicpu(lowered.kernels)
     submit = simulation.schedule.kernel_start_ticks[launches]
+    # The scheduler logs the end of the task after the AI CPU has stopped, and the parser finds the task by that.
     ticks = simulation.kernel_ticks[launches]
-    end = submit + ticks
+    end = submit + ticks - _ANSWER_TICKS
     dispatched = submit + np.rint(ticks * split.dispatch[of]).astype(np.int64)
     run = submit + np.rint(ticks * (split.dispatch + split.scheduling)[of]).astype(np.int64)
     copying = end - np.rint(ticks * split.copy[of]).astype(np.int64)
@@ -87,7 +90,7 @@ def _queue_events(context: RecordContext) -> Records:
     events = context.recording.dataset
     rows = facts.AICPU_DATA_PREPARATION.new(len(events))
     time = context.simulation.time_map(np.array([event.time_ns for event in events], np.int64))
-    rows["timestamp"] = context.anchors.unix_to_tick(time)
+    rows["timestamp"] = time + context.to_raw_ns
     rows["index"] = np.arange(len(events))
     rows["size"] = _sizes(events)
     # Longer texts are cut: the record has no more room.

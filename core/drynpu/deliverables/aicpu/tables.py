@@ -104,18 +104,24 @@ def _microseconds(rows: Records, end: str, start: str) -> I64:
 
 
 def _names(context: LoadContext, device_id: int, key: I64, end_ns: I64) -> pl.Series:
-    """Return the operator of the task with each stream and task id that was running at each end."""
+    """
+    Return the operator of the task with each stream and task id that was running at each end.
+
+    As in the parser, the operator's own information names it: at level0 nothing does.
+    """
     tasks = context.tasks.filter(pl.col("device_id") == device_id)
     start = tasks["start_ns"].to_numpy()
     own = (tasks["stream_id"].to_numpy() << _TASK_BITS) | tasks["task_id"].to_numpy()
     found = intervals.innermost(start, start + tasks["duration_ns"].to_numpy(), own, end_ns, key)
-    return pl.concat([pl.Series([""], dtype=pl.String), tasks["kernel_name"]]).gather(found + 1)
+    known = pl.lit(True) if context.platform.wide_task_ids else pl.col("kernel_type") == "AI_CPU"  # noqa: FBT003
+    names = tasks.select(pl.when(known).then("kernel_name").otherwise(pl.lit("")))
+    return pl.concat([pl.Series([""], dtype=pl.String), names.to_series()]).gather(found + 1)
 
 
 def _events(side: DeviceSide, records: Records) -> pl.DataFrame:
     columns = {
         "device_id": side.device_id,
-        "time_ns": side.clock.tick_to_unix(records["timestamp"]),
+        "time_ns": records["timestamp"].astype(np.int64) + side.clock.offset_ns,
         "action": _words(records["action"]),
         "source": _words(records["source"]),
         "buffered": _sizes(records["size"]),

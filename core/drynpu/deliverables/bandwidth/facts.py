@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from attrs import frozen
 
 from drynpu.raw import RecordKind, device_kind, in_range, layout, reserved_is_zero
@@ -26,6 +29,20 @@ HBM = device_kind(
     in_range(event=(0, 1), hbm_id=(0, 0xFF)),
 )
 """One reading of a high bandwidth memory counter (cann_msprof.md 7.4; the layout of info.json version 1.0)."""
+
+HBM_2 = device_kind(
+    "hbm_2",
+    "hbm.data",
+    layout(
+        32,
+        ("event", "<u4", 8),
+        ("hbm_id", "<u4", 12),
+        ("count", "<u8", 16),
+        ("monotonic_ns", "<u8", 24),
+    ),
+    in_range(event=(0, 1), hbm_id=(0, 0xFF)),
+)
+"""The same in a recording whose info.json has version 2.0 (Ascend/msprof analysis/msparser/hardware/hbm_parser.py)."""
 
 HBM_BYTES = 32
 """Of one HBM count (Ascend/msprof ``hbm_model``)."""
@@ -60,6 +77,23 @@ LLC = device_kind(
     in_range(event=(0, 0xFF), l3t_id=(0, 0xFFF)),
 )
 """One reading of a last level cache counter (cann_msprof.md 7.4; the layout of info.json version 1.0)."""
+
+LLC_2 = device_kind(
+    "llc_2",
+    "llc.data",
+    layout(
+        24,
+        ("count", "<u4", 4),
+        ("event", "<u4", 8),
+        ("l3t_id", "<u4", 12),
+        ("monotonic_ns", "<u8", 16),
+    ),
+    in_range(event=(0, 0xFF), l3t_id=(0, 0xFFF)),
+)
+"""The same in a recording whose info.json has version 2.0 (Ascend/msprof analysis/msparser/hardware/llc_parser.py)."""
+
+BY_VERSION: Mapping[str, tuple[RecordKind, RecordKind]] = MappingProxyType({"2.0": (HBM_2, LLC_2)})
+"""HBM and LLC by ``version`` of info.json; any other has `HBM` and `LLC`."""
 
 L2_CACHE = device_kind(
     "l2_cache",
@@ -110,7 +144,7 @@ HBM_STACKS = 4
 LLC_BYTES = 4096
 """What the parser takes one throughput count for: 64 bytes, times 64 (Ascend/msprof ``llc_model``)."""
 
-KINDS: tuple[RecordKind, ...] = (HBM, DDR, LLC, L2_CACHE)
+KINDS: tuple[RecordKind, ...] = (HBM, HBM_2, DDR, LLC, LLC_2, L2_CACHE)
 
 DDR_LAYER, HBM_LAYER, LLC_LAYER = Layer("DDR", 18, "NPU"), Layer("HBM", 24, "NPU"), Layer("LLC", 27, "NPU")
 

@@ -72,13 +72,21 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     tables: dict[str, list[pl.DataFrame]] = {name: [] for name in SCHEMAS}
     for side in context.devices:
         read = context.reader.read
-        tables["memory_bandwidth"] += _hbm(side, read("hbm", side.device_id))
+        hbm, llc = facts.BY_VERSION.get(context.reader.host_info.version, (facts.HBM, facts.LLC))
+        tables["memory_bandwidth"] += _hbm(side, read(hbm.name, side.device_id))
         tables["memory_bandwidth"] += _ddr(context, side, read("ddr", side.device_id))
-        tables["llc_samples"] += _llc(context, side, read("llc", side.device_id))
+        tables["llc_samples"] += _llc(context, side, read(llc.name, side.device_id))
         tables["l2_cache_tasks"] += _l2_cache(context, side, read("l2_cache", side.device_id))
         # Some drivers count the cache among what is outside the cores, by the same events.
         tables["l2_cache_tasks"] += _l2_cache(context, side, soc_counters(context, side, SocPmuType.L2_CACHE))
     return {name: pl.concat(parts) for name, parts in tables.items() if parts}
+
+
+def _times(side: DeviceSide, records: Records) -> I64:
+    """Return Unix times (ns) of samples; version 2.0 has the monotonic clock."""
+    if "monotonic_ns" in (records.dtype.names or ()):
+        return np.asarray(i64(records["monotonic_ns"]) + side.clock.offset_ns, np.int64)
+    return sampled_unix_ns(side.clock, records["time_us"])
 
 
 def _rates(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
@@ -89,11 +97,11 @@ def _rates(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 
 def _memory_rows(
-    side: DeviceSide, kind: str, time: npt.ArrayLike, unit: npt.ArrayLike, event: npt.ArrayLike, size: I64
+    side: DeviceSide, kind: str, time: I64, unit: npt.ArrayLike, event: npt.ArrayLike, size: I64
 ) -> list[pl.DataFrame]:
     rows = pl.DataFrame(
         {
-            "time_ns": sampled_unix_ns(side.clock, time),
+            "time_ns": time,
             "unit_id": i64(unit),
             "event": np.where(np.asarray(event) == facts.READ, "read", "write"),
             "bytes": size,
@@ -113,7 +121,7 @@ def _hbm(side: DeviceSide, records: Records) -> list[pl.DataFrame]:
     if not len(records):
         return []
     size = i64(records["count"]) * facts.HBM_BYTES
-    return _memory_rows(side, "hbm", records["time_us"], records["hbm_id"], records["event"], size)
+    return _memory_rows(side, "hbm", _times(side, records), records["hbm_id"], records["event"], size)
 
 
 def _ddr(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.DataFrame]:
@@ -122,7 +130,7 @@ def _ddr(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     if not len(rows):
         return []
     size = i64(rows["count"]) * context.platform.ddr_bytes
-    return _memory_rows(side, "ddr", rows["time_us"], np.full(len(rows), _ALL_UNITS), rows["event"], size)
+    return _memory_rows(side, "ddr", _times(side, rows), np.full(len(rows), _ALL_UNITS), rows["event"], size)
 
 
 def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.DataFrame]:
@@ -141,7 +149,7 @@ def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
 
     rows = pl.DataFrame(
         {
-            "time_ns": sampled_unix_ns(side.clock, records["time_us"]),
+            "time_ns": _times(side, records),
             "llc_id": i64(records["l3t_id"]),
             "bytes": counted(events.traffic) * facts.LLC_BYTES,
             "requests": counted(events.requests),

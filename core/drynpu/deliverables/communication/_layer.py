@@ -68,6 +68,10 @@ def collective_threads(operations: pl.DataFrame, tasks: pl.DataFrame) -> pl.Data
     )
 
 
+_NO_RANK_SIZE = {Writer.NATIVE: 0, Writer.PYTHON: -1}
+"""What a collective without tasks has, as at level0 (cann_msprof.md 4.5)."""
+
+
 def operation_threads(operations: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
     """Return the thread (``tid``) of each operation by ``device_id``, ``connection_id`` and ``start_ns``."""
     key = ["device_id", "connection_id", "start_ns"]
@@ -86,7 +90,7 @@ def _all_threads(groups: pl.DataFrame) -> pl.DataFrame:
 def _operations(pid: int, operations: pl.DataFrame, writer: Writer) -> Events:
     process, thread = layers.layer_pids(pid, layers.COMMUNICATION), pl.col("tid")
     args: dict[str, Value] = {
-        "rank_size": _number_or_unknown("rank_size"),
+        "rank_size": pl.col("rank_size").fill_null(_NO_RANK_SIZE[writer]),
         "connection_id": pl.col("connection_id"),
         "model id": pl.col("model_id").fill_null(NO_MODEL),
         "data_type": pl.col("dtype"),

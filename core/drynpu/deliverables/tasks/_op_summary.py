@@ -185,8 +185,9 @@ def _operator_info() -> list[pl.Expr]:
 
 
 def _no_operator_info() -> list[pl.Expr]:
-    unknown = ("OP Type", "OP State", "Task Type", "Mix Block Num", "HF32 Eligible", *_TENSORS)
-    return [*(pl.lit(UNKNOWN).alias(name) for name in unknown), pl.lit("0").alias("Block Num")]
+    unknown = ("OP Type", "OP State", "Task Type", "HF32 Eligible", *_TENSORS)
+    blocks = ("Block Num", "Mix Block Num")
+    return [*(pl.lit(UNKNOWN).alias(name) for name in unknown), *(pl.lit("0").alias(name) for name in blocks)]
 
 
 def _counter(kernels: pl.DataFrame, name: str, writer: Writer) -> pl.Expr:

@@ -80,6 +80,7 @@ def sample(request: ProfilingRequest, chip: Chip, destination: Destination, resu
         "job_id": str(destination.device_id),
         "result_dir": str(result_dir),
         "aicore_sampling_interval": 10,
+        "aiv_sampling_interval": 10,
         "hccsInterval": _MILLISECONDS // sampling.interconnection_hz if sampling.interconnection_hz else 0,
         "instrProfilingFreq": sampling.instruction_cycles or 0,
         "npuEvents": "",

@@ -25,6 +25,7 @@ from drynpu.options import Level
 from drynpu.products._framework_files import recorded_steps
 from drynpu.products.toolkit._controls import host_info, sample
 from drynpu.raw import DeviceInfo, ProfWriter
+from drynpu.simulate._recording import PYTORCH
 
 
 def write_prof(
@@ -146,7 +147,9 @@ def _in_graphs(context: RecordContext) -> Bools:
 
 
 def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:
-    """Return number, start and end of the steps on the shown host timeline."""
+    """Return number, start and end of the steps that are marked on the device, on the shown host timeline."""
+    if context.target.framework == PYTORCH:
+        return ()
     rows, numbers = recorded_steps(context.recording.operators)
     simulation = context.simulation
     columns = (numbers, simulation.op_start_ns[rows], simulation.op_end_ns[rows])

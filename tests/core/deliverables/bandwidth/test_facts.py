@@ -26,12 +26,20 @@ def test_records_are_those_of_the_parser(pack: Callable[..., bytes]) -> None:
     ddr = pack(facts.DDR, time_us=1, count=2, event=facts.READ, ddr_id=3, master_id=facts.ALL_MASTERS)
     assert ddr == struct.pack("<5I", 1, 2, 0, 3, 0xFFFFFFFF)
     assert pack(facts.LLC, time_us=1, count=2, event=0x35, l3t_id=3) == struct.pack("<QQII", 1, 2, 0x35, 3)
+    # HBM_FMT_V2 and LLC_FMT_V2 (Ascend/msprof analysis/msparser/data_struct_size_constant.py).
+    newer = pack(facts.HBM_2, event=facts.WRITE, hbm_id=3, count=2, monotonic_ns=1)
+    assert newer == struct.pack("<IIIIQQ", 0, 0, 1, 3, 2, 1)
+    newer = pack(facts.LLC_2, event=0x35, l3t_id=3, count=2, monotonic_ns=1)
+    assert newer == struct.pack("<IIIIQ", 0, 2, 0x35, 3, 1)
     cache = pack(facts.L2_CACHE, task_type=1, stream_id=2, task_id=3, events=np.arange(10, 18))
     assert cache == struct.pack("<4H8Q", 1, 2, 3, 0, *range(10, 18))
 
 
 def test_files_and_layers() -> None:
-    assert [kind.stem for kind in facts.KINDS] == ["hbm.data", "ddr.data", "llc.data", "l2_cache.data"]
+    assert [kind.stem for kind in facts.KINDS] == [
+        *["hbm.data", "hbm.data", "ddr.data"],
+        *["llc.data", "llc.data", "l2_cache.data"],
+    ]
     layers = (facts.DDR_LAYER, facts.HBM_LAYER, facts.LLC_LAYER)
     assert [(layer.name, layer.sort_index, layer.label) for layer in layers] == [
         ("DDR", 18, "NPU"),
@@ -56,11 +64,14 @@ def test_events_of_the_last_level_cache(mode: str, codes: tuple[int, ...]) -> No
     assert (events.first_request, events.first_hit) == (codes[4], codes[5])
 
 
-def loaded(platform: str, sample: dict[str, str], **raw: tuple[RecordKind, bytes]) -> dict[str, pl.DataFrame]:
+def loaded(
+    platform: str, sample: dict[str, str], version: str = "1.0", **raw: tuple[RecordKind, bytes]
+) -> dict[str, pl.DataFrame]:
     """Read raw bytes by kind, as if they stood in the files of device 2."""
     empty = {kind.name: kind.new(0) for kind in (*facts.KINDS, *soc_pmu_facts.KINDS)}
     found = empty | {name: np.frombuffer(data, kind.dtype) for name, (kind, data) in raw.items()}
-    reader = SimpleNamespace(read=lambda name, device: found[name])
+    host = SimpleNamespace(version=version)
+    reader = SimpleNamespace(read=lambda name, device: found[name], host_info=host)
     side = SimpleNamespace(device_id=2, clock=SimpleNamespace(device_counter_ns=BASE_NS, offset_ns=7))
     context: Any = SimpleNamespace(
         reader=reader, devices=[side], platform=find_platform(platform), notes=[], settings=lambda device: sample
@@ -78,6 +89,19 @@ def test_an_hbm_count_is_32_bytes() -> None:
         (BASE_NS + 1_000_007, 5, "write", 0, 0.0),
         (BASE_NS + 21_000_007, 5, "write", 96 << 20, 4800.0),
     ]
+
+
+def test_version_2_has_the_monotonic_clock() -> None:
+    """Ascend/msprof decode_hbm_v2 and decode_llc_v2 take the time as it is; decode_*_v1 put it behind the start."""
+    readings = ((BASE_NS, 0), (BASE_NS + 20_000_000, 1 << 20))
+    hbm = b"".join(struct.pack("<IIIIQQ", 9, 9, 1, 5, count, time) for time, count in readings)
+    llc = b"".join(struct.pack("<IIIIQ", 9, count >> 10, 0x01, 3, time) for time, count in readings)
+    found = loaded("5", {"llc_profiling": "write"}, "2.0", hbm_2=(facts.HBM_2, hbm), llc_2=(facts.LLC_2, llc))
+    assert found["memory_bandwidth"].select("time_ns", "unit_id", "event", "mb_s").rows() == [
+        (BASE_NS + 7, 5, "write", 0.0),
+        (BASE_NS + 20_000_007, 5, "write", 1600.0),
+    ]
+    assert found["llc_samples"].select("time_ns", "llc_id", "mb_s").rows()[1] == (BASE_NS + 20_000_007, 3, 200.0)
 
 
 @pytest.mark.parametrize(("platform", "size"), [("1", 32), ("4", 32), ("7", 16), ("8", 16)])

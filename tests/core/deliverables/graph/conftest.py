@@ -205,6 +205,7 @@ def record(tmp_path: Path) -> Record:
         name: str = "run",
         recording: dict[str, Any] | None = None,
         clock: Clock = Clock.PROJECTED,
+        framework: str = "torch",
         **switches: bool,
     ) -> Profile:
         directory = tmp_path / f"{name}_ascend_pt"
@@ -220,7 +221,7 @@ def record(tmp_path: Path) -> Record:
         } | (recording or {})
         write_recording(
             Recording(**parts),
-            Destination(directory=directory, framework="torch", pid=PID, device_id=0),
+            Destination(directory=directory, framework=framework, pid=PID, device_id=0),
             Setup(
                 request=ProfilingRequest(
                     level=level, switches=Switches(**asked), filters=Filters() if filters is None else filters

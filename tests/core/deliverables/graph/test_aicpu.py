@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from drynpu.deliverables.registry import RECORD_KINDS
 from drynpu.device.samplers.aicpu import split_aicpu
 from drynpu.kernels import KernelSpec, TaskType
+from drynpu.options import Level
+from drynpu.platforms import load_chip
 from drynpu.raw import ProfReader
 from drynpu.simulate import DatasetEvent
 from drynpu.tables import Profile
@@ -38,6 +40,7 @@ def test_every_ai_cpu_kernel_has_a_row_inside_its_task(record: Record, exported:
         "Total_time(us),Stream ID,Task ID"
     )
     assert len(rows) == len(kernels) == 3
+    tick_ns = 1e9 / load_chip(chip).hwts_hz
     for row, kernel in zip(rows, kernels, strict=True):
         assert row[1].endswith("\t")
         assert [row[0], row[2], row[8], row[9]] == [
@@ -48,9 +51,10 @@ def test_every_ai_cpu_kernel_has_a_row_inside_its_task(record: Record, exported:
         ]
         compute, copy, task, dispatch, total = (Decimal(cell) for cell in row[3:8])
         start = Decimal(row[1]) * 1000 - kernel["start_ns"]
-        assert total * 1000 == kernel["duration_ns"]
+        # One tick before the task ends: the parser finds the task by that (Ascend/msprof viewer/aicpu_viewer.py).
+        assert total * 1000 == Decimal(kernel["duration_ns"]) - Decimal(tick_ns)
         assert start >= dispatch * 1000 - 500 > 0
-        assert start + task * 1000 == kernel["duration_ns"]
+        assert start + task * 1000 == Decimal(kernel["duration_ns"]) - Decimal(tick_ns)
         # Two times in whole microseconds: each part may be off by one.
         assert 0 < compute + copy <= task + 2
         assert compute > 0 < copy
@@ -80,6 +84,27 @@ def test_events_of_the_data_queue(record: Record, exported: Exported) -> None:
     for row, event in zip(rows, events, strict=True):
         assert row[1] == str(float(row[1]))
         assert abs(float(row[1]) * 1000 - event["time_ns"]) <= 256
+
+
+def test_records_of_the_data_queue_have_the_monotonic_clock(record: Record) -> None:
+    """The parser adds the offset of the clocks to them and nothing else (Ascend/msprof aicpu_add_info_parser)."""
+    profile = record(chip="Ascend910A")
+    assert profile.prof_path is not None
+    reader = ProfReader(profile.prof_path, RECORD_KINDS)
+    raw = reader.read("aicpu_data_preparation", 0)["timestamp"].astype(np.int64)
+    # The recording begins at 5 s of that clock and lasts 20 ms; the device's counter would be at 250 million.
+    assert ((raw > 5_000_000_000) & (raw < 5_020_000_000)).all()
+    base = 1_736_408_883_000_000_000 - 5_000_000_000
+    assert profile.frame("data_queue")["time_ns"].to_list() == (raw + base).tolist()
+
+
+@pytest.mark.parametrize(("chip", "named"), [("Ascend910B2", False), ("Ascend910A", False), ("Ascend950PR", True)])
+def test_without_operator_information_ai_cpu_kernels_have_a_name_on_the_950_alone(
+    exported: Exported, chip: str, *, named: bool
+) -> None:
+    """Ascend/msprof viewer/aicpu_viewer.py: analysis_aicpu asks for the type of the operator, the other does not."""
+    _, rows = table(exported(chip=chip, level=Level.L0)["aicpu.csv"])
+    assert [row[2] for row in rows] == ["Where_kernel" if named else "N/A"] * 3
 
 
 def test_waits_for_the_data_queue(record: Record, exported: Exported) -> None:

@@ -206,7 +206,11 @@ def test_marks_of_steps_give_files_only_when_asked(record: Record, graph_operato
     steps = evolve(operators, names=(*operators.names[:-1], "ProfilerStep#5"))
     for traced in (False, True):
         profile = record(
-            graphs=(), recording={"operators": steps, "dataset": ()}, training_trace=traced, name=f"run{traced}"
+            graphs=(),
+            recording={"operators": steps, "dataset": ()},
+            training_trace=traced,
+            name=f"run{traced}",
+            framework="neutral",
         )
         assert set(profile.frame("step_marks")["tag_id"]) == {60000, 60001}
         names = {path.name.rsplit("_", 1)[0] + path.suffix for path in export_msprof(profile)}

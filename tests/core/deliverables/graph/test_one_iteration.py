@@ -54,7 +54,7 @@ def test_one_iteration_can_be_exported(record: Record) -> None:
 def test_a_step_is_chosen_by_its_times(record: Record, graph_operators: Callable[[], Any]) -> None:
     operators = graph_operators()
     steps = evolve(operators, names=(*operators.names[:-1], "ProfilerStep#5"))
-    profile = record(graphs=(), recording={"operators": steps, "dataset": ()})
+    profile = record(graphs=(), recording={"operators": steps, "dataset": ()}, framework="neutral")
     (step,) = profile.frame("iterations").rows(named=True)
     chosen = select_iteration(profile, NO_MODEL, 5)
     inside = profile.kernels.filter(pl.col("start_ns").is_between(step["start_ns"], step["end_ns"]))

@@ -117,13 +117,20 @@ def test_other_chips(tools: Any, write: Write, name: str) -> None:
 def test_steps_are_marked(tools: Any, write: Write) -> None:
     table = tools.mixture()
     s = tools.simulate(table)
-    marks = tools.read(write(table)).frame("step_marks")
+    marks = tools.read(write(table, framework="mindspore")).frame("step_marks")
     assert marks.select("index_id", "tag_id").rows() == [(7, 60000), (7, 60001), (8, 60000), (8, 60001)]
     assert set(marks["model_id"]) == {4294967295}
     rows = [i for i, name in enumerate(table.name) if table.names[name].startswith("ProfilerStep#")]
     bounds = np.stack([s.op_start_ns[rows], s.op_end_ns[rows]], 1).ravel()
     late = marks["time_ns"].to_numpy() - bounds
     assert ((late >= 0) & (late < 20)).all()
+
+
+def test_pytorch_marks_no_steps_on_the_device(tools: Any, write: Write) -> None:
+    """Ascend/pytorch loads aclprofGetStepTimestamp and never calls it (torch_npu/csrc/core/npu/interface)."""
+    profile = tools.read(write(tools.mixture(), framework="torch"))
+    assert profile.frame("step_marks").is_empty()
+    assert profile.frame("iterations").is_empty()
 
 
 def test_the_frequency_is_recorded(tools: Any, write: Write) -> None:
