@@ -8,7 +8,16 @@ import numpy as np
 from attrs import define, field
 
 from drynpu.arrays import I64, U64, Bools
-from drynpu.deliverables.tasks.facts import ACL_PREFIXES, ACL_TAG_SHIFT, AclTag, NodeType, RuntimeType
+from drynpu.deliverables.tasks.facts import (
+    ACL_PREFIXES,
+    ACL_TAG_SHIFT,
+    FIRST_OTHER_TASK_TYPE,
+    MODEL_API_TYPES,
+    RUNTIME_TASK_TYPES,
+    AclTag,
+    NodeType,
+    RuntimeType,
+)
 from drynpu.raw import HostLevel, hash_text
 
 
@@ -38,11 +47,16 @@ class TypeIds:
             return self._put(level, name, int(NodeType.LAUNCH))
         if level is HostLevel.ACL:
             return self._number(level, name, (_family(name) << ACL_TAG_SHIFT) + 1)
+        if level is HostLevel.MODEL and name in MODEL_API_TYPES:
+            return self._put(level, name, MODEL_API_TYPES[name])
         return self._number(level, name, int(RuntimeType.FIRST_API) if level is HostLevel.RUNTIME else 1)
 
     def task(self, name: str) -> int:
         """Return the type id of a runtime task type such as ``KERNEL_AICORE``."""
-        return self._number(HostLevel.RUNTIME, name, 1)
+        known = RUNTIME_TASK_TYPES.get(name)
+        if known is not None:
+            return self._put(HostLevel.RUNTIME, name, known)
+        return self._number(HostLevel.RUNTIME, name, FIRST_OTHER_TASK_TYPE)
 
     def _number(self, level: HostLevel, name: str, first: int) -> int:
         if (int(level), name) in self._known:

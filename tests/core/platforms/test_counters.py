@@ -297,7 +297,7 @@ NATIVE = _by_name(
     _rate("l0c_read_bw_cube", (0x28, 8192)),
     _rate("l0c_write_bw_cube", (0x2A, 8192)),
 )
-"""Bandwidths of the native path and of samples (4.2: "pipe 256, 256, 256, 128", "scale 16, 16, 16, 8, 8, 8, 32, 32")."""
+"""The native path and samples; 4.2: "pipe 256, 256, 256, 128" and "scale 16, 16, 16, 8, 8, 8, 32, 32"."""
 SAMPLED = {"0": {"vector_fops": _column("vector_fops", Formula.TOTAL, *_FOPS, (0x4B, 32), (0x4E, 64), (0x4F, 32))}}
 
 

@@ -61,7 +61,7 @@ def build(context: RecordContext) -> GroupRecords:
     Every iteration that launched something is one ``ModelExecute`` call around its launches; its kernels belong to
     the model by that (cann_msprof.md 7.5). Key points (model start, forward, backward, iteration end, model end,
     all-reduces, get-next) are kept when the iteration trace is asked for, which sample.json says under
-    ``ts_keypoint``. When the graph was loaded is not recorded: a ``ModelLoad`` call of no length at the beginning of
+    ``ts_keypoint``. When the graph was loaded is not recorded: a ``ModelLoad`` call of 2 ns at the beginning of
     the recording carries its names and plans.
     """
     traced = context.request.switches.training_trace
@@ -111,8 +111,9 @@ def _model_calls(context: RecordContext, name: str, begin: I64, end: I64, model_
 
 def _loads(context: RecordContext) -> Records:
     graphs = context.recording.graphs
-    begin = load_time_ns(context)
-    return _model_calls(context, "ModelLoad", begin, begin, [graph.model_id for graph in graphs])
+    # The native path refuses calls without length or that touch, and records that do not come after a call's begin.
+    time_ns = load_time_ns(context)
+    return _model_calls(context, "ModelLoad", time_ns - 1, time_ns + 1, [graph.model_id for graph in graphs])
 
 
 def _executions(context: RecordContext, iterations: _Iterations) -> Records:

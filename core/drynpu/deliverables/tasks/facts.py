@@ -51,6 +51,23 @@ class RuntimeType(enum.IntEnum):
     FIRST_API = 1000
 
 
+RUNTIME_TASK_TYPES: Mapping[str, int] = MappingProxyType(
+    {"KERNEL_AICORE": 0, "KERNEL_AICPU": 1, "KERNEL_AIVEC": 66, "MAINTENANCE": 6, "FLIP_TASK": 98}
+)
+"""
+Numbers of task types that parsers know, whatever the dictionary says: the native path drops launches of type 6 and
+takes those of type 98 for the turn of a stream's task ids (cann_msprof.md 7.2).
+"""
+
+MODEL_API_TYPES: Mapping[str, int] = MappingProxyType(
+    {name: number for number, name in enumerate(("ModelExecute", "ModelLoad", "InputCopy", "OutputCopy"), start=1)}
+)
+"""Types of the model level (cann_msprof.md 7.2)."""
+
+FIRST_OTHER_TASK_TYPE = 100
+"""Our own number of the first other task type: beyond those with a meaning, below the 800 where they end."""
+
+
 class AclTag(enum.IntEnum):
     """
     Family of a call into ACL, the high half of its type: ``Mode`` of the timeline (cann_msprof.md 7.2).

@@ -41,6 +41,23 @@ def test_numbers_of_one_family_follow_each_other() -> None:
     }
 
 
+def test_task_types_have_their_public_numbers_and_others_none_of_those() -> None:
+    """
+    Ascend/mspti ``TsTaskType``: 0, 1, 66 and 98.
+
+    Ascend/msprof ``compact_info_parser.cpp`` drops launches whose type is 6, whatever the dictionary calls it.
+    """
+    types = TypeIds()
+    names = ["MEMCPY_ASYNC", "REDUCE_ASYNC", "NOTIFY_RECORD", "NOTIFY_WAIT", "KERNEL_MIX_AIC", "KERNEL_MIX_AIV", "X"]
+    known = {name: types.task(name) for name in ("KERNEL_AICORE", "KERNEL_AICPU", "KERNEL_AIVEC", "FLIP_TASK")}
+    assert list(known.values()) == [0, 1, 66, 98]
+    others = [types.task(name) for name in names]
+    assert len({*others, *known.values()}) == 11
+    assert min(others) > 98
+    assert max(others) < 800
+    assert types.task("MAINTENANCE") == 6
+
+
 def test_other_levels_have_no_families() -> None:
     types = TypeIds()
     assert types.api(HostLevel.RUNTIME, "MemcpyAsync") == 1000
