@@ -6,18 +6,30 @@ import os
 import re
 import site
 import sys
+import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from drynpu.arrays import I64
+import drynpu
+from drynpu.arrays import I64, Bools
+from drynpu.device import nest
 from drynpu.simulate import PythonFrames
 from drynpu_torch.capture._kineto import rows_named
 
 _FRAME = re.compile(r"(?P<file>.+)\((?P<line>\d+)\): (?P<function>.*)")
-_OURS = re.compile(r"drynpu_torch[./]")
-"""Marks frames of drynpu: its files, and methods that attrs generates for its classes."""
+_ADAPTER = Path(__file__).parents[1]
+_RECORDING = tuple(
+    f"{folder}{os.sep}" for folder in (Path(drynpu.__file__).parent, _ADAPTER / "profiler", _ADAPTER / "capture")
+)
+"""Folders of what records. Other files of the adapter are patches, which call the framework for the script."""
+
+_OURS = (*_RECORDING, f"{_ADAPTER}{os.sep}")
+_OUR_OBJECT = re.compile(r"<.*\bdrynpu(_torch)?\.")
+"""Frames without a file: methods that attrs generates for drynpu's classes, built-in methods of its objects."""
+
+_LIBRARY = Path(sysconfig.get_path("stdlib"))
 _MODULE_PREFIX, _MODULE_MARK = "nn.Module: ", "######"
 
 
@@ -37,7 +49,7 @@ def shown_stacks(stacks: Iterable[object]) -> tuple[str, ...]:
         for frame in str(stack).split(";"):
             if frame not in frames:
                 frames[frame] = _whole(frame, roots)
-            if not _OURS.search(frames[frame]):
+            if not _is_ours(frames[frame]):
                 kept.append(frames[frame])
         shown.append(";".join(kept))
     return tuple(shown)
@@ -56,19 +68,31 @@ def _whole(frame: str, roots: list[Path]) -> str:
     return frame if found is None else f"{found}({match['line']}): {match['function']}"
 
 
+def _is_ours(frame: str, folders: tuple[str, ...] = _OURS) -> bool:
+    """Return whether a frame with its whole path is drynpu's."""
+    return frame.startswith(folders) or _OUR_OBJECT.match(frame) is not None
+
+
+def _is_library(frame: str) -> bool:
+    """Return whether a frame is of Python itself: a built-in function, or a file of the standard library."""
+    file = Path(frame.partition("(")[0])
+    return frame.startswith("<") or (not file.is_absolute() and (_LIBRARY / file).is_file())
+
+
 def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: I64, thread: I64) -> PythonFrames:
     """
     Return Kineto's Python events, columns of shape ``[n]``, as frames in the order of their calls.
 
-    Frames of drynpu's patches are left out, because on a device the caller calls the framework itself. The name of a
-    module, ``nn.Module: Linear_0``, becomes the record's ``Linear######7``, from which readers number modules again:
-    the number is that of the object among all.
+    Frames of drynpu are left out, because on a device the caller calls the framework itself, and with those that
+    record goes what they call of Python itself. The name of a module, ``nn.Module: Linear_0``, becomes the record's
+    ``Linear######7``, from which readers number modules again: the number is that of the object among all.
     """
     texts = [str(text) for text in names]
-    ours = rows_named(texts, name, lambda text: _OURS.search(text) is not None)
     order = np.lexsort((-end_ns, start_ns))
     # Kineto gives thread 0 to the open frames of threads that did nothing meanwhile, whose id it does not know.
-    order = order[~ours[order] & (thread[order] != 0)]
+    order = order[thread[order] != 0]
+    _, parent = nest(start_ns[order], end_ns[order], thread[order])
+    order = order[~_left_out(texts, name[order], parent)]
     return PythonFrames(
         names=tuple(_record_name(text, number) for number, text in enumerate(texts)),
         name=name[order],
@@ -76,6 +100,21 @@ def python_frames(names: Iterable[object], *, name: I64, start_ns: I64, end_ns: 
         end_ns=np.maximum(end_ns[order], start_ns[order]),
         thread=thread[order],
     )
+
+
+def _left_out(texts: list[str], name: I64, parent: I64) -> Bools:
+    """Return which frames are drynpu's or only work for what records; columns of shape ``[n]``."""
+    roots = _roots()
+    whole = {text: _whole(text, roots) for text in texts if "drynpu" in text}
+    ours = rows_named(texts, name, lambda text: text in whole and _is_ours(whole[text]))
+    records = rows_named(texts, name, lambda text: text in whole and _is_ours(whole[text], _RECORDING))
+    helps = np.flatnonzero((rows_named(texts, name, _is_library) | ours) & ~records & (parent >= 0))
+    while True:
+        below = records[parent[helps]]
+        if not below.any():
+            return ours | records
+        records[helps[below]] = True
+        helps = helps[~below]
 
 
 def _record_name(text: str, number: int) -> str:
