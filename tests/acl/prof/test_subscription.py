@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import ctypes
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drynpu_acl.prof._pipe import RecordPipe
 from drynpu_acl.prof._records import RECORD, crc32c, read_records, signed
 
 NONE = 0xFF
@@ -201,6 +203,25 @@ def test_times_are_those_of_op_summary(acl, records):
     assert len(set(expected)) > 3, "noise of its own for every launch"
     # Records hold whole microseconds: the difference of two that were cut.
     assert all(abs(whole - exact) < 1 for whole, exact in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("stalled", [False, True])
+def test_every_record_is_read_or_counted_once(capfd, monkeypatch, stalled):
+    """10 groups of 300 records; the pipe holds some, the thread holds a group that it wrote in part, the rest waits."""
+    monkeypatch.setattr("drynpu_acl.prof._pipe._STALL_S", 0.3)
+    reader = Reader()
+    if not stalled:
+        reader.thread.start()
+    pipe = RecordPipe(reader.sink)
+    for _ in range(10):
+        pipe.put(300, lambda: bytes(300 * 80))
+    pipe.close()
+    if stalled:
+        reader.thread.start()
+    reader.__exit__()
+    printed = re.findall(r"(\d+) subscription records were dropped", capfd.readouterr().err)
+    assert len(reader.data) // 80 + sum(map(int, printed)) == 3000
+    assert bool(printed) is stalled
 
 
 def test_a_reader_that_does_not_read_blocks_nothing(acl, capsys, monkeypatch):

@@ -83,8 +83,10 @@ class RecordPipe:
         self.flush()
         with self._condition:
             self._closing = True
-            left, self._queue = self._waiting, deque()
+            # What the thread holds at this moment it counts itself.
+            left, self._queue = sum(count for count, _ in self._queue), deque()
             self._dropped += left
+            self._waiting -= left
             self._condition.notify_all()
         self._thread.join()
         if file_identity(self._given) == self._identity:
@@ -103,33 +105,33 @@ class RecordPipe:
                 if self._closing:
                     return
                 count, make = self._queue.popleft()
-            written = self._write(make())
+            data = make()
+            written = self._write(data)
             with self._condition:
-                self._broken |= not written
-                if self._broken:
-                    self._dropped += self._waiting
+                self._waiting -= count
+                if written < len(data):
+                    self._broken = True
+                    self._dropped += self._waiting + count - count * written // len(data)
                     self._waiting = 0
                     self._queue.clear()
-                else:
-                    self._waiting -= count
                 self._condition.notify_all()
 
-    def _write(self, data: bytes) -> bool:
-        """Write whole records; False when nobody will ever read them, or the pipe is being closed."""
+    def _write(self, data: bytes) -> int:
+        """Write whole records, up to where nobody reads any more or the pipe is being closed; return the bytes."""
         poller = select.poll()
         poller.register(self._own, select.POLLOUT)
         for at in range(0, len(data), _ATOMIC):
             ready: list[tuple[int, int]] = []
             while not ready:
                 if self._closing:
-                    return False
+                    return at
                 ready = poller.poll(_POLL_MS)
             try:
                 os.write(self._own, data[at : at + _ATOMIC])
             except OSError:
-                return False
+                return at
             self._progress_s = time.monotonic()
-        return True
+        return len(data)
 
 
 def file_identity(descriptor: int) -> tuple[int, int] | None:
