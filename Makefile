@@ -25,7 +25,7 @@ help:
 	@echo "make test     all tests, one process for each framework"
 	@echo "make check    lint, format, types, import direction"
 	@echo "make bench    the scripts in benchmarks/"
-	@echo "make compare-vendor MSPROF=DIR    compare our files with those of the vendor's parser, from a checkout"
+	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
@@ -94,10 +94,12 @@ check: $(STAMP)
 	$(BIN)/mypy
 	$(PYTEST) tests/test_house.py
 
-# MSPROF is a checkout of Ascend/msprof; its own parser reads what we write, and its files are compared with ours.
+# MSPROF is a checkout of Ascend/msprof, TORCH_NPU one of Ascend/pytorch; their parsers read what we write, and their
+# files are compared with ours.
 compare-vendor: $(STAMP)
-	@test -n "$(MSPROF)" || { echo "make: say where Ascend/msprof is checked out: make compare-vendor MSPROF=DIR" >&2; exit 1; }
-	$(QUIET) $(BIN)/python tools/vendor_parsers --msprof "$(MSPROF)" $(VENDOR_OPTIONS)
+	@test -n "$(MSPROF)$(TORCH_NPU)" || { echo "make: say where Ascend/msprof or Ascend/pytorch is checked out: make compare-vendor MSPROF=DIR TORCH_NPU=DIR" >&2; exit 1; }
+	$(if $(MSPROF),$(QUIET) $(BIN)/python tools/vendor_parsers --msprof "$(MSPROF)" $(VENDOR_OPTIONS))
+	$(if $(TORCH_NPU),$(QUIET) $(BIN)/python tools/vendor_parsers --torch-npu "$(TORCH_NPU)" $(VENDOR_OPTIONS))
 
 bench: $(STAMP) $(MINDSPORE_STAMP)
 	@test -n "$(wildcard benchmarks/*.py)" || { echo "make: benchmarks/ holds no script" >&2; exit 1; }

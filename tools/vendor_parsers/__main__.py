@@ -2,9 +2,12 @@
 Compare what the vendor's parsers make of our records with our own deliverables.
 
     python tools/vendor_parsers --msprof CHECKOUT [--every] [--chips ...] [--frameworks ...] [--markdown FILE]
+    python tools/vendor_parsers --torch-npu CHECKOUT [--every] [--chips ...] [--markdown FILE]
 
-CHECKOUT is a checkout of Ascend/msprof with its folder ``analysis``. Nothing is written into it. Recordings and exports
-stay below ``--folder``. Ends with 1 if anything differs.
+The first is a checkout of Ascend/msprof with its folder ``analysis``, and PROF directories are compared; the second one
+of Ascend/pytorch with ``torch_npu/profiler``, ``torch_npu/utils`` and ``torch_npu/_init``, and runs of torch_npu's
+profiler are. Nothing is written into either. Recordings and exports stay below ``--folder``. Ends with 1 if anything
+differs.
 """
 
 from __future__ import annotations
@@ -17,6 +20,8 @@ from pathlib import Path
 from comparison import Result, compare
 from parsers import RESULTS, commit_of, export_msprof
 from recordings import CHIPS, FRAMEWORKS, Case, all_cases, record
+from run_comparison import compare_runs
+from torch_runs import OUTPUT, Run, all_runs, rebuild, record_run
 
 from drynpu.products import export_msprof as export_ours
 from drynpu.products import load_profile
@@ -25,7 +30,9 @@ from drynpu.products import load_profile
 def main() -> int:
     """Run all comparisons, print them, and say whether everything is equal."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--msprof", type=Path, required=True, help="checkout of Ascend/msprof")
+    parsers = parser.add_mutually_exclusive_group(required=True)
+    parsers.add_argument("--msprof", type=Path, help="checkout of Ascend/msprof")
+    parsers.add_argument("--torch-npu", type=Path, help="checkout of Ascend/pytorch")
     parser.add_argument("--folder", type=Path, default=Path("vendor_parsers_out"), help="default: ./%(default)s")
     parser.add_argument("--chips", nargs="+", default=list(CHIPS))
     parser.add_argument("--frameworks", nargs="+", default=list(FRAMEWORKS), choices=FRAMEWORKS)
@@ -34,11 +41,15 @@ def main() -> int:
     arguments = parser.parse_args()
     folder = arguments.folder.resolve()
     shutil.rmtree(folder, ignore_errors=True)
-    table = []
-    for case in all_cases(arguments.chips, arguments.frameworks, every=arguments.every):
-        row = _compared(case, arguments.msprof.resolve(), folder)
-        table.append(row)
-    lines = [f"Ascend/msprof {commit_of(arguments.msprof)}", "", *_markdown(table)]
+    if arguments.msprof:
+        title = f"Ascend/msprof {commit_of(arguments.msprof)}"
+        cases = all_cases(arguments.chips, arguments.frameworks, every=arguments.every)
+        table = [_compared(case, arguments.msprof.resolve(), folder) for case in cases]
+    else:
+        title = f"Ascend/pytorch {commit_of(arguments.torch_npu)}"
+        runs = all_runs(arguments.chips, every=arguments.every)
+        table = [_compared_run(run, arguments.torch_npu.resolve(), folder) for run in runs]
+    lines = [title, "", *_markdown(table)]
     if arguments.markdown:
         arguments.markdown.write_text("\n".join(lines) + "\n", encoding="utf-8")
     equal = all(not errors and all(result.same for result in results) for _, errors, results in table)
@@ -46,7 +57,7 @@ def main() -> int:
     return 0 if equal else 1
 
 
-Compared = tuple[Case, tuple[str, ...], list[Result]]
+Compared = tuple[Case | Run, tuple[str, ...], list[Result]]
 
 
 def _compared(case: Case, checkout: Path, folder: Path) -> Compared:
@@ -62,15 +73,33 @@ def _compared(case: Case, checkout: Path, folder: Path) -> Compared:
             export_ours(load_profile(prof))
         errors += theirs.errors
         results += compare(prof / RESULTS, theirs.files)
+    return _print_case(case, tuple(errors), results)
+
+
+def _compared_run(run: Run, checkout: Path, folder: Path) -> Compared:
+    errors: list[str] = []
+    results: list[Result] = []
+    try:
+        found = record_run(run, folder / run.name / "ours")
+    except RuntimeError as error:
+        found, errors = [], [str(error)]
+    for directory in found:
+        theirs, lines = rebuild(checkout, directory, folder / run.name / "theirs")
+        errors += lines
+        results += compare_runs(directory / OUTPUT, theirs)
+    return _print_case(run, tuple(errors), results)
+
+
+def _print_case(case: Case | Run, errors: tuple[str, ...], results: list[Result]) -> Compared:
     _say(f"== {case.name}", *(f"   ERROR {line}" for line in errors))
     for result in results:
         _say(f"   {result.file}: {result.equal} of {result.rows} rows", *(f"      {of}" for of in result.differences))
-    return case, tuple(errors), results
+    return case, errors, results
 
 
 def _markdown(table: list[Compared]) -> list[str]:
     files = list(dict.fromkeys(result.file for _, _, results in table for result in results))
-    head = ["chip", "framework", "level", "counters", "error lines", *files]
+    head = ["recording", "error lines", *files]
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     for case, errors, results in table:
         cells = {name: [result for result in results if result.file == name] for name in files}
@@ -78,8 +107,7 @@ def _markdown(table: list[Compared]) -> list[str]:
             f"{sum(of.equal for of in found)} of {sum(of.rows for of in found)}" if found else "-"
             for found in cells.values()
         ]
-        row = [case.chip, case.framework, case.level, case.metrics or "-", str(len(errors)), *shown]
-        lines.append(f"| {' | '.join(row)} |")
+        lines.append(f"| {' | '.join((case.name, str(len(errors)), *shown))} |")
     return lines
 
 

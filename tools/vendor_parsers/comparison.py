@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -113,33 +113,6 @@ def read_csv(paths: Iterable[Path]) -> list[dict[str, str]]:
     return rows
 
 
-def compare_rows(name: str, ours: list[dict[str, str]], theirs: list[dict[str, str]]) -> Result:
-    """Compare two tables, rounding apart."""
-    differences = []
-    for key in ("ours", "theirs"):
-        mine, other = (ours, theirs) if key == "ours" else (theirs, ours)
-        if missing := [column for column in (mine[0] if mine else ()) if other and column not in other[0]]:
-            differences.append(f"columns of {key} alone: {', '.join(missing)}")
-    if len(ours) != len(theirs):
-        differences.append(f"{len(ours)} rows of ours, {len(theirs)} of theirs")
-    names = UNSORTED.get(name, ())
-    pairs = list(zip(_sorted(ours, names), _sorted(theirs, names), strict=False))
-    equal, cells = 0, defaultdict[str, list[str]](list)
-    for number, (left, right) in enumerate(pairs):
-        bad = [
-            key for key in left if key in right and (name, key) not in PASSED and not same(left[key], right[key], key)
-        ]
-        equal += not bad
-        for key in bad:
-            cells[key].append(f"row {number}: {left[key]!r} and {right[key]!r}")
-    differences += [f"{key}, {len(found)} rows: {found[0]}" for key, found in cells.items()]
-    return Result(name, max(len(ours), len(theirs)), equal, tuple(differences))
-
-
-def _sorted(rows: list[dict[str, str]], names: tuple[str, ...]) -> list[dict[str, str]]:
-    return sorted(rows, key=lambda row: [row.get(name, "") for name in names]) if names else rows
-
-
 def same(ours: str, theirs: str, column: str = "") -> bool:
     """Whether two cells say the same: the same text, or numbers whose difference is rounding."""
     if ours == theirs or (ours in EMPTY and theirs in EMPTY):
@@ -154,6 +127,37 @@ def same(ours: str, theirs: str, column: str = "") -> bool:
     elif "MB/s" in column:
         most = max(most, abs(right) * FLOAT_RATE)
     return abs(left - right) <= most
+
+
+def compare_rows(
+    name: str, ours: list[dict[str, str]], theirs: list[dict[str, str]], equal_cells: Callable[..., bool] = same
+) -> Result:
+    """Compare two tables, rounding apart; *equal_cells* says of two cells and their column whether they are equal."""
+    differences = []
+    for key in ("ours", "theirs"):
+        mine, other = (ours, theirs) if key == "ours" else (theirs, ours)
+        if missing := [column for column in (mine[0] if mine else ()) if other and column not in other[0]]:
+            differences.append(f"columns of {key} alone: {', '.join(missing)}")
+    if len(ours) != len(theirs):
+        differences.append(f"{len(ours)} rows of ours, {len(theirs)} of theirs")
+    names = UNSORTED.get(name, ())
+    pairs = list(zip(_sorted(ours, names), _sorted(theirs, names), strict=False))
+    equal, cells = 0, defaultdict[str, list[str]](list)
+    for number, (left, right) in enumerate(pairs):
+        bad = [
+            key
+            for key in left
+            if key in right and (name, key) not in PASSED and not equal_cells(left[key], right[key], key)
+        ]
+        equal += not bad
+        for key in bad:
+            cells[key].append(f"row {number}: {left[key]!r} and {right[key]!r}")
+    differences += [f"{key}, {len(found)} rows: {found[0]}" for key, found in cells.items()]
+    return Result(name, max(len(ours), len(theirs)), equal, tuple(differences))
+
+
+def _sorted(rows: list[dict[str, str]], names: tuple[str, ...]) -> list[dict[str, str]]:
+    return sorted(rows, key=lambda row: [row.get(name, "") for name in names]) if names else rows
 
 
 def _timeline_result(name: str, ours: Path, theirs: Path) -> Result | None:
