@@ -18,7 +18,7 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo mutants torture test test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
+.PHONY: help venv demo mutants torture test test-browser test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -44,7 +44,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(call new_venv,$(VENV))
 	@echo "Setting up $(VENV) (once; a few minutes)"
 	@$(BIN)/python $(PIP_INSTALL) hatchling
-	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,onnx,test]'
+	@$(BIN)/python $(PIP_INSTALL) --no-build-isolation -e '.[torch,tf,onnx,dashboard,test]'
 	@touch $@
 
 $(MINDSPORE_STAMP): pyproject.toml constraints.txt
@@ -62,9 +62,10 @@ $(CONSUMERS_STAMP): constraints.txt
 
 demo: $(STAMP)
 	@RANK=0 $(QUIET) $(BIN)/drynpu run examples/torch/train_gpt.py
+	@echo "Look at it: $(BIN)/drynpu dashboard demo_out"
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
-test: test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers
+test: test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-browser
 
 test-core: $(STAMP)
 	$(PYTEST) tests/test_house.py tests/core tests/docs tests/tools
@@ -87,6 +88,12 @@ test-packaging: $(STAMP)
 
 test-consumers: $(STAMP) $(CONSUMERS_STAMP)
 	$(PYTEST) tests/consumers
+
+# A browser looks at the pages of runs of all frameworks. Where there is none it is installed as Debian's chromium, if
+# this user may do that; otherwise the tests say loudly that they were skipped.
+test-browser: $(STAMP) $(MINDSPORE_STAMP)
+	@command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } > /dev/null 2>&1 || true
+	$(PYTEST) tests/browser
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ from drynpu.analysis._communication import (
     communication_transfers,
     launched_communication_steps,
 )
+from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
 from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
 from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
 from drynpu.analysis._launched_steps import launched_step_trace
@@ -50,6 +51,8 @@ __all__ = [
     "COMMUNICATION_STATISTIC",
     "COMMUNICATION_TIME",
     "COMMUNICATION_TRANSFERS",
+    "COMPARED",
+    "COMPARED_TYPES",
     "EVENT_APIS",
     "HOST_STEPS",
     "ITERATION_TRACE",
@@ -71,6 +74,7 @@ __all__ = [
     "STEP_TRACE",
     "TOOLKIT_MEMORY",
     "Busy",
+    "Comparison",
     "KernelShare",
     "Links",
     "Summary",
@@ -79,6 +83,7 @@ __all__ = [
     "communication_steps",
     "communication_time",
     "communication_transfers",
+    "compare_profiles",
     "graph_names",
     "hccs_summary",
     "host_steps",

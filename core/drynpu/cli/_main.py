@@ -19,6 +19,8 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "analyze": "Summarise profiles and rebuild their deliverables.",
         "msprof": "The vendor's msprof: record an application; export, query and analyze PROF directories.",
         "dashboard": "Look at profiles in a browser.",
+        "advise": "Say what costs time in a run, and what to do about it.",
+        "compare": "Say what changed from one run to another.",
         "report": "Write the pages of a run to one HTML file.",
         "check": "Lint and explain profiling options.",
         "chips": "List the chips that can be simulated.",

@@ -11,8 +11,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from attrs import field, frozen
 
-from drynpu.views.runs import Selection
-
 _RUN = "/run/"
 _NOT_CHOICES = ("rank", "step", "token")
 
@@ -26,11 +24,6 @@ class Address:
     rank: str = ""
     step: str = ""
     choices: Mapping[str, str] = field(factory=dict)
-
-    @property
-    def selection(self) -> Selection:
-        """What a page is told."""
-        return Selection(self.step, self.choices)
 
 
 def read_address(path: str | None, query: str | None) -> Address:

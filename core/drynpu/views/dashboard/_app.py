@@ -13,10 +13,10 @@ from drynpu._errors import DrynpuError
 from drynpu.views.content import Control
 from drynpu.views.dashboard._address import Address, path_of, query_of
 from drynpu.views.dashboard._blocks import components
-from drynpu.views.dashboard._callbacks import connect
+from drynpu.views.dashboard._callbacks import connect, view_of
 from drynpu.views.dashboard._runs import run_list
 from drynpu.views.dashboard._safety import protect
-from drynpu.views.pages import PAGES, Page, find_page
+from drynpu.views.pages import PAGES, Page
 from drynpu.views.runs import Library, Run, View
 
 _ASSETS = Path(__file__).parents[1] / "assets"
@@ -87,26 +87,25 @@ def show(library: Library, address: Address) -> tuple[Any, Any, Any, str]:
     """Return header, menu, content and title of what an address asks for; errors are told on the page."""
     try:
         if not address.run:
-            return _header(None, None, None), [], _list(library), "drynpu: runs"
-        run = library.open(address.run)
-        page = find_page(address.page)
-        view = View(run, run.rank(address.rank), address.selection)
-        body = _body(page, view)
-        return _header(run, view, page), _menu(run, page, address), body, f"{page.title}: {run.name}"
+            return _header(library), [], _list(library), "drynpu: runs"
+        page, view = view_of(library, address)
+        body, run = _body(page, view), view.run
+        return _header(library, view, page), _menu(run, page, address), body, f"{page.title}: {run.name}"
     except DrynpuError as error:
         note = html.P(str(error), className="note warning", role="alert")
-        return _header(None, None, None), [], [html.H1("Nothing to show"), note], "drynpu"
+        return _header(library), [], [html.H1("Nothing to show"), note], "drynpu"
 
 
 def _body(page: Page, view: View) -> list[Any]:
     return [html.H1(page.title), html.P(page.about, className="about"), *components(page.blocks(view))]
 
 
-def _header(run: Run | None, view: View | None, page: Page | None) -> list[Any]:
+def _header(library: Library, view: View | None = None, page: Page | None = None) -> list[Any]:
     brand = dcc.Link([html.Strong("drynpu"), html.Span(__version__, className="detail")], href="/", className="brand")
     theme = html.Button("Light or dark", id="theme", title="Switch between light and dark", n_clicks=0)
-    if run is None or view is None or page is None:
+    if view is None or page is None:
         return [brand, html.Span(className="gap"), theme]
+    run = view.run
     controls = []
     if len(run.ranks) > 1:
         labels = tuple((label, label) for label in run.labels)
@@ -114,6 +113,11 @@ def _header(run: Run | None, view: View | None, page: Page | None) -> list[Any]:
     if page.with_step and view.rank.step_names:
         names = (("", "all"), *((name, name) for name in view.rank.step_names))
         controls.append(_control(Control("step", "Step", names), view.step))
+    if page.with_other:
+        names = (("", "choose a run"), *((each.name, each.name) for each in library.folders() if each.name != run.name))
+        controls.append(
+            _control(Control("other", "Compare with", names), "" if view.other is None else view.other.name)
+        )
     controls += [
         _control(control, view.choice(control.name, control.options[0][0])) for control in page.controls(view.rank)
     ]
@@ -122,8 +126,8 @@ def _header(run: Run | None, view: View | None, page: Page | None) -> list[Any]:
 
 def _control(control: Control, value: str) -> Any:
     options = [{"label": text, "value": key} for key, text in control.options]
-    identity = {"type": "choice", "name": control.name}
-    few = len(options) <= _FEW and control.name not in ("rank", "step")
+    identity = {"type": "choice", "name": control.name, "default": control.options[0][0]}
+    few = len(options) <= _FEW and control.name not in ("rank", "step", "other")
     if few:
         field: Any = dcc.RadioItems(options, value, id=identity, className="few", inline=True)
         return html.Fieldset([html.Legend(control.label, className="unseen"), field], className="control")

@@ -12,11 +12,13 @@ from drynpu.views.content import Table, find_block
 from drynpu.views.dashboard._address import Address, query_of, read_address
 from drynpu.views.dashboard._runs import run_list
 from drynpu.views.dashboard._tables import cells, rows_of
-from drynpu.views.pages import find_page
-from drynpu.views.runs import Library, View
+from drynpu.views.pages import Page, find_page
+from drynpu.views.runs import Library, Selection, View
 
 Show = Callable[[Library, Address], tuple[Any, Any, Any, str]]
 
+_OTHER = "other"
+"""Key of the run to compare with, in the address."""
 _SWITCH_THEME = """
 function(clicks) {
   const root = document.documentElement;
@@ -47,12 +49,14 @@ def connect(app: Dash, library: Library, show: Show) -> None:
 
     @app.callback(
         Output("url", "search"),
-        Input({"type": "choice", "name": ALL}, "value"),
+        Input({"type": "choice", "name": ALL, "default": ALL}, "value"),
         State("url", "search"),
         prevent_initial_call=True,
     )
     def choose(_: Sequence[str], query: str | None) -> Any:
-        chosen = {each["id"]["name"]: each["value"] or "" for each in ctx.inputs_list[0] if "value" in each}
+        fields = [(each["id"], each["value"]) for each in ctx.inputs_list[0] if "value" in each]
+        # What has its default does not stand in the address, so that fields that have just appeared change nothing.
+        chosen = {each["name"]: value for each, value in fields if value and value != each["default"]}
         rank, step = chosen.pop("rank", ""), chosen.pop("step", "")
         now = read_address(None, query)
         wanted = query_of(rank, step, chosen)
@@ -114,12 +118,28 @@ def _connect_tables(app: Dash, library: Library) -> None:
         return {"content": found.rows.rename(headings).write_csv(), "filename": f"{name}.csv"}
 
 
+def view_of(library: Library, address: Address) -> tuple[Page, View]:
+    """
+    Return page and view of an address.
+
+    Raises
+    ------
+    DrynpuError
+        Run, page or rank are not there, or the profile cannot be read.
+    """
+    run = library.open(address.run)
+    page = find_page(address.page)
+    choices = {**address.choices}
+    name = choices.pop(_OTHER, "")
+    other = library.open(name) if name and page.with_other else None
+    return page, View(run, run.rank(address.rank), Selection(address.step, choices), other)
+
+
 def find_table(library: Library, address: Address, name: str) -> Table | None:
     """Return a table of a page by its name; ``None`` if run, page or table are gone."""
     try:
-        run = library.open(address.run)
-        view = View(run, run.rank(address.rank), address.selection)
-        table: Table = find_block(find_page(address.page).blocks(view), name, Table)
+        page, view = view_of(library, address)
+        table: Table = find_block(page.blocks(view), name, Table)
         return table
     except (DrynpuError, KeyError):
         return None

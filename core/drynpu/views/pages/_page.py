@@ -32,6 +32,8 @@ class Page:
         Choices that the page offers besides rank and step.
     with_step:
         Whether a step can be chosen.
+    with_other:
+        Whether another run can be chosen to compare with.
     """
 
     name: str
@@ -40,9 +42,11 @@ class Page:
     build: Callable[[View], Sequence[Block]]
     controls: Callable[[Rank], Sequence[Control]] = _no_controls
     with_step: bool = False
+    with_other: bool = False
 
     def blocks(self, view: View) -> Sequence[Block]:
         """Return the blocks of a view; those of the last views of a rank are kept."""
-        key = (self.name, view.step, tuple(sorted(view.selection.choices.items())))
+        other = "" if view.other is None else view.other.name
+        key = (self.name, view.step, other, tuple(sorted(view.selection.choices.items())))
         kept: Sequence[Block] = view.rank.keep(key, lambda: list(self.build(view)))
         return kept

@@ -78,6 +78,8 @@ class View:
     run: Run
     rank: Rank
     selection: Selection = field(factory=Selection)
+    other: Run | None = None
+    """The run to compare with, on pages that do."""
 
     @property
     def modelled(self) -> bool:

@@ -1,0 +1,112 @@
+"""The device waits for the host: launches, synchronising calls, data, the garbage collector."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from drynpu.analysis._phases import step_phases
+from drynpu.analysis.hints._finding import Finding
+from drynpu.tables import Profile
+
+_FREE_SHARE = 0.3
+"""Free share of a step from which the device counts as waiting for the host; ours."""
+_INTERVAL_US = 500.0
+"""Mean step interval above which MindInsight suggests to look at the data (mindinsight_dashboard.md 11)."""
+_SYNC_SHARE = 0.05
+"""Share of the step in synchronising calls from which they are named; ours."""
+_GC_SHARE = 0.01
+"""Share of the step in Python's garbage collector from which it is named; ours."""
+_SYNC_APIS = (
+    "aclrtSynchronizeStream",
+    "aclrtSynchronizeStreamWithTimeout",
+    "aclrtSynchronizeDevice",
+    "aclrtSynchronizeEvent",
+)
+
+
+def host_findings(profile: Profile, steps: pl.DataFrame) -> Iterator[Finding]:
+    """
+    Yield what the device waits for on the host.
+
+    Parameters
+    ----------
+    steps:
+        Step trace (``step_trace``).
+    """
+    count = max(steps.height, 1)
+    whole_us = _step_sum(steps)
+    if whole_us <= 0:
+        return
+    yield from _free(profile, steps, whole_us, count)
+    yield from _interval(profile)
+    yield from _synchronising(profile, whole_us, count)
+    yield from _collector(profile, whole_us, count)
+
+
+def _step_sum(steps: pl.DataFrame) -> float:
+    columns = ("computing_us", "communication_not_overlapped_us", "free_us")
+    return float(sum(steps[column].sum() for column in columns))
+
+
+def _free(profile: Profile, steps: pl.DataFrame, whole_us: float, count: int) -> Iterator[Finding]:
+    free_us = float(steps["free_us"].sum())
+    if free_us < _FREE_SHARE * whole_us:
+        return
+    launched = profile.compact("kernels", "duration_ns")
+    median = launched["duration_ns"].median()
+    tiny = f"; the median kernel takes {median / 1000:.1f} us" if isinstance(median, float) else ""
+    yield Finding(
+        name="device-waits-for-host",
+        title="The device waits for the host",
+        evidence=f"{free_us / whole_us:.0%} of the step is free: {launched.height / count:.0f} kernels a step{tiny}.",
+        remedy="Launch less: larger batches, fused operators and optimizers, graph mode, TASK_QUEUE_ENABLE=2; and keep"
+        " Python, data loading and logging off the path between launches.",
+        cost_us=free_us / count,
+        page="steps",
+    )
+
+
+def _interval(profile: Profile) -> Iterator[Finding]:
+    phases = step_phases(profile)
+    # The first step has nothing before it.
+    intervals = phases.select((pl.col("forward_ns") - pl.col("start_ns")) / 1000).to_series()[1:]
+    mean = intervals.mean()
+    if isinstance(mean, float) and mean > _INTERVAL_US:
+        yield Finding(
+            name="step-interval",
+            title="Long pauses between steps",
+            evidence=f"From the end of a step to the first kernel of the next pass {mean / 1000:.2f} ms on average.",
+            remedy="Look at the data preparation: more workers, prefetching, less work in the training process.",
+            cost_us=mean,
+            page="data",
+        )
+
+
+def _synchronising(profile: Profile, whole_us: float, count: int) -> Iterator[Finding]:
+    calls = profile.api.filter(pl.col("name").is_in(_SYNC_APIS))
+    spent_us = float((calls["end_ns"] - calls["start_ns"]).sum()) / 1000
+    if calls.height and spent_us > _SYNC_SHARE * whole_us:
+        yield Finding(
+            name="synchronising-calls",
+            title="The host waits for the device inside the step",
+            evidence=f"{calls.height / count:.0f} synchronising calls a step take {spent_us / count / 1000:.2f} ms.",
+            remedy="Avoid .item(), .cpu(), print of tensors and nonzero() in the loop; read losses every few steps;"
+            " copy with non_blocking=True from pinned memory.",
+            cost_us=spent_us / count,
+            page="timeline",
+        )
+
+
+def _collector(profile: Profile, whole_us: float, count: int) -> Iterator[Finding]:
+    spent_us = float((profile.gc["end_ns"] - profile.gc["start_ns"]).sum()) / 1000
+    if spent_us > _GC_SHARE * whole_us:
+        yield Finding(
+            name="garbage-collector",
+            title="Python's garbage collector runs in the steps",
+            evidence=f"{profile.gc.height} collections take {spent_us / count / 1000:.2f} ms a step.",
+            remedy="gc.freeze() after set-up, a higher gc.set_threshold(), or gc.disable() with a collection at times.",
+            cost_us=spent_us / count,
+            page="host",
+        )

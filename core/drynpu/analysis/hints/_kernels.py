@@ -1,0 +1,125 @@
+"""Kernels that take more time than their work needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from drynpu.analysis.hints._finding import Finding
+from drynpu.kernels import UNMAPPED_SUFFIX
+from drynpu.tables import Profile
+
+_CONVERSIONS = ("TransData", "Transpose", "TransposeD", "Cast", "AsStrided", "TensorMove", "ViewCopy")
+"""Types that change the layout or the data type and compute nothing."""
+_CONVERSION_SHARE = 0.1
+"""Share of the kernel time from which conversions are named; ours."""
+_AI_CPU_SHARE = 0.01
+"""The same of the AI CPU, whose kernels the vendor's advice is to avoid (mindinsight_dashboard.md 11)."""
+_TINY_NS, _TINY_COUNT = 5000, 200
+"""Kernels that are shorter count as tiny; named from so many a step. Ours: the launch of one takes about as long."""
+_TINY_SHARE = 0.3
+_CUBE_PCT, _CUBE_SHARE = 40.0, 0.1
+"""Use of the cube units under which matrix kernels with such a share of the time are named; ours."""
+_NAMED = 3
+"""Types that a finding names."""
+
+
+def kernel_findings(profile: Profile, steps: pl.DataFrame) -> Iterator[Finding]:
+    """Yield what is conspicuous about the kernels; *steps* is the step trace."""
+    kernels = profile.compact("kernels", "op_type", "task_type", "name", "duration_ns")
+    whole_ns = int(kernels["duration_ns"].sum())
+    if not whole_ns:
+        return
+    count = max(steps.height, 1)
+    kernels = kernels.with_columns(pl.col("op_type", "task_type").cast(pl.String))
+    yield from _ai_cpu(kernels, whole_ns, count)
+    yield from _conversions(kernels, whole_ns, count)
+    yield from _tiny(kernels, whole_ns, count)
+    yield from _cube(profile, whole_ns, count)
+    yield from _unmapped(kernels)
+
+
+def _types(kernels: pl.DataFrame) -> str:
+    """Return the types that take most of the time, with how often they ran."""
+    rows = kernels.group_by("op_type").agg(pl.len(), pl.col("duration_ns").sum())
+    top = rows.sort("duration_ns", "op_type", descending=[True, False]).head(_NAMED)
+    return ", ".join(f"{name or 'unknown'} x{count}" for name, count, _ in top.iter_rows())
+
+
+def _ai_cpu(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]:
+    found = kernels.filter(pl.col("task_type") == "AI_CPU")
+    spent = int(found["duration_ns"].sum())
+    if spent > _AI_CPU_SHARE * whole_ns:
+        yield Finding(
+            name="ai-cpu",
+            title="Operators on the AI CPU",
+            evidence=f"{spent / whole_ns:.1%} of the kernel time: {_types(found)}.",
+            remedy="Choose operators or data types that the AI cores have (INT32 or FLOAT in place of INT64 and"
+            " DOUBLE), or do the work once, outside the loop.",
+            cost_us=spent / 1000 / count,
+            page="operators",
+        )
+
+
+def _conversions(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]:
+    found = kernels.filter(pl.col("op_type").is_in(_CONVERSIONS))
+    spent = int(found["duration_ns"].sum())
+    if spent > _CONVERSION_SHARE * whole_ns:
+        yield Finding(
+            name="conversions",
+            title="Layouts and data types are converted",
+            evidence=f"{spent / whole_ns:.1%} of the kernel time: {_types(found)}.",
+            remedy="Keep one data type and one layout: contiguous tensors, torch.npu.config.allow_internal_format,"
+            " torch_npu.npu_format_cast once for weights, mixed precision without casts in the loop.",
+            cost_us=spent / 1000 / count,
+            page="operators",
+        )
+
+
+def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]:
+    found = kernels.filter(pl.col("duration_ns") < _TINY_NS)
+    spent = int(found["duration_ns"].sum())
+    if found.height / count >= _TINY_COUNT and spent > _TINY_SHARE * whole_ns:
+        yield Finding(
+            name="tiny-kernels",
+            title="Many tiny kernels",
+            evidence=f"{found.height / count:.0f} kernels a step last less than {_TINY_NS / 1000:.0f} us:"
+            f" {_types(found)}.",
+            remedy="Fuse them: fused optimizers (torch_npu.optim.NpuFusedAdamW), foreach optimizers, npu_* fused"
+            " operators, graph mode.",
+            cost_us=spent / 1000 / count,
+            page="operators",
+        )
+
+
+def _cube(profile: Profile, whole_ns: int, count: int) -> Iterator[Finding]:
+    column = "cube_utilization(%)"
+    if column not in profile.pmu_columns:
+        return
+    found = profile.compact("kernels", "op_type", "task_type", "duration_ns", column).filter(
+        pl.col("task_type").cast(pl.String).is_in(["AI_CORE", "MIX_AIC"]) & (pl.col(column) < _CUBE_PCT)
+    )
+    spent = int(found["duration_ns"].sum())
+    if spent > _CUBE_SHARE * whole_ns:
+        mean = float((found[column] * found["duration_ns"]).sum()) / max(spent, 1)
+        yield Finding(
+            name="cube-use",
+            title="Matrix kernels that use little of the cube units",
+            evidence=f"{spent / whole_ns:.1%} of the kernel time at {mean:.0f} % cube use:"
+            f" {_types(found.with_columns(pl.col('op_type').cast(pl.String)))}.",
+            remedy="Larger batches, sizes that are multiples of 16 (of 32 for INT8), FLOAT16 or BFLOAT16.",
+            cost_us=spent * (1 - mean / 100) / 1000 / count,
+            page="calculation",
+        )
+
+
+def _unmapped(kernels: pl.DataFrame) -> Iterator[Finding]:
+    found = kernels.filter(pl.col("name").cast(pl.String).str.ends_with(UNMAPPED_SUFFIX))
+    if found.height:
+        yield Finding(
+            name="unmapped",
+            title="Operators that drynpu has no rule for",
+            evidence=f"{found.height} kernels stand for them: {_types(found)}.",
+            remedy="Take their times as placeholders. A rule of your own gives them work: docs/extending.md.",
+        )

@@ -1,0 +1,32 @@
+"""``drynpu advise``: what is conspicuous in a run, and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import click
+
+from drynpu.analysis.hints import find_all
+from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.views.pages import find_page
+from drynpu.views.runs import Run, View
+from drynpu.views.terminal import render_blocks
+
+
+@click.command()
+@click.argument("directory", type=click.Path(exists=True, path_type=Path))
+@click.option("--rank", default="", help="Rank to look at; the first without it.")
+@as_json
+def advise(directory: Path, rank: str, json_output: bool) -> None:
+    """
+    Say what costs time in the run in DIRECTORY, the numbers that show it, and what to do about it.
+
+    DIRECTORY is a result directory, a folder with the ranks of one run, or a single result file.
+    """
+    run = Run.from_path(directory)
+    chosen = run.rank(rank)
+    if json_output:
+        echo_json([attrs.asdict(finding) for finding in find_all(chosen.profile, chosen.summary)])
+        return
+    console().print(render_blocks(find_page("hints").build(View(run, chosen))))

@@ -1,0 +1,38 @@
+"""``drynpu compare``: what changed from one run to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import attrs
+import click
+import polars as pl
+
+from drynpu.analysis import compare_profiles
+from drynpu.cli._shared import as_json, console, echo_json
+from drynpu.views.pages.comparison import comparison_blocks
+from drynpu.views.runs import Run
+from drynpu.views.terminal import render_blocks
+
+_FOLDER = click.Path(exists=True, path_type=Path)
+
+
+@click.command()
+@click.argument("first", type=_FOLDER)
+@click.argument("second", type=_FOLDER)
+@click.option("--rank", default="", help="Rank to compare; the first without it.")
+@as_json
+def compare(first: Path, second: Path, rank: str, json_output: bool) -> None:
+    """
+    Say what changed from the run in FIRST to that in SECOND: steps, kernels, collectives, operators, memory.
+
+    Both are result directories, folders with the ranks of one run, or single result files. Times are those of a mean
+    step; what changed most stands first.
+    """
+    sides = [Run.from_path(path).rank(rank) for path in (first, second)]
+    if json_output:
+        found = compare_profiles(*((side.profile, side.summary) for side in sides))
+        tables: dict[str, pl.DataFrame] = attrs.asdict(found, recurse=False)
+        echo_json({name: table.to_dicts() for name, table in tables.items()})
+        return
+    console().print(render_blocks(comparison_blocks(*sides)))

@@ -1,0 +1,138 @@
+"""A browser, a dashboard, and runs of every framework for it to show."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import frozen
+
+from drynpu.views.runs import find_runs
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+GENUINE = Path(os.environ.get("GENUINE_PROFILES", ROOT.parent / "shared" / "data")) / "genuine"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+WAIT_MS = 20_000
+"""For a page; machines of CI are slow at times."""
+QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR", "DRYNPU_QUIET": "1"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if CHROMIUM is None:
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="no browser: install chromium"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if CHROMIUM is None:
+        terminalreporter.section("NO PAGE WAS LOOKED AT", "!")
+        terminalreporter.line("There is no chromium; apt-get install chromium")
+
+
+def record(folder: Path, script: str, *arguments: str, python: Path = Path(sys.executable), rank: str = "") -> None:
+    """Run an example as a user would, in *folder*."""
+    folder.mkdir(parents=True)
+    environment = {**os.environ, **QUIET, **({"RANK": rank} if rank else {})}
+    command = [str(python), "-m", "drynpu", "run", str(EXAMPLES / script), *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """Result directories by kind, all below one folder."""
+    base = tmp_path_factory.mktemp("runs")
+    record(base / "torch", "torch/train_gpt.py", rank="0")
+    record(base / "tf", "tf/train_session.py")
+    record(base / "acl", "acl/profile_inference.py")
+    mindspore = ROOT / ".venv-mindspore" / "bin" / "python"
+    if mindspore.exists():
+        record(base / "mindspore", "mindspore/train_profiler.py", python=mindspore)
+    for name in ("torch_text_level1", "torch_db_level1"):
+        if (GENUINE / name).is_dir():
+            shutil.copytree(GENUINE / name, base / name)
+    return {kind.name: find_runs(kind)[-1].folders[0].path for kind in base.iterdir()}
+
+
+@frozen
+class Dashboard:
+    """A server and the folder whose runs it shows."""
+
+    address: str
+    base: Path
+    process: subprocess.Popen[str]
+
+    def page(self, run: Path, name: str, query: str = "") -> str:
+        return f"{self.address}run/{run.relative_to(self.base).as_posix()}/{name}{query}"
+
+
+@contextlib.contextmanager
+def serve(base: Path, port: int = 0) -> Iterator[Dashboard]:
+    command = [sys.executable, "-m", "drynpu", "dashboard", str(base), "--port", str(port)]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            found = re.search(r"http://\S+", process.stdout.readline())
+            assert found
+            yield Dashboard(found.group(), base, process)
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="session")
+def base(runs: Mapping[str, Path]) -> Path:
+    return Path(os.path.commonpath(list(runs.values())))
+
+
+@pytest.fixture(scope="session")
+def dashboard(base: Path) -> Iterator[Dashboard]:
+    with serve(base) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def serving() -> Any:
+    """The context manager that serves a folder, for tests that want a server of their own."""
+    return serve
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def tab(chromium: Any) -> Iterator[Any]:
+    """A page of the browser; console errors and requests to anywhere else fail the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.set_default_timeout(WAIT_MS)
+    wrong: list[str] = []
+    page.on(
+        "console", lambda said: wrong.append(f"console: {said.text}") if said.type in ("error", "warning") else None
+    )
+    page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
+    page.on("request", lambda sent: wrong.append(f"foreign: {sent.url}") if not _own(sent.url) else None)
+    page.on("response", lambda got: wrong.append(f"{got.status}: {got.url}") if got.status >= 400 else None)
+    yield page
+    context.close()
+    assert not wrong, "\n".join(wrong)
+
+
+def _own(address: str) -> bool:
+    return address.startswith(("http://127.0.0.1:", "data:", "blob:", "file:"))

@@ -1,0 +1,207 @@
+"""Every page of every kind of run in a browser: what it says, how it is used, whether everybody can."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("dash", reason="the dashboard is an extra")
+pytest.importorskip("playwright", reason="pages are looked at in a browser")
+
+from drynpu.products import load_profile
+from drynpu.views.pages import PAGES
+
+KINDS = ("torch", "tf", "mindspore", "acl", "torch_text_level1", "torch_db_level1")
+OUTPUT = "ASCEND_PROFILER_OUTPUT"
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture(params=KINDS)
+def run(request: pytest.FixtureRequest, runs: Mapping[str, Path]) -> Path:
+    if request.param not in runs:
+        pytest.skip(f"there is no {request.param} run here")
+    return runs[request.param]
+
+
+def ready(tab: Any) -> None:
+    """Wait until the page and the rows of its tables are there."""
+    tab.wait_for_selector("main h1")
+    tab.wait_for_function("!document.querySelector('[data-dash-is-loading=true]')")
+    if tab.locator(".grid").count():
+        tab.wait_for_selector(".ag-row:not(.ag-row-loading) .ag-cell")
+
+
+def fact(tab: Any, label: str) -> str:
+    cell = tab.locator("dl.facts > div").filter(has=tab.locator("dt", has_text=re.compile(f"^{label}(modelled)?$")))
+    return str(cell.locator(".value").first.inner_text())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_page_of_every_kind_of_run(tab: Any, dashboard: Any, run: Path, page: Any) -> None:
+    tab.goto(dashboard.page(run, page.name))
+    ready(tab)
+    assert tab.locator("h1").inner_text() == page.title
+    assert tab.locator("nav a.here").inner_text() == page.title
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert tab.locator("[role=alert]").count() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_nobody_is_kept_out(chromium: Any, dashboard: Any, runs: Mapping[str, Path], page: Any, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    tab = chromium.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme).new_page()
+    tab.goto(dashboard.page(runs["torch"], page.name))
+    ready(tab)
+    found = Axe().run(tab).response["violations"]
+    tab.context.close()
+    serious = [(each["id"], each["nodes"][0]["html"][:160]) for each in found if each["impact"] in SERIOUS]
+    assert not serious
+
+
+def test_numbers_are_those_of_the_files(tab: Any, dashboard: Any, run: Path) -> None:
+    tab.goto(dashboard.page(run, "overview"))
+    ready(tab)
+    profile = load_profile(run)
+    assert fact(tab, "Kernels").replace("\u202f", "") == str(profile.kernels.height)
+    details = run / OUTPUT / "kernel_details.csv"
+    if details.exists():
+        with details.open(newline="") as file:
+            rows = [row for row in csv.DictReader(file) if row["Accelerator Core"] not in ("HCCL", "COMMUNICATION")]
+        assert len(rows) == profile.kernels.height
+
+
+def test_a_step_is_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+    run = runs["torch"]
+    tab.goto(dashboard.page(run, "steps"))
+    ready(tab)
+    with (run / OUTPUT / "step_trace_time.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tab.locator(".ag-center-cols-container .ag-row").count() == len(rows) == 3
+    tab.goto(dashboard.page(run, "steps", f"?step={rows[1]['Step']}"))
+    ready(tab)
+    cells = tab.locator(".ag-row [col-id=computing_us]")
+    assert [float(text) for text in cells.all_inner_texts()] == [pytest.approx(float(rows[1]["Computing"]), abs=1e-3)]
+
+
+def test_the_selector_changes_the_address(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+    tab.goto(dashboard.page(runs["torch"], "operators"))
+    ready(tab)
+    tab.get_by_text("Host", exact=True).click()
+    tab.wait_for_url("**where=host*")
+    ready(tab)
+    assert "By name" in tab.locator("main").inner_text()
+    tab.go_back()
+    tab.wait_for_function("document.querySelector('main').innerText.includes('By type')")
+
+
+def test_ranks_are_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+    if "torch_text_level1" not in runs:
+        pytest.skip("no genuine profiles here")
+    run = runs["torch_text_level1"]
+    shown = set()
+    for rank, directory in enumerate(sorted(run.parent.iterdir())):
+        label = next(directory.glob("profiler_info_*.json")).stem.rsplit("_", 1)[1]
+        tab.goto(dashboard.page(run, "steps", f"?rank={label}"))
+        ready(tab)
+        with (directory / OUTPUT / "step_trace_time.csv").open(newline="") as file:
+            expected = float(next(csv.DictReader(file))["Computing"])
+        text = tab.locator(".ag-row [col-id=computing_us]").first.inner_text()
+        assert float(text) == pytest.approx(expected, abs=1e-3), rank
+        shown.add(text)
+    assert len(shown) == 2
+
+
+def test_rows_are_searched_sorted_and_downloaded(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+    tab.goto(dashboard.page(runs["torch"], "operators"))
+    ready(tab)
+    section = tab.locator("section", has=tab.locator("h2", has_text="All kernels"))
+    section.locator("input[type=search]").fill("matmul")
+    tab.wait_for_function(
+        "[...document.querySelectorAll('section')].at(-1).querySelector('.ag-row [col-id=name]')"
+        "?.innerText.toLowerCase().includes('matmul')"
+    )
+    section.locator(".ag-header-cell[col-id=duration_us] .ag-header-cell-label").click()
+    tab.wait_for_timeout(600)
+    times = [float(text) for text in section.locator(".ag-row [col-id=duration_us]").all_inner_texts()]
+    assert times == sorted(times)
+    with tab.expect_download() as waiting:
+        section.get_by_role("button", name="CSV").click()
+    with Path(waiting.value.path()).open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (runs["torch"] / OUTPUT / "kernel_details.csv").open(newline="") as file:
+        expected = [row["Name"] for row in csv.DictReader(file) if "matmul" in (row["Name"] + row["Type"]).lower()]
+    assert sorted(row["name"] for row in rows) == sorted(expected)
+
+
+def test_new_runs_appear_and_hostile_names_are_text(
+    tab: Any, serving: Callable[..., Any], runs: Mapping[str, Path], tmp_path: Path
+) -> None:
+    with serving(tmp_path) as dashboard:
+        tab.goto(dashboard.address)
+        tab.wait_for_selector("text=No profile here yet")
+        name = "<img src=x onerror=alert(1)>_20261122145732371_ascend_pt"
+        shutil.copytree(runs["torch"] / OUTPUT, tmp_path / name / OUTPUT)
+        tab.wait_for_selector("table.list a", timeout=15_000)
+        assert tab.locator("table.list a").inner_text() == name
+        assert tab.locator("img").count() == 0
+        tab.locator("table.list a").click()
+        ready(tab)
+        assert fact(tab, "Kernels")
+
+
+def test_a_restarted_server_shows_the_same(
+    tab: Any, serving: Callable[..., Any], base: Path, runs: Mapping[str, Path]
+) -> None:
+    with serving(base) as first:
+        address, port = first.page(runs["torch"], "steps", "?step=4"), int(first.address.rsplit(":", 1)[1].strip("/"))
+        tab.goto(address)
+        ready(tab)
+        before = tab.locator("main").inner_text()
+        first.process.kill()
+        first.process.wait()
+        with serving(base, port):
+            tab.goto(address)
+            ready(tab)
+            assert tab.locator("main").inner_text() == before
+
+
+def test_the_theme_is_kept(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+    tab.goto(dashboard.page(runs["torch"], "overview"))
+    ready(tab)
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = tab.evaluate(ground)
+    tab.get_by_role("button", name="Light or dark").click()
+    tab.wait_for_function(f"{ground} !== '{light}'")
+    dark = tab.evaluate(ground)
+    tab.reload()
+    ready(tab)
+    assert tab.evaluate(ground) == dark != light
+
+
+def test_pages_are_reached_with_the_keyboard(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+    tab.goto(dashboard.page(runs["torch"], "overview"))
+    ready(tab)
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.innerText") == "Skip to the content"
+    tab.locator("nav a", has_text="Operators").focus()
+    tab.keyboard.press("Enter")
+    tab.wait_for_url("**/operators")
+    ready(tab)
+    assert tab.locator("h1").inner_text() == "Operators"
+
+
+def test_what_is_not_there_is_said(chromium: Any, dashboard: Any) -> None:
+    tab = chromium.new_page()
+    tab.goto(f"{dashboard.address}run/../../etc/overview")
+    tab.goto(f"{dashboard.address}run/no%2Fsuch/overview")
+    tab.wait_for_selector("[role=alert]")
+    assert "no run 'no/such'" in tab.locator("[role=alert]").inner_text()
+    tab.close()

@@ -1,0 +1,49 @@
+"""A report in a browser without a server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("plotly", reason="figures are an extra")
+pytest.importorskip("playwright", reason="pages are looked at in a browser")
+
+from drynpu.views.pages import PAGES
+
+
+@pytest.mark.parametrize("kind", ["torch", "mindspore", "torch_db_level1"])
+def test_a_report_opens_offline(tab: Any, runs: Mapping[str, Path], tmp_path: Path, kind: str) -> None:
+    if kind not in runs:
+        pytest.skip(f"there is no {kind} run here")
+    file = tmp_path / "report.html"
+    command = [sys.executable, "-m", "drynpu", "report", str(runs[kind]), "-o", str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert file.stat().st_size < 8 * 2**20
+    tab.context.set_offline(True)
+    tab.goto(file.as_uri())
+    assert tab.locator("h2.page").all_inner_texts() == [page.title for page in PAGES]
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    plots = tab.locator(".plot")
+    for number in range(plots.count()):
+        plots.nth(number).scroll_into_view_if_needed()
+        plots.nth(number).locator("svg.main-svg").first.wait_for(state="attached")
+
+
+def test_tables_of_a_report_sort_and_search(tab: Any, runs: Mapping[str, Path], tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    subprocess.run([sys.executable, "-m", "drynpu", "report", str(runs["torch"]), "-o", str(file)], check=True)
+    tab.goto(file.as_uri())
+    section = tab.locator("section.card", has=tab.locator("h3", has_text="By type")).first
+    section.locator("th", has_text="count").click()
+    column = section.locator("tbody tr:visible td:nth-child(3)").all_inner_texts()
+    assert [int(text) for text in column] == sorted(map(int, column), reverse=True)
+    section.locator("input").fill("matmul")
+    shown = section.locator("tbody tr:visible td:first-child").all_inner_texts()
+    assert shown
+    assert all("matmul" in name.lower() for name in shown)

@@ -1,0 +1,130 @@
+"""Each rule finds what it is for, with the numbers that show it, and nothing just below its threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from attrs import evolve
+
+from drynpu.analysis import STEP_TRACE, Summary, summarise
+from drynpu.analysis.hints import (
+    Finding,
+    communication_findings,
+    find_all,
+    host_findings,
+    kernel_findings,
+    memory_findings,
+)
+from drynpu.products import load_profile
+from drynpu.tables import API, GC, KERNELS, Profile
+
+
+@pytest.fixture
+def plain(profile: Callable[[Path], Path], tmp_path: Path) -> Profile:
+    return load_profile(profile(tmp_path / "host_77_20250109074803000_ascend_pt"))
+
+
+def steps(*rows: tuple[float, float, float]) -> pl.DataFrame:
+    """Computing, communication that is not overlapped, and free, us."""
+    names = ("computing_us", "communication_not_overlapped_us", "free_us")
+    frame = pl.DataFrame(rows, schema=list(names), orient="row").with_columns(pl.lit("1").alias("step"))
+    missing = [pl.lit(0).cast(dtype).alias(name) for name, dtype in STEP_TRACE.items() if name not in frame.columns]
+    return frame.with_columns(missing).select(pl.col(name).cast(dtype) for name, dtype in STEP_TRACE.items())
+
+
+def kernels(*rows: tuple[str, str, int]) -> pl.DataFrame:
+    """Type, core and duration in ns, one after the other."""
+    given = pl.DataFrame(rows, schema=["op_type", "task_type", "duration_ns"], orient="row")
+    given = given.with_columns(pl.col("op_type").alias("name"), pl.col("duration_ns").cum_sum().alias("start_ns"))
+    missing = [pl.lit(None).cast(dtype).alias(name) for name, dtype in KERNELS.items() if name not in given.columns]
+    return given.with_columns(missing).select(pl.col(name).cast(dtype) for name, dtype in KERNELS.items())
+
+
+def named(found: Any) -> dict[str, Finding]:
+    return {finding.name: finding for finding in found}
+
+
+def test_a_device_that_waits(plain: Profile) -> None:
+    found = named(host_findings(plain, steps((60.0, 0.0, 40.0), (62.0, 0.0, 38.0))))["device-waits-for-host"]
+    assert found.cost_us == 39.0
+    assert found.evidence.startswith("39% of the step is free: 3 kernels a step")
+    assert "device-waits-for-host" not in named(host_findings(plain, steps((71.0, 0.0, 29.0))))
+
+
+def test_calls_that_synchronise(plain: Profile) -> None:
+    def profile(duration_ns: int) -> Profile:
+        row = {"level": "runtime", "item": "", "pid": 1, "tid": 2, "connection_id": 1}
+        calls = [("aclrtSynchronizeStream", 1000, 1000 + duration_ns), ("aclrtMalloc", 5000, 900_000)]
+        rows = [{**row, "name": name, "start_ns": start, "end_ns": end} for name, start, end in calls]
+        return evolve(plain, api=pl.DataFrame(rows, schema=API))
+
+    found = named(host_findings(profile(6_000), steps((100.0, 0.0, 0.0))))["synchronising-calls"]
+    assert (found.cost_us, found.evidence) == (6.0, "1 synchronising calls a step take 0.01 ms.")
+    assert "synchronising-calls" not in named(host_findings(profile(5_000), steps((100.0, 0.0, 0.0))))
+
+
+def test_the_garbage_collector(plain: Profile) -> None:
+    collected = evolve(plain, gc=pl.DataFrame({"pid": [1], "start_ns": [10], "end_ns": [3010]}, schema=GC))
+    assert named(host_findings(collected, steps((100.0, 0.0, 0.0))))["garbage-collector"].cost_us == 3.0
+    assert "garbage-collector" not in named(host_findings(collected, steps((400.0, 0.0, 0.0))))
+
+
+def test_the_ai_cpu_and_conversions_and_their_shares(plain: Profile) -> None:
+    rows = [("Unique", "AI_CPU", 2_000), ("TransData", "AI_VECTOR_CORE", 20_000), ("MatMulV2", "AI_CORE", 78_000)]
+    found = named(kernel_findings(evolve(plain, kernels=kernels(*rows)), steps((100.0, 0.0, 0.0), (1.0, 0.0, 0.0))))
+    assert (found["ai-cpu"].cost_us, found["ai-cpu"].evidence) == (1.0, "2.0% of the kernel time: Unique x1.")
+    assert (found["conversions"].cost_us, found["conversions"].evidence) == (
+        10.0,
+        "20.0% of the kernel time: TransData x1.",
+    )
+    rows = [("Unique", "AI_CPU", 1_000), ("TransData", "AI_VECTOR_CORE", 10_000), ("MatMulV2", "AI_CORE", 89_000)]
+    assert not named(kernel_findings(evolve(plain, kernels=kernels(*rows)), steps((100.0, 0.0, 0.0))))
+
+
+@pytest.mark.parametrize(("count", "is_named"), [(200, True), (199, False)])
+def test_tiny_kernels(plain: Profile, count: int, is_named: bool) -> None:
+    rows = [("Mul", "AI_VECTOR_CORE", 4_999)] * count + [("Big", "AI_CORE", 5_000)] * 40
+    found = named(kernel_findings(evolve(plain, kernels=kernels(*rows)), steps((100.0, 0.0, 0.0))))
+    assert ("tiny-kernels" in found) == is_named
+
+
+def test_matrix_kernels_are_weighed_by_their_time(plain: Profile) -> None:
+    use = pl.Series("cube_utilization(%)", [10.0, 30.0, 90.0])
+    rows = [("MatMulV2", "AI_CORE", 30_000), ("Conv2D", "MIX_AIC", 10_000), ("MatMulV2", "AI_CORE", 60_000)]
+    counted = kernels(*rows).with_columns(use)
+    found = named(kernel_findings(evolve(plain, kernels=counted), steps((100.0, 0.0, 0.0))))["cube-use"]
+    assert found.evidence == "40.0% of the kernel time at 15 % cube use: MatMulV2 x1, Conv2D x1."
+    assert found.cost_us == pytest.approx(34.0)
+
+
+def test_exposed_communication(plain: Profile) -> None:
+    found = named(communication_findings(plain, steps((80.0, 20.0, 900.0))))["exposed-communication"]
+    assert (found.cost_us, found.page) == (20.0, "cluster")
+    assert not named(communication_findings(plain, steps((90.0, 10.0, 0.0))))
+
+
+def test_memory_that_is_reserved_and_not_used() -> None:
+    gib = 1 << 30
+    found = named(memory_findings(4 * gib, 6 * gib))["fragmentation"]
+    assert found.evidence == "6.0 GiB reserved for a peak of 4.0 GiB."
+    assert not named(memory_findings(5 * gib, 6 * gib))
+    assert not named(memory_findings(gib // 4, gib))
+    assert not named(memory_findings(None, gib))
+
+
+def test_what_costs_most_stands_first_and_what_nobody_knows_last(plain: Profile) -> None:
+    summary: Summary = evolve(summarise(plain), steps=steps((10.0, 30.0, 60.0)))
+    found = find_all(plain, summary)
+    costs = [finding.cost_us for finding in found]
+    assert costs == sorted(costs, key=lambda cost: -1.0 if cost is None else cost, reverse=True)
+    assert [finding.name for finding in found] == [
+        "step-interval",
+        "device-waits-for-host",
+        "exposed-communication",
+        "unmapped",
+    ]
+    assert found[-1].evidence == "2 kernels stand for them: Thing x2."

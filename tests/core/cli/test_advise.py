@@ -1,0 +1,42 @@
+"""``drynpu advise`` and ``drynpu compare``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def run(profile: Callable[[Path], Path], tmp_path: Path) -> Path:
+    return profile(tmp_path / "host_77_20250109074803000_ascend_pt")
+
+
+def test_hints_are_printed_with_what_they_cost(drynpu: Command, run: Path) -> None:
+    ended = drynpu("advise", run)
+    assert (ended.code, ended.err) == (0, "")
+    assert "The device waits for the host" in ended.out
+    assert "per step)" in ended.out
+    found = json.loads(drynpu("advise", run, "--json").out)
+    assert {"name", "title", "evidence", "remedy", "cost_us", "page"} == set(found[0])
+
+
+def test_two_runs_are_compared(drynpu: Command, run: Path) -> None:
+    ended = drynpu("compare", run, run)
+    assert (ended.code, ended.err) == (0, "")
+    assert "Kernels by type" in ended.out
+    assert all(len(line) <= 100 for line in ended.out.splitlines())
+    tables = json.loads(drynpu("compare", run, run, "--json").out)
+    assert set(tables) == {"steps", "kernels", "operators", "collectives", "memory"}
+    assert {row["name"] for row in tables["kernels"]} == {"Add", "Thing"}
+
+
+def test_a_folder_without_a_run_is_told(drynpu: Command, tmp_path: Path) -> None:
+    ended = drynpu("advise", tmp_path)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == f"drynpu: expected one run at {tmp_path} and found none\n"
