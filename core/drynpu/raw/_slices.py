@@ -17,6 +17,9 @@ from drynpu.raw._files import DONE
 from drynpu.raw._record_kind import RecordKind
 
 _PREFIXES = ("unaging", "aging")
+_OLDER = r"(?:\.(?:dev|host)\.profiler_default_tag\.\d+)?"
+"""What older collectors write between the number of a file and that of its slice."""
+
 _PROBED = 32
 """Records looked at to find where records begin."""
 
@@ -34,12 +37,13 @@ def find_slices(directory: Path, stem: str) -> list[Slice]:
     """
     List the slices of a stem, ``.done`` and ``.complete`` marks and temporary files left aside.
 
-    A stem that begins with ``unaging.`` stands for the ``aging.`` files as well.
+    A stem that begins with ``unaging.`` stands for the ``aging.`` files as well. Between the stem and the number
+    stands the device; older collectors have further parts there (cann_msprof.md 7).
     """
     if not directory.is_dir():
         return []
     base = re.escape(stem.removeprefix("unaging."))
-    pattern = re.compile(rf"(?:(unaging|aging)\.)?{base}(?:\.\d+)?\.slice_(\d+)")
+    pattern = re.compile(rf"(?:(unaging|aging)\.)?{base}(?:\.\d+)?{_OLDER}\.slice_(\d+)")
     found = []
     # By name: a path object for every file in the directory takes longer than all the rest.
     for match in filter(None, map(pattern.fullmatch, os.listdir(directory))):  # noqa: PTH208

@@ -169,7 +169,7 @@ HWTS = RecordKind(
     plausible=has_stars_magic,
     constants={"magic": STARS_MAGIC},
     running=("tag", 4),
-    also=("hwts.aiv_data",),
+    also=("hwts.aiv_data", "hwts.log.data"),
 )
 """Start or end of a task (``BBHHHQ12I``, profiling_bean/struct_info/hwts_log.py)."""
 
