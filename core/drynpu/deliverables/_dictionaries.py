@@ -11,7 +11,6 @@ from drynpu.arrays import I64, U64, Bools
 from drynpu.deliverables.tasks.facts import (
     ACL_PREFIXES,
     ACL_TAG_SHIFT,
-    FIRST_OTHER_TASK_TYPE,
     MODEL_API_TYPES,
     RUNTIME_TASK_TYPES,
     AclTag,
@@ -19,6 +18,9 @@ from drynpu.deliverables.tasks.facts import (
     RuntimeType,
 )
 from drynpu.raw import HostLevel, hash_text
+
+_FIRST_OTHER_TASK_TYPE = 100
+"""Beyond `RUNTIME_TASK_TYPES`, below the 800 where task types end (cann_msprof.md 7.2); any such number would do."""
 
 
 @define
@@ -56,7 +58,7 @@ class TypeIds:
         known = RUNTIME_TASK_TYPES.get(name)
         if known is not None:
             return self._put(HostLevel.RUNTIME, name, known)
-        return self._number(HostLevel.RUNTIME, name, FIRST_OTHER_TASK_TYPE)
+        return self._number(HostLevel.RUNTIME, name, _FIRST_OTHER_TASK_TYPE)
 
     def _number(self, level: HostLevel, name: str, first: int) -> int:
         if (int(level), name) in self._known:

@@ -64,9 +64,6 @@ MODEL_API_TYPES: Mapping[str, int] = MappingProxyType(
 )
 """Types of the model level (cann_msprof.md 7.2)."""
 
-FIRST_OTHER_TASK_TYPE = 100
-"""Our own number of the first other task type: beyond those with a meaning, below the 800 where they end."""
-
 
 class AclTag(enum.IntEnum):
     """

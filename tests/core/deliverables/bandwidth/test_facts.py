@@ -126,14 +126,18 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
     assert fits(facts.HBM.dtype, "<QQII")
     assert fits(facts.DDR.dtype, "<5I")
     assert fits(facts.LLC.dtype, "<QQII")
+    assert fits(facts.HBM_2.dtype, "<IIIIQQ")
+    assert fits(facts.LLC_2.dtype, "<IIIIQ")
     assert fits(facts.L2_CACHE.dtype, "<4H8Q")
 
 
 def test_values_that_can_be(plausible: Callable[..., bool]) -> None:
     for kind, bounds in (
         (facts.HBM, {"event": 1, "hbm_id": 255}),
+        (facts.HBM_2, {"event": 1, "hbm_id": 255}),
         (facts.DDR, {"event": 255, "ddr_id": 255}),
         (facts.LLC, {"event": 255, "l3t_id": 4095}),
+        (facts.LLC_2, {"event": 255, "l3t_id": 4095}),
         (facts.L2_CACHE, {"task_type": 255}),
     ):
         assert plausible(kind)

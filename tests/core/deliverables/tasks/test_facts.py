@@ -112,6 +112,20 @@ def test_levels_and_types() -> None:
     }
 
 
+def test_numbers_that_parsers_know() -> None:
+    """cann_msprof.md 7.2: numbers that count whatever the dictionary says, public ones, and the model level."""
+    text = " ".join(PAGE.split())
+    sentence = text.split("Public numbers are ", 1)[1].split(" (", 1)[0].replace(" and ", ", ")
+    public = {name: int(number) for number, name in (entry.split() for entry in sentence.split(", "))}
+    assert len(public) == 4
+    assert "drops every task_track of type 6 (MAINTENANCE) and takes type 98 for a flip" in text
+    assert public | {"MAINTENANCE": 6} == facts.RUNTIME_TASK_TYPES
+    sentence = text.split("Model types: ", 1)[1].split(";", 1)[0]
+    model = {name: int(number) for number, name in (entry.split() for entry in sentence.split(", "))}
+    assert len(model) == 4
+    assert model == facts.MODEL_API_TYPES
+
+
 def test_task_types() -> None:
     ge = "AI_CORE AI_CPU AIV WRITE_BACK MIX_AIC MIX_AIV FFTS_PLUS DSA DVPP HCCL FUSION INVALID"
     assert {kind.name: int(kind) for kind in facts.GeTaskType} == {name: at for at, name in enumerate(ge.split())}
