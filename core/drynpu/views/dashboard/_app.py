@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dash import Dash, dcc, html
+from dash import Dash, dcc, html, set_props
 
 from drynpu import __version__
 from drynpu._errors import DrynpuError
@@ -19,6 +20,7 @@ from drynpu.views.dashboard._safety import protect
 from drynpu.views.pages import PAGES, Page
 from drynpu.views.runs import Library, Run, View
 
+_log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parents[1] / "assets"
 _LABELLED_PAGES: Any = {"aria-label": "Pages"}
 _FEW = 5
@@ -45,12 +47,22 @@ def build_app(library: Library, *, hosts: Sequence[str] = ("127.0.0.1", "localho
         update_title="",
         suppress_callback_exceptions=True,
         serve_locally=True,
+        on_error=_report_error,
     )
     app.layout = _frame()
     app.index_string = _DOCUMENT
     protect(app.server, hosts, token)
     connect(app, library, show)
     return app
+
+
+def _report_error(error: Exception) -> None:
+    """Say on the page and in the log that a page could not be made; the server goes on."""
+    _log.error("a page could not be made", exc_info=error)
+    text = f"This could not be shown: {type(error).__name__}: {error}. The terminal of the dashboard says where."
+    set_props(
+        "content", {"children": [html.H1("Nothing to show"), html.P(text, className="note warning", role="alert")]}
+    )
 
 
 _DOCUMENT = """<!DOCTYPE html>

@@ -1,0 +1,8 @@
+"""How much kernels compute and move: floating point operations, bytes, and what of the chip's peak that is."""
+
+from __future__ import annotations
+
+from drynpu.analysis.calculation._scopes import SCOPE_FLOPS, scope_flops
+from drynpu.analysis.calculation._work import KERNEL_WORK, kernel_work, work_totals
+
+__all__ = ["KERNEL_WORK", "SCOPE_FLOPS", "kernel_work", "scope_flops", "work_totals"]

@@ -1,0 +1,112 @@
+"""Operations and bytes of every distinct kernel."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from drynpu.analysis.calculation._formulas import Call, cube_operations
+from drynpu.kernels import DTYPES
+from drynpu.tables import Profile
+
+KERNEL_WORK = pl.Schema(
+    {
+        "op_type": pl.String,
+        "task_type": pl.String,
+        "input_shapes": pl.String,
+        "input_dtypes": pl.String,
+        "output_shapes": pl.String,
+        "count": pl.Int64,
+        "total_us": pl.Float64,
+        "cube_flops": pl.Float64,  # of one kernel; null where neither counters nor a formula tell
+        "bytes": pl.Int64,  # inputs and outputs of one kernel; null without shapes
+        "gflops": pl.Float64,  # 10^9 operations per second; null likewise
+        "source": pl.String,  # counters, shapes or ""
+    }
+)
+"""One row per distinct kernel (type, core, shapes, data types), the longest first."""
+
+SHAPE_COLUMNS = ["input_shapes", "input_dtypes", "input_formats", "output_shapes", "output_dtypes", "output_formats"]
+"""Columns of kernels that say what they are called with."""
+KERNEL_KEY = ["op_type", "task_type", *SHAPE_COLUMNS]
+"""Columns that make a kernel distinct."""
+_COUNTED = "cube_fops"
+"""End of the names of counter columns that hold the operations themselves (group ArithmeticUtilization)."""
+_FORMAT_PREFIX = "FORMAT_"
+
+
+def kernel_work(profile: Profile, within_ns: tuple[int, int] | None = None) -> pl.DataFrame:
+    """
+    Return table :data:`KERNEL_WORK` of the kernels that start inside *within_ns*, of all without it.
+
+    Operations are those that the counters of ArithmeticUtilization state; where these were not collected, what the
+    shapes give for matrix products, convolutions and attention.
+    """
+    counted = [name for name in profile.pmu_columns if name.endswith(_COUNTED)]
+    kernels = profile.compact("kernels", *KERNEL_KEY, "start_ns", "duration_ns", *counted)
+    if within_ns is not None:
+        kernels = kernels.filter(pl.col("start_ns").is_between(*within_ns))
+    distinct = kernels.group_by(KERNEL_KEY).agg(
+        pl.len().cast(pl.Int64).alias("count"),
+        (pl.col("duration_ns").sum() / 1000).alias("total_us"),
+        *(pl.col(name).mean().alias(name) for name in counted),
+    )
+    distinct = distinct.with_columns(pl.col(KERNEL_KEY).cast(pl.String))
+    calls = [call_of(*row) for row in distinct.select(SHAPE_COLUMNS).iter_rows()]
+    types = distinct["op_type"].to_list()
+    by_shape = [cube_operations(kind, call) for kind, call in zip(types, calls, strict=True)]
+    by_counter = pl.sum_horizontal(counted) if counted else pl.lit(None, pl.Float64)
+    flops = pl.when(by_counter > 0).then(by_counter).otherwise(pl.col("by_shape"))
+    source = pl.when(by_counter > 0).then(pl.lit("counters")).when(pl.col("by_shape").is_not_null())
+    return (
+        distinct.with_columns(
+            pl.Series("by_shape", by_shape, dtype=pl.Float64),
+            pl.Series("bytes", [_bytes(*row) for row in distinct.select(SHAPE_COLUMNS).iter_rows()], dtype=pl.Int64),
+        )
+        .with_columns(flops.alias("cube_flops"), source.then(pl.lit("shapes")).otherwise(pl.lit("")).alias("source"))
+        .with_columns((pl.col("cube_flops") * pl.col("count") / pl.col("total_us") / 1000).alias("gflops"))
+        .sort("total_us", "op_type", "input_shapes", descending=[True, False, False])
+        .select(pl.col(name).cast(dtype) for name, dtype in KERNEL_WORK.items())
+    )
+
+
+def work_totals(work: pl.DataFrame) -> tuple[float, float, float]:
+    """Return operations, time in us of the kernels whose operations are known, and that of all; of `kernel_work`."""
+    known = work.filter(pl.col("cube_flops").is_not_null())
+    flops = float((known["cube_flops"] * known["count"]).sum())
+    return flops, float(known["total_us"].sum()), float(work["total_us"].sum())
+
+
+def call_of(*texts: str) -> Call:
+    """Return shapes and formats of a kernel from the texts of `SHAPE_COLUMNS`."""
+    inputs, _, input_formats, outputs, _, output_formats = texts
+    return Call(_shapes(inputs), _shapes(outputs), _formats(input_formats), _formats(output_formats))
+
+
+def _shapes(text: str) -> list[tuple[int, ...]]:
+    """Return the shapes of tensors; what is no number (``N/A``) makes a tensor without axes."""
+    return [_shape(each) for each in text.split(";")] if text else []
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    dims = text.split(",")
+    return tuple(map(int, dims)) if all(dim.strip().isdigit() for dim in dims) else ()
+
+
+def _formats(text: str) -> list[str]:
+    return [each.removeprefix(_FORMAT_PREFIX) for each in text.split(";")]
+
+
+def _bytes(*texts: str) -> int | None:
+    """Return the bytes of all inputs and outputs; ``None`` if a data type is unknown or nothing has a shape."""
+    if not texts[0] and not texts[3]:
+        return None
+    total = 0
+    for shapes, dtypes in ((texts[0], texts[1]), (texts[3], texts[4])):
+        # A list of dtypes that is shorter than that of shapes belongs to a damaged row.
+        for shape, dtype in zip(_shapes(shapes), dtypes.split(";"), strict=False):
+            if shape and dtype not in DTYPES:
+                return None
+            total += math.prod(shape) * DTYPES[dtype].size_bytes if shape else 0
+    return total
