@@ -93,11 +93,13 @@ def test_another_graph_with_the_same_names_has_its_own_shapes(workloads):
     assert not table.scope.any()
 
 
-def test_pynative_without_gradients_tells_no_shapes_of_some(workloads):
+def test_pynative_without_gradients_tells_the_shapes_too(workloads):
     _, captured, _ = workloads("pynative")["inference"]
-    assert captured.notes == ("shapes or data types unknown of some launches of MatMul, ReLU",)
+    assert captured.notes == ()
     assert calls(captured.operators, "BiasAdd")[0].tensors()[0] == TensorDesc((3, 32), "FLOAT")
-    assert calls(captured.operators, "MatMul")[0].inputs == ()
+    first, second = calls(captured.operators, "MatMul")
+    assert first.inputs == (TensorDesc((3, 16), "FLOAT"), TensorDesc((32, 16), "FLOAT"))
+    assert second.inputs == (TensorDesc((3, 32), "FLOAT"), TensorDesc((4, 32), "FLOAT"))
 
 
 def test_pynative_has_the_shapes_of_both_passes(workloads):

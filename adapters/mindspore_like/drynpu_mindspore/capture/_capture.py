@@ -13,6 +13,7 @@ from attrs import define, field
 
 from drynpu import CaptureError
 from drynpu.kernels import Operators
+from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, CaptureOptions
 from drynpu_mindspore.capture._describe import describe, is_known
 from drynpu_mindspore.capture._graphs import GraphStore
@@ -79,8 +80,8 @@ class Capture:
         profiler.enable_op_time()
         if self._options.profile_memory:
             profiler.enable_profile_memory()
-        if self._options.host_events:
-            self._recorder.start(with_stack=self._options.with_stack)
+        # Always: what PyNative calls comes with the events.
+        self._recorder.start(with_stack=self._options.host_events and self._options.with_stack)
         self._folder = folder
 
     def stop(self) -> CapturedMindSpore:
@@ -97,7 +98,7 @@ class Capture:
         notes = _settle()
         folder, dataset = self._folder, self._dataset
         self._folder = self._dataset = None
-        events, on_host = self._recorder.stop()
+        on_host = self._recorder.stop()
         with folder:
             path = Path(folder.name)
             _cpu_profiler().stop()
@@ -106,14 +107,17 @@ class Capture:
                 dataset.save(folder.name)
             forward = self.graphs.collect()
             self.graphs.idle()
-            operators = describe(on_threads(read_launches(path), on_host), self.graphs, self._thread, forward)
+            launches = read_launches(path)
+            if self._options.host_events:
+                launches = on_threads(launches, on_host.launches)
+            operators = describe(launches, self.graphs, self._thread, forward, on_host.calls)
             pipeline = read_pipeline(path) if dataset is not None else {}
             pool = read_pool(path, self._begin_ns) if self._options.profile_memory else NO_TOTALS
             memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
         return CapturedMindSpore(
             operators=operators,
             dataset=pipeline,
-            host_events=events,
+            host_events=on_host.events if self._options.host_events else FrameworkEvents.empty(),
             notes=(*notes, *self._unavailable(), *_notes(operators)),
             memory=memory,
             pool=pool,

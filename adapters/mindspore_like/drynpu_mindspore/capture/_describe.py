@@ -14,6 +14,7 @@ from drynpu_mindspore.capture._graphs import GraphStore, shapes_of
 from drynpu_mindspore.capture._ir import GraphNode
 from drynpu_mindspore.capture._launches import Launches
 from drynpu_mindspore.capture._pynative import explain
+from drynpu_mindspore.capture._shapes import ReportedCalls, join_calls
 from drynpu_mindspore.rules import signature
 
 _FUNCTION, _BACKWARD_FUNCTION = 0, 1
@@ -38,10 +39,17 @@ def is_backward(name: str) -> bool:
 
 
 def describe(
-    launches: Launches, graphs: GraphStore, thread: int, forward: Sequence[tuple[ForwardCall, ...]] = ()
+    launches: Launches,
+    graphs: GraphStore,
+    thread: int,
+    forward: Sequence[tuple[ForwardCall, ...]] = (),
+    calls: ReportedCalls | None = None,
 ) -> Operators:
     """
-    Return the launches as operators; *forward* holds the graphs that PyNative saved during the recording.
+    Return the launches as operators.
+
+    *forward* holds the graphs that PyNative saved during the recording, *calls* what operators reported themselves.
+    Graphs come first: they have the arguments that are no tensors as well.
 
     Launches without a thread get *thread*; the CPU build writes none. One thread launches everything beside a device,
     so launches that overlapped are shown one after another: each ends at the latest when the next one starts.
@@ -63,6 +71,8 @@ def describe(
     if forward:
         call, in_backward = _explained(launches, graphs, forward, call, signatures)
         backward = backward | in_backward
+    if calls is not None:
+        call = _reported(launches, calls, call, signatures)
     known = tuple(signatures)
     return Operators(
         names=launches.names,
@@ -93,9 +103,24 @@ def _explained(
     in_graph = np.array([bool(graphs.named(name)) for name in launches.names] or [False])[launches.name]
     found = explain(codes, distinct, np.flatnonzero(in_graph), forward)
     unknown = np.array([not is_known(known) for known in signatures])
-    numbers = [signatures.setdefault(known, len(signatures)) for known in found.signatures]
-    is_explained = (found.call >= 0) & unknown[call]
-    return np.where(is_explained, np.array([*numbers, -1], np.int32)[found.call], call).astype(np.int32), found.backward
+    return _filled(call, unknown, found.signatures, found.call, signatures), found.backward
+
+
+def _reported(launches: Launches, calls: ReportedCalls, call: I32, signatures: dict[Signature, int]) -> I32:
+    """Return the calls of launches, with those that are not known yet as their operators reported them."""
+    distinct = list(dict.fromkeys(name for name in launches.names if "/" not in name))
+    codes = np.array([distinct.index(name) if "/" not in name else -1 for name in launches.names] or [-1], np.int32)
+    found, number = join_calls(distinct, codes[launches.name], calls)
+    unknown = np.array([not is_known(known) for known in signatures] or [False])
+    return _filled(call, unknown, found, number, signatures)
+
+
+def _filled(
+    call: I32, unknown: Bools, found: Sequence[Signature], number: I32, signatures: dict[Signature, int]
+) -> I32:
+    """Return *call* with the *found* calls in place of unknown ones; *number* is -1 where nothing was found."""
+    numbers = [signatures.setdefault(each, len(signatures)) for each in found]
+    return np.where((number >= 0) & unknown[call], np.array([*numbers, -1], np.int32)[number], call).astype(np.int32)
 
 
 def is_known(call: Signature) -> bool:

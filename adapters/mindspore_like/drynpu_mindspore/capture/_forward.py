@@ -30,7 +30,8 @@ _NUMBERED = re.compile(r"(?:CNode|Parameter|graph)_(\d+)|0x[0-9a-f]+")
 _VALUES = re.compile(r"value=(?:\[[^,)]*|[^,)]*)")
 _LIKE_FIRST_NAMES = """
 BiasAdd Softmax LogSoftmax ReLU GeLU Sigmoid Tanh SiLU Sqrt Rsqrt Exp Log Abs Neg Square Contiguous LayerNorm Dropout
-DropoutExt Clone Copy Erf Softplus ELU LeakyReLUExt HSwish HSigmoid
+DropoutExt Clone Copy Erf Softplus ELU LeakyReLUExt HSwish HSigmoid ReluGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad
+SiLUGrad GeLUGrad
 """
 _JOINING_NAMES = """
 Add AddExt Sub SubExt Mul Div RealDiv Maximum Minimum Pow InplaceAddExt InplaceSubExt InplaceMul InplaceDiv
@@ -136,7 +137,7 @@ def _call(name: str, primitive: str, arguments: Sequence[str], known: _Known) ->
     inputs = tuple(constant_tensor(text) or known.tensors.get(text) for text in arguments)
     gradient = tuple(_flows(text, known) for text in arguments)
     values = tuple(_value(text) for text in arguments)
-    result = known.tensors.get(name) or _returned(primitive, inputs, values)
+    result = known.tensors.get(name) or result_of(primitive, inputs, values)
     if result is not None:
         known.tensors[name] = result
     flowing = [flag for flag, tensor in zip(gradient, inputs, strict=True) if tensor is not None]
@@ -161,7 +162,7 @@ def _value(text: str) -> object:
     return value_of(value)
 
 
-def _returned(primitive: str, inputs: Sequence[TensorDesc | None], values: Sequence[object]) -> TensorDesc | None:
+def result_of(primitive: str, inputs: Sequence[TensorDesc | None], values: Sequence[object]) -> TensorDesc | None:
     """Return the result of a common operator, worked out from its inputs; ``None`` for other operators."""
     tensors = [t for t in inputs if t is not None]
     if primitive in _LIKE_FIRST:

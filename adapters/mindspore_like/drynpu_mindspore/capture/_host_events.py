@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.framework_mindspore import facts as mindspore_facts
@@ -23,8 +23,10 @@ from drynpu.deliverables.framework_mindspore.facts import MS_EVENTS, MS_MODULES,
 from drynpu.raw import read_tlv
 from drynpu.simulate import FrameworkEvents
 from drynpu_mindspore.capture._library import ProfilerLibrary, load_library
+from drynpu_mindspore.capture._shapes import ReportedCalls, read_calls
 
 _FILE = "mindspore.op_range"
+_SHAPES = "mindspore.record_shapes"
 _RELEASE = "2.7."
 _EVERYTHING = "all"
 # Readings of the counter of which the closest is taken: one may be interrupted by another thread.
@@ -46,6 +48,20 @@ def _own_library() -> ProfilerLibrary | None:
     # No header declares the functions: their arguments are known for this release only.
     known = str(mindspore.__version__).startswith(_RELEASE)
     return load_library(Path(mindspore.__file__).parent) if known else None
+
+
+@frozen(eq=False)
+class HostEvents:
+    """
+    What MindSpore recorded itself.
+
+    ``launches`` has start, end (Unix ns) and thread of the CPU's launches in the order of their starts, int64
+    ``[n, 3]``; ``calls`` are those of operators that belong to no compiled graph.
+    """
+
+    events: FrameworkEvents = field(factory=FrameworkEvents.empty)
+    launches: I64 = field(factory=lambda: np.empty((0, 3), np.int64))
+    calls: ReportedCalls = field(factory=ReportedCalls)
 
 
 @define
@@ -79,14 +95,10 @@ class HostEventCapture:
         if with_stack:
             self._library.trace_python()
 
-    def stop(self) -> tuple[FrameworkEvents, I64]:
-        """
-        Record no longer, and return the events, and start, end and thread of the CPU's launches, int64 ``[n, 3]``.
-
-        Times are Unix ns; launches are in the order of their starts.
-        """
+    def stop(self) -> HostEvents:
+        """Record no longer, and return what was recorded."""
         if self._library is None or self._folder is None:
-            return FrameworkEvents.empty(), np.empty((0, 3), np.int64)
+            return HostEvents()
         if self._traces:
             self._library.stop_tracing()
         _switch(on=False)
@@ -96,8 +108,9 @@ class HostEventCapture:
         with self._folder as folder:
             path = Path(folder) / _FILE
             events = _read(path, self._begun, ended) if path.is_file() else FrameworkEvents.empty()
+            calls = read_calls(Path(folder) / _SHAPES)
         self._folder = None
-        return _split(events)
+        return HostEvents(*_split(events), calls)
 
 
 def _manager() -> Any:

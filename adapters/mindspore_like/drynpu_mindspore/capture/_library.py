@@ -25,7 +25,14 @@ _SYMBOLS = {
     "dumper_clear": f"{_DUMPER}6UnInitEv",
     "counter": f"{_PROFILER}14GetClockSyscntEv",
     "python_tracer": f"{_PROFILER}12PythonTracer4callENS0_7CommandEj",
+    "profiler": f"{_PROFILER}8Profiler11GetInstanceERKSs",
+    "register": f"{_PROFILER}8Profiler8RegisterERKSsRKSt10shared_ptrIS1_E",
 }
+_SHAPES_ASKED = f"{_PROFILER}8Profiler18EnableRecordShapesEv"
+_CPU, _ASCEND = "CPU", "Ascend"
+# What precedes the functions in a table of virtual functions (Itanium C++ ABI 2.5.2), and more than any table has.
+_TABLE_HEAD, _TABLE_LONGEST = 2, 64
+_WORD = struct.calcsize("P")
 _CAPACITY = 1 << 20
 """Events that the library buffers until its own thread has written them."""
 # Values of ``PythonTracer::Command`` in MindSpore's sources.
@@ -42,6 +49,35 @@ class ProfilerLibrary:
     def counter(self) -> int:
         """Return the counter of the host by which events are timed."""
         return int(self._functions["counter"]())
+
+    def enable_shapes(self) -> bool:
+        """
+        Have the shapes and types of the inputs of operators recorded as well, in ``mindspore.record_shapes``.
+
+        Operators that belong to no compiled graph report them to the profiler of the device Ascend if there is one that
+        wants them. So the CPU's profiler gets that name, too, and a table of virtual functions in which this question
+        is answered with yes. Each operator looks for the profiler when it runs for the first time in the process.
+
+        Returns
+        -------
+        enabled
+            False where the profiler does not look as it does in MindSpore 2.7; nothing is changed then.
+        """
+        shared = (ctypes.c_void_p * 2)()
+        self._functions["profiler"](ctypes.addressof(shared), _text(_CPU))
+        if shared[0] is None:
+            return False
+        table = ctypes.c_void_p.from_address(shared[0])
+        functions = _functions_at(table.value or 0)
+        names = [_symbol(function) for function in functions]
+        if _ALWAYS in functions:
+            return True
+        if names.count(_SHAPES_ASKED) != 1:
+            return False
+        functions[names.index(_SHAPES_ASKED)] = _ALWAYS
+        table.value = _new_table(table.value or 0, functions)
+        self._functions["register"](_text(_ASCEND), ctypes.addressof(shared))
+        return True
 
     def record_into(self, folder: Path) -> None:
         """Write events into ``<folder>/mindspore.op_range`` from now on; one recording at a time."""
@@ -64,7 +100,11 @@ class ProfilerLibrary:
 
 
 def load_library(package: Path) -> ProfilerLibrary | None:
-    """Return the library of the MindSpore in the folder *package*; ``None`` if it lacks a function or is not there."""
+    """
+    Return the library of the MindSpore in the folder *package*; ``None`` if it lacks a function or is not there.
+
+    From now on operators report their shapes, see :meth:`ProfilerLibrary.enable_shapes`.
+    """
     path = package / _FILE
     try:
         library, interpreted = ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
@@ -82,9 +122,13 @@ def load_library(package: Path) -> ProfilerLibrary | None:
         ("dumper_clear", None, [address]),
         ("counter", ctypes.c_uint64, []),
         ("python_tracer", None, [ctypes.c_int, ctypes.c_uint]),
+        ("profiler", None, [address, address]),
+        ("register", None, [address, address]),
     ):
         functions[name].restype, functions[name].argtypes = result, arguments
-    return ProfilerLibrary(functions, functions["dumper"]())
+    found = ProfilerLibrary(functions, functions["dumper"]())
+    found.enable_shapes()
+    return found
 
 
 def _text(text: str) -> ctypes.Array[ctypes.c_char]:
@@ -100,3 +144,47 @@ def _text(text: str) -> ctypes.Array[ctypes.c_char]:
     start = ctypes.addressof(buffer) + 8
     buffer.raw = struct.pack("<Q", start + 24) + body
     return buffer
+
+
+class _Place(ctypes.Structure):
+    """``Dl_info`` of ``dladdr``."""
+
+    _fields_ = (
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("name", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    )
+
+
+_C = ctypes.CDLL(None)
+_C.malloc.restype, _C.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+_ALWAYS: int = ctypes.cast(_C.ffsl, ctypes.c_void_p).value or 0
+"""A function of C that is true for every address but 0: the place of the first bit that is set."""
+
+
+def _symbol(address: int) -> str:
+    place = _Place()
+    found = _C.dladdr(ctypes.c_void_p(address), ctypes.byref(place))
+    return place.name.decode() if found and place.name else ""
+
+
+def _functions_at(table: int) -> list[int]:
+    """Return the virtual functions of a table; a 0 ends it, or the head of the next one, whose first word is 0."""
+    functions = []
+    for number in range(_TABLE_LONGEST):
+        function = ctypes.c_void_p.from_address(table + number * _WORD).value
+        if not function:
+            break
+        functions.append(function)
+    return functions
+
+
+def _new_table(table: int, functions: list[int]) -> int:
+    """Return the address of a table with the head of *table*; it lives as long as the process."""
+    words = _TABLE_HEAD + len(functions)
+    memory: int = _C.malloc(words * _WORD)
+    copy = (ctypes.c_void_p * words).from_address(memory)
+    head = (ctypes.c_void_p * _TABLE_HEAD).from_address(table - _TABLE_HEAD * _WORD)
+    copy[:] = [*head, *functions]
+    return memory + _TABLE_HEAD * _WORD
