@@ -17,7 +17,10 @@ SESSIONS = Path(__file__).parent / "sessions"
 CHIPS = ("Ascend310", "Ascend910A", "Ascend310P3", "Ascend910B2", "Ascend950PR")
 """One chip of each platform that drynpu simulates."""
 
-FRAMEWORKS = ("core", "torch", "tensorflow")
+FRAMEWORKS = ("core", "torch", "tensorflow", "pyacl", "mindspore")
+ENVIRONMENTS = {"mindspore": Path(".venv-mindspore")}
+"""Environments in which a framework is installed, where it is not that of this script."""
+
 LEVELS = ("l0", "l1", "l2")
 MOST_SECONDS = 600
 
@@ -59,7 +62,7 @@ def record(case: Case, folder: Path) -> list[Path]:
         If the session ends with an error or leaves no PROF directory.
     """
     folder.mkdir(parents=True)
-    command = [sys.executable, *_command(case, folder)]
+    command = [_interpreter(case.framework), *_command(case, folder)]
     environment = {**os.environ, "DRYNPU_CHIP": case.chip, "DRYNPU_QUIET": "1", "RANK": "0"}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=MOST_SECONDS
@@ -69,6 +72,11 @@ def record(case: Case, folder: Path) -> list[Path]:
         message = f"{case.name}: the session ended with {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-2000:]}"
         raise RuntimeError(message)
     return found
+
+
+def _interpreter(framework: str) -> str:
+    found = (ENVIRONMENTS.get(framework, Path()) / "bin" / "python").absolute()
+    return str(found) if found.is_file() else sys.executable
 
 
 def _command(case: Case, folder: Path) -> list[str]:
