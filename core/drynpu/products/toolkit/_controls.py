@@ -20,6 +20,8 @@ from drynpu.simulate._recording import MINDSPORE, Destination
 _DRIVER_VERSION = 0x072211
 """The first driver whose task ids are unique; the records written here have such ids (cann_msprof.md 1.9)."""
 _MILLISECONDS = 1000
+_INTERPRETERS = ("python", "python3")
+"""Names of processes whose marks MindSpore 2.7 looks at (``TimelineLayerName.MSTX``)."""
 
 
 def host_info(destination: Destination, chip: Chip, anchors: ClockAnchors) -> HostInfo:
@@ -57,10 +59,12 @@ def _process_name(destination: Destination) -> str:
     """
     Return the script's name, by which a timeline names the process.
 
-    MindSpore's analysis looks for the layer of the user's marks under the name of the interpreter.
+    MindSpore's analysis looks for the layer of the user's marks under the name of the interpreter, whatever command
+    (``drynpu run``) started it.
     """
     if destination.framework == MINDSPORE:
-        return psutil.Process().name()
+        name = Path(sys.executable).name
+        return name if name in _INTERPRETERS else _INTERPRETERS[-1]
     return Path(sys.argv[0]).name or Path(sys.executable).name
 
 
