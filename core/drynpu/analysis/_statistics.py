@@ -40,10 +40,11 @@ def op_statistic(profile: Profile) -> pl.DataFrame:
     """
     Return table :data:`OP_STATISTIC`: kernels by operator and core type, per device by total time descending.
 
-    Empty at level0, where operator types are not recorded. Communication operations are not kernels.
+    Empty at level0, where operator types are not recorded. Communication operations are not kernels. Kernels whose
+    time is not known have no share.
     """
     kernels = profile.compact("kernels", "device_id", "op_type", "task_type", "duration_ns")
-    typed = kernels.filter(pl.col("op_type") != "")
+    typed = kernels.filter((pl.col("op_type") != "") & (pl.col("duration_ns") > 0))
     total = pl.col("total").sum().over("device_id")
     return (
         typed.group_by("device_id", "op_type", pl.col("task_type").alias("core_type"))

@@ -23,12 +23,17 @@ _POOLS = ("PTA", "MindSpore")
 
 @frozen
 class KernelShare:
-    """Kernels of one type on one kind of core; ``ratio`` is the share of all kernel time, 0 to 1."""
+    """
+    Kernels of one type on one kind of core.
+
+    ``count`` has all of them, ``total_us`` the time of those whose time is known (``None``: of none), ``ratio`` its
+    share of all kernel time, 0 to 1.
+    """
 
     op_type: str
     core: str
     count: int
-    total_us: float
+    total_us: float | None
     ratio: float
 
 
@@ -50,7 +55,8 @@ class Summary:
     What a profile says in a few lines.
 
     ``chip`` and ``clock`` are what the simulation wrote into the metadata, ``N/A`` for a genuine profile without it.
-    ``steps`` has the columns of ``step_trace``. ``unmapped`` counts kernels of operators without a rule by name.
+    ``steps`` has the columns of ``step_trace``. ``unmapped`` counts kernels of operators without a rule by name,
+    ``unknown`` by type the kernels whose time is not known.
     Peaks are bytes, ``None`` if memory was not recorded. ``files`` maps every deliverable to its size in bytes.
     ``missing`` names what results that others wrote do not hold; ``None`` for a profile with raw data.
     """
@@ -71,6 +77,7 @@ class Summary:
     files: Mapping[str, int]
     notes: tuple[str, ...]
     missing: tuple[str, ...] | None = None
+    unknown: Mapping[str, int] = field(factory=dict)
 
     @property
     def unmapped_count(self) -> int:
@@ -96,6 +103,7 @@ def summarise(profile: Profile) -> Summary:
         kernel_count=kernels.height,
         kernel_us=int(kernels["duration_ns"].sum()) / 1000,
         unmapped=_unmapped(profile),
+        unknown=_unknown(kernels),
         busy=_busy(overlaps),
         peak_allocated_bytes=_peak(
             memory["total_allocated_bytes"], totals["allocated_bytes"], stated["allocated_bytes"]
@@ -138,9 +146,15 @@ def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
         .sort("total", "op_type", "task_type", descending=[True, False, False])
     )
     return tuple(
-        KernelShare(op_type or UNKNOWN, core or UNKNOWN, count, total / 1000, total / whole)
+        KernelShare(op_type or UNKNOWN, core or UNKNOWN, count, total / 1000 if total else None, total / whole)
         for op_type, core, count, total in rows.iter_rows()
     )
+
+
+def _unknown(kernels: pl.DataFrame) -> dict[str, int]:
+    """Return how many kernels of each type end as they start, which says that nobody knows how long they took."""
+    rows = kernels.filter(pl.col("duration_ns") == 0).group_by(pl.col("op_type").cast(pl.String)).len()
+    return dict(rows.sort("len", "op_type", descending=[True, False]).iter_rows())
 
 
 def _unmapped(profile: Profile) -> dict[str, int]:

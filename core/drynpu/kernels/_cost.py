@@ -39,6 +39,8 @@ def cost(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> KernelCo
 
     ``AI_CPU``, ``DSA`` and copies have no engine; block number 1, 0 and 0.
 
+    A kernel of which it is not known what it works on costs nothing: all fields are 0.
+
     What the engines do and move in that time is :func:`drynpu.kernels._traffic.traffic`.
     """
     tuning = tuning or Tuning()
@@ -47,6 +49,8 @@ def cost(spec: KernelSpec, chip: Chip, tuning: Tuning | None = None) -> KernelCo
 
 
 def _timed(spec: KernelSpec, chip: Chip, tuning: Tuning) -> KernelCost:
+    if not spec.known:
+        return KernelCost(duration_ns=0.0, block_num=0, mix_block_num=0)
     if spec.task_type is TaskType.MEMCPY:
         return _copy(spec, chip, tuning)
     if spec.task_type is TaskType.DSA:

@@ -170,6 +170,8 @@ class KernelSpec:
     copy: Copy | None = None
     mapped: bool = True
     """False for the generic vector kernel that stands for an operator without a rule."""
+    known: bool = True
+    """False where the capture does not say what the kernel works on, so that nothing says how long it takes."""
 
 
 @frozen(kw_only=True)

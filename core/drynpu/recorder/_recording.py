@@ -63,6 +63,7 @@ class Outcome:
     end_ns: int
     kernels: int
     unmapped: Mapping[str, int]
+    unknown: Mapping[str, int]
     time_map: TimeMap = field(repr=False)
     """Maps measured host times to those of the files."""
     collectives: int = 0
@@ -84,6 +85,7 @@ class Outcome:
             "measured": ["operators", "shapes", "threads", "tensor sizes"]
             + (["host times"] if self.clock == Clock.WALL.value else ["host times between operators"]),
             "unmapped_operators": dict(self.unmapped),
+            **({"unknown_kernels": dict(self.unknown)} if self.unknown else {}),
             **({"notes": list(self.notes)} if self.notes else {}),
         }
 
@@ -111,8 +113,10 @@ def write_devices(recordings: Mapping[int, Recording], destination: Destination,
         write_framework_data(contexts[0], keep_computing=setup.clock is Clock.WALL)
     path, notes = write_prof(contexts, contexts) if destination.device_data else (None, ())
     unmapped: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
     for each in contexts:
         unmapped.update(each.simulation.lowered.unmapped)
+        unknown.update(each.simulation.lowered.unknown)
     return Outcome(
         directory=destination.directory,
         prof_path=path,
@@ -122,6 +126,7 @@ def write_devices(recordings: Mapping[int, Recording], destination: Destination,
         end_ns=max(each.simulation.end_ns for each in contexts),
         kernels=sum(len(each.simulation.lowered.launch_kernel) for each in contexts),
         unmapped=dict(unmapped),
+        unknown=dict(unknown),
         time_map=contexts[0].simulation.time_map,
         collectives=sum(len(each.recording.collectives) for each in contexts),
         modelled=tuple(dict.fromkeys(name for each in contexts for name in each.recording.modelled)),

@@ -66,6 +66,8 @@ class LoweredLaunches:
     launch_kernel: I64
     unmapped: dict[str, int]
     """Operators without a rule that launched the generic kernel, with their number of calls."""
+    unknown: dict[str, int]
+    """Types of the kernels whose work is not known, with their number of launches."""
 
 
 def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
@@ -123,6 +125,7 @@ def lower(recording: Recording, plan: Planner) -> LoweredLaunches:
         launch_dispatch=launch_dispatch,
         launch_kernel=first[dispatch_plan[launch_dispatch]] + position,
         unmapped=_count_unmapped(operators, plans, dispatch_plan),
+        unknown=_count_unknown(plans, dispatch_plan),
     )
 
 
@@ -172,4 +175,14 @@ def _count_unmapped(operators: Operators, plans: tuple[KernelPlan, ...], dispatc
     for index, plan in enumerate(plans):
         if not plan.mapped and calls[index]:
             found[operators.signatures[index].name] += int(calls[index])
+    return dict(found.most_common())
+
+
+def _count_unknown(plans: tuple[KernelPlan, ...], dispatch_plan: I64) -> dict[str, int]:
+    calls = np.bincount(dispatch_plan, minlength=len(plans))
+    found: Counter[str] = Counter()
+    for index, plan in enumerate(plans):
+        for kernel in plan.kernels:
+            if not kernel.known and calls[index]:
+                found[kernel.op_type] += int(calls[index])
     return dict(found.most_common())

@@ -93,8 +93,8 @@ def schedule(work: PlannedWork, *, chip: Chip, clock: Clock, seed: int, base_ns:
     recording, rows = lowered.recording, ordered.operator_rows
     costs = CostTable.build(lowered.kernels, chip)
     factor = jitter(lowered.launch_kernel, occurrences(lowered.launch_kernel), costs.duration_ns, seed, lowered.kernels)
-    # A kernel ends on the tick after its work is done, and none lasts no time at all.
-    ticks = np.maximum(1, np.ceil(costs.duration_ns[lowered.launch_kernel] * factor / chip.tick_ns)).astype(np.int64)
+    # A kernel ends on the tick after its work is done. One of unknown work ends as it starts: no number is invented.
+    ticks = np.ceil(costs.duration_ns[lowered.launch_kernel] * factor / chip.tick_ns).astype(np.int64)
     stream = ordered.operator_stream[lowered.launch_dispatch]
     issued = np.flatnonzero((ordered.collective >= 0) & (dispatches.launches > 0))
     launches, by_operator = _merge_launches(work, stream, ticks, issued)

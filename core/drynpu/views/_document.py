@@ -20,6 +20,7 @@ def summary_document(summary: Summary) -> dict[str, object]:
         "kernel_count": summary.kernel_count,
         "kernel_us": summary.kernel_us,
         "unmapped": dict(summary.unmapped),
+        "unknown": dict(summary.unknown),
         "busy": [attrs.asdict(busy) for busy in summary.busy],
         "peak_allocated_bytes": summary.peak_allocated_bytes,
         "peak_reserved_bytes": summary.peak_reserved_bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,8 @@ _BAR = range(4, 13)
 _SIGNS = (("█", "green"), ("▓", "yellow"), ("░", "dim"))
 _OUTPUT = "ASCEND_PROFILER_OUTPUT/"
 _TRACE = f"{_OUTPUT}trace_view.json"
+_TIMELINE = re.compile(r"(?:^|/)msprof_(?:slice_0_)?(\d{14})\.json$")
+"""The toolkit's timeline, of several slices the first. Files of one layer (``msprof_tx_*.json``) begin alike."""
 
 
 def print_summary(profile: Profile, *, others: Sequence[Path] = (), console: Console | None = None) -> None:
@@ -102,7 +105,8 @@ def _kernel_table(summary: Summary) -> Table:
     for heading in ("count", "total ms", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
     for kernel in summary.kernels[:_TOP]:
-        cells = (kernel.op_type, kernel.core, str(kernel.count), _ms(kernel.total_us), f"{kernel.ratio:.1%}")
+        times = (UNKNOWN, UNKNOWN) if kernel.total_us is None else (_ms(kernel.total_us), f"{kernel.ratio:.1%}")
+        cells = (kernel.op_type, kernel.core, str(kernel.count), *times)
         table.add_row(*map(_text, cells))
     return table
 
@@ -117,8 +121,14 @@ def _remarks(summary: Summary) -> Iterator[Text]:
             f"{summary.unmapped_count} kernels stand for operators without a rule (a generic vector kernel): {names}",
             style="yellow",
         )
-    elif summary.chip != UNKNOWN and summary.kernel_count:
+    elif summary.chip != UNKNOWN and summary.kernel_count > sum(summary.unknown.values()):
         yield _text("Every operator that launches a kernel is mapped.")
+    if summary.unknown:
+        names = ", ".join(f"{name or UNKNOWN} x{count}" for name, count in summary.unknown.items())
+        yield _text(
+            f"{sum(summary.unknown.values())} kernels of unknown shape have no time and no share in totals: {names}",
+            style="yellow",
+        )
     if summary.missing is not None:
         absent = f" Not in them: {', '.join(summary.missing)}." if summary.missing else ""
         yield _text(f"No raw data: read from results.{absent}")
@@ -164,8 +174,8 @@ def _trace(summary: Summary) -> str:
     for name in (_TRACE, Path(_TRACE).name):
         if name in summary.files:
             return name
-    names = [name for name in summary.files if Path(name).name.startswith("msprof_") and name.endswith(".json")]
-    return max(names, default="")
+    found = [(_TIMELINE.search(name), name) for name in summary.files]
+    return max(((match[1], name) for match, name in found if match is not None), default=("", ""))[1]
 
 
 def _text(text: str = "", style: str = "", overflow: OverflowMethod | None = None) -> Text:

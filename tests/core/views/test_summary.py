@@ -142,6 +142,14 @@ def test_operators_without_a_rule_are_told() -> None:
     assert "is mapped" not in text
 
 
+def test_kernels_without_a_time_are_told_and_have_no_share() -> None:
+    kernels = (KernelShare("Add", "AI_VECTOR_CORE", 2, 9.0, 1.0), KernelShare("MatMulV2", "AI_CORE", 7, None, 0.0))
+    text = shown(summary(kernels=kernels, unknown={"MatMulV2": 7, "Odd": 1}), 120)
+    assert "8 kernels of unknown shape have no time and no share in totals: MatMulV2 x7, Odd x1" in text
+    (row,) = (line for line in text.splitlines() if line.startswith("│ MatMulV2"))
+    assert [cell.strip() for cell in row.strip("│").split("│")] == ["MatMulV2", "AI_CORE", "7", "N/A", "N/A"]
+
+
 def test_notes_are_shown_as_they_are() -> None:
     text = shown(summary(notes=("[red]3[/red] of 9 tasks :warning: lost", "second")))
     assert "note: [red]3[/red] of 9 tasks :warning: lost\nnote: second\n" in text
@@ -166,6 +174,8 @@ def test_nothing_recorded() -> None:
 def test_results_of_the_toolkit_alone() -> None:
     folder = "mindstudio_profiler_output"
     names = ["README.txt", "msprof_20260101000000.json", "msprof_20260102000000.json", "op_summary_20260102000000.csv"]
+    # Of marks and steps alone, and a later one.
+    names += ["msprof_tx_20260102000000.json", "step_trace_20260102000000.json", "msprof_tx_20260103000000.json"]
     text = shown(summary(files={f"{folder}/{name}": 1 for name in names}), 120)
     assert all(f"  {folder}/{name}\n" in text for name in names)
     assert f"open {folder}/msprof_20260102000000.json" in text
@@ -210,6 +220,7 @@ def test_the_document_has_every_number() -> None:
         "kernel_count",
         "kernel_us",
         "unmapped",
+        "unknown",
         "busy",
         "peak_allocated_bytes",
         "peak_reserved_bytes",

@@ -92,20 +92,20 @@ def test_the_work_of_the_cube_unit_is_what_a_hand_counts(workloads, mode, networ
     kernels = launched(captured.operators)
     assert sum(kernel.cube_flops for kernel in kernels) == STEPS * BY_HAND[network]
     assert {kernel.op_type for kernel in kernels if kernel.task_type is TaskType.AI_CORE} <= CUBE
-    assert all(kernel.mapped for kernel in kernels if kernel.op_type in CUBE)
+    assert all(kernel.mapped and kernel.known for kernel in kernels if kernel.op_type in CUBE)
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_nothing_of_a_graph_is_unknown(workloads, network):
     _, captured, _ = workloads("graph")[network]
-    assert all(kernel.mapped for kernel in launched(captured.operators))
+    assert all(kernel.mapped and kernel.known for kernel in launched(captured.operators))
     assert captured.notes == ()
 
 
 @pytest.mark.parametrize("network", NETWORKS)
 def test_what_pynative_does_not_tell_is_shown_without_work(workloads, network):
     _, captured, _ = workloads("pynative")[network]
-    unknown = [kernel for kernel in launched(captured.operators) if not kernel.mapped]
+    unknown = [kernel for kernel in launched(captured.operators) if not kernel.known]
     assert {kernel.op_type for kernel in unknown} <= {
         "OnesLike", "Mul", "Tile", "Add", "ReduceSum", "ConcatD", "Neg", "Sub", "RealDiv",
     }  # fmt: skip

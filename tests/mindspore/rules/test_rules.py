@@ -7,7 +7,7 @@ import math
 import pytest
 
 from drynpu.kernels import NO_DATA, TaskType, TensorDesc, build_rule_book
-from drynpu_mindspore.rules import RULES, api_of, build_rules, signature
+from drynpu_mindspore.rules import RULES, api_of, build_rules, signature, unknown_without_tensors
 
 
 def f32(*shape):
@@ -65,7 +65,7 @@ def test_a_product_whose_way_is_not_known_is_not_guessed():
     square = one("MatMul", [f32(4, 4), f32(4, 4)])
     assert square.cube_flops == 2 * 4**3  # whatever the way
     ambiguous = one("MatMul", [f32(3, 5), f32(5, 3)])
-    assert (ambiguous.cube_flops, ambiguous.mapped) == (0, False)
+    assert (ambiguous.cube_flops, ambiguous.known) == (0, False)
     assert one("MatMul", [f32(3, 5), f32(5, 3)], [f32(3, 3)]).cube_flops == 2 * 3 * 5 * 3
 
 
@@ -112,7 +112,7 @@ def test_batch_norm_in_training_and_inference():
     gradient = kernels("BatchNormGrad", [x, x, c, c, c, c, None], None, None, [None] * 6 + [True])
     assert [k.op_type for k in gradient] == ["BNTrainingUpdateGrad", "BNTrainingReduceGrad"]
     (unknown,) = kernels("BatchNorm", [x, c, c, c, c])
-    assert not unknown.mapped
+    assert not unknown.known
 
 
 def test_layer_norm_returns_statistics_per_row():
@@ -177,8 +177,30 @@ def test_unknown_shapes_or_types_are_no_work(inputs):
     plan = RULES["BiasAdd"](signature("BiasAdd", inputs))
     (kernel,) = plan.kernels
     assert (kernel.op_type, kernel.inputs, kernel.bytes_read) == ("BiasAdd", (), 0)
-    assert not plan.mapped
-    assert not kernel.mapped
+    # There is a rule, but nothing that it could work on.
+    assert plan.mapped
+    assert not kernel.known
+
+
+@pytest.mark.parametrize(
+    ("primitive", "engine"),
+    [
+        ("MatMul", TaskType.AI_CORE),
+        ("Conv2DBackpropInput", TaskType.AI_CORE),
+        ("LSTM", TaskType.MIX_AIC),
+        ("Multinomial", TaskType.AI_CPU),
+        ("ReduceSum", TaskType.AI_VECTOR_CORE),
+    ],
+)
+def test_a_launch_of_unknown_shape_is_on_its_own_kind_of_core(primitive, engine):
+    (kernel,) = RULES[primitive](signature(primitive, [])).kernels
+    assert (kernel.task_type, kernel.known) == (engine, False)
+
+
+def test_without_rule_and_tensors_nothing_is_made_up():
+    (kernel,) = unknown_without_tensors(signature("NoSuchPrimitive", [])).kernels
+    assert (kernel.op_type, kernel.known) == ("NoSuchPrimitive", False)
+    assert unknown_without_tensors(signature("NoSuchPrimitive", [f32(3, 5)])) is None
 
 
 def test_every_rule_has_an_answer_when_nothing_is_known():
@@ -201,7 +223,7 @@ def test_an_lstm_is_a_kernel_per_layer_and_direction(both):
     assert sum(k.cube_flops for k in forward) == directions * (first + second)
     backward = kernels("LSTMGrad", inputs, [f32(3, 2, 8)], attrs)
     assert sum(k.cube_flops for k in backward) == 2 * directions * (first + second)
-    assert not kernels("LSTM", inputs)[0].mapped
+    assert not kernels("LSTM", inputs)[0].known
 
 
 def product(rows, inner, columns, count):

@@ -22,7 +22,7 @@ from drynpu_mindspore.profiler import RunRequest
 from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
 from drynpu_mindspore.recording._marks import ScriptMarks
 from drynpu_mindspore.recording._request import profiling_request
-from drynpu_mindspore.rules import api_of
+from drynpu_mindspore.rules import api_of, unknown_without_tensors
 from drynpu_mindspore.target import ASCEND
 
 MODELLED = "device memory: allocations and releases, from the graphs"
@@ -219,7 +219,7 @@ class MindSporeRecording:
         run, activities = self.run, self._recorder.request.activities
         return self._recorder.write(
             {int(run.device_id) if run.device_id.isdecimal() else 0: recording},
-            launching_plans(framework_plan(_FRAMEWORK), whole_graph=whole_graph),
+            launching_plans(framework_plan(_FRAMEWORK, [unknown_without_tensors]), whole_graph=whole_graph),
             self.path,
             rank_id=int(run.rank_id) if run.rank_id.isdecimal() else 0,
             host_data=Activity.HOST in activities,

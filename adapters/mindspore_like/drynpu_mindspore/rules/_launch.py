@@ -20,6 +20,7 @@ from drynpu.kernels import (
     TaskType,
     TensorDesc,
 )
+from drynpu.kernels.ops import engine_of
 
 
 def signature(
@@ -68,15 +69,21 @@ class LaunchCall(OperatorCall):
         """
         Return what *operator* makes of this launch.
 
-        A launch of which shapes or types are not known is shown under its kernel's type without tensors and without
-        work: nothing is guessed. The plan is marked as unmapped, so that the recording's metadata counts it.
+        A launch of which shapes or types are not known is shown under its kernel's type and on its kind of core,
+        without tensors, work or time: nothing is guessed. The recording's metadata counts it.
         """
         known = all(t.dtype != NO_DATA for t in (*self.signature.tensors(), *self.outputs))
         found = operator(self) if known else None
-        return self._unknown if found is None else found
+        if found is not None:
+            return found
+        return unknown_plan(self.binding.kernel or self.signature.name, engine_of(operator))
 
-    @property
-    def _unknown(self) -> KernelPlan:
-        op_type = self.binding.kernel
-        spec = KernelSpec(name=op_type, op_type=op_type, task_type=TaskType.AI_VECTOR_CORE, mapped=False)
-        return KernelPlan(kernels=(spec,), mapped=False)
+
+def unknown_plan(op_type: str, engine: TaskType = TaskType.AI_VECTOR_CORE) -> KernelPlan:
+    """Return the plan of a launch whose work is not known: one kernel without a time."""
+    return KernelPlan(kernels=(KernelSpec(name=op_type, op_type=op_type, task_type=engine, known=False),))
+
+
+def unknown_without_tensors(signature: Signature) -> KernelPlan | None:
+    """Return the plan of a launch for which there is no rule, where nothing is known of its tensors either."""
+    return None if signature.tensors() else unknown_plan(signature.name)

@@ -222,7 +222,11 @@ def _times(writer: Writer) -> list[pl.Expr]:
     return [
         _text("device_id").alias("Device_id"),
         us_text(pl.col(STARTS), "\t").alias("Task Start Time(us)"),
-        duration_text(pl.col("duration_ns"), writer).alias("Task Duration(us)"),
+        # A kernel of which nobody knows how long it took ends as it starts.
+        pl.when(pl.col("duration_ns") > 0)
+        .then(duration_text(pl.col("duration_ns"), writer))
+        .otherwise(pl.lit(UNKNOWN))
+        .alias("Task Duration(us)"),
         pl.when(wait.is_null()).then(pl.lit("0")).otherwise(shown).alias("Task Wait Time(us)"),
         pl.col(STARTS),
     ]

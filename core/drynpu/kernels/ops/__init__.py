@@ -23,6 +23,7 @@ from drynpu.kernels.ops._shapes import (
 from drynpu.kernels.ops.conv import Convolution, convolution_of
 from drynpu.kernels.ops.creation import drop_mask, fill_kernel, make_on_cpu
 from drynpu.kernels.ops.elementwise import cast_kernel
+from drynpu.kernels.ops.engines import engine_of
 from drynpu.kernels.ops.graphs import FormatChanges, FormatPass, Fusion, GraphOperator, Place, fuse, takers_of
 from drynpu.kernels.ops.layouts import blocked_image, channels_block, fractal_weight, is_image, plain_image
 from drynpu.kernels.ops.matmul import Sides, matrix_sides, product_kernel
@@ -44,6 +45,7 @@ __all__ = [
     "concatenated",
     "convolution_of",
     "drop_mask",
+    "engine_of",
     "fill_kernel",
     "fractal_weight",
     "fuse",

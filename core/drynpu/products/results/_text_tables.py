@@ -102,6 +102,7 @@ def _ran(rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
         task_id=_filled("task_id", columns, -1),
         mix_block_num=_filled("mix_block_num", columns, 0),
         block_num=_filled("block_num", columns, 0),
+        duration_ns=pl.col("duration_ns").fill_null(0),  # as records have it where the time is not known
         connection_id=pl.lit(-1),
         node_start_ns=pl.lit(-1),
         node_tid=pl.lit(-1),
