@@ -11,6 +11,7 @@ import pytest
 SCRIPT = """
 import json
 import os
+import shutil
 
 import torch
 import torch_npu
@@ -102,6 +103,7 @@ prof.start()
 train()
 torch.mm(torch.ones(4, 8, device="npu"), torch.ones(8, 16, device="npu"))
 prof.stop()
+shutil.copytree("export_only_prof_dir", "kineto_raw")
 prof.export_chrome_trace("kineto/trace.json")
 prof.export_stacks("kineto/cpu.log")
 prof.export_memory_timeline("kineto/memory.json")
@@ -187,7 +189,10 @@ def test_the_controller_of_actions_carries_them_out(run: Any) -> None:
 
 def test_every_parameter_of_kineto_profile(run: Any) -> None:
     assert told(run, "kineto") == [False, {"kind": "by hand", "numbers": [1, 2]}]
-    output = run.output("export_only_prof_dir")
+    output = run.output("kineto_raw")
+    assert list((run.folder / "export_only_prof_dir").iterdir()) == [], (
+        "exported, and removed at the end of the process"
+    )
     metadata = output.document("profiler_metadata.json")
     assert (metadata["trace_id"], metadata["kind"], metadata["numbers"]) == ("kineto-1", "by hand", [1, 2])
     common = output.document("profiler_info.json")["config"]["common_config"]

@@ -28,6 +28,7 @@ def export_chrome_trace(interface: ProfInterface, output_path: str) -> None:
         return
     _announce_text(interface)
     export_trace(load_profile(Path(interface.prof_path)), destination)
+    interface.note_export()
 
 
 def export_stacks(interface: ProfInterface, output_path: str, metric: str) -> None:
@@ -52,6 +53,7 @@ def export_stacks(interface: ProfInterface, output_path: str, metric: str) -> No
         print_warning("Input file is not log file. Change to log file.")
         destination = destination.with_suffix(".log")
     write_stacks(load_profile(Path(interface.prof_path)), destination, metric)
+    interface.note_export()
 
 
 def export_memory_timeline(interface: ProfInterface, output_path: str, device: str | None) -> None:
@@ -79,6 +81,7 @@ def export_memory_timeline(interface: ProfInterface, output_path: str, device: s
         return
     destination.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     timeline.write(destination)
+    interface.note_export()
 
 
 def _device(text: object) -> torch.device | None:

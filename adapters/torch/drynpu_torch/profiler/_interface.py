@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from drynpu_torch.profiler._analyse import analyse_beside, analyse_result
 from drynpu_torch.profiler._config import _ExperimentalConfig
 from drynpu_torch.profiler._messages import print_error, print_warning, show
 from drynpu_torch.profiler._metadata import Metadata, trace_id, usable_callback
-from drynpu_torch.profiler._process import PROCESS
+from drynpu_torch.profiler._process import PROCESS, RAW_ONLY_DIRECTORY
 from drynpu_torch.profiler._result import Result
 from drynpu_torch.profiler._values import ExportType, ProfilerActivity, supported_activities
 
@@ -68,6 +69,9 @@ class ProfInterface:
         self.trace_id_callback = usable_callback(custom_trace_id_callback)
         self.trace_id = ""
         self.raw_only = False
+        self._exported: set[Path] = set()
+        self._analysed: set[Path] = set()
+        self._process = os.getpid()
         self._values = values
         self._schedule = schedule
         self._result = self._new_result()
@@ -159,10 +163,29 @@ class ProfInterface:
         """Remove the result directory."""
         self._result.delete()
 
+    def note_export(self) -> None:
+        """Note that the script has got from the last recording what it asked for."""
+        if self.raw_only and self._result.path is not None and self._result.outcome is not None:
+            self._exported.add(self._result.path)
+
+    def discard_exported(self) -> None:
+        """
+        Remove raw data that was exported, if it lies where raw data only waits for its export.
+
+        What nobody exported stays, and so does what was analysed, and what the script had put below ASCEND_WORK_PATH.
+        """
+        exported, self._exported = self._exported - self._analysed, set()
+        if self._process != os.getpid():  # a forked child has not recorded them
+            return
+        for path in exported:
+            if path.parent.name == RAW_ONLY_DIRECTORY:
+                shutil.rmtree(path, ignore_errors=True)
+
     def analyse(self, async_mode: bool = False) -> None:
         """Turn the raw data of the last recording into deliverables, with ``async_mode`` in a process beside this."""
         if self._result.path is None or self._result.outcome is None:
             return
+        self._analysed.add(Path(self._result.path))
         run = analyse_beside if async_mode else analyse_result
         run(
             Path(self._result.path),

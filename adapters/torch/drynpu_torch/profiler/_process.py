@@ -23,7 +23,7 @@ from drynpu_torch.profiler._messages import print_warning, show
 
 _PATH_CHARACTERS = re.compile(r"[A-Za-z0-9_./~\-\s\u4E00-\u9FA5]+")
 _MAX_PATH, _MAX_COMPONENT = 4096, 255  # of Linux
-_RAW_ONLY_DIRECTORY = "export_only_prof_dir"
+RAW_ONLY_DIRECTORY = "export_only_prof_dir"
 
 
 @define
@@ -86,7 +86,7 @@ class ProcessState:
         work_path = os.environ.get("ASCEND_WORK_PATH")
         if work_path:
             return Path(os.path.realpath(Path(work_path).expanduser())) / "profiling_data"
-        return Path.cwd() / _RAW_ONLY_DIRECTORY if raw_only else Path.cwd()
+        return Path.cwd() / RAW_ONLY_DIRECTORY if raw_only else Path.cwd()
 
 
 PROCESS = ProcessState()

@@ -32,8 +32,16 @@ def _always_record(_: int) -> ProfilerAction:
     return ProfilerAction.RECORD
 
 
+def _no_schedule() -> None:
+    return None
+
+
 class _KinetoProfile:
-    """A recording that the script starts and stops, without schedule and handler; it is raw until exported."""
+    """
+    A recording that the script starts and stops, without schedule and handler; it is raw until exported.
+
+    With the object goes the raw data that the script has exported. The vendor's removes all, also what nobody has seen.
+    """
 
     def __init__(
         self,
@@ -56,7 +64,8 @@ class _KinetoProfile:
             with_modules=with_modules,
             experimental_config=experimental_config,
             custom_trace_id_callback=custom_trace_id_callback,
-            schedule=self._describe_schedule,
+            # No method of this object: a cycle would delay ``__del__``, which removes raw data.
+            schedule=_no_schedule,
         )
         self._started_by = 0
         self._stop_at_exit()
@@ -64,6 +73,11 @@ class _KinetoProfile:
     def __del__(self) -> None:
         if getattr(self, "_started_by", 0) == os.getpid():
             self.stop()
+        self._discard_raw()
+
+    def _discard_raw(self) -> None:
+        if hasattr(self, "prof_if"):
+            self.prof_if.discard_exported()
 
     @property
     def metadata(self) -> dict[str, object]:
@@ -119,9 +133,6 @@ class _KinetoProfile:
     def export_memory_timeline(self, output_path: str, device: str | None = None) -> None:
         """Write memory by category over time, as a page, as sums or as single events."""
         _exports.export_memory_timeline(self.prof_if, output_path, device)
-
-    def _describe_schedule(self) -> dict[str, int] | None:
-        return None
 
     def _stop_at_exit(self) -> None:
         """
@@ -285,6 +296,9 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
         """Record the calling thread no longer."""
         PROCESS.switch_child_thread(enabled=False)
 
+    def _discard_raw(self) -> None:
+        """Keep the raw data, as the vendor's class does."""
+
     def _next_active_step(self) -> float:
         """Return the step up to which nothing happens, so that a step without an action costs one comparison."""
         if not isinstance(self.schedule, schedule_class):
@@ -311,5 +325,5 @@ class profile(_KinetoProfile):  # noqa: N801 - the vendor's name
             device.npu.mstx.range_end(range_id)
             marker.__exit__(None, None, None)
 
-    def _describe_schedule(self) -> dict[str, int] | None:
+    def _describe_schedule(self) -> dict[str, int]:
         return self._given_schedule.describe() if isinstance(self._given_schedule, schedule_class) else {}
