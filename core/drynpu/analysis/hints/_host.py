@@ -55,7 +55,7 @@ def _free(profile: Profile, steps: pl.DataFrame, whole_us: float, count: int) ->
     if free_us < _FREE_SHARE * whole_us:
         return
     launched = profile.compact("kernels", "duration_ns")
-    median = launched["duration_ns"].median()
+    median = launched.filter(pl.col("duration_ns") > 0)["duration_ns"].median()
     tiny = f"; the median kernel takes {median / 1000:.1f} us" if isinstance(median, float) else ""
     yield Finding(
         name="device-waits-for-host",

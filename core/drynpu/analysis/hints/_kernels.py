@@ -78,7 +78,8 @@ def _conversions(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[F
 
 
 def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]:
-    found = kernels.filter(pl.col("duration_ns") < _TINY_NS)
+    # What has no length has no known time.
+    found = kernels.filter(pl.col("duration_ns").is_between(1, _TINY_NS, closed="left"))
     spent = int(found["duration_ns"].sum())
     if found.height / count >= _TINY_COUNT and spent > _TINY_SHARE * whole_ns:
         yield Finding(

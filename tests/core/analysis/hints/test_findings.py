@@ -92,6 +92,14 @@ def test_tiny_kernels(plain: Profile, count: int, is_named: bool) -> None:
     assert ("tiny-kernels" in found) == is_named
 
 
+def test_kernels_whose_time_is_not_known_are_neither_tiny_nor_median(plain: Profile) -> None:
+    rows = [("MatMulV2", "AI_CORE", 0)] * 400 + [("Mul", "AI_VECTOR_CORE", 4_000)] * 100 + [("Big", "AI_CORE", 9_000)]
+    profile = evolve(plain, kernels=kernels(*rows))
+    assert "tiny-kernels" not in named(kernel_findings(profile, steps((100.0, 0.0, 0.0))))
+    found = named(host_findings(profile, steps((10.0, 0.0, 90.0))))["device-waits-for-host"]
+    assert "501 kernels a step; the median kernel takes 4.0 us" in found.evidence
+
+
 def test_matrix_kernels_are_weighed_by_their_time(plain: Profile) -> None:
     use = pl.Series("cube_utilization(%)", [10.0, 30.0, 90.0])
     rows = [("MatMulV2", "AI_CORE", 30_000), ("Conv2D", "MIX_AIC", 10_000), ("MatMulV2", "AI_CORE", 60_000)]
