@@ -172,6 +172,17 @@ class Profile(ToolkitTables):
         """
         return self._long[name].compact(*columns)
 
+    def rows(self, name: str, places: pl.Series) -> pl.DataFrame:
+        """
+        Return some rows of one of the long tables, without making the others.
+
+        Raises
+        ------
+        KeyError
+            There is no long table *name*.
+        """
+        return self._long[name].taken(places)
+
     @property
     def _long(self) -> Mapping[str, Stored]:
         return {

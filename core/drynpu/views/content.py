@@ -75,6 +75,11 @@ class Chart:
     height_px: int = 320
 
 
+@frozen(eq=False)
+class TimelineChart(Chart):
+    """The timeline of a rank: a figure of the whole, in which a reader of the dashboard can move."""
+
+
 @frozen
 class Column:
     """

@@ -28,6 +28,17 @@ COLOURS: Mapping[str, str] = MappingProxyType(
         "reserved": "#9aa5b1",
         "active": "#1b9e77",
         "mark": "#c9457b",
+        "step": "#7f8fa0",
+        "iteration": "#7f8fa0",
+        "operator": "#5b87b5",
+        "python": "#a6761d",
+        "scope": "#0f9ba8",
+        "enqueue": "#b39ad6",
+        "dequeue": "#8c6bb1",
+        "acl": "#56bcc6",
+        "model": "#0f9ba8",
+        "node": "#4aa3df",
+        "runtime": "#7f8fa0",
         "other": "#b8bfc7",
     }
 )

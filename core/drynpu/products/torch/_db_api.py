@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis import link_operators
+from drynpu.analysis._python_frames import python_frames
 from drynpu.deliverables.framework_torch.facts import MARK_OPERATOR
 from drynpu.deliverables.marks.db import mark_connection
 from drynpu.products.torch._host_trace import LINE_SEPARATOR, forward_backward_pairs, queue_entries
-from drynpu.products.torch._python_frames import python_frames
 from drynpu.tables import Profile
 
 API_TYPES = {50001: "op", 50002: "queue", 50003: "trace", 50004: "mstx"}

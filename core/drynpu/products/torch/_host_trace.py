@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 from attrs import frozen
 
-from drynpu.products.torch._python_frames import python_frames
+from drynpu.analysis._python_frames import python_frames
 from drynpu.writers._json import Events, JsonStyle, Present, Value, constant
 from drynpu.writers._numbers import decimal_text, us_text
 

@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from attrs import field, frozen
 
+from drynpu.views.timeline import LOOK_KEYS
+
 _RUN = "/run/"
 _NOT_CHOICES = ("rank", "step", "token")
 
@@ -24,6 +26,8 @@ class Address:
     rank: str = ""
     step: str = ""
     choices: Mapping[str, str] = field(factory=dict)
+    look: Mapping[str, str] = field(factory=dict)
+    """Where on the page a reader is; the page itself does not depend on it."""
 
 
 def read_address(path: str | None, query: str | None) -> Address:
@@ -32,8 +36,9 @@ def read_address(path: str | None, query: str | None) -> Address:
     run = page = ""
     if path and path.startswith(_RUN):
         run, _, page = path[len(_RUN) :].rpartition("/")
-    choices = {name: value for name, value in values.items() if name not in _NOT_CHOICES}
-    return Address(unquote(run), unquote(page), values.get("rank", ""), values.get("step", ""), choices)
+    choices = {name: value for name, value in values.items() if name not in (*_NOT_CHOICES, *LOOK_KEYS)}
+    look = {name: value for name, value in values.items() if name in LOOK_KEYS}
+    return Address(unquote(run), unquote(page), values.get("rank", ""), values.get("step", ""), choices, look)
 
 
 def path_of(run: str, page: str) -> str:

@@ -15,6 +15,7 @@ from drynpu.views.content import Control
 from drynpu.views.dashboard._address import Address, path_of, query_of
 from drynpu.views.dashboard._blocks import components
 from drynpu.views.dashboard._callbacks import connect, view_of
+from drynpu.views.dashboard._files import serve_traces
 from drynpu.views.dashboard._runs import run_list
 from drynpu.views.dashboard._safety import protect
 from drynpu.views.pages import PAGES, Page
@@ -52,6 +53,7 @@ def build_app(library: Library, *, hosts: Sequence[str] = ("127.0.0.1", "localho
     app.layout = _frame()
     app.index_string = _DOCUMENT
     protect(app.server, hosts, token)
+    serve_traces(app.server, library)
     connect(app, library, show)
     return app
 
@@ -76,6 +78,7 @@ def _frame() -> Any:
     return html.Div(
         [
             dcc.Location(id="url", refresh=False),
+            dcc.Store(id="shown"),
             html.A("Skip to the content", href="#content", className="skip"),
             html.Header(id="top"),
             html.Div(

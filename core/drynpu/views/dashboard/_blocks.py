@@ -7,8 +7,9 @@ from typing import Any
 
 from dash import dcc, html
 
-from drynpu.views.content import EMPTY, WARNING, Block, Chart, Fact, Facts, Hint, Note, Row, Table
+from drynpu.views.content import EMPTY, WARNING, Block, Chart, Fact, Facts, Hint, Note, Row, Table, TimelineChart
 from drynpu.views.dashboard._tables import grid
+from drynpu.views.dashboard._timeline import timeline_card
 from drynpu.views.theme import time_text
 
 _TOOLS: Any = {
@@ -26,6 +27,8 @@ def components(blocks: Sequence[Block]) -> list[Any]:
 def _component(block: Block) -> Any:
     if isinstance(block, Facts):
         return _facts(block)
+    if isinstance(block, TimelineChart):
+        return timeline_card(block, _heading(block.title, block.detail, block.modelled))
     if isinstance(block, Chart):
         return _chart(block)
     if isinstance(block, Table):

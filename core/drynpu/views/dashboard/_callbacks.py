@@ -12,6 +12,7 @@ from drynpu.views.content import Table, find_block
 from drynpu.views.dashboard._address import Address, query_of, read_address
 from drynpu.views.dashboard._runs import run_list
 from drynpu.views.dashboard._tables import cells, rows_of
+from drynpu.views.dashboard._timeline import connect_timeline
 from drynpu.views.pages import Page, find_page
 from drynpu.views.runs import Library, Selection, View
 
@@ -41,11 +42,17 @@ def connect(app: Dash, library: Library, show: Show) -> None:
         Output("top", "children"),
         Output("menu", "children"),
         Output("content", "children"),
+        Output("shown", "data"),
         Input("url", "pathname"),
         Input("url", "search"),
+        State("shown", "data"),
     )
-    def change_page(path: str | None, query: str | None) -> tuple[Any, Any, Any]:
-        return show(library, read_address(path, query))[:3]
+    def change_page(path: str | None, query: str | None, shown: str | None) -> tuple[Any, Any, Any, Any]:
+        address = read_address(path, query)
+        page = f"{path}{query_of(address.rank, address.step, address.choices)}"
+        if page == shown:
+            return no_update, no_update, no_update, no_update
+        return *show(library, address)[:3], page
 
     @app.callback(
         Output("url", "search"),
@@ -59,10 +66,15 @@ def connect(app: Dash, library: Library, show: Show) -> None:
         chosen = {each["name"]: value for each, value in fields if value and value != each["default"]}
         rank, step = chosen.pop("rank", ""), chosen.pop("step", "")
         now = read_address(None, query)
-        wanted = query_of(rank, step, chosen)
-        return no_update if wanted == query_of(now.rank, now.step, now.choices) else wanted
+        if query_of(rank, step, chosen) == query_of(now.rank, now.step, now.choices):
+            return no_update
+        # Another rank is looked at in the same window; another step has a window of its own, and its own events.
+        leave = ("event",) if step == now.step else ("event", "from", "to")
+        look = {name: value for name, value in now.look.items() if name not in leave}
+        return query_of(rank, step, {**chosen, **look})
 
     app.clientside_callback(_SWITCH_THEME, Output("theme", "title"), Input("theme", "n_clicks"))
+    connect_timeline(app, library)
     _connect_tables(app, library)
     _connect_list(app, library)
 

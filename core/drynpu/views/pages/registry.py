@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from drynpu._errors import OutputError
-from drynpu.views.pages import calculation, comparison, hints, operators, overview, steps
+from drynpu.views.pages import calculation, comparison, hints, operators, overview, steps, timeline
 from drynpu.views.pages._page import Page
 
-PAGES: tuple[Page, ...] = (overview.PAGE, steps.PAGE, operators.PAGE, calculation.PAGE, hints.PAGE, comparison.PAGE)
+PAGES: tuple[Page, ...] = (
+    overview.PAGE,
+    steps.PAGE,
+    operators.PAGE,
+    calculation.PAGE,
+    timeline.PAGE,
+    hints.PAGE,
+    comparison.PAGE,
+)
 
 
 def find_page(name: str) -> Page:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from drynpu._errors import OutputError
 from drynpu.views.runs._find import RunFolder, find_runs
 from drynpu.views.runs._run import Run
 
+_FRESH_S = 2.0
+"""Seconds for which a list of runs is taken as it is by those who open one of them."""
 _OPEN = 4
 """Runs that stay in memory; a run of a million kernels takes a few hundred MB."""
 
@@ -29,6 +32,7 @@ class Library:
     base: Path
     _open: OrderedDict[str, tuple[object, Run]] = field(factory=OrderedDict, init=False, repr=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False, repr=False)
+    _listed: tuple[float, Sequence[RunFolder]] = field(default=(-_FRESH_S, ()), init=False, repr=False)
 
     def folders(self) -> Sequence[RunFolder]:
         """
@@ -39,7 +43,9 @@ class Library:
         OutputError
             The folder cannot be read.
         """
-        return find_runs(self.base)
+        found = find_runs(self.base)
+        self._listed = (time.monotonic(), found)
+        return found
 
     def open(self, name: str) -> Run:
         """
@@ -50,9 +56,12 @@ class Library:
         OutputError
             There is no run of that name now.
         """
-        for folder in self.folders():
-            if folder.name == name:
-                return self._opened(folder)
+        listed, known = self._listed
+        # Every click opens the run; looking through all folders each time would take longer than the answer.
+        fresh = known if time.monotonic() - listed < _FRESH_S else ()
+        folder = _named(fresh, name) or _named(self.folders(), name)
+        if folder is not None:
+            return self._opened(folder)
         raise OutputError(f"no run {name!r} in {self.base}")
 
     def _opened(self, folder: RunFolder) -> Run:
@@ -64,6 +73,10 @@ class Library:
             while len(self._open) > _OPEN:
                 self._open.popitem(last=False)
         return run
+
+
+def _named(folders: Sequence[RunFolder], name: str) -> RunFolder | None:
+    return next((folder for folder in folders if folder.name == name), None)
 
 
 def _state(path: Path) -> tuple[tuple[str, int], ...]:
