@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 from attrs import evolve, frozen
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from drynpu import CommandError, DrynpuError, OutputError
@@ -26,6 +27,7 @@ from drynpu.products import (
     result_forms,
     result_name,
 )
+from drynpu.recorder import find_journals, recover
 from drynpu.tables import Profile
 from drynpu.views import render_summary, summary_document
 from drynpu.writers._files import make_directory
@@ -64,13 +66,15 @@ def analyze(
 
     Where there is no raw data, only results, from a device or from elsewhere, these are summarised; DIRECTORY may then
     be a single file as well (trace_view.json, kernel_details.csv, msprof_*.db). They are rebuilt with --output alone.
+
+    A recording whose process was killed is recovered first: its raw data is written from what was saved meanwhile.
     """
-    paths = _profiles(directory)
+    bar = console(stderr=True)
+    paths = _profiles(directory, output, bar)
     exporters = None if no_export else plugins.exporters().values()
     forms = tuple(ExportType(name) for name in export_types)
     summaries: list[Summary] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    bar = console(stderr=True)
     with Progress(*columns, console=bar, transient=True, disable=not bar.is_terminal) as progress:
         task = progress.add_task("", total=len(paths) * (1 if no_export else 2))
         for number, path in enumerate(paths, 1):
@@ -96,9 +100,14 @@ def analyze(
         raise CommandError(f"{len(paths) - len(summaries)} of {len(paths)} profiles could not be analysed")
 
 
-def _profiles(directory: Path) -> list[Path]:
+def _profiles(directory: Path, output: Path | None, messages: Console) -> list[Path]:
+    """Return the profiles to analyse, and recover those of killed processes first."""
+    recovered = recover(directory, lambda line: messages.print(f"drynpu: {line}", soft_wrap=True), output)
     try:
         paths = find_profiles(directory)
+        if output is not None:
+            of_journals = {journal.parent for journal in find_journals(directory)}
+            paths = [*(path for path in paths if path not in of_journals), *(each.path for each in recovered)]
     except OSError as error:
         raise OutputError(f"cannot look into {directory}: {error.strerror}") from error
     if not paths:

@@ -17,7 +17,7 @@ from drynpu.kernels._counter_groups import counter_group, metric_column_names
 from drynpu.kernels._counters import CounterValues, counter_values, event_codes
 from drynpu.kernels._elements import element_operations
 from drynpu.kernels._jitter import jitter, occurrences
-from drynpu.kernels._joining import concatenate, merge_equal
+from drynpu.kernels._joining import concatenate, merge_equal, used_entries
 from drynpu.kernels._nodes import (
     NodeCall,
     framed,
@@ -118,4 +118,5 @@ __all__ = [
     "task_type_on",
     "tensor_like",
     "unmapped_plan",
+    "used_entries",
 ]

@@ -66,6 +66,30 @@ def merge_equal(operators: Operators) -> Operators:
     )
 
 
+def used_entries(operators: Operators) -> Operators:
+    """Return a table whose names, signatures and stacks are those that its rows have."""
+    name_rows, name = np.unique(operators.name, return_inverse=True)
+    signature_rows, signature = _used(operators.signature)
+    stack_rows, stack = _used(operators.stack)
+    return evolve(
+        operators,
+        names=tuple(operators.names[row] for row in name_rows.tolist()),
+        name=name.astype(np.int32),
+        signatures=tuple(operators.signatures[row] for row in signature_rows),
+        texts=tuple(operators.texts[row] for row in signature_rows) if operators.texts else (),
+        signature=signature,
+        stacks=tuple(operators.stacks[row] for row in stack_rows),
+        stack=stack,
+    )
+
+
+def _used(index: I32) -> tuple[list[int], I32]:
+    """Return the entries that are used, and the index into these; -1 stays."""
+    rows = np.unique(index[index >= 0])
+    moved = np.where(index >= 0, np.searchsorted(rows, index), -1).astype(np.int32)
+    return rows.tolist(), moved
+
+
 def _column(parts: Sequence[Operators], name: str, dtype: type[np.generic]) -> Array:
     joined: Array = np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
     return joined.astype(dtype)

@@ -20,13 +20,17 @@ from drynpu.recorder._control import (
     control_socket,
     serve_control,
 )
+from drynpu.recorder._joining import join_recordings
+from drynpu.recorder._journal import JOURNAL_PREFIX
 from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip, rank_number
 from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
+from drynpu.recorder._recovery import Recovered, find_journals, recover
 from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Planner
 
 __all__ = [
     "COLLECT_VARIABLE",
+    "JOURNAL_PREFIX",
     "METADATA_FILE",
     "PROFILE_VARIABLE",
     "Collected",
@@ -42,15 +46,19 @@ __all__ = [
     "Planner",
     "ProfileCommand",
     "Recorder",
+    "Recovered",
     "ScheduleWarning",
     "Setup",
     "Transition",
     "TransitionStep",
     "at_process_end",
     "control_socket",
+    "find_journals",
     "framework_plan",
+    "join_recordings",
     "load_chosen_chip",
     "rank_number",
+    "recover",
     "serve_control",
     "transition",
     "write_devices",

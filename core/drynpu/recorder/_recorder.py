@@ -14,11 +14,12 @@ from typing import Any
 from attrs import define, evolve, field
 
 from drynpu.kernels import Rule, build_rule_book
-from drynpu.options import ProfilingRequest, Settings
+from drynpu.options import ProfilingRequest, Settings, to_mapping
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import Plugins, from_plugins
 from drynpu.products import deliver_toolkit
 from drynpu.raw import ClockAnchors, write_document
+from drynpu.recorder._journal import Documents, Journal
 from drynpu.recorder._recording import Outcome, Setup, write_devices
 from drynpu.recorder._sampler import HostSampler
 from drynpu.simulate import Destination, HostSamples, Planner, Recording
@@ -52,7 +53,7 @@ class Recorder:
     One recording of a framework.
 
     An adapter opens it, starts it, keeps what it captures until it stops it, and hands that over to be written. It may
-    start and stop several times in one recording. Nothing is on disk before :meth:`write`.
+    start and stop several times in one recording. Before :meth:`write` nothing is on disk but what :meth:`save` gets.
 
     Attributes
     ----------
@@ -73,6 +74,8 @@ class Recorder:
     anchors: ClockAnchors | None = None
     host_samples: HostSamples | None = None
     outcome: Outcome | None = None
+    journal: Journal | None = None
+    """Parts of the recording on disk while it runs; None before the first call of :meth:`save`."""
     _sampler: HostSampler | None = field(default=None, init=False)
 
     @classmethod
@@ -123,6 +126,53 @@ class Recorder:
     def end_ns(self, last_ns: int = 0) -> int:
         """Return when the recording ends, Unix ns: now, and not before its start nor before *last_ns*."""
         return max(time.time_ns(), self.begin_ns + 1, last_ns)
+
+    def save(
+        self,
+        build: Callable[[], Mapping[int, Recording]],
+        find_plan: Callable[[], Planner],
+        directory: Path,
+        *,
+        warn: Callable[[str], object],
+        documents: Documents | None = None,
+        **fields: Any,
+    ) -> None:
+        """
+        Have what was captured since the last call saved in *directory*, for the case that the process is killed.
+
+        Another thread calls *build*, which returns it by device id, and writes it. Nothing is raised: *warn* gets a
+        line when it cannot be written. :meth:`settle` removes it again.
+
+        Parameters
+        ----------
+        find_plan:
+            Returns the plan of :meth:`write`; called once, in that thread.
+        fields:
+            As for :meth:`write`.
+        documents:
+            Documents of the run directory as they are now. Without any the result is a PROF directory alone.
+        """
+        if self.journal is None:
+            assert self.anchors is not None, "start comes first"
+            self.journal = Journal(
+                destination=Destination(directory=directory, framework=self.framework, pid=os.getpid(), **fields),
+                head={
+                    "request": to_mapping(self.request),
+                    "chip": self.chip.name,
+                    "clock": self.settings.clock.value,
+                    "seed": self.settings.seed,
+                    "anchors": self.anchors,
+                },
+                find_plan=find_plan,
+                warn=warn,
+            )
+        self.journal.add(build, documents)
+
+    def settle(self) -> None:
+        """Remove what :meth:`save` wrote: the result stands, or is not wanted."""
+        journal, self.journal = self.journal, None
+        if journal is not None:
+            journal.discard()
 
     def write(self, recordings: Mapping[int, Recording], plan: Planner, directory: Path, **fields: Any) -> Outcome:
         """

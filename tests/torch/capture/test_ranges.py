@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +99,54 @@ def test_nothing_is_cut_while_another_thread_is_inside_a_range() -> None:
         capture.step()
 
     assert len(recorded(script, chunk_events=1).device_calls.calls) == 1
+
+
+def test_nothing_is_cut_while_a_thread_that_computed_lives() -> None:
+    computed, leave = threading.Event(), threading.Event()
+
+    def other() -> None:
+        work()
+        computed.set()
+        leave.wait()
+
+    def script(capture: Capture) -> None:
+        thread = threading.Thread(target=other)
+        thread.start()
+        computed.wait()
+        work()
+        capture.step()  # only the tracer that stops tells which threads computed
+        capture.step()
+        assert len(capture.device_calls.calls) == 1
+        leave.set()
+        thread.join()
+        capture.step()
+
+    assert len(recorded(script, chunk_events=1, memory=False).device_calls.calls) == 2
+
+
+def test_chunks_are_handed_on_by_time_and_together_are_the_recording() -> None:
+    parts: list[CapturedTorch] = []
+
+    def script(capture: Capture) -> None:
+        capture.on_chunk = lambda captured: parts.append(captured())
+        for number in range(4):
+            with record_function(f"step {number}"):
+                work()
+            if number == 2:
+                time.sleep(0.06)
+            capture.step()
+
+    whole = recorded(script, chunk_ns=50_000_000)
+    # The first step is always cut, to see how many events a step has; then the one that was slow; then the end.
+    assert len(parts) == 3
+    assert sum(len(part.operators) for part in parts) == len(whole.operators)
+    assert [[name for name in part.operators.names if name.startswith("step")] for part in parts] == [
+        ["step 0"],
+        ["step 1", "step 2"],
+        ["step 3"],
+    ]
+    assert sum(len(part.device_calls.calls) for part in parts) == len(whole.device_calls.calls) == 2
+    assert sum(len(part.allocations) for part in parts) == len(whole.allocations)
 
 
 def test_the_class_is_as_it_was_afterwards() -> None:

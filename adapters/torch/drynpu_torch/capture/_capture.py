@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
 
 from drynpu.arrays import I32, I64, Bools
 from drynpu.device import inherit, nest
-from drynpu.kernels import Allocations, Operators, Placement, Signature
-from drynpu.simulate import PythonFrames
+from drynpu.kernels import Allocations, Operators, Placement, Signature, used_entries
+from drynpu.simulate import HostCall, PythonFrames
 from drynpu_torch.capture._communication import functional_waits, inside_communication, without_transport
 from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections, without_collections
@@ -22,7 +24,7 @@ from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loa
 from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
 from drynpu_torch.capture._stacks import python_frames, shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
-from drynpu_torch.distributed import CollectiveCapture, Communication
+from drynpu_torch.distributed import CollectiveCapture, Communication, Issued
 from drynpu_torch.rules import signature_from_kineto
 
 _FACTORIES = ("aten::empty_strided", "aten::empty")
@@ -31,6 +33,8 @@ _INDICES = ("aten::tril_indices", "aten::triu_indices")
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
 """Events after which a recording is cut: memory stays bounded, and the cost of cutting is spread over many events."""
+_CHUNK_NS = 500_000_000
+"""Time after which it is cut at the next step in any case: a killed process loses no more than that and a step."""
 _PLACEMENTS = tuple(Placement)
 
 
@@ -58,7 +62,9 @@ class Capture:
     One recording by Kineto, in chunks.
 
     :meth:`step` is called at every step boundary, when no operator is open. It cuts once the chunk is expected to hold
-    ``chunk_events`` events. A recording whose results are kept is not cut, because PyTorch's analyses take one result.
+    ``chunk_events`` events, or has lasted ``chunk_ns``. ``on_chunk`` gets each chunk when it is cut, as a function that
+    returns what was captured since the one before; it may be called in another thread. A recording whose results are
+    kept is not cut, because PyTorch's analyses take one result.
 
     ``automatic_marks`` switches the ranges on that the vendor sets by itself. ``flop_formulas`` are the functions whose
     calls show their floating point operations in ranges, ``None`` for none. ``gc_threshold_ms`` is the shortest garbage
@@ -68,6 +74,8 @@ class Capture:
     tracer: KinetoTracer
     device_calls: HostCallRecorder = field(factory=HostCallRecorder)
     chunk_events: int = _CHUNK_EVENTS
+    chunk_ns: int = _CHUNK_NS
+    on_chunk: Callable[[Callable[[], CapturedTorch]], object] | None = None
     automatic_marks: bool = False
     flop_formulas: Mapping[str, FlopFormula] | None = None
     gc_threshold_ms: float | None = None
@@ -77,6 +85,8 @@ class Capture:
     _events_per_step: float = 0.0
     _garbage_ns: list[tuple[int, int]] = field(factory=list)
     _ranges: OpenRanges = field(factory=OpenRanges)
+    _begun_ns: int = 0
+    _given: _Given = field(factory=lambda: _Given())
 
     def start(self) -> None:
         """Start recording. Raises `CaptureError` if another profiler is active."""
@@ -104,9 +114,11 @@ class Capture:
             return
         self._steps_in_chunk += 1
         expected = self._steps_in_chunk * self._events_per_step
-        if self._events_per_step and expected < self.chunk_events:
+        lasted_ns = time.time_ns() - self._begun_ns
+        if self._events_per_step and expected < self.chunk_events and lasted_ns < self.chunk_ns:
             return
-        if not self._ranges.elsewhere:
+        # What another thread is inside of would write into the memory that the tracer gives back.
+        if not self._ranges.elsewhere and not self.tracer.threads.busy:
             self._cut()
 
     def _cut(self) -> None:
@@ -119,12 +131,27 @@ class Capture:
         self._begin()
         self._ranges.resume(ended, middle_ns)
         self.device_calls.pause(begin_ns, time.time_ns())
+        self._give(self._chunks[-1])
+
+    def _give(self, chunk: Chunk) -> None:
+        """Hand a chunk on, with what the listeners noted meanwhile."""
+        if self.on_chunk is None:
+            return
+        recorder = self.device_calls.communication
+        noted, self._given = self._given.since(
+            self.device_calls.calls,
+            self.device_calls.streams,
+            self._garbage_ns,
+            [] if recorder is None else recorder.issued,
+        )
+        self.on_chunk(functools.partial(_part, self.tracer, chunk, *noted))
 
     def stop(self) -> CapturedTorch:
         """Stop recording and join the chunks."""
         self._ranges.end()
         self._patches.close()
         self._chunks.append(self.tracer.stop())
+        self._give(self._chunks[-1])
         recorder, self.device_calls.communication = self.device_calls.communication, None
         communication = Communication() if recorder is None else recorder.stop()
         chunks = [without_transport(chunk, self.tracer.names) for chunk in self._chunks]
@@ -139,8 +166,40 @@ class Capture:
         )
 
     def _begin(self) -> None:
-        self._steps_in_chunk = 0
+        self._steps_in_chunk, self._begun_ns = 0, time.time_ns()
         self.tracer.start()
+
+
+@frozen
+class _Given:
+    """How many entries of lists that grow were handed on before."""
+
+    counts: tuple[int, ...] = (0, 0, 0, 0)
+
+    def since(self, *lists: Sequence[Any]) -> tuple[list[Sequence[Any]], _Given]:
+        """Return the later entries of each list, and the new state."""
+        ends = tuple(map(len, lists))
+        return [each[begin:end] for each, begin, end in zip(lists, self.counts, ends, strict=True)], _Given(ends)
+
+
+def _part(
+    tracer: KinetoTracer,
+    chunk: Chunk,
+    calls: Sequence[HostCall],
+    streams: Sequence[tuple[int, int, int]],
+    garbage_ns: Sequence[tuple[int, int]],
+    issued: Sequence[Issued],
+) -> CapturedTorch:
+    """Return what was captured in one chunk, as if that were the recording."""
+    noted = HostCallRecorder(calls=list(calls), streams=list(streams))
+    captured = _join(tracer, [without_transport(chunk, tracer.names)], noted, ())
+    noted.calls.extend(functional_waits(captured.operators))
+    return evolve(
+        captured,
+        operators=used_entries(captured.operators),
+        communication=Communication(issued=issued),
+        garbage_ns=tuple(garbage_ns),
+    )
 
 
 def _join(
@@ -175,9 +234,10 @@ def _join(
         signature=signature,
         signatures=signatures,
         texts=texts,
-        stack=column("stack")[order].astype(np.int32) if tracer.stack else np.full(len(order), -1, np.int32),
-        stacks=shown_stacks(tracer.stacks.values) if tracer.stack else (),
+        **_stacks(tracer, column("stack")[order]),
     )
+    frame_names = tracer.frame_names.values
+    used_frames, frame_name = np.unique(column("frame_name"), return_inverse=True)
     begin_ns = min(chunks[0].begin_ns, int(start[0]) if len(start) else chunks[0].begin_ns)
     return CapturedTorch(
         operators=operators,
@@ -191,13 +251,22 @@ def _join(
         begin_ns=begin_ns,
         end_ns=max(chunks[-1].end_ns, int(end.max(initial=begin_ns))),
         frames=python_frames(
-            tracer.frame_names.values,
-            name=column("frame_name"),
+            [frame_names[row] for row in used_frames.tolist()],
+            name=frame_name,
             start_ns=column("frame_start_ns"),
             end_ns=column("frame_end_ns"),
             thread=column("frame_thread"),
         ),
     )
+
+
+def _stacks(tracer: KinetoTracer, stack: I64) -> dict[str, Any]:
+    """Return the columns of stacks; those that *stack* has, in the order of their numbers."""
+    if not tracer.stack:
+        return {"stack": np.full(len(stack), -1, np.int32), "stacks": ()}
+    used, number = np.unique(stack, return_inverse=True)
+    values = tracer.stacks.values
+    return {"stack": number.astype(np.int32), "stacks": shown_stacks([values[row] for row in used.tolist()])}
 
 
 def _whole_ranges(
@@ -257,8 +326,10 @@ def _placements(
         outer = outer[outer >= 0]
         place[outer[copies[outer]]] = _PLACEMENTS.index(Placement.TO_DEVICE)
     place[inside(COPY_TO_HOST) & named("aten::clone")] = _PLACEMENTS.index(Placement.TO_HOST)
-    scalar = np.array([_only_scalars(tracer.examples.get(i)) for i in range(len(tracer.calls.values))] or [False])
-    counters = inside("Optimizer.step#") & (call >= 0) & scalar[np.maximum(call, 0)]
+    counters = inside("Optimizer.step#") & (call >= 0)
+    distinct, example = np.unique(call[counters], return_inverse=True)
+    scalar = np.array([_only_scalars(tracer.examples.get(number)) for number in distinct.tolist()], bool)
+    counters[counters] = scalar[example]
     communication = inside_communication(names, name, depth, parent)
     on_host = inside(LOADER) | inside("aten::_pin_memory") | communication | counters
     place[on_host] = _PLACEMENTS.index(Placement.HOST)

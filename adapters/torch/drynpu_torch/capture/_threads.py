@@ -25,6 +25,12 @@ class RecordedThreads:
 
     switches: Sequence[tuple[int, int, bool]] = ()
     _others: list[threading.Thread] = field(factory=list)
+    _seen: list[threading.Thread] = field(factory=list)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a thread of Python whose events :meth:`keep` was last given still lives: it may be in an operator."""
+        return any(thread.is_alive() for thread in self._seen)
 
     @contextlib.contextmanager
     def watched(self) -> Iterator[None]:
@@ -44,8 +50,9 @@ class RecordedThreads:
     def keep(self, thread: I64, time_ns: I64) -> Bools:
         """Return for events, shape ``[n]``, whether their thread is recorded at that time (Unix ns)."""
         kept = np.ones(len(thread), bool)
-        present = np.unique(thread)
-        for other in {other.native_id for other in self._others} & set(present.tolist()):
+        present = set(np.unique(thread).tolist())
+        self._seen = [other for other in self._others if other.native_id in present]
+        for other in {other.native_id for other in self._seen}:
             rows = np.flatnonzero(thread == other)
             switches = [(switch_ns, enabled) for switch_ns, switched, enabled in self.switches if switched == other]
             last = np.searchsorted([switch_ns for switch_ns, _ in switches], time_ns[rows], side="right")

@@ -13,7 +13,7 @@ import enum
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -86,6 +86,11 @@ class CollectiveCapture:
         self._wait = dist.Work.wait
         self._stack.callback(setattr, dist.Work, "wait", self._wait)
         dist.Work.wait = self._waiting()  # type: ignore[method-assign]
+
+    @property
+    def issued(self) -> Sequence[Issued]:
+        """The calls so far, in the order in which they returned; it grows."""
+        return self._issued
 
     def stop(self) -> Communication:
         """Remove kernels and wrapper, and return the calls that were issued."""

@@ -76,9 +76,11 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
     Parse one result directory, or every one directly below *profiler_path*.
 
     Several directories are parsed in up to ``max_process_number`` processes, by default half as many as there are
-    CPUs. One that cannot be parsed is reported, and the others are parsed all the same.
+    CPUs. One that cannot be parsed is reported, and the others are parsed all the same. A recording whose process was
+    killed is recovered first.
     """
     from drynpu.products import deliver_many, find_profiles
+    from drynpu.recorder import recover
 
     if _in_daemon():
         return
@@ -87,6 +89,7 @@ def analyse(profiler_path: str, max_process_number: int | None = None, export_ty
         raise OutputError(f"The path does not exist: {profiler_path}")
     processes = _processes(max_process_number)
     forms = _forms(export_type)
+    recover(root, print_warning)
     paths = find_profiles(root)
     deliver_many(
         paths,

@@ -149,6 +149,11 @@ class ProfInterface:
 
     def finalize_trace(self) -> None:
         """Write the raw data, the information and the metadata of the recording."""
+        self._result.finalize(*self._describe())
+        self.metadata.clear()
+
+    def _describe(self) -> tuple[dict[str, object], dict[str, object]]:
+        """Return the information on the recording, and its metadata, as they are now."""
         metadata = dict(self.metadata.values)
         if ExportType.Text in self.config.export_type:
             metadata["ENV_VARIABLES"] = noted_variables(os.environ)
@@ -156,8 +161,7 @@ class ProfInterface:
         if groups:
             metadata["parallel_group_info"] = groups
         metadata["trace_id"] = self.trace_id
-        self._result.finalize(self._info(), metadata)
-        self.metadata.clear()
+        return self._info(), metadata
 
     def delete_trace(self) -> None:
         """Remove the result directory."""
@@ -204,7 +208,7 @@ class ProfInterface:
         ).request
 
     def _new_result(self) -> Result:
-        return Result(request=self._request(), raw_only=self.raw_only)
+        return Result(request=self._request(), raw_only=self.raw_only, describe=self._describe)
 
     def _info(self) -> dict[str, object]:
         return {

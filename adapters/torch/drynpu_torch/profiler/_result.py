@@ -6,21 +6,23 @@ import gc
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__
 from drynpu.options import Activity, ProfilingRequest, Settings
-from drynpu.raw import write_document
-from drynpu.recorder import Outcome, Recorder, framework_plan, rank_number
-from drynpu.simulate import Recording
+from drynpu.raw import ClockAnchors, write_document
+from drynpu.recorder import METADATA_FILE, Outcome, Recorder, framework_plan, rank_number
+from drynpu.simulate import Mark, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer, RecordedThreads, without_collections
 from drynpu_torch.distributed import Exchange
 from drynpu_torch.profiler._flops import flop_formulas
+from drynpu_torch.profiler._messages import print_warning
 from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.rules import FALLBACKS
 
@@ -48,6 +50,8 @@ class Result:
 
     request: ProfilingRequest
     raw_only: bool = False
+    describe: Callable[[], tuple[Mapping[str, object], Mapping[str, object]]] | None = None
+    """Returns what :meth:`finalize` is given. With it finished steps are saved while they are recorded."""
     settings: Settings = field(factory=lambda: Settings.from_environ(os.environ))
     path: Path | None = None
     results: tuple[object, ...] = ()
@@ -59,6 +63,7 @@ class Result:
     _live_bytes: int = 0
     _described: bool = False
     _script_marks: device.ScriptMarks | None = None
+    _saved_marks: int = 0
 
     def init(self, path: Path | None = None) -> None:
         """
@@ -103,7 +108,7 @@ class Result:
         except CaptureError:
             self.delete()
             raise
-        self._capture = capture
+        self._capture, self._saved_marks = capture, 0
         state = device.state()
         state.recorder = capture.device_calls
         stream = state.selected_stream(state.current_device)
@@ -136,6 +141,7 @@ class Result:
             automatic_marks=records_marks,
             flop_formulas=flop_formulas() if records_marks and switches.with_flops else None,
             gc_threshold_ms=switches.gc_threshold_ms,
+            on_chunk=None if self.describe is None else self._save,
         )
 
     @property
@@ -206,10 +212,24 @@ class Result:
         """
         if self.path is None or (self._described and not self.pending):
             return
-        rank = rank_id()
-        document = dict(info)
         outcome, anchors = self.write() or self.outcome, None if self._recorder is None else self._recorder.anchors
+        name, document = self._information(info, None if outcome is None else anchors)
         if outcome is not None and anchors is not None:
+            document["end_info"] = {
+                "collectionTimeEnd": outcome.end_ns,
+                "MonotonicTimeEnd": outcome.end_ns - anchors.offset_ns,
+            }
+            metadata = {**metadata, "drynpu": outcome.describe()}
+        write_document(self.path / name, json.dumps(document, indent=4))
+        write_document(self.path / METADATA_FILE, json.dumps(metadata))
+        self._described = True
+        if self._recorder is not None:
+            self._recorder.settle()
+
+    def _information(self, info: Mapping[str, object], anchors: ClockAnchors | None) -> tuple[str, dict[str, object]]:
+        """Return name and content of ``profiler_info*.json``; with *anchors* where something was recorded."""
+        rank, document = rank_id(), dict(info)
+        if anchors is not None:
             # Times are those of the monotonic clock, not of a system counter (torch_npu_profiler.md 3.3).
             document["start_info"] = {
                 "syscnt_enable": False,
@@ -217,19 +237,32 @@ class Result:
                 "start_cnt": 0,
                 "start_monotonic": anchors.monotonic_raw_ns,
             }
-            document["end_info"] = {
-                "collectionTimeEnd": outcome.end_ns,
-                "MonotonicTimeEnd": outcome.end_ns - anchors.offset_ns,
-            }
-            metadata = {**metadata, "drynpu": outcome.describe()}
         document["torch_npu_version"] = f"{torch.__version__.split('+')[0]}+drynpu{__version__}"
         document["cann_version"] = "not known"
         suffix = "" if rank is None else f"_{rank}"
         if rank is not None:
             document["rank_id"] = rank
-        write_document(self.path / f"profiler_info{suffix}.json", json.dumps(document, indent=4))
-        write_document(self.path / "profiler_metadata.json", json.dumps(metadata))
-        self._described = True
+        return f"profiler_info{suffix}.json", document
+
+    def _save(self, captured: Callable[[], CapturedTorch]) -> None:
+        """Save what was captured since the last time, for the case that the process is killed."""
+        recorder = self._recorder
+        if recorder is None or recorder.anchors is None or self.describe is None or self.path is None:
+            return
+        marks = self._script_marks or device.state().script_marks
+        new_marks = () if marks is None else tuple(marks.marks[self._saved_marks :])
+        self._saved_marks += len(new_marks)
+        information, metadata = self.describe()
+        name, document = self._information(information, recorder.anchors)
+        device_id, with_marks = device.state().current_device, marks is not None
+        recorder.save(
+            lambda: {device_id: self._recording(recorder, captured(), new_marks, with_marks=with_marks)},
+            lambda: framework_plan(_FRAMEWORK, FALLBACKS),
+            self.path,
+            warn=print_warning,
+            documents={name: document, METADATA_FILE: metadata},
+            **self._destination(),
+        )
 
     @without_collections()
     def write(self) -> Outcome | None:
@@ -253,6 +286,8 @@ class Result:
         if self.finished or self.pending:
             return
         if self.path is not None:
+            if self._recorder is not None:
+                self._recorder.settle()
             if self._is_new:
                 shutil.rmtree(self.path, ignore_errors=True)
             self.path = None
@@ -267,8 +302,18 @@ class Result:
             )
 
     def _write(self, recorder: Recorder, captured: CapturedTorch, exchange: Exchange, path: Path) -> Outcome:
-        marks, rank = self._script_marks, rank_id()
-        recording = Recording(
+        marks = self._script_marks
+        recording = self._recording(
+            recorder, captured, () if marks is None else tuple(marks.marks), with_marks=marks is not None
+        )
+        recording = evolve(recording, host_samples=recorder.host_samples, rendezvous=exchange)
+        plan = framework_plan(_FRAMEWORK, FALLBACKS)
+        return recorder.write({device.state().current_device: recording}, plan, path, **self._destination())
+
+    def _recording(
+        self, recorder: Recorder, captured: CapturedTorch, marks: tuple[Mark, ...], *, with_marks: bool
+    ) -> Recording:
+        return Recording(
             operators=captured.operators,
             allocations=captured.allocations,
             host_calls=tuple(captured.device_calls.calls),
@@ -276,21 +321,19 @@ class Result:
             begin_ns=max(captured.begin_ns, recorder.begin_ns),
             end_ns=max(captured.end_ns, recorder.begin_ns + 1),
             live_before_bytes=self._live_bytes,
-            host_samples=recorder.host_samples,
-            collectives=captured.communication.collectives(marked=marks is not None),
-            rendezvous=exchange,
+            collectives=captured.communication.collectives(marked=with_marks),
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
-            marks=() if marks is None else tuple(marks.marks),
+            marks=marks,
         )
-        return recorder.write(
-            {device.state().current_device: recording},
-            framework_plan(_FRAMEWORK, FALLBACKS),
-            path,
-            rank_id=rank_number(rank),
-            host_data=Activity.HOST in self.request.activities,
-            device_data=Activity.DEVICE in self.request.activities,
-        )
+
+    def _destination(self) -> dict[str, Any]:
+        """Return the fields of the destination that its directory does not say."""
+        return {
+            "rank_id": rank_number(rank_id()),
+            "host_data": Activity.HOST in self.request.activities,
+            "device_data": Activity.DEVICE in self.request.activities,
+        }
 
 
 def _live_device_bytes() -> int:

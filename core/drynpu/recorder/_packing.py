@@ -1,0 +1,168 @@
+"""Values of a recording as one file of numpy arrays and a JSON document, read back without running what it holds."""
+
+from __future__ import annotations
+
+import enum
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+from attrs import define, field, frozen
+
+from drynpu._errors import RawFormatError
+from drynpu.arrays import Array
+from drynpu.deliverables.marks.facts import MarkKind
+from drynpu.device import DispatchKind
+from drynpu.kernels import (
+    Allocations,
+    Copy,
+    KernelPlan,
+    KernelSpec,
+    Operators,
+    Placement,
+    Signature,
+    TaskType,
+    TensorDesc,
+)
+from drynpu.raw import ClockAnchors
+from drynpu.simulate import (
+    AclCalls,
+    Collective,
+    DatasetEvent,
+    Destination,
+    FrameworkEvents,
+    FusionOp,
+    GraphRun,
+    HostCall,
+    HostSamples,
+    Iteration,
+    Mark,
+    PythonFrames,
+    Recording,
+    StaticMemory,
+)
+
+_CLASSES: tuple[type[Any], ...] = (
+    AclCalls,
+    Allocations,
+    ClockAnchors,
+    Collective,
+    DatasetEvent,
+    Destination,
+    FrameworkEvents,
+    FusionOp,
+    GraphRun,
+    HostCall,
+    HostSamples,
+    Iteration,
+    KernelPlan,
+    KernelSpec,
+    Mark,
+    Operators,
+    PythonFrames,
+    Recording,
+    Signature,
+    StaticMemory,
+    TensorDesc,
+)
+_ENUMS: tuple[type[enum.Enum], ...] = (Copy, DispatchKind, MarkKind, Placement, TaskType)
+_BY_NAME = {kind.__name__: kind for kind in (*_CLASSES, *_ENUMS)}
+_DOCUMENT = "document"
+"""Name of the array that holds the JSON text."""
+
+
+@frozen
+class Text:
+    """An object that has no form of its own here, by its spelling."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def pack(value: object) -> bytes:
+    """
+    Return *value* as the bytes of a numpy archive.
+
+    It may consist of the values of recordings and plans, arrays, tuples, lists, mappings, paths and plain values.
+    Anything else among the attributes of an operator keeps its spelling alone.
+    """
+    packer = _Packer()
+    document = json.dumps(packer.pack(value), separators=(",", ":"))
+    stream = io.BytesIO()
+    text = np.frombuffer(document.encode("utf-8", "surrogatepass"), np.uint8)
+    np.savez(stream, **packer.arrays, **{_DOCUMENT: text})
+    return stream.getvalue()
+
+
+def unpack(data: bytes) -> Any:
+    """
+    Return the value that :func:`pack` was given.
+
+    Raises
+    ------
+    RawFormatError
+        The bytes are not those of such an archive, or of another version of drynpu.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        document = json.loads(arrays[_DOCUMENT].tobytes().decode("utf-8", "surrogatepass"))
+        return _unpacked(document, arrays)
+    except Exception as error:  # whatever a damaged archive makes its readers raise
+        raise RawFormatError(f"not a part of a recording: {error}") from error
+
+
+@define
+class _Packer:
+    arrays: dict[str, Array] = field(factory=dict)
+
+    def pack(self, value: Any) -> Any:
+        if value is None or isinstance(value, (bool, str)) or type(value) in (int, float):
+            return value
+        if isinstance(value, np.ndarray):
+            name = str(len(self.arrays))
+            self.arrays[name] = value
+            return {"array": name}
+        if isinstance(value, (tuple, list)):
+            return {type(value).__name__ if type(value) in (tuple, list) else "tuple": self._sequence(value)}
+        if isinstance(value, Mapping):
+            return {"mapping": [[self.pack(key), self.pack(item)] for key, item in value.items()]}
+        if isinstance(value, _ENUMS):
+            return {"enum": [type(value).__name__, value.name]}
+        if isinstance(value, _CLASSES):
+            names = [(each.alias, each.name) for each in attrs.fields(type(value)) if each.init]
+            return {"of": type(value).__name__, **{alias: self.pack(getattr(value, name)) for alias, name in names}}
+        if isinstance(value, Path):
+            return {"path": str(value)}
+        if isinstance(value, np.generic):
+            return self.pack(value.item())
+        return {"text": repr(value)}
+
+    def _sequence(self, values: Iterable[Any]) -> list[Any]:
+        known = list(values)
+        return known if all(type(each) is str for each in known) else [self.pack(each) for each in known]
+
+
+def _unpacked(document: Any, arrays: Mapping[str, Array]) -> Any:
+    if not isinstance(document, dict):
+        return document
+    if "of" in document:
+        fields = {name: _unpacked(item, arrays) for name, item in document.items() if name != "of"}
+        return _BY_NAME[document["of"]](**fields)
+    ((kind, content),) = document.items()
+    if kind == "array":
+        return arrays[content]
+    if kind in ("tuple", "list"):
+        items = (_unpacked(item, arrays) for item in content)
+        return tuple(items) if kind == "tuple" else list(items)
+    if kind == "mapping":
+        return {_unpacked(key, arrays): _unpacked(item, arrays) for key, item in content}
+    if kind == "enum":
+        return _BY_NAME[content[0]][content[1]]
+    return Path(content) if kind == "path" else Text(content)
