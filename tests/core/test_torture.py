@@ -14,6 +14,6 @@ def test_disturbed_recordings_leave_whole_files_and_no_traceback() -> None:
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
     assert run.returncode == 0, run.stdout + run.stderr
     if "SKIPPED: no C compiler" not in run.stdout:
-        cases = int(run.stdout.splitlines()[-1].split()[1])
+        cases = int(run.stdout.splitlines()[-2].split()[1])
         # Two calls for each of five faults and one random time, with or without five small file systems.
         assert cases in (11, 16)

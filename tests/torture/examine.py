@@ -12,6 +12,7 @@ from attrs import frozen
 
 from drynpu import DrynpuError
 from drynpu.products import find_profiles, load_profile
+from drynpu.recorder import find_journals, recover
 
 
 @frozen
@@ -24,6 +25,10 @@ class Findings:
     """Directories with records that cannot be opened."""
     kernels: int = 0
     """Kernels that can be read from all directories together."""
+    lost: tuple[str, ...] = ()
+    """Steps that were on disk when the process ended, and cannot be recovered."""
+    recovered: int = 0
+    """Steps that were recovered."""
 
 
 def examine(folder: Path) -> Findings:
@@ -32,7 +37,11 @@ def examine(folder: Path) -> Findings:
     half = tuple(_half_files(out))
     tracebacks = tuple(_tracebacks(folder / "stdout")) + tuple(_tracebacks(folder / "stderr"))
     unreadable, kernels = [], 0
+    lost, recovered = _recovered(folder)
+    cut = {journal.parent for journal in find_journals(out)}
     for path in find_profiles(out) if out.is_dir() else ():
+        if path in cut:  # what the process wrote beside its journal is a part of the result at most
+            continue
         try:
             kernels += len(load_profile(path).tasks)
         except DrynpuError as error:
@@ -40,7 +49,19 @@ def examine(folder: Path) -> Findings:
                 unreadable.append(f"{path.name}: {error}")
         except Exception as error:  # noqa: BLE001 - what a user would see as a traceback
             unreadable.append(f"{path.name}: {type(error).__name__}: {error}")
-    return Findings(half, tracebacks, tuple(unreadable), kernels)
+    return Findings(half, tracebacks, tuple(unreadable), kernels, lost, recovered)
+
+
+def _recovered(folder: Path) -> tuple[tuple[str, ...], int]:
+    """Recover cut recordings beside the directory, which may be full, and read them; return problems and steps."""
+    told: list[str] = []
+    try:
+        found = recover(folder / "out", told.append, folder / "recovered")
+        empty = [f"{each.path.name}: no kernels" for each in found if not len(load_profile(each.path).kernels)]
+    except Exception as error:  # noqa: BLE001 - what a user would see as a traceback
+        return (f"{type(error).__name__}: {error}",), 0
+    failed = [line for line in told if "could not be recovered" in line or "damaged" in line]
+    return (*failed, *empty), sum(each.steps for each in found)
 
 
 def _tracebacks(path: Path) -> Iterator[str]:

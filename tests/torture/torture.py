@@ -41,7 +41,8 @@ WORKLOADS = {
 }
 SIZES = ("64k", "256k", "1m", "4m", "16m")
 """File systems that are too small for a result, up to one that nearly holds it."""
-COLUMNS = ("cases", "half files", "tracebacks", "unreadable", "result changed", "hung")
+COLUMNS = ("cases", "half files", "tracebacks", "unreadable", "lost", "result changed", "hung")
+"""Of each the number of cases; ``lost`` are those with steps on disk that cannot be recovered."""
 
 
 @frozen
@@ -166,6 +167,7 @@ def judge(case: Case, status: int | str, result: str, expected: str, found: Find
         ("half files", found.half_files),
         ("tracebacks", found.tracebacks),
         ("unreadable", found.unreadable),
+        ("lost", found.lost),
     ):
         for line in lines:
             yield column, line
@@ -198,7 +200,9 @@ def torture(workload: Workload, options: argparse.Namespace) -> Counter[str]:
             status = workload.run(case, folder)
             counts["cases"] += 1
             place = workload.state.read()[2].replace(str(folder), "")
-            for column, line in judge(case, status, result_of(folder), expected, examine(folder)):
+            findings = examine(folder)
+            counts["recovered steps"] += findings.recovered
+            for column, line in judge(case, status, result_of(folder), expected, findings):
                 counts[column] += 1
                 print(f"{workload.name}, {case.name} ({place}): {column}: {line}", flush=True)
     workload.stop()
@@ -225,6 +229,7 @@ def main() -> int:
             folder.mkdir()
             counts = torture(Workload(name, folder, library), options)
             print(f"{name:12}" + "".join(f"{counts[column]:>16}" for column in COLUMNS), flush=True)
+            print(f"{name}: {counts['recovered steps']} steps recovered of runs that were cut", flush=True)
             total += counts
     return int(any(total[column] for column in COLUMNS[1:]))
 
