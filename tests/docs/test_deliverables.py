@@ -64,7 +64,8 @@ HEADERS = {
     "cpu_usage": "Cpu Type,User(%),Sys(%),IoWait(%),Irq(%),Soft(%),Idle(%)",
     "process_cpu_usage": "PID,Name,CPU(%)",
     "sys_mem": (
-        "Memory Total,Memory Free,Buffers,Cached,Share Memory,Commit Limit,Committed AS,Huge Pages Total(pages),"
+        "Memory Total(kB),Memory Free(kB),Buffers(kB),Cached(kB),Share Memory(kB),Commit Limit(kB),Committed AS(kB),"
+        "Huge Pages Total(pages),"
         "Huge Pages Free(pages)"
     ),
     "process_mem": "PID,Name,Size(pages),Resident(pages),Shared(pages)",

@@ -42,6 +42,12 @@ TIMELINES = ("msprof", "step_trace", "msprof_tx")
 ROUNDING = Decimal("0.0051")
 """The Python path rounds the time on a core to 0.01 us, and what follows from it."""
 
+FLOAT_US = Decimal("0.51")
+"""The native path subtracts times since 1970 as 64-bit floats of us, in steps of a quarter, for the time of waiting."""
+
+OVERFLOW_US = Decimal(2**64) / 1000
+"""It subtracts the first reduction of an iteration the wrong way round (summary_step_trace_assembler.cpp)."""
+
 FLOAT_NS, FLOAT_RATE = Decimal("0.26"), Decimal("0.00002")
 """It keeps times of samples as 64-bit floats of ns since 1970, in steps of 256, and computes rates from them."""
 
@@ -124,6 +130,10 @@ def same(ours: str, theirs: str, column: str = "") -> bool:
     most = ROUNDING
     if column == "timestamp(us)":
         most = FLOAT_NS
+    elif column == "Task Wait Time(us)":
+        most = FLOAT_US
+    elif column == "Reduce Duration(us)" and right > OVERFLOW_US / 2:
+        right = OVERFLOW_US - right
     elif "MB/s" in column:
         most = max(most, abs(right) * FLOAT_RATE)
     return abs(left - right) <= most

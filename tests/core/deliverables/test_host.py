@@ -165,19 +165,19 @@ def test_every_table_has_the_numbers_of_the_samples(exported: Exported) -> None:
     ]
     assert table(files["host_mem_usage.csv"]) == [
         ["Device_id", "Total Memory(KB)", "Peak Used Memory(KB)", "Recommend Memory(KB)"],
-        ["host", str(TOTAL_KB), "8000.0", "N/A"],
+        ["host", str(TOTAL_KB), "8000.0", "10000.0"],
     ]
     assert table(files["host_disk_usage.csv"]) == [
         [
             *("Device_id", "Peak Disk Read(KB/s)", "Recommend Disk Read(KB/s)"),
             *("Peak Disk Write(KB/s)", "Recommend Disk Write(KB/s)"),
         ],
-        ["host", "1000.0", "N/A", "200.0", "N/A"],
+        ["host", "1000.0", "1250.0", "200.0", "250.0"],
     ]
     # 8 Mbit/s are 1 000 000 bytes/s; 2500 bytes in 20 ms.
     assert table(files["host_network_usage.csv"]) == [
         ["Device_id", "Netcard Speed(KB/s)", "Peak Used Speed(KB/s)", "Recommend Speed(KB/s)"],
-        ["host", "976.562", "122.07", "N/A"],
+        ["host", "976.562", "122.07", "152.588"],
     ]
     assert table(files["cpu_usage.csv"]) == [
         ["Device_id", "Cpu Type", "User(%)", "Sys(%)", "IoWait(%)", "Irq(%)", "Soft(%)", "Idle(%)"],
@@ -194,7 +194,8 @@ def test_every_table_has_the_numbers_of_the_samples(exported: Exported) -> None:
     ]
     header, row = table(files["sys_mem.csv"])
     assert ",".join(header) == (
-        "Device_id,Memory Total,Memory Free,Buffers,Cached,Share Memory,Commit Limit,Committed AS,"
+        "Device_id,Memory Total(kB),Memory Free(kB),Buffers(kB),Cached(kB),Share Memory(kB),Commit Limit(kB),"
+        "Committed AS(kB),"
         "Huge Pages Total(pages),Huge Pages Free(pages)"
     )
     assert row == ["host", "1000.0", "125.0", "5.0", "6.0", "7.0", "8.0", "9.0", "3.0", "2.0"]
@@ -236,7 +237,7 @@ def test_an_unknown_share_of_waiting_and_card_is_not_made_up(
     rows = tuple((*row[:3], None) for row in samples.disk)
     files = exported(HostSamples(texts=samples.texts, disk=rows))
     assert table(files["host_disk_usage.csv"])[1][1] == "1000.0"
-    assert table(files["host_network_usage.csv"])[1] == ["host", "N/A", "122.07", "N/A"]
+    assert table(files["host_network_usage.csv"])[1] == ["host", "N/A", "122.07", "152.588"]
     names = {event["args"].get("name") for event in json.loads(files["msprof.json"].read_text())}
     assert not {"Disk Usage", "Network Usage"} & names
     assert "CPU Usage" in names

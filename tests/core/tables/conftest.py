@@ -125,9 +125,7 @@ class Recording:
         )  # fmt: skip
 
     def copy(self, us: float, size: int, kind: int, stream: int, *, tid: int = LAUNCHER) -> None:
-        self._add(
-            "memcpy_info", thread_id=tid, timestamp=self.raw(us), size_bytes=size, copy_kind=kind, stream_id=stream
-        )
+        self._add("memcpy_info", thread_id=tid, timestamp=self.raw(us), size_bytes=size, copy_kind=kind)
 
     def ran(self, stream: int, task: int, start: float, end: float | None, sqe: int = 0) -> None:
         bounds = [(0, start)] if end is None else [(0, start), (1, end)]

@@ -17,6 +17,9 @@ _BYTES_PER_GB = 1e9
 def db_rows(profile: Profile) -> Rows:
     """Yield communication operators, and their tasks."""
     operations = profile.communication_ops.with_row_index("opId").with_columns(pl.col("opId").cast(pl.Int64))
+    if profile.level == "level0":
+        # Only the name of the operator tells its type there, and the toolkit does not ask it.
+        operations = operations.with_columns(pl.lit("").alias("op_type"))
     yield "COMMUNICATION_OP", _operations(operations)
     rows = profile.frame("communication_tasks")
     if rows.height:
@@ -40,7 +43,7 @@ def _operations(operations: pl.DataFrame) -> pl.DataFrame:
         "count",
         text_or_unknown("op_type").alias("opType"),
         pl.col("device_id").alias("deviceId"),
-        pl.col("rank_size").alias("rankSize"),
+        pl.col("rank_size").fill_null(0).alias("rankSize"),
     )
 
 

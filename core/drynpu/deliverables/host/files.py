@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import polars as pl
@@ -23,13 +24,13 @@ READ_TABLES = (
 _TIME = pl.col("time_ns").alias("timestampNs")
 
 _SYSTEM_MEMORY = {
-    "Memory Total": "total_kb",
-    "Memory Free": "free_kb",
-    "Buffers": "buffers_kb",
-    "Cached": "cached_kb",
-    "Share Memory": "shmem_kb",
-    "Commit Limit": "commit_limit_kb",
-    "Committed AS": "committed_kb",
+    "Memory Total(kB)": "total_kb",
+    "Memory Free(kB)": "free_kb",
+    "Buffers(kB)": "buffers_kb",
+    "Cached(kB)": "cached_kb",
+    "Share Memory(kB)": "shmem_kb",
+    "Commit Limit(kB)": "commit_limit_kb",
+    "Committed AS(kB)": "committed_kb",
     "Huge Pages Total(pages)": "huge_pages_total",
     "Huge Pages Free(pages)": "huge_pages_free",
 }
@@ -47,8 +48,8 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
     """
     Return the tables of usage; a table without rows has no data.
 
-    What the vendor recommends is the 98th percentile of usage above 0, divided by a constant that is not public
-    knowledge here: it is ``N/A``, but for cores, where it is the number of those that were used at all.
+    What the vendor recommends is a high percentile of usage above 0 with room to spare, and for cores the number of
+    those that were used at all.
     """
     del writer
     return {
@@ -68,8 +69,11 @@ def _host(rows: pl.DataFrame, *columns: pl.Expr) -> pl.DataFrame:
     return rows.select(pl.lit("host").alias("Device_id"), *columns).head(min(rows.height, 1))
 
 
-def _unknown(name: str) -> pl.Expr:
-    return pl.lit(UNKNOWN).alias(name)
+def _recommended(usage: pl.Series) -> float:
+    """Return what to provide for a usage; 0 where there was none."""
+    above = usage.filter(usage > 0).sort().to_list()
+    rank = math.ceil((len(above) - 1) * facts.RECOMMENDED_SHARE) if above else 0
+    return above[rank] / facts.BEST_LOAD if above else 0.0
 
 
 def _cpu(profile: Profile) -> pl.DataFrame:
@@ -84,31 +88,33 @@ def _cpu(profile: Profile) -> pl.DataFrame:
 
 
 def _memory(profile: Profile) -> pl.DataFrame:
-    total = pl.col("total_kb").first()
+    total, used = pl.col("total_kb").first(), profile.frame("host_memory_usage")
     return _host(
-        profile.frame("host_memory_usage"),
+        used,
         total.cast(pl.String).alias("Total Memory(KB)"),
         rounded_text(pl.col("usage").max() * total / 100).alias("Peak Used Memory(KB)"),
-        _unknown("Recommend Memory(KB)"),
+        rounded_text(pl.lit(_recommended(used["usage"])) * total / 100).alias("Recommend Memory(KB)"),
     )
 
 
 def _disk(profile: Profile) -> pl.DataFrame:
+    disk = profile.frame("host_disk_usage")
     return _host(
-        profile.frame("host_disk_usage"),
+        disk,
         rounded_text(pl.col("read_kb_s").max()).alias("Peak Disk Read(KB/s)"),
-        _unknown("Recommend Disk Read(KB/s)"),
+        rounded_text(pl.lit(_recommended(disk["read_kb_s"]))).alias("Recommend Disk Read(KB/s)"),
         rounded_text(pl.col("write_kb_s").max()).alias("Peak Disk Write(KB/s)"),
-        _unknown("Recommend Disk Write(KB/s)"),
+        rounded_text(pl.lit(_recommended(disk["write_kb_s"]))).alias("Recommend Disk Write(KB/s)"),
     )
 
 
 def _network(profile: Profile) -> pl.DataFrame:
+    network = profile.frame("host_network_usage")
     return _host(
-        profile.frame("host_network_usage"),
+        network,
         rounded_text(pl.col("card_kb_s").first()).fill_null(UNKNOWN).alias("Netcard Speed(KB/s)"),
         rounded_text(pl.col("kb_s").max()).alias("Peak Used Speed(KB/s)"),
-        _unknown("Recommend Speed(KB/s)"),
+        rounded_text(pl.lit(_recommended(network["kb_s"]))).alias("Recommend Speed(KB/s)"),
     )
 
 

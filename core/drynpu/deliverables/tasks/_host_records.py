@@ -87,9 +87,8 @@ def _task_track(host: HostRows) -> Records:
 def _memcpy_info(host: HostRows) -> Records:
     copies = np.flatnonzero(host.is_copy)
     rows = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[copies])
-    rows["size_bytes"] = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
+    rows["size_bytes"] = rows["largest_bytes"] = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
     rows["copy_kind"] = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
-    rows["device_id"], rows["stream_id"] = host.device_id, host.simulation.stream[copies]
     return rows
 
 

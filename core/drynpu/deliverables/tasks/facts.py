@@ -197,13 +197,12 @@ MEMCPY_INFO = compact_info(
     "memcpy_info",
     HostLevel.RUNTIME,
     RuntimeType.MEMCPY_INFO,
-    16,
+    18,
     ("size_bytes", "<u8", 24),
-    ("copy_kind", "<u2", 32),
-    ("device_id", "<u2", 34),
-    ("stream_id", "<u4", 36),
+    ("largest_bytes", "<u8", 32),  # of one task
+    ("copy_kind", "<u2", 40),
 )
-"""One memory copy."""
+"""One memory copy (``MsprofMemcpyInfo`` of Ascend/msprof analysis/csrc/infrastructure/utils/prof_common.h)."""
 
 KINDS: tuple[RecordKind, ...] = (
     *(NODE_BASIC_INFO, NODE_ATTR_INFO, TENSOR_INFO, CONTEXT_ID_INFO, TASK_TRACK, MEMCPY_INFO),

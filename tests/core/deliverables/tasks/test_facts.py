@@ -31,8 +31,9 @@ def test_task_track_keeps_batch_above_task(pack: Callable[..., bytes], host_head
 
 
 def test_other_host_records(pack: Callable[..., bytes], host_head: Callable[..., bytes]) -> None:
-    copy = pack(facts.MEMCPY_INFO, size_bytes=4096, copy_kind=1, device_id=2, stream_id=3)
-    assert copy == (host_head(5000, 801, 16) + struct.pack("<QHHI", 4096, 1, 2, 3)).ljust(64, b"\0")
+    # MsprofMemcpyInfo (Ascend/msprof analysis/csrc/infrastructure/utils/prof_common.h)
+    copy = pack(facts.MEMCPY_INFO, size_bytes=4096, largest_bytes=1024, copy_kind=1)
+    assert copy == (host_head(5000, 801, 18) + struct.pack("<QQH", 4096, 1024, 1)).ljust(64, b"\0")
     attributes = pack(facts.NODE_ATTR_INFO, op_name=1, attr_type=2, hash_id=3)
     assert attributes == (host_head(10000, 9, 20) + struct.pack("<QIQ", 1, 2, 3)).ljust(64, b"\0")
     ids = np.arange(55) + 100
@@ -150,7 +151,7 @@ def test_places_and_sizes(fits: Callable[..., bool]) -> None:
         (facts.TENSOR_INFO, f"{head}QI{'III8I' * 5}"),
         (facts.CONTEXT_ID_INFO, f"{head}QI55I"),
         (facts.TASK_TRACK, f"{head}HHHHQQHH12s"),
-        (facts.MEMCPY_INFO, f"{head}QHHI24s"),
+        (facts.MEMCPY_INFO, f"{head}QQH22s"),
         (facts_schedulers.STARS_SOC, "<HHHHQBBHHH40s"),
         (facts_schedulers.TS_TRACK_MEMCPY, "<BBHIQHHB19s"),
         (facts_schedulers.TS_TRACK_TASK_TYPE, "<BBHIQHHHB17s"),
