@@ -8,6 +8,16 @@ how they are printed is for ``export`` and ``views``.
 from __future__ import annotations
 
 from drynpu.analysis._bandwidth import llc_averages, memory_averages
+from drynpu.analysis._cluster import (
+    CLUSTER_LINKS,
+    CLUSTER_RANKS,
+    CLUSTER_STEPS,
+    cluster_links,
+    cluster_ranks,
+    cluster_steps,
+    slow_links,
+    slow_ranks,
+)
 from drynpu.analysis._communication import (
     COMMUNICATION_STATISTIC,
     COMMUNICATION_TIME,
@@ -48,6 +58,9 @@ from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
 
 __all__ = [
     "API_STATISTIC",
+    "CLUSTER_LINKS",
+    "CLUSTER_RANKS",
+    "CLUSTER_STEPS",
     "COMMUNICATION_STATISTIC",
     "COMMUNICATION_TIME",
     "COMMUNICATION_TRANSFERS",
@@ -79,6 +92,9 @@ __all__ = [
     "Links",
     "Summary",
     "api_statistic",
+    "cluster_links",
+    "cluster_ranks",
+    "cluster_steps",
     "communication_statistic",
     "communication_steps",
     "communication_time",
@@ -110,6 +126,8 @@ __all__ = [
     "scope_bars",
     "select_iteration",
     "select_mindspore_steps",
+    "slow_links",
+    "slow_ranks",
     "stack_times",
     "step_phases",
     "step_ranges",

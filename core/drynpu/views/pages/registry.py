@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu._errors import OutputError
-from drynpu.views.pages import calculation, comparison, hints, operators, overview, steps, timeline
+from drynpu.views.pages import calculation, cluster, comparison, hints, operators, overview, steps, timeline
 from drynpu.views.pages._page import Page
 
 PAGES: tuple[Page, ...] = (
@@ -12,6 +12,7 @@ PAGES: tuple[Page, ...] = (
     operators.PAGE,
     calculation.PAGE,
     timeline.PAGE,
+    cluster.PAGE,
     hints.PAGE,
     comparison.PAGE,
 )

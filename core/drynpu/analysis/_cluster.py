@@ -1,0 +1,119 @@
+"""The ranks of a run side by side: who is slow, and which link (mindinsight_dashboard.md 10, 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from drynpu.analysis._communication import communication_time, communication_transfers
+from drynpu.analysis._summary import Summary
+from drynpu.tables import Profile
+
+CLUSTER_STEPS = pl.Schema(
+    {
+        "rank": pl.String,
+        "step": pl.String,
+        "computing_us": pl.Float64,
+        "communication_not_overlapped_us": pl.Float64,
+        "overlapped_us": pl.Float64,
+        "free_us": pl.Float64,
+        "total_us": pl.Float64,
+    }
+)
+"""One row per rank and step."""
+
+CLUSTER_RANKS = pl.Schema(
+    {
+        "rank": pl.String,
+        "collectives": pl.Int64,
+        "communication_us": pl.Float64,
+        "wait_us": pl.Float64,
+        "transit_us": pl.Float64,
+        "peak_allocated_bytes": pl.Int64,
+        "peak_reserved_bytes": pl.Int64,
+    }
+)
+"""One row per rank; null where it was not recorded."""
+
+CLUSTER_LINKS = pl.Schema(
+    {
+        "source": pl.Int64,
+        "target": pl.Int64,
+        "transport": pl.String,
+        "count": pl.Int64,
+        "time_us": pl.Float64,
+        "size_bytes": pl.Int64,
+        "gb_s": pl.Float64,
+    }
+)
+"""One row per link and transport, by source and target; copies of a rank within itself are left out."""
+
+SLOW_SHARE = 0.2
+"""How far a rank's or link's value has to be from the mean of all (mindinsight_dashboard.md 11)."""
+
+
+def cluster_steps(summaries: Sequence[tuple[str, Summary]]) -> pl.DataFrame:
+    """Return table :data:`CLUSTER_STEPS` of ranks with their summaries."""
+    parts = ["computing_us", "communication_not_overlapped_us", "free_us"]
+    rows = [
+        summary.steps.select(pl.lit(rank).alias("rank"), "step", *parts, "overlapped_us").with_columns(
+            pl.sum_horizontal(parts).alias("total_us")
+        )
+        for rank, summary in summaries
+    ]
+    return pl.concat([pl.DataFrame(schema=CLUSTER_STEPS), *(row.select(CLUSTER_STEPS.names()) for row in rows)])
+
+
+def cluster_ranks(ranks: Sequence[tuple[str, Profile, Summary]]) -> pl.DataFrame:
+    """Return table :data:`CLUSTER_RANKS`."""
+    rows = []
+    for rank, profile, summary in ranks:
+        operators = profile.communication_ops
+        times = communication_time(profile, communication_transfers(profile))
+        known = times.height > 0
+        rows.append(
+            (
+                rank,
+                operators.height,
+                float(operators["duration_ns"].sum()) / 1000,
+                float(times["wait_ns"].sum()) / 1000 if known else None,
+                float(times["transit_ns"].sum()) / 1000 if known else None,
+                summary.peak_allocated_bytes,
+                summary.peak_reserved_bytes,
+            )
+        )
+    return pl.DataFrame(rows, schema=CLUSTER_RANKS, orient="row")
+
+
+def cluster_links(profiles: Sequence[Profile]) -> pl.DataFrame:
+    """Return table :data:`CLUSTER_LINKS` of what the ranks recorded of their own transfers."""
+    transfers = [communication_transfers(profile) for profile in profiles]
+    moved = pl.concat(transfers).filter((pl.col("src_rank") != pl.col("dst_rank")) & (pl.col("transport") != "LOCAL"))
+    grouped = moved.group_by(pl.col("src_rank").alias("source"), pl.col("dst_rank").alias("target"), "transport").agg(
+        pl.len().alias("count"), (pl.col("time_ns").sum() / 1000).alias("time_us"), pl.col("size_bytes").sum()
+    )
+    rate = pl.when(pl.col("time_us") > 0).then(pl.col("size_bytes") / pl.col("time_us") / 1000)
+    return (
+        grouped.with_columns(rate.alias("gb_s"))
+        .sort("source", "target", "transport")
+        .select(pl.col(name).cast(dtype) for name, dtype in CLUSTER_LINKS.items())
+    )
+
+
+def slow_ranks(steps: pl.DataFrame) -> pl.DataFrame:
+    """
+    Return ranks that hold the others up: columns ``rank``, ``us``, ``share`` above the mean of all.
+
+    What a rank does by itself in a step, computing and free time, is compared; its waiting for others shows as
+    communication.
+    """
+    alone = steps.group_by("rank").agg((pl.col("computing_us") + pl.col("free_us")).mean().alias("us"))
+    share = (pl.col("us") / pl.col("us").mean() - 1).alias("share")
+    return alone.with_columns(share).filter(pl.col("share") > SLOW_SHARE).sort("share", descending=True)
+
+
+def slow_links(links: pl.DataFrame) -> pl.DataFrame:
+    """Return links that are slow for their kind: those of `cluster_links` with ``share`` below the mean of all."""
+    share = (1 - pl.col("gb_s") / pl.col("gb_s").mean().over("transport")).alias("share")
+    return links.with_columns(share).filter(pl.col("share") > SLOW_SHARE).sort("share", descending=True)
