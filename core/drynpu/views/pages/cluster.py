@@ -13,14 +13,10 @@ from drynpu.views.content import EMPTY, Block, Chart, Column, Fact, Facts, Hint,
 from drynpu.views.figures import stacked_bars
 from drynpu.views.figures.cluster import link_matrix, rank_blocks
 from drynpu.views.pages._page import Page
+from drynpu.views.pages._parts import STEP_PARTS
 from drynpu.views.runs import View
 from drynpu.views.theme import count_text, share_text, size_text, time_text
 
-_PARTS = {
-    "computing": ("Computing", "computing_us"),
-    "communication": ("Communication (not overlapped)", "communication_not_overlapped_us"),
-    "free": ("Free", "free_us"),
-}
 _STEP_COLUMNS = (
     Column("rank", "rank"),
     Column("step", "step"),
@@ -119,11 +115,11 @@ def _slow(cluster: _Cluster, steps: pl.DataFrame) -> Iterator[Block]:
 
 
 def _rank_charts(cluster: _Cluster, steps: pl.DataFrame, view: View) -> Iterator[Chart | Note]:
-    columns = [column for _, column in _PARTS.values()]
+    columns = [column for _, column in STEP_PARTS.values()]
     means = steps.group_by("rank", maintain_order=True).agg(pl.col(columns).mean() / 1000)
     labels = means["rank"].to_list()
     if labels:
-        parts = {key: (name, means[column].to_list()) for key, (name, column) in _PARTS.items()}
+        parts = {key: (name, means[column].to_list()) for key, (name, column) in STEP_PARTS.items()}
         longest = steps.group_by("rank").agg(pl.col("total_us").mean()).sort("total_us", descending=True).row(0)
         yield Chart(
             "rank-steps",

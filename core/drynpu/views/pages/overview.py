@@ -10,17 +10,13 @@ import polars as pl
 from drynpu.views.content import EMPTY, WARNING, Block, Chart, Column, Fact, Facts, Note, Row, Table
 from drynpu.views.figures import donut, stacked_bars
 from drynpu.views.pages._page import Page
+from drynpu.views.pages._parts import STEP_PARTS
 from drynpu.views.runs import Rank, View
 from drynpu.views.theme import count_text, share_text, size_text, time_text
 from drynpu.writers._numbers import UNKNOWN
 
 _TOP = 5
 """Types in the ring; the rest is Other."""
-_PARTS = {
-    "computing": ("Computing", "computing_us"),
-    "communication": ("Communication (not overlapped)", "communication_not_overlapped_us"),
-    "free": ("Free", "free_us"),
-}
 _BOUND = {
     "computing": "the device computes most of the time: look at the operators",
     "communication": "the device waits for other ranks and links: look at the cluster",
@@ -43,7 +39,7 @@ def _facts(view: View) -> Iterator[Facts]:
     rank = view.rank
     summary = rank.summary
     steps = rank.steps
-    whole = steps.select(pl.sum_horizontal(*(column for _, column in _PARTS.values())).alias("us"))["us"]
+    whole = steps.select(pl.sum_horizontal(*(column for _, column in STEP_PARTS.values())).alias("us"))["us"]
     memory = size_text(summary.peak_allocated_bytes)
     yield Facts(
         (
@@ -81,14 +77,14 @@ def _step_time(rank: Rank) -> Iterator[Chart | Note]:
         yield Note("No device time was recorded, so there are no steps to show.", EMPTY)
         return
     labels = _step_labels(steps)
-    parts = {key: (name, (steps[column] / 1000).to_list()) for key, (name, column) in _PARTS.items()}
+    parts = {key: (name, (steps[column] / 1000).to_list()) for key, (name, column) in STEP_PARTS.items()}
     shares = _shares(rank)
     yield Chart(
         "step-time",
         "Where the step time goes",
         lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title="step"),
         "Mean share of a step: "
-        + ", ".join(f"{name} {share_text(shares[key])}" for key, (name, _) in _PARTS.items())
+        + ", ".join(f"{name} {share_text(shares[key])}" for key, (name, _) in STEP_PARTS.items())
         + ".",
         modelled=rank.modelled,
     )
@@ -104,7 +100,7 @@ def _step_labels(steps: pl.DataFrame) -> list[str]:
 
 
 def _shares(rank: Rank) -> dict[str, float]:
-    totals = {key: float(rank.steps[column].sum()) for key, (_, column) in _PARTS.items()}
+    totals = {key: float(rank.steps[column].sum()) for key, (_, column) in STEP_PARTS.items()}
     whole = sum(totals.values()) or 1.0
     return {key: total / whole for key, total in totals.items()}
 
@@ -135,7 +131,7 @@ def _bound(rank: Rank) -> Iterator[Block]:
     if rank.steps.height:
         shares = _shares(rank)
         most = max(shares, key=shares.__getitem__)
-        yield Note(f"{_PARTS[most][0]} takes {share_text(shares[most])} of the step: {_BOUND[most]}.")
+        yield Note(f"{STEP_PARTS[most][0]} takes {share_text(shares[most])} of the step: {_BOUND[most]}.")
 
 
 def _provenance(rank: Rank) -> Iterator[Block]:
