@@ -29,7 +29,20 @@ from drynpu.analysis._communication import (
     launched_communication_steps,
 )
 from drynpu.analysis._comparison import COMPARED, COMPARED_TYPES, Comparison, compare_profiles
+from drynpu.analysis._data_preparation import (
+    DEVICE_QUEUE,
+    HOST_QUEUE,
+    LOADER_WAITS,
+    PIPELINE_QUEUES,
+    QUEUE_RECORDS,
+    loader_waits,
+    pipeline_queues,
+    queue_records,
+    queue_status,
+    suspect_operators,
+)
 from drynpu.analysis._graph import ITERATION_TRACE, graph_names, infer_ids, iteration_trace, select_iteration
+from drynpu.analysis._host_phases import HOST_PHASES, host_phases
 from drynpu.analysis._interconnect import hccs_summary, pcie_summary, port_summary
 from drynpu.analysis._launched_steps import launched_step_trace
 from drynpu.analysis._launches import (
@@ -45,6 +58,15 @@ from drynpu.analysis._launches import (
 )
 from drynpu.analysis._links import KERNEL_OP, Links, link_operators
 from drynpu.analysis._memory import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
+from drynpu.analysis._memory_blocks import (
+    CATEGORIES,
+    MEMORY_BLOCKS,
+    component_memory,
+    framework_lives,
+    live_blocks,
+    memory_blocks,
+)
+from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
 from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._phases import STEP_PHASES, step_phases
@@ -54,10 +76,12 @@ from drynpu.analysis._stacks import STACK_METRICS, stack_times
 from drynpu.analysis._statistics import API_STATISTIC, OP_STATISTIC, api_statistic, op_statistic
 from drynpu.analysis._steps import HOST_STEPS, STEP_RANGES, host_steps, launched_ranges, step_ranges, steps_at
 from drynpu.analysis._summary import Busy, KernelShare, Summary, summarise
+from drynpu.analysis._threads import THREAD_LOAD, thread_load
 from drynpu.analysis._toolkit_memory import TOOLKIT_MEMORY, toolkit_memory
 
 __all__ = [
     "API_STATISTIC",
+    "CATEGORIES",
     "CLUSTER_LINKS",
     "CLUSTER_RANKS",
     "CLUSTER_STEPS",
@@ -66,25 +90,34 @@ __all__ = [
     "COMMUNICATION_TRANSFERS",
     "COMPARED",
     "COMPARED_TYPES",
+    "DEVICE_QUEUE",
     "EVENT_APIS",
+    "HOST_PHASES",
+    "HOST_QUEUE",
     "HOST_STEPS",
     "ITERATION_TRACE",
     "KERNEL_OP",
+    "LOADER_WAITS",
+    "MEMORY_BLOCKS",
     "MEMORY_RECORD",
     "MINDSPORE_LAUNCHES",
     "MINDSPORE_STEPS",
     "MINDSPORE_STEP_TRACE",
+    "MODULE_CALLS",
     "OPERATOR_DETAILS",
     "OPERATOR_MEMORY",
     "OP_STATISTIC",
     "OVERLAP",
     "OVERLAP_KINDS",
+    "PIPELINE_QUEUES",
     "QUERY_COLUMNS",
+    "QUEUE_RECORDS",
     "SCOPE_BARS",
     "STACK_METRICS",
     "STEP_PHASES",
     "STEP_RANGES",
     "STEP_TRACE",
+    "THREAD_LOAD",
     "TOOLKIT_MEMORY",
     "Busy",
     "Comparison",
@@ -100,8 +133,11 @@ __all__ = [
     "communication_time",
     "communication_transfers",
     "compare_profiles",
+    "component_memory",
+    "framework_lives",
     "graph_names",
     "hccs_summary",
+    "host_phases",
     "host_steps",
     "infer_ids",
     "iteration_trace",
@@ -109,20 +145,28 @@ __all__ = [
     "launched_ranges",
     "launched_step_trace",
     "link_operators",
+    "live_blocks",
     "llc_averages",
+    "loader_waits",
     "memory_averages",
+    "memory_blocks",
     "memory_record",
     "mindspore_launches",
     "mindspore_step_at",
     "mindspore_step_trace",
     "mindspore_steps",
+    "module_calls",
+    "modules_at",
     "op_statistic",
     "operator_details",
     "operator_memory",
     "overlap",
     "pcie_summary",
+    "pipeline_queues",
     "port_summary",
     "query_profile",
+    "queue_records",
+    "queue_status",
     "scope_bars",
     "select_iteration",
     "select_mindspore_steps",
@@ -134,5 +178,7 @@ __all__ = [
     "step_trace",
     "steps_at",
     "summarise",
+    "suspect_operators",
+    "thread_load",
     "toolkit_memory",
 ]

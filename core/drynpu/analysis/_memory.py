@@ -197,7 +197,7 @@ def memory_record(profile: Profile) -> pl.DataFrame:
         "device_id",
     )
     records = _allocator_records(profile)
-    both = _combined(records.filter(pl.col("component") != "WORKSPACE"))
+    both = combined_totals(records.filter(pl.col("component") != "WORKSPACE"), "PTA")
     merged = pl.concat([records.with_columns(pl.lit(0).alias("after")), both.with_columns(pl.lit(1).alias("after"))])
     rows = merged.sort("time_ns", "row", "after").select(MEMORY_RECORD.names())
     return pl.concat([part.select(pl.col(n).cast(t) for n, t in MEMORY_RECORD.items()) for part in (app, rows)])
@@ -225,8 +225,15 @@ def _allocator_records(profile: Profile) -> pl.DataFrame:
     return pl.concat([pta, ge]).sort("time_ns", maintain_order=True).with_row_index("row")
 
 
-def _combined(records: pl.DataFrame) -> pl.DataFrame:
-    """Add to each record the last totals of the other component of its device, 0 before its first."""
+def combined_totals(records: pl.DataFrame, framework: str) -> pl.DataFrame:
+    """
+    Add to each record the last totals of the other component of its device, 0 before its first.
+
+    Parameters
+    ----------
+    framework:
+        Component of the framework's pool; the other is the toolkit's (GE).
+    """
     names = [f"{name}_bytes" for name in _TOTALS]
 
     def last_of(component: str, column: str) -> pl.Expr:
@@ -234,7 +241,7 @@ def _combined(records: pl.DataFrame) -> pl.DataFrame:
         return last.otherwise(None).forward_fill().over("device_id").fill_null(0)
 
     return records.with_columns(
-        *((last_of("PTA", name) + last_of("GE", name)).alias(name) for name in names),
+        *((last_of(framework, name) + last_of("GE", name)).alias(name) for name in names),
         pl.col("stream").forward_fill().over("device_id").alias("stream"),
-        pl.lit("PTA+GE").alias("component"),
+        pl.lit(f"{framework}+GE").alias("component"),
     )

@@ -37,7 +37,7 @@ from drynpu.options._request import (
 )
 from drynpu.options._schedule import Action, Schedule, lint_schedule
 from drynpu.options._settings import Clock, Settings
-from drynpu.options._table import Kind, fixed_hz, option_names
+from drynpu.options._table import Kind, fixed_hz, option_names, option_spellings
 from drynpu.options._values import (
     Activity,
     BlockTrace,
@@ -111,6 +111,7 @@ __all__ = [
     "lint_schedule",
     "msprof_cli",
     "option_names",
+    "option_spellings",
     "parse_document",
     "parse_mapping",
     "parse_request",

@@ -128,6 +128,12 @@ def option_names(framework: Literal["torch", "mindspore"]) -> dict[str, str]:
     return {name: row.path for row in rows for name in (row.torch if framework == "torch" else row.mindspore)}
 
 
+def option_spellings(path: str) -> dict[str, tuple[str, ...]]:
+    """Return how the option at *path* is spelt, by ``torch``, ``mindspore``, ``json`` and ``msprof``; empty if not."""
+    row = option_rows()[path]
+    return {"torch": row.torch, "mindspore": row.mindspore, "json": tuple(row.json), "msprof": tuple(row.msprof)}
+
+
 def fixed_hz(path: str) -> int:
     """Return how often the item at *path* is sampled where it is switched on without a rate."""
     rate = option_rows()[path].fixed_hz

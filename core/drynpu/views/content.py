@@ -20,6 +20,13 @@ NOTE, WARNING, EMPTY = "note", "warning", "empty"
 """Kinds of `Note`: a remark; something to act on; why there is nothing to show."""
 
 
+PLACE = "at"
+"""
+Choice that a click on a figure sets: points with the ``customdata`` ``at=<value>`` can be clicked in the dashboard. It
+stands in the address like any choice, so that a link shows the same.
+"""
+
+
 @frozen
 class Fact:
     """

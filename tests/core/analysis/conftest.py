@@ -34,7 +34,7 @@ def table(schema: pl.Schema, rows: Sequence[Mapping[str, object]]) -> pl.DataFra
     """Return *rows* with neutral values for what they leave out."""
     unknown = {key for row in rows for key in row} - set(schema)
     assert not unknown, f"no such columns: {unknown}"
-    neutral = {name: _NEUTRAL[dtype.base_type()] for name, dtype in schema.items()}
+    neutral = {name: _NEUTRAL.get(dtype.base_type()) for name, dtype in schema.items()}
     return pl.DataFrame([{**neutral, **row} for row in rows], schema=schema)
 
 
@@ -69,7 +69,7 @@ def make_profile(**given: Any) -> Profile:
         "schemas": {**schemas(GROUPS), **MINDSPORE_SCHEMAS},
     }
     frames = {name: table(schema, rows[name]) for name, schema in _FRAMES.items()}
-    known = schemas(GROUPS)
+    known = {**schemas(GROUPS), **MINDSPORE_SCHEMAS}
     group_tables = {name: table(known[name], given.pop(name)) for name in known if name in given}
     given["group_tables"] = {**given.get("group_tables", {}), **group_tables}
     return Profile(**{**facts, **given}, **frames)

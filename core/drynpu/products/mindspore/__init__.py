@@ -10,9 +10,10 @@ from drynpu.products._product import FRAMEWORK_FOLDER, Product
 from drynpu.products.mindspore._export import WHOLE_GRAPH, export_mindspore, mindspore_forms
 from drynpu.products.mindspore._framework_files import write_mindspore
 from drynpu.products.mindspore._framework_tables import has_mindspore, load_mindspore, mindspore_clock
+from drynpu.products.mindspore._minddata import pipeline_summary
 from drynpu.products.mindspore._schemas import SCHEMAS
 
-__all__ = ["MINDSPORE_PRODUCT", "WHOLE_GRAPH", "export_mindspore"]
+__all__ = ["MINDSPORE_PRODUCT", "WHOLE_GRAPH", "export_mindspore", "pipeline_summary"]
 
 
 def _recognise(directory: Path, info: Mapping[str, object]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from drynpu.analysis import framework_lives
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN, floats_text, us_text
 from drynpu.writers._text_table import TextTable
@@ -21,7 +22,7 @@ def mindspore_operator_memory(profile: Profile) -> pl.DataFrame:
     Sizes in KB and MB (powers of 1024), times Unix us. What was not released, and the two columns about memory in
     use, are ``N/A``; active memory is what is allocated.
     """
-    rows = _lives(profile.frame("framework_memory"))
+    rows = framework_lives(profile.frame("framework_memory"))
     return pl.DataFrame(
         {
             "Name": rows["name"],
@@ -36,26 +37,6 @@ def mindspore_operator_memory(profile: Profile) -> pl.DataFrame:
             "Stream Ptr": rows["stream_ptr"].cast(pl.String),
             "Device Type": rows.select(pl.format("NPU:{}", "device_id")).to_series(),
         }
-    )
-
-
-def _lives(events: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each allocation, by time, with what the release after it says (columns ``*_released``)."""
-    key = ["address"]
-    is_allocation = pl.col("size_bytes").is_not_null()
-    numbered = events.with_columns(is_allocation.cum_sum().over(key).alias("group")).filter(pl.col("group") > 0)
-
-    def first_value(chosen: pl.Expr, column: str) -> pl.Expr:
-        return pl.col(column).filter(chosen).first()
-
-    names = ("time_ns", "used_bytes", "reserved_bytes")
-    return (
-        numbered.group_by(*key, "group", maintain_order=True)
-        .agg(
-            *(first_value(is_allocation, name) for name in ("name", "size_bytes", "stream_ptr", "device_id", *names)),
-            *(first_value(~is_allocation, name).alias(f"{name}_released") for name in names),
-        )
-        .sort("time_ns", maintain_order=True)
     )
 
 

@@ -11,7 +11,7 @@ from dash import Dash, dcc, html, set_props
 
 from drynpu import __version__
 from drynpu._errors import DrynpuError
-from drynpu.views.content import Control
+from drynpu.views.content import PLACE, Control
 from drynpu.views.dashboard._address import Address, path_of, query_of
 from drynpu.views.dashboard._blocks import components
 from drynpu.views.dashboard._callbacks import connect, view_of
@@ -141,6 +141,8 @@ def _header(library: Library, view: View | None = None, page: Page | None = None
 
 def _control(control: Control, value: str) -> Any:
     options = [{"label": text, "value": key} for key, text in control.options]
+    if control.name == PLACE and value not in dict(control.options):
+        options.append({"label": "Clicked", "value": value})
     identity = {"type": "choice", "name": control.name, "default": control.options[0][0]}
     few = len(options) <= _FEW and control.name not in ("rank", "step", "other")
     if few:

@@ -8,7 +8,7 @@ from typing import Any
 from dash import ALL, MATCH, Dash, Input, Output, State, ctx, no_update
 
 from drynpu._errors import DrynpuError
-from drynpu.views.content import Table, find_block
+from drynpu.views.content import PLACE, Table, find_block
 from drynpu.views.dashboard._address import Address, query_of, read_address
 from drynpu.views.dashboard._runs import run_list
 from drynpu.views.dashboard._tables import cells, rows_of
@@ -73,10 +73,33 @@ def connect(app: Dash, library: Library, show: Show) -> None:
         look = {name: value for name, value in now.look.items() if name not in leave}
         return query_of(rank, step, {**chosen, **look})
 
+    @app.callback(
+        Output("url", "search", allow_duplicate=True),
+        Input({"type": "chart", "name": ALL}, "clickData"),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )
+    def choose_place(_: Sequence[Any], query: str | None) -> Any:
+        place = _clicked(ctx.triggered)
+        if place is None:
+            return no_update
+        now = read_address(None, query)
+        return query_of(now.rank, now.step, {**now.choices, **now.look, **place})
+
     app.clientside_callback(_SWITCH_THEME, Output("theme", "title"), Input("theme", "n_clicks"))
     connect_timeline(app, library)
     _connect_tables(app, library)
     _connect_list(app, library)
+
+
+def _clicked(triggered: Sequence[Mapping[str, Any]]) -> dict[str, str] | None:
+    """Return the choice that a clicked point stands for: its ``customdata`` is ``name=value``; ``None`` for no such."""
+    for change in triggered:
+        points = (change.get("value") or {}).get("points") or [{}]
+        name, equals, value = str(points[0].get("customdata") or "").partition("=")
+        if equals and name == PLACE:
+            return {name: value}
+    return None
 
 
 def _connect_tables(app: Dash, library: Library) -> None:

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from drynpu._errors import OutputError
-from drynpu.views.pages import calculation, cluster, comparison, hints, operators, overview, steps, timeline
+from drynpu.views.pages import (
+    calculation,
+    cluster,
+    comparison,
+    data,
+    hints,
+    host,
+    memory,
+    operators,
+    overview,
+    steps,
+    timeline,
+)
 from drynpu.views.pages._page import Page
 
 PAGES: tuple[Page, ...] = (
@@ -13,6 +25,9 @@ PAGES: tuple[Page, ...] = (
     calculation.PAGE,
     timeline.PAGE,
     cluster.PAGE,
+    data.PAGE,
+    memory.PAGE,
+    host.PAGE,
     hints.PAGE,
     comparison.PAGE,
 )

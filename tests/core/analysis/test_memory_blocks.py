@@ -1,0 +1,125 @@
+"""Blocks of memory: when they are alive, whose they are, and what their life says they are for."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from drynpu.analysis import component_memory, host_phases, live_blocks, memory_blocks, module_calls
+from drynpu.tables import Profile
+
+from .conftest import host_op, make_profile
+
+MAIN = 1
+MALLOC, FREE = 0, 1
+BACKWARD = 1
+AUTOGRAD = "autograd::engine::evaluate_function"
+
+
+def event(pointer: int, time: int, action: int, size: int, total: int) -> dict[str, object]:
+    totals = {f"total_{name}_bytes": total for name in ("allocated", "reserved", "active")}
+    sign = 1 if action == MALLOC else -1
+    return {"pointer": pointer, "time_ns": time, "action": action, "size_bytes": sign * size, "device_type": 20,
+            "tid": MAIN, **totals}  # fmt: skip
+
+
+def training() -> Profile:
+    """One step: forward 10-40 (two modules), backward 50-70 on numbers of its own, the optimizer 75-90."""
+    return make_profile(
+        host_ops=[
+            host_op("ProfilerStep#3", 0, 100),
+            host_op("aten::addmm", 12, 18, sequence=7),
+            host_op("aten::relu", 30, 36, sequence=8),
+            host_op(f"{AUTOGRAD}: ReluBackward0", 50, 58, scope=BACKWARD, sequence=8, fwd_tid=1),
+            host_op(f"{AUTOGRAD}: AddmmBackward0", 60, 70, sequence=7, fwd_tid=1),
+            host_op("Optimizer.step#Adam.step", 75, 90),
+            host_op("aten::zeros", 76, 80),
+        ],
+        python_calls=[
+            {"time_ns": time, "tid": MAIN, "name": name, "tag": tag}
+            for time, name, tag in (
+                (5, "Net######0", 0), (10, "Linear######0", 0), (20, "leave", 1), (28, "ReLU######0", 0),
+                (38, "leave", 1), (40, "leave", 1),
+            )
+        ],
+        allocations=[
+            event(9, -5, MALLOC, 1000, 5000),  # before the step
+            event(1, 14, MALLOC, 64, 5064),  # the activation of Linear_0
+            event(2, 32, MALLOC, 32, 5096),
+            event(2, 34, FREE, 32, 5064),
+            event(3, 52, MALLOC, 16, 5080),
+            event(1, 56, FREE, 64, 5016),
+            event(4, 62, MALLOC, 8, 5024),  # a gradient of Linear_0
+            event(3, 66, FREE, 16, 5008),
+            event(5, 78, MALLOC, 4, 5012),  # state that stays
+            event(6, 79, MALLOC, 2, 5014),
+            event(6, 85, FREE, 2, 5012),
+            event(4, 95, FREE, 8, 5004),
+        ],
+    )  # fmt: skip
+
+
+def test_the_phases_of_a_step_on_the_host() -> None:
+    row = host_phases(training()).row(0, named=True)
+    assert (row["step"], row["start_ns"], row["end_ns"]) == ("3", 0, 100)
+    assert (row["backward_start_ns"], row["backward_end_ns"]) == (50, 70)
+    assert (row["optimizer_start_ns"], row["optimizer_end_ns"]) == (75, 90)
+    assert row["forward_ns"] is None  # nothing was launched
+
+
+def test_lives_tell_what_blocks_are_for() -> None:
+    blocks = memory_blocks(training())
+    found = {row["size_bytes"]: (row["name"], row["module"], row["category"]) for row in blocks.iter_rows(named=True)}
+    assert found == {
+        1000: ("", "", "outside of steps"),
+        64: ("aten::addmm", "Linear_0", "activation"),
+        32: ("aten::relu", "ReLU_0", "temporary"),
+        16: ("autograd::engine::evaluate_function: ReluBackward0", "ReLU_0", "temporary"),
+        8: ("autograd::engine::evaluate_function: AddmmBackward0", "Linear_0", "gradient"),
+        4: ("aten::zeros", "", "optimizer state"),
+        2: ("aten::zeros", "", "temporary"),
+    }
+
+
+def test_a_block_is_alive_from_its_allocation_until_its_release() -> None:
+    blocks = memory_blocks(training())
+    assert sorted(live_blocks(blocks, 56)["size_bytes"]) == [16, 1000]
+    assert sorted(live_blocks(blocks, 55)["size_bytes"]) == [16, 64, 1000]
+    assert sorted(live_blocks(blocks, 14)["size_bytes"]) == [64, 1000]
+
+
+def test_without_backward_nothing_is_guessed() -> None:
+    profile = make_profile(
+        host_ops=[host_op("ProfilerStep#0", 0, 50), host_op("aten::mm", 2, 9)],
+        allocations=[event(1, 4, MALLOC, 64, 64)],
+    )
+    assert memory_blocks(profile)["category"].to_list() == [""]
+    assert module_calls(profile).is_empty()
+
+
+def test_the_pool_of_mindspore_is_a_component() -> None:
+    name = "Gradients/Default/net-Net/0-Dense/Grad_MatMul/MatMul-op3"
+    events = [
+        {"name": name, "time_ns": 5, "address": 7, "size_bytes": 96, "used_bytes": 196, "reserved_bytes": 400},
+        {"name": "", "time_ns": 9, "address": 7, "size_bytes": None, "used_bytes": 100, "reserved_bytes": 400},
+    ]
+    totals = [
+        {"time_ns": time, "allocated_bytes": held, "reserved_bytes": 400, "active_bytes": held}
+        for time, held in ((5, 196), (9, 100))
+    ]
+    profile = make_profile(
+        product="mindspore",
+        framework_memory=events,
+        memory_totals=totals,
+        cann_allocations=[
+            {"time_ns": 7, "name": "MatMul", "address": 3, "size_bytes": 30, "total_allocated_bytes": 30,
+             "total_reserved_bytes": 64},
+        ],
+    )  # fmt: skip
+    sums = component_memory(profile).filter(pl.col("component") == "MindSpore+GE").sort("time_ns")
+    assert sums.select("time_ns", "allocated_bytes", "reserved_bytes").rows() == [
+        (5, 196, 400),
+        (7, 226, 464),
+        (9, 130, 464),
+    ]
+    blocks = memory_blocks(profile).select("component", "module", "size_bytes", "start_ns", "end_ns").rows()
+    assert blocks == [("MindSpore", "Default/net-Net/0-Dense", 96, 5, 9), ("GE", "", 30, 7, None)]
