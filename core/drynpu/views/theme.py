@@ -42,8 +42,6 @@ COLOURS: Mapping[str, str] = MappingProxyType(
         "position": "#e08214",
         "forward": "#1b9e77",
         "backward": "#c9457b",
-        "host call": "#8c6bb1",
-        "host operator": "#2f7ed8",
         "data wait": "#d95f5f",
         "queue filled": "#2f7ed8",
         "queue empty": "#d95f5f",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from drynpu.views.figures._base import graph_objects, new_figure
@@ -13,7 +14,7 @@ from drynpu.views.theme import COLOURS, colours_of
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-MOST_POINTS = 4000
+MOST_POINTS = 3000
 """Points of a curve that are drawn: more than a screen has columns."""
 
 
@@ -74,12 +75,12 @@ def curves(
     highest = max((value for _, values in series.values() for value in values if value is not None), default=0.0) or 1.0
     traces: list[Any] = [
         scatter(
-            x=list(x),
-            y=list(values),
+            x=np.asarray(x, float),
+            y=np.asarray(values, float),
             name=name,
             mode="lines" if len(x) > 1 else "markers",
             line={"color": colour, "width": 1.6, "shape": "hv" if stepped else "linear"},
-            customdata=list(keys) if keys is not None else None,
+            customdata=None if keys is None else np.asarray(keys, object),
             hovertemplate=f"{name}: %{{y:.2f}} {unit}<extra>%{{x:.3f}}</extra>",
         )
         for (name, values), colour in zip(series.values(), colours_of(series), strict=True)
@@ -98,6 +99,7 @@ def curves(
         )
     figure = new_figure(traces, x_title=x_title, y_title=y_title, height_px=height_px, legend=len(traces) > 1)
     figure.update_yaxes(rangemode="tozero")
+    figure.update_xaxes(exponentformat="none")
     figure.update_layout(hovermode="closest")
     if position is not None:
         _mark_position(figure, *position, x)

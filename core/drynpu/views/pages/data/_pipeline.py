@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -13,6 +14,9 @@ from drynpu.views.figures import bars, lines
 from drynpu.views.runs import View
 from drynpu.views.theme import share_text
 from drynpu.writers._numbers import UNKNOWN
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _MOST = 8
 _COLUMNS = (
@@ -71,7 +75,7 @@ def _suspects(rows: pl.DataFrame, suspects: list[int]) -> Iterator[Note]:
 
 def _usage(used: pl.DataFrame) -> Chart:
     labels, values = used["title"].to_list(), used["usage_pct"].to_list()
-    height = 80 + 28 * len(labels)
+    height, title = 80 + 28 * len(labels), "average length in its capacity (%)"
     texts = (
         f"{row['title']} {share_text(row['usage_pct'] / 100)} of {row['capacity']}"
         for row in used.iter_rows(named=True)
@@ -79,11 +83,17 @@ def _usage(used: pl.DataFrame) -> Chart:
     return Chart(
         "pipeline-usage",
         "Average usage of the queues",
-        lambda: bars(labels, values, axis_title="average length in its capacity (%)", unit="%", height_px=height),
+        lambda: _of_hundred(bars(labels, values, axis_title=title, unit="%", height_px=height)),
         f"{', '.join(texts)}.",
         "of the queue behind each operator",
         height_px=height,
     )
+
+
+def _of_hundred(figure: go.Figure) -> go.Figure:
+    """Return the figure with the whole capacity on its axis."""
+    figure.update_xaxes(range=[0, 100])
+    return figure
 
 
 def _depths(view: View, used: pl.DataFrame) -> Iterator[Chart]:

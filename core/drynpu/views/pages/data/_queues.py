@@ -19,8 +19,12 @@ _ADVICE = {
     "host queue": "neither queue runs dry; look at the queue on the host",
     "data transmission": "the queue on the host is filled and that on the device runs dry: data transmission is slow",
 }
-_PARTS = {0: "obtaining from the pipeline", 1: "pushing to the device", 2: "whole batch"}
-"""Parts of a time record of pipeline_times (mindinsight_dashboard.md 6.1)."""
+_PARTS = {
+    2: ("interval", "whole batch"),
+    0: ("data wait", "obtaining from the pipeline"),
+    1: ("operator", "pushing to the device"),
+}
+"""Parts of a time record of pipeline_times with their colour and name (mindinsight_dashboard.md 6.1)."""
 _COLUMNS = (
     Column("title", "queue", wide=True),
     Column("batch", "batch"),
@@ -155,7 +159,9 @@ def _times(view: View) -> Iterator[Chart]:
         return
     wide = times.pivot("part", index="batch", values="value", aggregate_function="first").sort("batch")
     batches = wide["batch"].to_list()
-    series = {name: (name, wide[str(part)].to_list()) for part, name in _PARTS.items() if str(part) in wide.columns}
+    series = {
+        key: (name, wide[str(part)].to_list()) for part, (key, name) in _PARTS.items() if str(part) in wide.columns
+    }
     means = (f"{name} {_mean(values)} ms" for name, values in series.values())
     yield Chart(
         "batch-times",

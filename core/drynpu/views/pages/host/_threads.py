@@ -56,8 +56,8 @@ def threads(view: View) -> Iterator[Block]:
     labels = [f"thread {name}" for name in shown["thread"]]
     alone = (shown["operator_pct"] - shown["call_pct"]).clip(lower_bound=0.0).to_list()
     parts = {
-        "host call": ("Calls of the toolkit", shown["call_pct"].to_list()),
-        "host operator": ("Operators beyond them", alone),
+        "acl": ("Calls of the toolkit", shown["call_pct"].to_list()),
+        "operator": ("Operators beyond them", alone),
     }
     height = 100 + 26 * len(labels)
     first = rows.row(0, named=True)

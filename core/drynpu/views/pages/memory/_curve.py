@@ -11,7 +11,8 @@ from drynpu.views.runs import View
 from drynpu.views.theme import count_text, size_text, time_text
 
 MIB = 1024**2
-_TOTALS = {"allocated": "Allocated", "reserved": "Reserved", "active": "Active"}
+_TOTALS = {"reserved": "Reserved", "active": "Active", "allocated": "Allocated"}
+"""Totals in the order in which they are drawn: the most important lies on top."""
 _MARKS = {
     "step": ("Step begins", "start_ns"),
     "forward": ("Forward begins", "forward_ns"),
@@ -68,6 +69,8 @@ def _place(selected: Selected, time_ns: int) -> str:
 def curve(selected: Selected, view: View) -> Chart:
     """Return the chart of the totals over time with the steps."""
     known = [name for name in _TOTALS if selected.records[f"{name}_bytes"].null_count() < selected.records.height]
+    if "active" in known and selected.records["active_bytes"].equals(selected.records["allocated_bytes"]):
+        known.remove("active")  # its line would hide the other
     columns = [f"{name}_bytes" for name in known]
     records = thin(selected.records.select("time_ns", *columns), columns)
     x = selected.milliseconds(records["time_ns"])
