@@ -18,12 +18,13 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo mutants torture test test-browser test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
+.PHONY: help venv demo pictures mutants torture test test-browser test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
 	@echo "make test     all tests, one process for each framework"
 	@echo "make check    lint, format, types, import direction"
+	@echo "make pictures take the pictures of the pages that README and docs show"
 	@echo "make bench    the scripts in benchmarks/"
 	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
@@ -107,6 +108,9 @@ compare-vendor: $(STAMP)
 	@test -n "$(MSPROF)$(TORCH_NPU)" || { echo "make: say where Ascend/msprof or Ascend/pytorch is checked out: make compare-vendor MSPROF=DIR TORCH_NPU=DIR" >&2; exit 1; }
 	$(if $(MSPROF),$(QUIET) $(BIN)/python tools/vendor_parsers --msprof "$(MSPROF)" $(VENDOR_OPTIONS))
 	$(if $(TORCH_NPU),$(QUIET) $(BIN)/python tools/vendor_parsers --torch-npu "$(TORCH_NPU)" $(VENDOR_OPTIONS))
+
+pictures: $(STAMP)
+	$(QUIET) $(BIN)/python tools/pictures.py
 
 bench: $(STAMP) $(MINDSPORE_STAMP)
 	@test -n "$(wildcard benchmarks/*.py)" || { echo "make: benchmarks/ holds no script" >&2; exit 1; }
