@@ -90,6 +90,8 @@ def _take(browser: Any, address: str, scheme: str, file: Path) -> None:
     tab = context.new_page()
     tab.goto(address)
     tab.wait_for_selector("main h1")
+    tab.wait_for_load_state("networkidle")
+    tab.wait_for_selector("main .card, main .hint")
     # Figures grow into their places.
     tab.wait_for_timeout(3000)
     tab.screenshot(path=file)
