@@ -7,6 +7,7 @@ It imports nothing of drynpu: with CANN and an NPU (and a model converted with A
 """
 
 import argparse
+import tempfile
 from pathlib import Path
 
 import acl
@@ -26,15 +27,15 @@ def main():
     parser.add_argument("--output", default="acl_out", help="directory of the results")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
-    Path(options.output).mkdir(parents=True, exist_ok=True)
-    path = str(Path(options.output) / "perceptron.om")
-    build(path)
 
     check(acl.init(), "acl.init")
     check(acl.rt.set_device(0), "acl.rt.set_device")
     stream, ret = acl.rt.create_stream()
     check(ret, "acl.rt.create_stream")
-    model = Model(path)
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "perceptron.om")
+        build(path)
+        model = Model(path)
 
     check(acl.prof.init(options.output), "acl.prof.init")
     mask = ACL_PROF_ACL_API | ACL_PROF_TASK_TIME | ACL_PROF_AICORE_METRICS | ACL_PROF_MSPROFTX

@@ -86,9 +86,9 @@ class Sessions:
         self.on_end()
         try:
             outcome = recording.close()
-        except (DrynpuError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 - the script goes on, whatever befalls its profile
             recording.recorder.stop()
-            self.notes = (f"no profile was written: {error}",)
+            self.notes = (_failure(recording.recorder, error),)
             say(f"acl.prof: {self.notes[0]}")
             return False
         if outcome.prof_path is not None:
@@ -104,3 +104,12 @@ class Sessions:
             from drynpu.views import show_finished
 
             show_finished(self.finished, say)
+
+
+def _failure(recorder: Recorder, error: Exception) -> str:
+    """Return the line about a recording that could not be written, or not to its end."""
+    reason = str(error) if isinstance(error, DrynpuError | OSError) else repr(error)
+    path = None if recorder.outcome is None else recorder.outcome.prof_path
+    if path is None:
+        return f"no profile was written: {reason}"
+    return f"results are missing beside the records: {reason}. `drynpu analyze {path}` writes them."
