@@ -25,6 +25,13 @@ def device_tracks(profile: Profile) -> Iterator[Track]:
         yield from _overlap(profile, device, prefix)
         yield from _streams(tasks, device, prefix)
         yield from _communication(profile, device, prefix)
+    yield from _scopes(profile)
+
+
+def _scopes(profile: Profile) -> Iterator[Track]:
+    """Yield the depths of the scopes of a network, which MindSpore alone puts before the names of its operators."""
+    if profile.frame("framework_events").is_empty():
+        return
     bars = scope_bars(profile, mindspore_launches(profile)).with_row_index("row")
     rows = bars.with_columns(kind=pl.lit("scope"), group=pl.col("depth") + 1)
     yield from tracks_of(rows, TrackKind.SCOPES, "scope_bars", "scope level {}")

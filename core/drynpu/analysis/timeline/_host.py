@@ -37,7 +37,7 @@ def _queue(profile: Profile) -> Iterator[Track]:
     queue = profile.compact("queue", "start_ns", "end_ns", "name", "side", "tid").with_row_index("row")
     rows = queue.rename({"tid": "group", "side": "kind"})
     for side in ("enqueue", "dequeue"):
-        part = rows.filter(pl.col("kind").cast(pl.String) == side)
+        part = rows.filter(pl.col("kind") == side)
         yield from tracks_of(part, TrackKind.QUEUE, "queue", side + ", thread {}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from attrs import field, frozen
 
-from drynpu.arrays import I32, I64
+from drynpu.arrays import I32, I64, Integers
 from drynpu.tables import intervals
 
 
@@ -86,13 +86,18 @@ def _apart(start_ns: I64, end_ns: I64) -> bool:
     return bool(np.all(start_ns[1:] >= np.maximum(end_ns[:-1], start_ns[:-1] + 1)))
 
 
-def _depths(start_ns: I64, end_ns: I64) -> I64:
+def _depths(start_ns: I64, end_ns: I64) -> Integers:
     """Return the depth of each event: where all nest properly, how many others are open at its start."""
     closed = np.searchsorted(np.sort(end_ns), start_ns, side="right")
-    depth = np.arange(len(start_ns)) - closed
+    depth = _narrow(np.arange(len(start_ns)) - closed)
     order = np.argsort(depth, kind="stable")
     touches = (start_ns[order][1:] < end_ns[order][:-1]) & (np.diff(depth[order]) == 0)
-    return _depths_of_overlapping(start_ns, end_ns) if touches.any() else depth.astype(np.int64)
+    return _narrow(_depths_of_overlapping(start_ns, end_ns)) if touches.any() else depth
+
+
+def _narrow(depth: I64) -> Integers:
+    """Return depths in two bytes, which sort far faster, unless they need more."""
+    return depth.astype(np.int16) if depth.max(initial=0) < 2**15 else depth
 
 
 def _depths_of_overlapping(start_ns: I64, end_ns: I64) -> I64:

@@ -77,15 +77,22 @@ class _Finder:
         found: list[Spot | None] = []
         for op, correlation in operator.select("op_id", "correlation_id").head(1).iter_rows():
             found += [*self._rows("host_ops", [op]), *self._entries(correlation)]
-        for name, tid, start in (
-            mindspore_launches(self.profile).filter(place).select("launch", "launch_tid", "launch_start_ns").head(1)
-        ).iter_rows():
-            events = self.profile.frame("framework_events").with_row_index("row")
-            same = (pl.col("name") == name) & (pl.col("tid") == tid) & (pl.col("start_ns") == start)
-            found += self._rows("framework_events", events.filter(same)["row"].head(1))
+        found += self._framework_event(place)
         calls = self.profile.compact("api", "connection_id").with_row_index("row")
         found += self._rows("api", calls.filter(pl.col("connection_id") == work["connection_id"])["row"])
         return [each for each in found if each is not None]
+
+    def _framework_event(self, place: pl.Expr) -> list[Spot | None]:
+        """Return the event of MindSpore that launched the work at a place."""
+        events = self.profile.frame("framework_events").with_row_index("row")
+        if events.is_empty():
+            return []
+        launch = mindspore_launches(self.profile).filter(place)
+        columns = launch.select("launch", "launch_tid", "launch_start_ns").head(1)
+        for name, tid, start in columns.iter_rows():
+            same = (pl.col("name") == name) & (pl.col("tid") == tid) & (pl.col("start_ns") == start)
+            return self._rows("framework_events", events.filter(same)["row"].head(1))
+        return []
 
     def work(self, linked: pl.DataFrame) -> Launches:
         """Return the events of work on the devices; *linked* has its device, stream and start."""

@@ -9,8 +9,10 @@ import polars as pl
 
 from drynpu.analysis.timeline._lanes import nest
 from drynpu.analysis.timeline._tracks import Track, TrackKind, TrackNames
-from drynpu.arrays import I32
+from drynpu.arrays import I32, I64
 
+_FEW_KEYS = 1 << 20
+"""Numbers up to which a table of all of them is faster than searching."""
 TRACK_ROWS = ("start_ns", "end_ns", "name", "kind", "group")
 """
 Columns of events; texts may be categories.
@@ -44,7 +46,7 @@ def tracks_of(
     if len(groups) == 1:
         yield Track(kind, title.format(groups[0]), source, names, nest(start, end, codes, places), device_id)
         return
-    number = _places(rows.select("group"), groups.to_frame("group"))
+    number = np.searchsorted(groups.to_numpy(), rows["group"].to_numpy()).astype(np.int16)
     order = np.argsort(number, kind="stable")
     bounds = np.searchsorted(number[order], np.arange(len(groups) + 1))
     for group, first, last in zip(groups.to_list(), bounds[:-1], bounds[1:], strict=True):
@@ -56,23 +58,46 @@ def tracks_of(
 
 def _names(rows: pl.DataFrame) -> tuple[I32, TrackNames]:
     """Return the number of each event's name and kind, and what the numbers mean, the most frequent first."""
-    keys = ["name", "kind", *(["item"] if "item" in rows.columns else [])]
-    counts = rows.group_by(keys).len()
-    # Categories sort by their numbers, which differ from run to run.
-    texts = counts.with_columns(pl.col(keys).cast(pl.String).fill_null(""))
-    order = texts.select(pl.arg_sort_by("len", *keys, descending=[True, *(False for _ in keys)])).to_series()
-    name = pl.when(pl.col("name") == "").then("kind").otherwise("name")
-    if "item" in keys:
-        name = pl.when(pl.col("item") == "").then(name).otherwise(pl.format("{} {}", name, "item"))
-    shown = texts[order].select(name.alias("name"), "kind")
-    return _places(rows.select(keys), counts[order].select(keys)), TrackNames(
-        shown["name"].to_list(), shown["kind"].to_list()
+    texts = ["name", "kind", *(["item"] if "item" in rows.columns else [])]
+    parts = [_coded(rows[text]) for text in texts]
+    code, words = parts[0][0], pl.DataFrame({texts[0]: parts[0][1]})
+    for text, (each, distinct) in zip(texts[1:], parts[1:], strict=True):
+        code, pairs = _joined(code * len(distinct) + each)
+        words = words[pairs // len(distinct)].with_columns(distinct.gather(pairs % len(distinct)).alias(text))
+    counts = pl.Series("count", np.bincount(code, minlength=words.height))
+    order = words.with_columns(counts).select(
+        pl.arg_sort_by("count", *texts, descending=[True, *(False for _ in texts)])
     )
+    place = np.empty(words.height, np.int32)
+    place[order.to_series().to_numpy()] = np.arange(words.height)
+    shown = words[order.to_series()].select(_shown_name(texts).alias("name"), "kind")
+    return place[code], TrackNames(shown["name"].to_list(), shown["kind"].to_list())
 
 
-def _places(values: pl.DataFrame, distinct: pl.DataFrame) -> I32:
-    """Return for each row its place among the distinct ones."""
-    numbered = distinct.with_row_index("place")
-    found = values.join(numbered, on=values.columns, how="left", maintain_order="left", nulls_equal=True)
-    places: I32 = found["place"].to_numpy().astype(np.int32)
-    return places
+def _shown_name(texts: list[str]) -> pl.Expr:
+    name = pl.when(pl.col("name") == "").then("kind").otherwise("name")
+    if "item" not in texts:
+        return name
+    return pl.when(pl.col("item") == "").then(name).otherwise(pl.format("{} {}", name, "item"))
+
+
+def _coded(texts: pl.Series) -> tuple[I64, pl.Series]:
+    """Return which of the distinct texts each one is, and these."""
+    if texts.null_count():
+        texts = texts.cast(pl.String).fill_null("")
+    # What categories are numbered by has gaps: other tables have texts, too.
+    categories = texts.cast(pl.Categorical)
+    distinct = categories.unique()
+    number = np.zeros(int(distinct.to_physical().max() or 0) + 1, np.int64)
+    number[distinct.to_physical().to_numpy()] = np.arange(len(distinct))
+    return number[categories.to_physical().to_numpy()], distinct.cast(pl.String)
+
+
+def _joined(keys: I64) -> tuple[I64, I64]:
+    """Return which of the distinct keys each one is, and these in order."""
+    distinct = np.sort(pl.Series(keys).unique().to_numpy())
+    if distinct[-1] >= max(len(keys), _FEW_KEYS):
+        return np.searchsorted(distinct, keys), distinct
+    number = np.zeros(int(distinct[-1]) + 1, np.int64)
+    number[distinct] = np.arange(len(distinct))
+    return number[keys], distinct

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from drynpu.analysis.timeline import Hits, Spot, TimelineIndex, find_events
+from drynpu.analysis.timeline import Hits, Spot, TimelineIndex, TrackKind, find_events
 from drynpu.views.runs import Rank
 from drynpu.views.timeline import LEVELS, Look, time_unit
 
@@ -37,20 +37,29 @@ class TimelinePlace:
 
 
 def next_look(place: TimelinePlace, cause: str, value: Any) -> Look:
-    """Return the look after something that the reader did; the same if it means nothing."""
+    """
+    Return the look after something that the reader did; the same if it means nothing.
+
+    Parameters
+    ----------
+    cause:
+        What was used: ``graph``, ``find``, a button, or a toggle with its value (``kind:streams``).
+    value:
+        What the graph or the field says; how often a button was pressed.
+    """
     look, index, step = place.look, place.index, place.step
-    name = cause.split(".")[0].removeprefix("timeline-")
+    name, _, toggled = cause.partition(":")
     if name == "graph":
         return _on_figure(place, value if isinstance(value, dict) else {})
     if name == "find":
         return _searched(place, value or "")
-    if name == "kinds":
-        present = {track.kind for track in index.tracks}
-        return evolve(look, hidden=frozenset(kind for kind in present if kind.value not in (value or [])))
-    if name == "levels":
-        return evolve(look, levels=value) if value in LEVELS else look
     if not value:
         return look
+    if name == "kind":
+        kinds = {kind for kind in TrackKind if kind.value == toggled}
+        return evolve(look, hidden=look.hidden ^ kinds)
+    if name == "levels":
+        return evolve(look, levels=int(toggled)) if toggled in map(str, LEVELS) else look
     if name in ("previous", "next"):
         return _to_hit(place, 1 if name == "next" else -1)
     actions: Mapping[str, Callable[[], Look]] = {

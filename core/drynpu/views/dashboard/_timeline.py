@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
-from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from drynpu._errors import DrynpuError
 from drynpu.analysis.timeline import Spot, timeline_index
@@ -52,7 +53,8 @@ def timeline_card(block: TimelineChart, heading: Sequence[Any]) -> Any:
         responsive=True,
     )
     described = html.Figcaption(block.alternative, className="unseen")
-    parts = [*heading, _tools(), html.Figure([graph, described]), html.P(_HINT, className="detail hint-line")]
+    deeper = html.P(id="timeline-deeper", className="detail hint-line", role="status")
+    parts = [*heading, _tools(), html.Figure([graph, described]), deeper, html.P(_HINT, className="detail hint-line")]
     return html.Section(
         [*parts, html.Div(id="timeline-event", role="status"), html.Div(id="timeline-files")], className="card timeline"
     )
@@ -70,13 +72,6 @@ def _tools() -> Any:
         id="timeline-find", type="text", debounce=True, placeholder="find a name", className="find", value=""
     )
     hits = html.Span(id="timeline-hits", className="detail", role="status")
-    kinds = dcc.Checklist(id="timeline-kinds", options=[], value=[], inline=True, className="few")
-    levels = dcc.RadioItems(
-        id="timeline-levels",
-        options=[{"label": f"{n} levels", "value": n} for n in LEVELS],
-        inline=True,
-        className="few",
-    )
     return html.Div(
         [
             html.Div(
@@ -89,9 +84,30 @@ def _tools() -> Any:
                 ],
                 className="tools",
             ),
-            html.Div([kinds, levels], className="tools choices"),
+            html.Div(id="timeline-choices", className="tools choices"),
         ]
     )
+
+
+def _choices(place: TimelinePlace) -> list[Any]:
+    """Return what is shown as buttons that stay pressed."""
+    look = place.look
+    kinds = dict.fromkeys(track.kind for track in place.index.tracks)
+    shown = [_toggle("kind", kind.value, KIND_TITLES[kind], pressed=kind not in look.hidden) for kind in kinds]
+    levels = [_toggle("levels", str(each), str(each), pressed=each == look.levels) for each in LEVELS]
+    return [
+        html.Div([html.Span("Show", className="detail"), *shown], role="group", **_named("What is shown")),
+        html.Div([html.Span("Levels", className="detail"), *levels], role="group", **_named("Levels of nesting")),
+    ]
+
+
+def _named(name: str) -> Any:
+    return {"aria-label": name}
+
+
+def _toggle(kind: str, value: str, text: str, *, pressed: bool) -> Any:
+    state: Any = {"aria-pressed": "true" if pressed else "false"}
+    return html.Button(text, id={"type": f"timeline-{kind}", "name": value}, className="toggle", **state)
 
 
 def _place(library: Library, address: Address) -> TimelinePlace | None:
@@ -112,10 +128,9 @@ def connect_timeline(app: Dash, library: Library) -> None:
         Output("timeline-event", "children"),
         Output("timeline-hits", "children"),
         Output("timeline-find", "value"),
-        Output("timeline-kinds", "options"),
-        Output("timeline-kinds", "value"),
-        Output("timeline-levels", "value"),
+        Output("timeline-choices", "children"),
         Output("timeline-files", "children"),
+        Output("timeline-deeper", "children"),
         Input("url", "search"),
         State("url", "pathname"),
     )
@@ -123,7 +138,7 @@ def connect_timeline(app: Dash, library: Library) -> None:
         address = read_address(path, query)
         place = _place(library, address)
         if place is None or not place.index.events:
-            return [no_update] * 9
+            return [no_update] * 8
         return _shown(place, address)
 
     @app.callback(
@@ -132,30 +147,37 @@ def connect_timeline(app: Dash, library: Library) -> None:
         Input("timeline-graph", "clickData"),
         *(Input(f"timeline-{name}", "n_clicks") for name in (*_MOVES, "previous", "next")),
         Input("timeline-find", "value"),
-        Input("timeline-kinds", "value"),
-        Input("timeline-levels", "value"),
-        State("timeline-kinds", "options"),
+        Input({"type": "timeline-kind", "name": ALL}, "n_clicks"),
+        Input({"type": "timeline-levels", "name": ALL}, "n_clicks"),
+        State("timeline-choices", "children"),
         State("url", "pathname"),
         State("url", "search"),
         prevent_initial_call=True,
     )
     def move(*values: Any) -> Any:
-        options, path, query = values[-3:]
+        drawn, path, query = values[-3:]
         address = read_address(path, query)
         place = _place(library, address)
-        triggered = {each["prop_id"]: each["value"] for each in ctx.triggered}
-        if place is None or not options:
+        if place is None or not drawn:
             return no_update
         look = place.look
-        for cause, value in triggered.items():
-            look = next_look(evolve(place, look=look), cause, value)
+        for each in ctx.triggered:
+            look = next_look(evolve(place, look=look), _cause(each["prop_id"]), each["value"])
         wanted = query_of(address.rank, address.step, {**address.choices, **look.choices})
         return no_update if look == place.look else wanted
 
 
+def _cause(changed: str) -> str:
+    """Return what a reader used: the name of a field or button, those of toggles with their value behind a colon."""
+    name = changed.rpartition(".")[0]
+    if not name.startswith("{"):
+        return name.removeprefix("timeline-")
+    identity = json.loads(name)
+    return f"{identity['type'].removeprefix('timeline-')}:{identity['name']}"
+
+
 def _shown(place: TimelinePlace, address: Address) -> list[Any]:
     index, look = place.index, place.look
-    kinds = list(dict.fromkeys(track.kind for track in index.tracks))
     detail = describe(place.rank.profile, index, look.event) if look.event else None
     figure = timeline_document(index, look, place.step, detail.launches if detail else None)
     height = figure["layout"]["height"]
@@ -165,11 +187,16 @@ def _shown(place: TimelinePlace, address: Address) -> list[Any]:
         _panel(place, detail, address) if detail else [],
         _hit_text(place),
         look.find,
-        [{"label": KIND_TITLES[kind], "value": kind.value} for kind in kinds],
-        [kind.value for kind in kinds if kind not in look.hidden],
-        look.levels,
+        _choices(place),
         trace_links(address, place.rank),
+        _deeper_text(figure["layout"]["meta"]["deeper"], look.levels),
     ]
+
+
+def _deeper_text(count: int, levels: int) -> str:
+    if not count:
+        return ""
+    return f"{count_text(count)} events in this window lie deeper than {levels} levels and are not drawn."
 
 
 def _hit_text(place: TimelinePlace) -> str:

@@ -15,7 +15,7 @@ from drynpu.views.theme import count_text, share_text, time_text
 from drynpu.views.timeline._scene import PALE, PICKED, WIDTH, Scene, kind_colour
 
 _MOST_LEGENDS = 9
-_TEXT_FROM, _LETTER = 34, 6.6
+_TEXT_FROM, _LETTER = 38, 7.1
 """Pixels from which a box has its name on it, and pixels of a letter."""
 _DIM, _READABLE = 0.12, 0.6
 _FAINT_INK = "#7a8590"

@@ -54,6 +54,11 @@ def timeline_document(
     ----------
     launches:
         Of the event of the look: lines lead to them.
+
+    Returns
+    -------
+    dict
+        ``layout.meta.deeper`` counts the events of the window that lie deeper than the levels of the look.
     """
     rows, window = timeline_rows(index, look), look.window(index, step)
     tracks = list(dict.fromkeys(row.track for row in rows if row.track >= 0))
@@ -62,7 +67,7 @@ def timeline_document(
     row_of = {(row.track, row.lane): place for place, row in enumerate(rows) if row.track >= 0}
     scene = Scene(index=index, look=look, window=window, rows=rows, boxes=boxes, unit_ns=unit_ns, row_of=row_of)
     traces = [*box_traces(scene), *launch_traces(scene, launches), *_strip(scene)]
-    return {"data": traces, "layout": _layout(scene, unit)}
+    return {"data": traces, "layout": {**_layout(scene, unit), "meta": {"deeper": sum(boxes.deeper.values())}}}
 
 
 def _layout(scene: Scene, unit: str) -> dict[str, Any]:

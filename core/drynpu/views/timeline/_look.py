@@ -11,7 +11,7 @@ from drynpu.analysis.timeline import Spot, TimelineIndex, TrackKind
 LOOK_KEYS = ("from", "to", "event", "find", "hide", "levels")
 """Keys of an address that say where on a page a reader is, not which page."""
 
-LEVELS = (4, 8, 16)
+LEVELS = (4, 8, 16, 64)
 """How many lanes of a track may be shown."""
 _MARGIN = 0.01
 _SHARE_OF_EVENT = 0.1

@@ -1,0 +1,201 @@
+"""
+The timeline of a run of a million kernels: its index, its windows, its figure, searching and clicking.
+
+``python benchmarks/timeline.py [kernels]``. A profile is made in memory: kernels of 200 ns to 20 us on three
+streams, an operator, two entries of the task queue and three nested calls for each. Steps and overlap are computed
+before the index, as they are for the first page of every run. The times are printed beside what sorting the starts of
+all calls takes on the same machine at the same time, because a machine with other work slows both: a ratio says more
+than a time.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from drynpu import tables
+from drynpu.analysis import overlap, step_ranges
+from drynpu.analysis.timeline import Spot, TimelineIndex, TrackKind, find_events, launches_of, timeline_index, visible
+from drynpu.tables import Profile
+from drynpu.tables._stored import Gathered, Stored
+from drynpu.views.timeline import Look, timeline_document
+
+BEGIN_NS = 1_736_408_883_000_000_000
+NAMES = [f"aclnn{name}_{number}" for name in ("Matmul", "Add", "Mul", "Softmax") for number in range(40)]
+LONG = ("host_ops", "queue", "api", "tasks", "kernels")
+STREAMS, ROUNDS, WIDTH = 3, 5, 880
+INDEX_GOAL_S, WINDOW_GOAL_S = 2.0, 0.2
+
+T = TypeVar("T")
+
+
+def timed(work: Callable[[], T], rounds: int = ROUNDS) -> tuple[float, T]:
+    """Return the median of some runs in seconds, and what the last one returned."""
+    times, result = [], None
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        result = work()
+        times.append(time.perf_counter() - begin)
+    return statistics.median(times), result  # type: ignore[return-value]
+
+
+def filled(schema: pl.Schema, height: int, **columns: Any) -> pl.DataFrame:
+    """Return a table with neutral values where nothing else is given."""
+    neutral = {pl.String: "", pl.Int64: 0, pl.UInt64: 0, pl.Boolean: False}
+    values = {
+        name: columns.get(name, pl.repeat(neutral[dtype.base_type()], height, dtype=dtype, eager=True))
+        for name, dtype in schema.items()
+    }
+    return pl.DataFrame(values, schema=schema)
+
+
+def million(count: int) -> Profile:
+    """Return a profile of *count* kernels and what launched them."""
+    random = np.random.default_rng(7)
+    launch = BEGIN_NS + np.arange(count, dtype=np.int64) * 12_000
+    length = (10 ** random.uniform(2.3, 4.3, count)).astype(np.int64)
+    stream = random.integers(0, STREAMS, count)
+    start = np.empty(count, np.int64)
+    for each in range(STREAMS):
+        rows = np.flatnonzero(stream == each)
+        before = np.concatenate([[0], np.cumsum(length[rows])[:-1]])
+        # A kernel starts when it is launched, and not before the one ahead of it has ended.
+        start[rows] = np.maximum.accumulate(launch[rows] + 9_000 - before) + before
+    name = pl.Series(NAMES).gather(random.integers(0, len(NAMES), count))
+    number = np.arange(count, dtype=np.int64)
+    place = {
+        "stream_id": stream,
+        "task_id": number % 65_536,
+        "context_id": np.full(count, tables.NO_CONTEXT),
+        "start_ns": start,
+        "duration_ns": length,
+        "connection_id": 3 * number + 1,
+    }
+    tasks = filled(
+        tables.TASKS,
+        count,
+        kernel_name=name,
+        kernel_type=pl.repeat("AI_CORE", count, eager=True),
+        copy_bytes=pl.Series([None]).new_from_index(0, count),
+        copy_kind=pl.Series([None]).new_from_index(0, count),
+        **place,
+    )
+    kernels = filled(
+        tables.KERNELS,
+        count,
+        name=name,
+        op_type=name.str.slice(5, 4),
+        task_type=pl.repeat("AI_CORE", count, eager=True),
+        **place,
+    )
+    ops = filled(
+        tables.HOST_OPS, count, op_id=number, name=name, start_ns=launch, end_ns=launch + 8_000, tid=np.full(count, 1)
+    )
+    sides = {
+        "correlation_id": np.repeat(number, 2),
+        "name": name.gather(np.repeat(number, 2)),
+        "side": pl.Series(["enqueue", "dequeue"]).gather(np.tile([0, 1], count)),
+        "start_ns": (launch[:, None] + [2_000, 4_000]).ravel(),
+        "end_ns": (launch[:, None] + [2_500, 7_900]).ravel(),
+        "tid": np.tile([1, 2], count),
+    }
+    calls = {
+        "connection_id": 3 * np.repeat(number, 3) + np.tile([0, 1, 2], count),
+        "level": pl.Series(["acl", "node", "runtime"]).gather(np.tile([0, 1, 2], count)),
+        "name": pl.Series(["aclnn", "launch", "KernelLaunch"]).gather(np.tile([0, 1, 2], count)),
+        "start_ns": (launch[:, None] + [4_100, 4_300, 5_000]).ravel(),
+        "end_ns": (launch[:, None] + [7_500, 7_300, 6_500]).ravel(),
+        "tid": np.full(3 * count, 2),
+    }
+    empty = {
+        name: pl.DataFrame(schema=schema)
+        for name, schema in (
+            ("allocations", tables.ALLOCATIONS),
+            ("python_calls", tables.PYTHON_CALLS),
+            ("gc", tables.GC),
+            ("communication_ops", tables.COMMUNICATION_OPS),
+        )
+    }
+    return profile_of(
+        host_ops=ops,
+        queue=filled(tables.QUEUE, 2 * count, **sides),
+        api=filled(tables.API, 3 * count, **calls),
+        tasks=tasks,
+        kernels=kernels,
+        **empty,
+    )
+
+
+def compressed(frame: pl.DataFrame) -> Stored:
+    """Return a table as a reader of raw data keeps it."""
+    parts = Gathered(frame.schema)
+    parts.append(frame)
+    return parts.table()
+
+
+def profile_of(**frames: pl.DataFrame) -> Profile:
+    """Return a profile of one device with these tables."""
+    from drynpu.deliverables.registry import GROUPS, schemas
+    from drynpu.products.mindspore._schemas import SCHEMAS
+
+    kept = {name: compressed(frame) for name, frame in frames.items() if name in LONG}
+    kept |= {name: frame for name, frame in frames.items() if name not in LONG}
+    return Profile(
+        path=Path(), prof_path=None, framework_path=None, pid=1, pid_name="", hostname="", rank_id=-1, device_ids=(0,),
+        platform_version="5", aic_mhz=1800, aiv_mhz=1800, aic_cores=24, aiv_cores=48, level="level1", aic_metrics="",
+        begin_ns=0, end_ns=0, notes=(), profiler_info={}, metadata={}, schemas={**schemas(GROUPS), **SCHEMAS}, **kept,
+    )  # fmt: skip
+
+
+def windows(index: TimelineIndex) -> list[tuple[str, tuple[int, int]]]:
+    """Return windows from everything down to a few kernels."""
+    length = index.end_ns - index.start_ns
+    middle = index.start_ns + length // 2
+    return [
+        (f"1/{part}", (middle - length // part // 2, middle + length // part // 2)) for part in (1, 10, 1000, 10**5)
+    ]
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    profile = million(count)
+    shuffled = np.random.default_rng(1).permutation(profile.api["start_ns"].to_numpy())
+    unit, _ = timed(lambda: np.sort(shuffled))
+    print(f"{count} kernels; sorting {len(shuffled)} numbers takes {unit:.3f} s, the unit of the ratios")
+
+    def report(what: str, seconds: float, goal: float) -> None:
+        print(f"{what:44s} {seconds * 1000:9.1f} ms {seconds / unit:7.2f} x  goal {goal * 1000:.0f} ms")
+
+    seconds, _ = timed(lambda: step_ranges(profile), 1)
+    report("before: steps", seconds, INDEX_GOAL_S)
+    seconds, _ = timed(lambda: overlap(profile), 1)
+    report("before: overlap", seconds, INDEX_GOAL_S)
+    seconds, index = timed(lambda: timeline_index(profile), 1)
+    report(f"index of {index.events} events", seconds, INDEX_GOAL_S)
+    everything = range(len(index.tracks))
+    for name, window in windows(index):
+        seconds, boxes = timed(lambda window=window: visible(index, everything, *window, pixels=WIDTH))
+        report(f"window of {name}: {len(boxes)} boxes", seconds, WINDOW_GOAL_S)
+        seconds, _ = timed(lambda window=window: timeline_document(index, Look(*window)))
+        report(f"figure of {name}", seconds, WINDOW_GOAL_S)
+    seconds, hits = timed(lambda: find_events(index, everything, "softmax_3"))
+    report(f"search with {len(hits)} hits", seconds, WINDOW_GOAL_S)
+    stream = next(number for number, track in enumerate(index.tracks) if track.kind is TrackKind.STREAMS)
+    spot = Spot(stream, 0, len(index.tracks[stream].lanes[0]) // 2)
+    seconds, _ = timed(lambda: launches_of(profile, index, spot), 1)
+    report("first click on a kernel", seconds, INDEX_GOAL_S)
+    seconds, found = timed(lambda: launches_of(profile, index, spot))
+    report(f"click on a kernel: {len(found.before)} events before", seconds, WINDOW_GOAL_S)
+    print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB, tables included")
+
+
+if __name__ == "__main__":
+    main()

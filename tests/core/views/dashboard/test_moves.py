@@ -1,0 +1,102 @@
+"""What a reader does leads to the look that it means, and nonsense leads nowhere."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+pytest.importorskip("dash", reason="the dashboard is an extra")
+
+from drynpu.analysis.timeline import Spot, TrackKind, timeline_index
+from drynpu.views.dashboard._moves import TimelinePlace, next_look
+from drynpu.views.runs import View
+from drynpu.views.timeline import Look
+
+
+@pytest.fixture
+def place(view: View) -> TimelinePlace:
+    return TimelinePlace(view.rank, timeline_index(view.rank.profile), Look(), "")
+
+
+def stream(place: TimelinePlace) -> int:
+    return next(n for n, track in enumerate(place.index.tracks) if track.kind is TrackKind.STREAMS)
+
+
+def test_dragging_takes_the_window_from_the_axis(place: TimelinePlace) -> None:
+    begin, span = place.index.start_ns, place.index.end_ns - place.index.start_ns
+    unit = 1000 if span < 2_000_000 else 1_000_000
+    low, high = span // 4, span // 2
+    dragged = {"xaxis.range[0]": low / unit, "xaxis.range[1]": high / unit}
+    look = next_look(place, "graph", dragged)
+    assert (look.start_ns, look.end_ns) == (pytest.approx(begin + low, abs=2), pytest.approx(begin + high, abs=2))
+    strip = {"xaxis2.range": [high / unit, low / unit]}
+    assert next_look(place, "graph", strip) == look
+    back = next_look(evolve(place, look=look), "graph", {"xaxis.autorange": True})
+    assert back == Look()
+
+
+@pytest.mark.parametrize(
+    "data", [None, {}, {"autosize": True}, {"xaxis.range[0]": 1}, {"xaxis.range": ["a", 2]}, {"points": []}]
+)
+def test_other_changes_of_the_figure_mean_nothing(place: TimelinePlace, data: object) -> None:
+    assert next_look(place, "graph", data) == place.look
+
+
+@pytest.mark.parametrize("said", ["", "1", "x.0.0.1", "99.0.0.1", "0.0.0.999999", "0.0.-1.1"])
+def test_clicks_on_what_is_not_there_mean_nothing(place: TimelinePlace, said: str) -> None:
+    assert next_look(place, "graph", {"points": [{"customdata": said}]}) == place.look
+
+
+def test_a_click_describes_an_event_and_looks_into_a_run(place: TimelinePlace) -> None:
+    number = stream(place)
+    event = next_look(place, "graph", {"points": [{"customdata": f"{number}.0.1.1"}]})
+    assert event == Look(event=Spot(number, 0, 1))
+    run = next_look(place, "graph", {"points": [{"customdata": f"{number}.0.0.2"}]})
+    first, last = (place.index.times(Spot(number, 0, each)) for each in (0, 1))
+    assert run.event is None
+    assert run.start_ns is not None
+    assert run.end_ns is not None
+    assert run.start_ns <= first[0] < last[1] <= run.end_ns
+
+
+def test_searching_goes_to_the_hits_one_after_the_other_and_around(place: TimelinePlace) -> None:
+    name = place.index.name(Spot(stream(place), 0, 0))
+    found = next_look(place, "find", name[2:].upper())
+    assert found.find == name[2:].upper()
+    now = evolve(place, look=found)
+    count = len(now.hits)
+    assert count > 1
+    assert found.event == now.hits.spot(0)
+    seen = []
+    for _ in range(count):
+        seen.append(now.look.event)
+        now = evolve(now, look=next_look(now, "next", 1))
+    assert seen == [now.hits.spot(number) for number in range(count)]
+    assert now.look.event == seen[0]
+    assert next_look(now, "previous", 1).event == seen[-1]
+    assert next_look(now, "find", "").find == ""
+
+
+def test_a_text_that_no_name_holds_moves_nothing(place: TimelinePlace) -> None:
+    look = next_look(place, "find", "no such name")
+    assert look == Look(find="no such name")
+    assert next_look(evolve(place, look=look), "next", 3) == look
+
+
+def test_hidden_kinds_are_not_searched(place: TimelinePlace) -> None:
+    name = place.index.name(Spot(stream(place), 0, 0))
+    look = next_look(place, "kind:streams", 1)
+    assert look.hidden == {TrackKind.STREAMS}
+    everywhere, there = (len(evolve(place, look=evolve(each, find=name)).hits) for each in (place.look, look))
+    assert there < everywhere
+    assert next_look(evolve(place, look=look), "kind:streams", 1) == place.look
+    assert next_look(place, "kind:nothing", 1) == next_look(place, "kind:streams", None) == place.look
+
+
+def test_buttons_that_were_not_pressed_mean_nothing(place: TimelinePlace) -> None:
+    for name in ("in", "out", "left", "right", "all", "next", "previous"):
+        assert next_look(place, name, None) == place.look
+    closer = next_look(place, "in", 1)
+    assert next_look(evolve(place, look=closer), "all", 1) == Look()
+    assert next_look(place, "levels:16", 1).levels == 16
+    assert next_look(place, "levels:7", 1) == place.look
