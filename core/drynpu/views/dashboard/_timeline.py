@@ -85,6 +85,7 @@ def _tools() -> Any:
                 className="tools",
             ),
             html.Div(id="timeline-choices", className="tools choices"),
+            dcc.Store(id="timeline-chosen"),
         ]
     )
 
@@ -129,17 +130,19 @@ def connect_timeline(app: Dash, library: Library) -> None:
         Output("timeline-hits", "children"),
         Output("timeline-find", "value"),
         Output("timeline-choices", "children"),
+        Output("timeline-chosen", "data"),
         Output("timeline-files", "children"),
         Output("timeline-deeper", "children"),
         Input("url", "search"),
         State("url", "pathname"),
+        State("timeline-chosen", "data"),
     )
-    def draw(query: str | None, path: str | None) -> Any:
+    def draw(query: str | None, path: str | None, chosen: Mapping[str, str] | None) -> Any:
         address = read_address(path, query)
         place = _place(library, address)
         if place is None or not place.index.events:
-            return [no_update] * 8
-        return _shown(place, address)
+            return [no_update] * 9
+        return _shown(place, address, chosen)
 
     @app.callback(
         Output("url", "search", allow_duplicate=True),
@@ -176,18 +179,24 @@ def _cause(changed: str) -> str:
     return f"{identity['type'].removeprefix('timeline-')}:{identity['name']}"
 
 
-def _shown(place: TimelinePlace, address: Address) -> list[Any]:
+def _shown(place: TimelinePlace, address: Address, chosen: Mapping[str, str] | None) -> list[Any]:
     index, look = place.index, place.look
     detail = describe(place.rank.profile, index, look.event) if look.event else None
     figure = timeline_document(index, look, place.step, detail.launches if detail else None)
     height = figure["layout"]["height"]
+    kinds = sorted({track.kind.value for track in index.tracks if track.kind not in look.hidden})
+    before = chosen or {}
+    drawn = {"buttons": f"{place.rank.path} {' '.join(kinds)} {look.levels}", "find": look.find}
     return [
         figure,
         {"height": f"{height}px"},
         _panel(place, detail, address) if detail else [],
         _hit_text(place),
-        look.find,
-        _choices(place),
+        # What is being typed stays.
+        no_update if before.get("find") == look.find else look.find,
+        # A button that is made anew while it is pressed says nothing.
+        no_update if before.get("buttons") == drawn["buttons"] else _choices(place),
+        drawn,
         trace_links(address, place.rank),
         _deeper_text(figure["layout"]["meta"]["deeper"], look.levels),
     ]
