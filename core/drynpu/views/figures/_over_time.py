@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,7 @@ def curves(
     marks: Mapping[str, tuple[str, Sequence[float]]] | None = None,
     position: tuple[float, str] | None = None,
     keys: Sequence[str] | None = None,
+    hidden: Collection[str] = (),
     stepped: bool = True,
     height_px: int = 340,
 ) -> go.Figure:
@@ -66,24 +67,28 @@ def curves(
         The chosen moment and what stands beside its line.
     keys:
         What identifies each point where it is clicked, one per *x*.
+    hidden:
+        Keys of series that are not drawn before they are chosen in the legend.
     stepped:
         Whether a value holds until the next; else the points are joined.
     """
     scatter = graph_objects().Scatter
     marks = marks or {}
     unit = y_title.rpartition("(")[2].rstrip(")")
-    highest = max((value for _, values in series.values() for value in values if value is not None), default=0.0) or 1.0
+    drawn = [values for key, (_, values) in series.items() if key not in hidden]
+    highest = max((value for values in drawn for value in values if value is not None), default=0.0) or 1.0
     traces: list[Any] = [
         scatter(
             x=np.asarray(x, float),
             y=np.asarray(values, float),
             name=name,
+            visible="legendonly" if key in hidden else True,
             mode="lines" if len(x) > 1 else "markers",
             line={"color": colour, "width": 1.6, "shape": "hv" if stepped else "linear"},
             customdata=None if keys is None else np.asarray(keys, object),
             hovertemplate=f"{name}: %{{y:.2f}} {unit}<extra>%{{x:.3f}}</extra>",
         )
-        for (name, values), colour in zip(series.values(), colours_of(series), strict=True)
+        for (key, (name, values)), colour in zip(series.items(), colours_of(series), strict=True)
     ]
     dashes = ("dot", "dash", "dashdot")
     for number, (key, (name, moments)) in enumerate(marks.items()):

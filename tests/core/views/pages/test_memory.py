@@ -14,6 +14,7 @@ import pytest
 from drynpu.views.content import EMPTY, PLACE, Chart, Facts, Note, Table, find_block, flat
 from drynpu.views.figures import thin
 from drynpu.views.pages import find_page
+from drynpu.views.pages.memory._curve import unit_of
 from drynpu.views.runs import Run, Selection, View
 
 PAGE = find_page("memory")
@@ -116,6 +117,25 @@ def test_components_and_parts_of_the_device_software(small: View) -> None:
     process = PAGE.build(choose(small, component="APP"))
     assert facts(process)["Peak memory"] == "900.5 MiB"
     assert any(block.kind == EMPTY for block in process if isinstance(block, Note))
+
+
+def test_a_total_far_above_the_others_waits_in_the_legend(small: View, tmp_path: Path) -> None:
+    traces = {trace.name: trace for trace in find_block(PAGE.build(small), "memory-curve", Chart).draw().data}
+    assert traces["Reserved"].visible is True
+    file = small.rank.path / OUTPUT / "memory_record.csv"
+    file.write_text(RECORDS.replace(",64.0,18", ",2048.0,18"))
+    run = Run.from_path(tmp_path)
+    chart = find_block(PAGE.build(View(run, run.rank())), "memory-curve", Chart)
+    traces = {trace.name: trace for trace in chart.draw().data}
+    assert (traces["Reserved"].visible, traces["Allocated"].visible) == ("legendonly", True)
+    assert "in the legend" in chart.detail
+
+
+@pytest.mark.parametrize(
+    ("size", "unit"), [(0, "KiB"), (MIB - 1, "KiB"), (MIB, "MiB"), (16 * 1024 * MIB - 1, "MiB"), (1 << 40, "GiB")]
+)
+def test_units_follow_the_size(size: int, unit: str) -> None:
+    assert unit_of(size)[0] == unit
 
 
 def test_thin_rows_keep_extremes() -> None:

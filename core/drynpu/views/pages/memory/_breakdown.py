@@ -8,7 +8,7 @@ import polars as pl
 
 from drynpu.views.content import EMPTY, Block, Chart, Column, Note, Row, Table
 from drynpu.views.figures import bars, donut
-from drynpu.views.pages.memory._curve import MIB
+from drynpu.views.pages.memory._curve import unit_of
 from drynpu.views.pages.memory._selected import Selected
 from drynpu.views.runs import View
 from drynpu.views.theme import share_text, size_text, time_text
@@ -80,8 +80,9 @@ def _few(sizes: Mapping[str, int]) -> dict[str, int]:
 
 def _shares(name: str, title: str, sizes: Mapping[str, int], view: View, detail: str = "") -> Chart:
     shown = _few(sizes)
-    labels, values = list(shown), [size / MIB for size in shown.values()]
-    return Chart(name, title, lambda: donut(labels, values, unit="MiB"), _sentence(shown), detail, view.modelled)
+    unit, one = unit_of(sum(shown.values()))
+    labels, values = list(shown), [size / one for size in shown.values()]
+    return Chart(name, title, lambda: donut(labels, values, unit=unit), _sentence(shown), detail, view.modelled)
 
 
 def _sentence(sizes: Mapping[str, int]) -> str:
@@ -100,12 +101,13 @@ def _modules(live: pl.DataFrame, rest: int, where: str, view: View) -> Iterator[
     if not (live["module"] != "").any():
         return
     sizes = _few(_by(live, "module", rest, NO_MODULE))
-    labels, values = _ends(sizes), [size / MIB for size in sizes.values()]
+    unit, one = unit_of(max(sizes.values()))
+    labels, values = _ends(sizes), [size / one for size in sizes.values()]
     height = 70 + 24 * len(labels)
     yield Chart(
         "live-modules",
         f"By module, {where}",
-        lambda: bars(labels, values, axis_title="memory (MiB)", unit="MiB", height_px=height),
+        lambda: bars(labels, values, axis_title=f"memory ({unit})", unit=unit, height_px=height),
         _sentence(sizes),
         "the innermost module that was open; in backward that of the forward operator",
         view.modelled,

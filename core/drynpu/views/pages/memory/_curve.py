@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from drynpu.views.content import PLACE, Chart, Fact, Facts
@@ -18,6 +20,9 @@ _MARKS = {
     "forward": ("Forward begins", "forward_ns"),
     "backward": ("Backward ends", "backward_ns"),
 }
+_MOST_MIB = 16 * 1024
+_FLAT = 20
+"""How many times as high as the others a total is left out of the picture at first."""
 DETAIL = "click the curve to see what is alive there"
 
 
@@ -74,7 +79,9 @@ def curve(selected: Selected, view: View) -> Chart:
     columns = [f"{name}_bytes" for name in known]
     records = thin(selected.records.select("time_ns", *columns), columns)
     x = selected.milliseconds(records["time_ns"])
-    series = {name: (_TOTALS[name], (records[f"{name}_bytes"] / MIB).to_list()) for name in known}
+    unit, size = unit_of(selected.total(selected.measure, selected.peak_ns) or 0)
+    series = {name: (_TOTALS[name], (records[f"{name}_bytes"] / size).to_list()) for name in known}
+    hidden = _hidden(selected, known)
     first, last = int(records["time_ns"][0]), int(records["time_ns"][-1])
     marks = {
         key: (name, selected.milliseconds(moments))
@@ -88,13 +95,35 @@ def curve(selected: Selected, view: View) -> Chart:
         "memory-curve",
         f"Memory over time: {title_of(selected.component)}",
         lambda: curves(
-            x, series, x_title="time (ms)", y_title="memory (MiB)", marks=marks, position=position, keys=keys
+            x,
+            series,
+            x_title="time (ms)",
+            y_title=f"memory ({unit})",
+            marks=marks,
+            position=position,
+            keys=keys,
+            hidden=hidden,
         ),
         f"Memory over {time_text((last - first) / 1000)}; the peak is {highest}, {_place(selected, selected.peak_ns)}.",
-        detail=DETAIL,
+        detail=f"{DETAIL}; what is reserved is far above, choose it in the legend" if hidden else DETAIL,
         modelled=view.modelled,
         height_px=340,
     )
+
+
+def unit_of(size_bytes: int) -> tuple[str, int]:
+    """Return the unit in which sizes up to *size_bytes* are drawn, and its bytes."""
+    if size_bytes < MIB:
+        return "KiB", 1024
+    return ("MiB", MIB) if size_bytes < _MOST_MIB * MIB else ("GiB", 1024 * MIB)
+
+
+def _hidden(selected: Selected, known: Sequence[str]) -> Sequence[str]:
+    """Return the totals next to which the others would be a flat line."""
+    if not {"reserved", "allocated"} <= set(known):
+        return ()
+    peaks = selected.records.select(pl.col("reserved_bytes", "allocated_bytes").max()).row(0)
+    return ("reserved",) if peaks[0] > _FLAT * peaks[1] else ()
 
 
 def _moments(times: pl.Series, first: int, last: int) -> pl.Series:
