@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._graph import iteration_trace
+from drynpu.analysis._host_phases import is_backward
 from drynpu.analysis._kept import once_per_profile
 from drynpu.analysis._links import link_operators
 from drynpu.analysis._steps import step_ranges
@@ -22,9 +23,6 @@ STEP_PHASES = pl.Schema(
     }
 )
 """One row per step; interval = forward - start, forward and backward = backward - forward, tail = end - backward."""
-
-_BACKWARD_SCOPE = 1
-"""Scope of operators that autograd runs (RecordScope::BACKWARD_FUNCTION of PyTorch)."""
 
 
 @once_per_profile
@@ -83,9 +81,10 @@ def _from_operators(profile: Profile) -> pl.DataFrame:
 
 
 def _below_autograd(profile: Profile) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return for every operator whether it is, or was called by, an operator of autograd."""
+    """Return for every operator whether it is, or was called by, an operator of backward propagation."""
     links = link_operators(profile)
-    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (profile.host_ops["scope"] == _BACKWARD_SCOPE).to_numpy().copy()
+    marked = profile.host_ops.select(is_backward().alias("is_backward"))["is_backward"]
+    found: np.ndarray[tuple[int], np.dtype[np.bool_]] = marked.to_numpy().copy()
     for level in links.ancestry[1:]:
         found[level] |= found[links.op_parent[level]]
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from drynpu.analysis import component_memory, host_phases, live_blocks, memory_blocks, module_calls
+from drynpu.analysis._host_phases import is_backward
 from drynpu.tables import Profile
 
 from .conftest import host_op, make_profile
@@ -64,6 +65,13 @@ def test_the_phases_of_a_step_on_the_host() -> None:
     assert (row["backward_start_ns"], row["backward_end_ns"]) == (50, 70)
     assert (row["optimizer_start_ns"], row["optimizer_end_ns"]) == (75, 90)
     assert row["forward_ns"] is None  # nothing was launched
+
+
+def test_backward_is_told_by_scope_or_name() -> None:
+    names = ["aten::mm", f"{AUTOGRAD}: MmBackward0", "RuntimeFramework::PreLaunch::Gradients/Default/net/MatMul-op1",
+             "Gradients/Default/net/ReluGrad-op0", "Default/Gradients/net"]  # fmt: skip
+    rows = pl.DataFrame({"name": [*names, "aten::mul"], "scope": [None, *[0] * 4, BACKWARD]})
+    assert rows.select(is_backward().alias("it"))["it"].to_list() == [False, True, True, True, False, True]
 
 
 def test_lives_tell_what_blocks_are_for() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from drynpu.analysis import host_phases, step_phases
 from drynpu.views.content import EMPTY, PLACE, Chart, Facts, Note, Table, find_block, flat
 from drynpu.views.figures import thin
 from drynpu.views.pages import find_page
@@ -150,6 +151,16 @@ def test_thin_rows_keep_extremes() -> None:
 def rows(path: Path, name: str) -> list[dict[str, str]]:
     with (path / OUTPUT / name).open(newline="") as file:
         return list(csv.DictReader(file))
+
+
+def test_genuine_steps_have_an_end_of_backward(genuine: Run) -> None:
+    """Timelines name what autograd runs; the end lies in the step, on the host as on the device."""
+    profile = genuine.rank().profile
+    if not genuine.name.startswith("genuine/"):
+        pytest.skip("excerpts have no whole step")
+    for phases, end in ((step_phases(profile), "backward_ns"), (host_phases(profile), "backward_end_ns")):
+        assert phases.height
+        assert ((phases["forward_ns"] < phases[end]) & (phases[end] < phases["end_ns"])).all()
 
 
 def test_genuine_totals_and_lives(genuine: Run) -> None:
