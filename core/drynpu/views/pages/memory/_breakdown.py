@@ -146,7 +146,8 @@ def _explained(live: pl.DataFrame, rest: int, selected: Selected) -> str:
     largest = live.sort("size_bytes", descending=True).row(0, named=True)
     owner = largest["name"] or "an operator without a name"
     since = (selected.at_ns - largest["start_ns"]) / 1000
-    module = f" in {largest['module']}" if largest["module"] else ""
+    named = largest["module"] and largest["module"] not in owner
+    module = f" in {largest['module']}" if named else ""
     before = f" {share_text(rest / whole)} was there {BEFORE}." if rest else ""
     head = "At the peak" if selected.at_peak else "At this position"
     return (
