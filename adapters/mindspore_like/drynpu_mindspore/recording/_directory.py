@@ -8,7 +8,7 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -82,6 +82,18 @@ _DATE = "%Y-%m-%d-%H:%M:%S"
 _BYTES, _KEPT = 10 * 1024 * 1024, 3
 
 
+class _LogFile(RotatingFileHandler):
+    """A log that is given up where it cannot be written: the error that it tells of comes to the user by itself."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - a name of logging
+        """Print no traceback, as logging does."""
+
+    def close(self) -> None:
+        """Close the file, also with text left that cannot be written."""
+        with suppress(OSError):
+            super().close()
+
+
 @contextmanager
 def run_log(path: Path) -> Iterator[logging.Logger]:
     """
@@ -98,7 +110,7 @@ def run_log(path: Path) -> Iterator[logging.Logger]:
         folder.mkdir(mode=0o750, exist_ok=True)
         file = max(folder.glob(f"profiler_*_{os.getpid()}.log"), default=folder / name)
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT, 0o640))
-        handler = RotatingFileHandler(file, maxBytes=_BYTES, backupCount=_KEPT, encoding="utf-8")
+        handler = _LogFile(file, maxBytes=_BYTES, backupCount=_KEPT, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"cannot write the log of {path}: {error.strerror}") from error
     handler.setFormatter(logging.Formatter(_FORMAT, _DATE))
