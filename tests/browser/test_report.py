@@ -40,7 +40,7 @@ def test_tables_of_a_report_sort_and_search(tab: Any, runs: Mapping[str, Path], 
     subprocess.run([sys.executable, "-m", "drynpu", "report", str(runs["torch"]), "-o", str(file)], check=True)
     tab.goto(file.as_uri())
     section = tab.locator("section.card", has=tab.locator("h3", has_text="By type")).first
-    section.locator("th", has_text="count").click()
+    section.get_by_role("columnheader", name="count", exact=True).click()
     column = section.locator("tbody tr:visible td:nth-child(3)").all_inner_texts()
     assert [int(text) for text in column] == sorted(map(int, column), reverse=True)
     section.locator("input").fill("matmul")

@@ -286,7 +286,8 @@ def test_marks_and_parts_of_aicpu(made: SimpleNamespace) -> None:
     for row in made.files.cells("aicpu"):
         totals[row["Node"]] += ns(row["Total_time(us)"])
     summary = [row for row in made.files.cells("op_summary") if row["Task Type"] == "AI_CPU"]
-    assert totals == {summary[0]["Op Name"]: sum(ns(row["Task Duration(us)"]) for row in summary)}
+    # The record of the AI CPU ends one tick of 20 ns before its task, so that the toolkit's parser finds the operator.
+    assert totals == {summary[0]["Op Name"]: sum(ns(row["Task Duration(us)"]) - 20 for row in summary)}
 
 
 def test_the_timeline_is_there_before_any_table(

@@ -119,7 +119,7 @@ def test_level0_knows_name_and_times_only(tmp_path: Path) -> None:
         HEADER,
         (
             "0,4294967295,1,2,aclnnAdd_AddAiCore_Add,N/A,N/A,N/A,1736408883704643.212\t,53.741,0,0,"
-            "N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A"
+            "0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A"
         ),
     ]
 
@@ -182,5 +182,5 @@ def test_kernel_details_at_level0(tmp_path: Path) -> None:
             "Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Num,Mix Block Num,"
             "Input Shapes,Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats"
         ),
-        "0,aclnnAdd_AddAiCore_Add,N/A,N/A,1736408883704643.212\t,53.741,0,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A",
+        "0,aclnnAdd_AddAiCore_Add,N/A,N/A,1736408883704643.212\t,53.741,0,0,0,N/A,N/A,N/A,N/A,N/A,N/A",
     ]

@@ -158,7 +158,7 @@ def test_collectives(tmp_path: Path) -> None:
     first = next(event for event in events if event["ph"] == "X")
     assert first["pid"] == (PID << 10) | (16 << 5) | DEVICE
     assert first["args"] == {
-        "rank_size": "N/A",
+        "rank_size": 0,
         "connection_id": 4,
         "model id": 4294967295,
         "data_type": "FP16",
