@@ -82,7 +82,11 @@ def _interpreter(framework: str) -> str:
 def _command(case: Case, folder: Path) -> list[str]:
     script = SESSIONS / f"{case.framework}_session.py"
     if case.framework == "core":
-        switches = ("training_trace", "aicpu", "runtime_api", "msproftx", "task_memory", "l2")
+        platform = load_chip(case.chip).platform
+        # With steps the parser exports one iteration of such a platform at a time.
+        steps = ["training_trace"] * platform.unique_task_ids
+        cache = ["l2"] * (platform.l2_events is not None)
+        switches = (*steps, "aicpu", "runtime_api", "msproftx", "task_memory", *cache)
         counters = [f"aic_metrics={case.metrics}"] if case.metrics else []
         options = [
             f"task_time={case.level}",

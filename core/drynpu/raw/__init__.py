@@ -36,6 +36,7 @@ from drynpu.raw._record_forms import (
     aicpu_record,
     behind_header,
     compact_info,
+    sized_record,
     soc_profile_record,
     ts_track_record,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "reserved_is_zero",
     "rest_is_zero",
     "shortest",
+    "sized_record",
     "soc_profile_record",
     "split_task_id",
     "ts_track_record",

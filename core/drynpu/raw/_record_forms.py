@@ -92,23 +92,29 @@ def aicpu_record(name: str, type_id: int, data_len: int, *fields: FieldSpec) -> 
     )
 
 
-def _has_track_size(records: Records) -> Bools:
-    """Judge ts_track records by the size that stands in them."""
-    return np.asarray(records["size"] == _TRACK_BYTES)
+def has_own_size(records: Records) -> Bools:
+    """Judge records by the size that stands in them."""
+    return np.asarray(records["size"] == records.dtype.itemsize)
+
+
+def sized_record(name: str, stem: str, size: int, function: int, *fields: FieldSpec) -> RecordKind:
+    """Describe a record of the task scheduler by its function byte and its size, which stands behind that."""
+    head: tuple[FieldSpec, ...] = (("mode", "u1", 0), ("function", "u1", 1), ("size", "<u2", 2))
+    return RecordKind(
+        name=name,
+        side="device",
+        stem=stem,
+        dtype=layout(size, *head, *fields),
+        plausible=has_own_size,
+        constants={"function": function, "size": size},
+        function=function,
+        sized=True,
+    )
 
 
 def ts_track_record(name: str, function: int, *fields: FieldSpec) -> RecordKind:
     """Describe a record of ``ts_track.data``, what the task scheduler reports, by its function byte."""
-    head: tuple[FieldSpec, ...] = (("mode", "u1", 0), ("function", "u1", 1), ("size", "<u2", 2), ("tick", "<u8", 8))
-    return RecordKind(
-        name=name,
-        side="device",
-        stem="ts_track.data",
-        dtype=layout(_TRACK_BYTES, *head, *fields),
-        plausible=_has_track_size,
-        constants={"function": function, "size": _TRACK_BYTES},
-        function=function,
-    )
+    return sized_record(name, "ts_track.data", _TRACK_BYTES, function, ("tick", "<u8", 8), *fields)
 
 
 def soc_profile_record(name: str, function: int, *fields: FieldSpec) -> RecordKind:

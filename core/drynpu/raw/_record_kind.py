@@ -43,6 +43,8 @@ class RecordKind:
     function_mask: int = 0xFF
     also: tuple[str, ...] = ()
     """Further stems that hold the same records."""
+    sized: bool = False
+    """Whether records of other sizes stand in the same file: each says its own in the two bytes at offset 2."""
     running: tuple[str, int] | None = None
     """Field and first bit of a running number of four bits, which the writer counts over the whole file."""
 

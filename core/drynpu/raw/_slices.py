@@ -20,6 +20,8 @@ _PREFIXES = ("unaging", "aging")
 _OLDER = r"(?:\.(?:dev|host)\.profiler_default_tag\.\d+)?"
 """What older collectors write between the number of a file and that of its slice."""
 
+_LEAST_BYTES = 8
+"""Of a record that says its size: head and alignment."""
 _PROBED = 32
 """Records looked at to find where records begin."""
 
@@ -150,6 +152,8 @@ def _fill(file: io.RawIOBase, room: U8) -> int:
 
 
 def _records(data: U8, entry: RecordKind, name: str, notes: list[str]) -> Records:
+    if entry.sized:
+        data = _same_size(data, entry.dtype.itemsize)
     start = _first_record(data, entry)
     count, rest = divmod(len(data) - start, entry.dtype.itemsize)
     if start:
@@ -165,6 +169,31 @@ def _records(data: U8, entry: RecordKind, name: str, notes: list[str]) -> Record
     bad = int(len(good) - good.sum())
     notes.append(f"{name}: {bad} records without the constant fields of {entry.name} were left out")
     return records[good]
+
+
+def _same_size(data: U8, size: int) -> U8:
+    """
+    Return the bytes of the records of that size, where records of several stand in one file.
+
+    All bytes, where the sizes do not lead from the first to the last of them: then they are not sizes.
+    """
+    if len(data) % size == 0 and (data[2::size] == size & 0xFF).all() and (data[3::size] == size >> 8).all():
+        return data
+    kept, at = [], 0
+    while at + 4 <= len(data):
+        stated = int(data[at + 2]) | int(data[at + 3]) << 8
+        if stated < _LEAST_BYTES or at + stated > len(data):
+            break
+        low, high = data[at + 2 :: stated], data[at + 3 :: stated]
+        other = (low[: len(high)] != stated & 0xFF) | (high != stated >> 8)
+        whole = (len(data) - at) // stated
+        count = min(int(np.argmax(other)) if other.any() else whole, whole)
+        if stated == size:
+            kept.append(data[at : at + count * stated])
+        at += count * stated
+    if at != len(data):
+        return data
+    return np.concatenate(kept) if kept else data[:0]
 
 
 def _first_record(data: U8, entry: RecordKind) -> int:

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from drynpu.arrays import I64, Bools, Records
 from drynpu.deliverables.tasks import facts_schedulers as facts
-from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsTaskType
+from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsState, TsTaskType
 from drynpu.platforms import Platform
 from drynpu.raw import decode_stream_task, unpack_stars_header
 
@@ -49,6 +49,8 @@ def task_events(read: Read, platform: Platform, stream_of: StreamOf) -> TaskEven
     name = platform.task_record
     if name == facts.HWTS.name:
         parts = [_hwts(read(name))]
+    elif name == facts.TS_TRACK_STATE.name:
+        parts = [_states(read(name))]
     elif name == facts.STARS_SOC_V6.name:
         parts = [_stars_v6(read(name), stream_of)]
     else:
@@ -94,6 +96,13 @@ def _hwts(records: Records) -> TaskEvents:
     return _events(records, records["stream_id"] % 2048, records["task_id"], tag == facts.HWTS_END, sqe)
 
 
+def _states(records: Records) -> TaskEvents:
+    """Return when tasks ran; when they came to their streams and what held them up is left out."""
+    records = records[np.isin(records["state"], (TsState.RUNNING, TsState.COMPLETE))]
+    sqe = _types(records["task_type"].astype(np.int64), facts.TS_TYPES)
+    return _events(records, records["stream_id"] % 2048, records["task_id"], records["state"] == TsState.COMPLETE, sqe)
+
+
 def _scheduled(records: Records) -> TaskEvents:
     """Return the tasks of the AI CPU that the task scheduler reports."""
     known = np.isin(records["state"], (facts.TS_STARTED, facts.TS_ENDED))
@@ -116,4 +125,4 @@ def _types(numbers: I64, types: Mapping[SqeType, int]) -> I64:
     table = np.full(256, _UNKNOWN_TYPE, np.int64)
     for kind, number in types.items():
         table[number] = kind.value
-    return np.asarray(table[numbers])
+    return np.asarray(np.where(numbers < len(table), table[numbers % len(table)], _UNKNOWN_TYPE))

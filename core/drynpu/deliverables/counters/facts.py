@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from drynpu.raw import STARS_MAGIC, RecordKind, device_kind, has_stars_magic, layout
+from drynpu.raw import STARS_MAGIC, RecordKind, device_kind, has_stars_magic, layout, sized_record
 from drynpu.writers.db import db_table
 
 
@@ -91,6 +91,23 @@ Counters of one task before STARS: the n-th record of a stream and task id is of
 analysis/profiling_bean/struct_info/aic_pmu.py, ``BBHHHII10Q8I``).
 """
 
-KINDS: tuple[RecordKind, ...] = (FFTS_PROFILE, FFTS_PROFILE_V6, AICORE)
+AICORE_TS = sized_record(
+    "aicore_ts",
+    "aicore.data",
+    112,
+    0x04,
+    ("task_type", "<u2", 8),  # TsTaskType
+    ("stream_id", "<u2", 10),
+    ("task_id", "<u2", 12),
+    ("overflow", "<u2", 14),
+    ("overflow_cycles", "<u8", 16),
+    ("pmu", ("<u8", (8,)), 24),  # in the order of the events in sample.json
+    ("total_cycles", "<u8", 88),
+    ("tick", "<u8", 96),
+    ("block_num", "<u2", 104),
+)
+"""Counters of one task on the 310 (``BBHLHHHHQ8QQQH3H``, profiling_bean/struct_info/event_counter.py)."""
+
+KINDS: tuple[RecordKind, ...] = (FFTS_PROFILE, FFTS_PROFILE_V6, AICORE, AICORE_TS)
 
 DB_TABLES = (db_table("TASK_PMU_INFO", "globalTaskId name value:N"),)

@@ -173,13 +173,26 @@ def _records_v6(simulation: Simulation, counted: Counted, device_cntvct: int) ->
 def _records_hwts(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
     """Return a record per launch, in the order in which they ended: there is no time in it."""
     del device_cntvct
+    rows, ends = _whole(facts.AICORE, simulation, counted)
+    return [rows[np.argsort(ends, kind="stable")]]
+
+
+def _records_ts(simulation: Simulation, counted: Counted, device_cntvct: int) -> list[Records]:
+    """Return a record per launch at the end of its task."""
+    rows, ends = _whole(facts.AICORE_TS, simulation, counted)
+    rows["tick"], rows["block_num"] = ends + device_cntvct, counted.costs.block_num
+    return [rows[np.argsort(ends, kind="stable")]]
+
+
+def _whole(kind: RecordKind, simulation: Simulation, counted: Counted) -> tuple[Records, I64]:
+    """Return records that have one kind of core, and when their tasks ended in ticks."""
     launches = counted.launches
-    rows = facts.AICORE.new(len(launches))
+    rows = kind.new(len(launches))
     rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_numbers(simulation)[0][launches]
     cube, vector = (counted.half(np.full(len(launches), is_vector)) for is_vector in (False, True))
     rows["total_cycles"], rows["pmu"] = cube[0] + vector[0], cube[1] + vector[1]
     ends = simulation.schedule.kernel_start_ticks[launches] + simulation.kernel_ticks[launches]
-    return [rows[np.argsort(ends, kind="stable")]]
+    return rows, ends
 
 
 _BUILDERS = {
@@ -188,6 +201,7 @@ _BUILDERS = {
         (facts.FFTS_PROFILE, _records),
         (facts.FFTS_PROFILE_V6, _records_v6),
         (facts.AICORE, _records_hwts),
+        (facts.AICORE_TS, _records_ts),
     )
 }
 

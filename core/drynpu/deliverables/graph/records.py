@@ -27,7 +27,7 @@ from drynpu.device import inherit
 from drynpu.device.samplers.iterations import KeyPoints, key_points, within
 from drynpu.kernels import TaskType
 from drynpu.options import Level as ProfileLevel
-from drynpu.raw import HostLevel, join_records
+from drynpu.raw import EVENT_FLAG, HostLevel, join_records
 from drynpu.simulate._inputs import DEFAULT_STREAM, GraphRun, Iteration
 
 _BACKWARD_SCOPE = 1
@@ -125,7 +125,14 @@ def _executions(context: RecordContext, iterations: _Iterations) -> Records:
     end = np.full(len(number), np.iinfo(np.int64).min)
     np.minimum.at(begin, of.reshape(-1), np.concatenate([s.api_start_ns[rows], times.api_start_ns])[inside])
     np.maximum.at(end, of.reshape(-1), np.concatenate([s.api_end_ns[rows], times.api_end_ns])[inside])
-    return _model_calls(context, "ModelExecute", begin, end, iterations.model_id[number])
+    calls = _model_calls(context, "ModelExecute", begin, end, iterations.model_id[number])
+    if context.chip.platform.unique_task_ids:
+        return calls
+    # Graph by graph the Python path takes the iteration from the request of a pair of events (cann_msprof.md 1.9).
+    calls["request_id"] = np.array([item.index for item in iterations.items], np.int64)[number]
+    pair = join_records(API_EVENT, [calls, calls])
+    pair["begin"][len(calls) :], pair["end"] = calls["end"], EVENT_FLAG
+    return np.asarray(pair[np.argsort(pair["begin"], kind="stable")])
 
 
 def _points(context: RecordContext, iterations: _Iterations) -> Records:

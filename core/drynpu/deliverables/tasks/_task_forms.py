@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 
 from drynpu.arrays import I64, U16, Bools, Records
 from drynpu.deliverables.tasks import facts_schedulers as facts
-from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsTaskType
+from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsState, TsTaskType
 from drynpu.kernels import TaskType, occurrences
 from drynpu.platforms import Platform
 from drynpu.raw import encode_stream_task, join_records, join_task_id, pack_stars_header, split_task_id
@@ -62,8 +62,8 @@ def task_records(runs: TaskRuns, platform: Platform) -> dict[str, Records]:
 
 
 def flip_records(runs: TaskRuns, platform: Platform) -> Records:
-    """Return where the 16-bit ids of streams began again."""
-    if platform.wide_task_ids:
+    """Return where the 16-bit ids of streams began again, where readers take that into account."""
+    if platform.wide_task_ids or not platform.unique_task_ids:
         return facts.TS_TRACK_FLIP.new(0)
     turns = np.flatnonzero((runs.task_id == 0) & (runs.batch_id > 0))
     rows = facts.TS_TRACK_FLIP.new(len(turns))
@@ -119,7 +119,18 @@ def _hwts(runs: TaskRuns) -> Records:
     return _in_order(join_records(facts.HWTS, halves))
 
 
-_FORMS = {"stars_soc": _stars, "stars_soc_v6": _stars_v6, "hwts": _hwts}
+def _states(runs: TaskRuns) -> Records:
+    """Return that tasks began and ended: when each had come to its stream is not modelled."""
+    halves = []
+    for state, tick in ((TsState.RUNNING, runs.start), (TsState.COMPLETE, runs.end)):
+        rows = facts.TS_TRACK_STATE.new(len(tick))
+        rows["stream_id"], rows["task_id"], rows["tick"] = runs.stream, runs.task_id, tick
+        rows["task_type"], rows["state"] = _numbers(runs.sqe, facts.TS_TYPES), int(state)
+        halves.append(rows)
+    return _in_order(join_records(facts.TS_TRACK_STATE, halves))
+
+
+_FORMS = {"stars_soc": _stars, "stars_soc_v6": _stars_v6, "hwts": _hwts, "ts_track_state": _states}
 
 
 def _scheduled(runs: TaskRuns) -> Records:

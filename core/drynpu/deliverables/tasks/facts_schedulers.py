@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from drynpu.raw import STARS_MAGIC, RecordKind, device_kind, has_stars_magic, layout, ts_track_record
+from drynpu.raw import STARS_MAGIC, RecordKind, device_kind, has_stars_magic, layout, sized_record, ts_track_record
 
 
 class SqeType(enum.IntEnum):
@@ -56,6 +56,8 @@ class TsTaskType(enum.IntEnum):
     EVENT_RECORD = 2
     STREAM_WAIT_EVENT = 3
     MEMCPY_ASYNC = 5
+    NOTIFY_WAIT = 14
+    NOTIFY_RECORD = 15
 
 
 class StarsFunction(enum.IntEnum):
@@ -175,6 +177,29 @@ HWTS = RecordKind(
 
 HWTS_TAG_MASK, HWTS_END = 7, 1
 
+TS_TRACK_STATE = sized_record(
+    "ts_track_state",
+    "ts_track.data",
+    32,
+    0x03,
+    ("task_type", "<u2", 8),  # TsTaskType
+    ("state", "<u2", 10),  # TsState
+    ("stream_id", "<u2", 12),
+    ("task_id", "<u2", 14),
+    ("tick", "<u8", 16),
+)
+"""A state that a task came to, on the 310, which has no scheduler but this (``BBHLHHHHQLL``, ts_time_line.py)."""
+
+
+class TsState(enum.IntEnum):
+    """States of a task in `TS_TRACK_STATE` (CalculateRtsDataConst of viewer/calculate_rts_data.py)."""
+
+    WAITING = 1
+    RUNNING = 2
+    COMPLETE = 3
+    PENDING = 4
+
+
 _COMMON = {kind: kind.value for kind in SqeType if kind.value <= SqeType.WRITE_VALUE}
 STARS_TYPES: Mapping[SqeType, int] = MappingProxyType(
     {kind: kind.value for kind in SqeType if kind.value <= SqeType.C_CORE}
@@ -206,8 +231,20 @@ V6_TYPES: Mapping[SqeType, int] = MappingProxyType(
     }
 )
 """What a task is to the 950's STARS (msmodel/sqe_type_map.py)."""
+TS_TYPES: Mapping[SqeType, int] = MappingProxyType(
+    {
+        SqeType.AI_CORE: TsTaskType.AI_CORE.value,
+        SqeType.AI_CPU: TsTaskType.AI_CPU.value,
+        SqeType.EVENT_RECORD: TsTaskType.EVENT_RECORD.value,
+        SqeType.EVENT_WAIT: TsTaskType.STREAM_WAIT_EVENT.value,
+        SqeType.SDMA: TsTaskType.MEMCPY_ASYNC.value,
+        SqeType.NOTIFY_WAIT: TsTaskType.NOTIFY_WAIT.value,
+        SqeType.NOTIFY_RECORD: TsTaskType.NOTIFY_RECORD.value,
+    }
+)
+"""What a task is to the task scheduler of the 310."""
 TYPES_BY_RECORD: Mapping[str, Mapping[SqeType, int]] = MappingProxyType(
-    {STARS_SOC.name: STARS_TYPES, STARS_SOC_V6.name: V6_TYPES, HWTS.name: HWTS_TYPES}
+    {STARS_SOC.name: STARS_TYPES, STARS_SOC_V6.name: V6_TYPES, HWTS.name: HWTS_TYPES, TS_TRACK_STATE.name: TS_TYPES}
 )
 
 # What a scheduler does not know goes by what does the same work there: copies over PCIe and the generator of random
@@ -217,6 +254,7 @@ STAND_INS: Mapping[SqeType, tuple[SqeType, ...]] = MappingProxyType(
         SqeType.PCIE_DMA: (SqeType.ASYNCDMA, SqeType.SDMA),
         SqeType.DSA: (SqeType.SDMA,),
         SqeType.AI_CPU: (SqeType.AICPU_D,),
+        SqeType.AIV: (SqeType.AI_CORE,),
         SqeType.EVENT_RECORD: (SqeType.NOTIFY_RECORD,),
         SqeType.EVENT_WAIT: (SqeType.NOTIFY_WAIT,),
     }
@@ -226,6 +264,6 @@ TS_STARTED, TS_ENDED = 1, 2
 """States of a task in `TS_TRACK_TASK_TYPE` (0 is received), from which platform 1 takes the tasks of its AI CPU."""
 
 KINDS: tuple[RecordKind, ...] = (
-    *(STARS_SOC, STARS_SOC_V6, HWTS),
+    *(STARS_SOC, STARS_SOC_V6, HWTS, TS_TRACK_STATE),
     *(TS_TRACK_MEMCPY, TS_TRACK_TASK_TYPE, TS_TRACK_FLIP, TS_TRACK_BLOCK_NUMBER),
 )

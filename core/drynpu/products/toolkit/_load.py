@@ -14,7 +14,7 @@ from attrs import field, frozen
 from drynpu._errors import OptionError, OutputError, RawFormatError
 from drynpu.arrays import I64, Records
 from drynpu.deliverables.core_samples.tables import SAMPLE_BASED
-from drynpu.deliverables.counters.facts import AICORE, FFTS_PROFILE, FFTS_PROFILE_V6
+from drynpu.deliverables.counters.facts import AICORE, AICORE_TS, FFTS_PROFILE, FFTS_PROFILE_V6
 from drynpu.deliverables.load_context import LoadContext
 from drynpu.deliverables.record_group import RecordGroup
 from drynpu.deliverables.registry import record_kinds
@@ -43,7 +43,12 @@ _METRIC_NAMES: Mapping[str, str] = MappingProxyType({"PipeUtilizationExct": "Pip
 """Names that only sample.json uses (cann_msprof.md 1.8)."""
 # The group by which counters are read where sample.json names none.
 _DEFAULT_METRICS = "PipeUtilization"
-_COUNTER_READERS = {"ffts_profile": task_counters, "ffts_profile_v6": task_counters_v6, "aicore": task_counters_hwts}
+_COUNTER_READERS = {
+    "ffts_profile": task_counters,
+    "ffts_profile_v6": task_counters_v6,
+    "aicore": task_counters_hwts,
+    "aicore_ts": task_counters_hwts,
+}
 
 
 @frozen(eq=False, kw_only=True)
@@ -205,7 +210,7 @@ def _device_work(reader: ProfReader, launched: Launches, device: int, metrics: s
 
 def _task_records(reader: ProfReader, device: int, name: str) -> Records:
     """Return the counters of tasks; where cores were sampled, the same file holds the samples."""
-    kind = {kind.name: kind for kind in (AICORE, FFTS_PROFILE, FFTS_PROFILE_V6)}[name]
+    kind = {kind.name: kind for kind in (AICORE, AICORE_TS, FFTS_PROFILE, FFTS_PROFILE_V6)}[name]
     if _sample(reader, device).get("ai_core_profiling_mode") == SAMPLE_BASED:
         return kind.new(0)
     return reader.read(kind.name, device)

@@ -43,6 +43,17 @@ def test_numbers() -> None:
     assert {kind.stem for kind in facts.KINDS} == {"ffts_profile.data", "aicore.data"}
 
 
+def test_counters_of_the_310(pack: Callable[..., bytes]) -> None:
+    # EVENT_COUNT_FMT of data_struct_size_constant.py, its L of four bytes. AiCoreTaskInfo of event_counter.py takes
+    # stream and task from places 5 and 6, the counters from 9 to 16, then cycles, time and blocks. The tag is that of
+    # create_runtime_db.py.
+    text = "<BBHIHHHHQ8QQQH3H"
+    assert struct.calcsize(text) == 112
+    values = {"stream_id": 3, "task_id": 9, "pmu": np.arange(10, 18), "total_cycles": 6000, "tick": 77, "block_num": 2}
+    expected = struct.pack(text, 0, 4, 112, 0, 0, 3, 9, 0, 0, *range(10, 18), 6000, 77, 2, 0, 0, 0)
+    assert pack(facts.AICORE_TS, **values) == expected
+
+
 def test_counters_before_stars(pack: Callable[..., bytes]) -> None:
     # AIC_PMU_FMT of Ascend/msprof analysis/msparser/data_struct_size_constant.py; AicPmuBean takes the task from place
     # 4, the cycles from 7, the counters from 9 to 16 and the stream from 17.

@@ -92,10 +92,40 @@ def test_types_of_the_task_scheduler() -> None:
     """
     The beginnings of names in TASK_TYPE_MAPPING (analysis/common_func/ms_constant/str_constant.py):
 
-    "kernel AI core", "kernel AI cpu", "event record", "stream wait event", 5 "memory copy".
+    "kernel AI core", "kernel AI cpu", "event record", "stream wait event", 5 "memory copy", 14 "notify wait",
+    "notify record".
     """
     names = {"AI_CORE": 0, "AI_CPU": 1, "EVENT_RECORD": 2, "STREAM_WAIT_EVENT": 3, "MEMCPY_ASYNC": 5}
+    names |= {"NOTIFY_WAIT": 14, "NOTIFY_RECORD": 15}
     assert {kind.name: int(kind) for kind in facts.TsTaskType} == names
+
+
+STATE_FMT = "<BBHIHHHHQII"
+
+
+def test_states_of_the_310() -> None:
+    """
+    ``TIME_LINE_FMT`` BBHLHHHHQLL of data_struct_size_constant.py, places of struct_info/ts_time_line.py.
+
+    Tag 3 of create_runtime_db.py, states 2 RUNNING and 3 COMPLETE of viewer/calculate_rts_data.py.
+    """
+    assert struct.calcsize(STATE_FMT) == 32
+    platform = find_platform("0")
+    found = task_records(runs(SqeType.PCIE_DMA), platform)
+    assert list(found) == ["ts_track_state"]
+    rows = found["ts_track_state"]
+    assert record_bytes(facts.TS_TRACK_STATE, rows, 0) == b"".join(
+        struct.pack(STATE_FMT, 0, 3, 32, 0, 5, state, 3, 5, tick, 0, 0) for state, tick in ((2, 1000), (3, 1250))
+    )
+    tasks = pair_tasks(task_events(lambda _: rows, platform, lambda ids: ids))
+    assert (tasks.stream_id.tolist(), tasks.task_id.tolist(), tasks.sqe_type.tolist()) == ([3], [5], [SqeType.SDMA])
+    assert (tasks.start_tick.tolist(), tasks.end_tick.tolist()) == ([1000], [1250])
+
+
+def test_the_310_has_no_tag_for_ids_that_begin_again() -> None:
+    """The reader of create_runtime_db.py leaves the file at a tag beside 0, 3, 4 and 6 to 11."""
+    assert not len(flip_records(runs(SqeType.AI_CORE, task=0, batch=1), find_platform("0")))
+    assert len(flip_records(runs(SqeType.AI_CORE, task=0, batch=1), find_platform("4"))) == 1
 
 
 def test_types_of_hwts() -> None:
