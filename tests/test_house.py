@@ -28,6 +28,7 @@ ROOMS = (
     "deliverables",
     "products",
     "recorder",
+    "exporters",
     "views",
     "cli",
 )

@@ -67,6 +67,7 @@ from drynpu.analysis._memory_blocks import (
     memory_blocks,
 )
 from drynpu.analysis._modules import MODULE_CALLS, module_calls, modules_at
+from drynpu.analysis._named_tables import NamedTables
 from drynpu.analysis._operators import OPERATOR_DETAILS, operator_details
 from drynpu.analysis._overlap import OVERLAP, OVERLAP_KINDS, STEP_TRACE, overlap, step_trace
 from drynpu.analysis._phases import STEP_PHASES, step_phases
@@ -123,6 +124,7 @@ __all__ = [
     "Comparison",
     "KernelShare",
     "Links",
+    "NamedTables",
     "Summary",
     "api_statistic",
     "cluster_links",

@@ -71,7 +71,7 @@ def analyze(
     """
     bar = console(stderr=True)
     paths = _profiles(directory, output, bar)
-    exporters = None if no_export else plugins.exporters().values()
+    exporters = None if no_export else plugins.exporters(bundled=False).values()
     forms = tuple(ExportType(name) for name in export_types)
     summaries: list[Summary] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

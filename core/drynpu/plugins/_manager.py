@@ -152,16 +152,20 @@ class Plugins:
         found = self._ask("drynpu_products")
         return tuple((self.place(name), product) for name, products in found for product in products)
 
-    def exporters(self) -> dict[str, Exporter]:
+    def exporters(self, *, bundled: bool = True) -> dict[str, Exporter]:
         """
-        Return the exporters of all plugins by name.
+        Return the exporters of all plugins by name, or those of external plugins alone.
 
         Raises
         ------
         PluginError
             Two plugins have an exporter of the same name.
         """
-        return self._merge("drynpu_exporters", "an exporter called", replace_bundled=False)
+        found = self._merge("drynpu_exporters", "an exporter called", replace_bundled=False)
+        if bundled:
+            return found
+        ours = {key for name, answer in self._ask("drynpu_exporters") if self._bundled(name) for key in answer}
+        return {key: value for key, value in found.items() if key not in ours}
 
     def add_commands(self, group: click.Group) -> None:
         """

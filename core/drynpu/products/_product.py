@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from drynpu.raw import ClockAnchors
 from drynpu.tables import Profile
 from drynpu.tables._columns import empty
 from drynpu.tables._schemas import ALLOCATIONS, GC, HOST_OPS, PYTHON_CALLS, QUEUE
+from drynpu.writers._json import Events
 
 ToUnix = Callable[[I64], I64]
 """Converts raw host times, int64 ``[n]``, to Unix nanoseconds."""
@@ -76,6 +77,11 @@ def _never(path: Path) -> bool:
     return False
 
 
+def _no_trace(profile: Profile, groups: Sequence[RecordGroup]) -> Iterable[Events | Sequence[str]]:
+    del profile, groups
+    return ()
+
+
 @frozen(eq=False, kw_only=True)
 class Product:
     """
@@ -102,6 +108,8 @@ class Product:
     """The forms of deliverables that the recording was asked for."""
     export: Callable[[Profile, Collection[ExportType] | None, Sequence[RecordGroup]], list[Path]]
     """``export(profile, forms, groups)``: write the deliverables, and return their paths; without forms, `forms`'s."""
+    trace: Callable[[Profile, Sequence[RecordGroup]], Iterable[Events | Sequence[str]]] = _no_trace
+    """``trace(profile, groups)``: the events of its timeline in blocks, for exporters."""
     select_steps: Callable[[Profile, Collection[int]], Profile] | None = None
     """Return a profile of some steps alone, counted from 1; absent where the profiler has no such option."""
     schemas: Mapping[str, pl.Schema] = field(factory=dict)

@@ -27,6 +27,9 @@ KERNEL_WORK = pl.Schema(
 )
 """One row per distinct kernel (type, core, shapes, data types), the longest first."""
 
+CUBE_FLOP_PER_CYCLE = 4096 * 2
+"""16-bit operations of one cube unit in one cycle (mindinsight_dashboard.md 5)."""
+
 SHAPE_COLUMNS = ["input_shapes", "input_dtypes", "input_formats", "output_shapes", "output_dtypes", "output_formats"]
 """Columns of kernels that say what they are called with."""
 KERNEL_KEY = ["op_type", "task_type", *SHAPE_COLUMNS]

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from drynpu.analysis import select_mindspore_steps
+from drynpu.deliverables.record_group import RecordGroup
 from drynpu.products._product import FRAMEWORK_FOLDER, Product
 from drynpu.products.mindspore._export import WHOLE_GRAPH, export_mindspore, mindspore_forms
 from drynpu.products.mindspore._framework_files import write_mindspore
 from drynpu.products.mindspore._framework_tables import has_mindspore, load_mindspore, mindspore_clock
-from drynpu.products.mindspore._minddata import pipeline_summary
+from drynpu.products.mindspore._minddata import pipeline_raw_table, pipeline_summary
 from drynpu.products.mindspore._schemas import SCHEMAS
+from drynpu.products.mindspore._trace import mindspore_blocks
+from drynpu.tables import Profile
+from drynpu.writers._json import SPACED, Events
 
-__all__ = ["MINDSPORE_PRODUCT", "WHOLE_GRAPH", "export_mindspore", "pipeline_summary"]
+__all__ = ["MINDSPORE_PRODUCT", "WHOLE_GRAPH", "export_mindspore", "pipeline_raw_table", "pipeline_summary"]
 
 
 def _recognise(directory: Path, info: Mapping[str, object]) -> bool:
     named = directory.name.endswith("_ascend_ms") or "ms_profiler_info" in info
     return named or has_mindspore(directory / FRAMEWORK_FOLDER)
+
+
+def _trace(profile: Profile, groups: Sequence[RecordGroup]) -> Iterator[Events | Sequence[str]]:
+    return mindspore_blocks(profile, SPACED, groups)
 
 
 MINDSPORE_PRODUCT = Product(
@@ -29,6 +37,7 @@ MINDSPORE_PRODUCT = Product(
     write=write_mindspore,
     forms=mindspore_forms,
     export=export_mindspore,
+    trace=_trace,
     select_steps=select_mindspore_steps,
     schemas=SCHEMAS,
     simplified=(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from drynpu.products._product import Product
-from drynpu.products.torch._export import export_torch, requested_forms
+from drynpu.products.torch._export import export_torch, requested_forms, trace_blocks
 from drynpu.products.torch._framework_files import write_torch
 from drynpu.products.torch._framework_tables import load_torch, torch_clock
 
@@ -26,5 +26,6 @@ TORCH_PRODUCT = Product(
     write=write_torch,
     forms=requested_forms,
     export=export_torch,
+    trace=trace_blocks,
 )
 """The product of PyTorch."""

@@ -8,7 +8,7 @@ import polars as pl
 from attrs import frozen
 
 from drynpu._errors import ChipError
-from drynpu.analysis.calculation import kernel_work, scope_flops, work_totals
+from drynpu.analysis.calculation import CUBE_FLOP_PER_CYCLE, kernel_work, scope_flops, work_totals
 from drynpu.platforms import Chip, load_chip
 from drynpu.views.content import EMPTY, Block, Chart, Column, Fact, Facts, Note, Row, Table
 from drynpu.views.figures import bars
@@ -18,8 +18,6 @@ from drynpu.views.runs import Rank, View
 from drynpu.views.theme import share_text, time_text
 from drynpu.writers._numbers import UNKNOWN
 
-_CUBE_FLOP_PER_CYCLE = 4096 * 2
-"""16-bit operations of one cube unit in one cycle (mindinsight_dashboard.md 5)."""
 _TOP = 20
 _COLUMNS = (
     Column("op_type", "type"),
@@ -56,7 +54,7 @@ class _Peak:
             flops = chip.cube_cores * chip.cube_flop_per_cycle * chip.aic_mhz / 1000
             return cls(flops, chip.memory_gbs, chip.name)
         if profile.aic_mhz and profile.aic_cores:
-            return cls(profile.aic_cores * _CUBE_FLOP_PER_CYCLE * profile.aic_mhz / 1000, None, "this device")
+            return cls(profile.aic_cores * CUBE_FLOP_PER_CYCLE * profile.aic_mhz / 1000, None, "this device")
         return cls(None, None, "")
 
 

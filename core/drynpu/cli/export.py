@@ -1,0 +1,56 @@
+"""``drynpu export``: a run in the files of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from drynpu import CommandError, OutputError
+from drynpu._spelling import did_you_mean
+from drynpu.cli._shared import console
+from drynpu.plugins import Exporter, Plugins
+from drynpu.views.runs import Run
+
+
+@click.command()
+@click.argument("directory", type=click.Path(exists=True, path_type=Path))
+@click.option("--to", "names", multiple=True, required=True, help="Exporter; may be given for each of several.")
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False, path_type=Path), required=True, help="Folder for the files."
+)
+@click.pass_obj
+def export(plugins: Plugins, directory: Path, names: Sequence[str], output: Path) -> None:
+    """
+    Write the run in DIRECTORY as other tools read it: chrome, mindinsight, parquet, or what plugins add.
+
+    DIRECTORY is a result directory, a folder with the ranks of one run, or a single result file. All ranks are
+    written to the same folder; files that stand there under the same names are replaced.
+    """
+    exporters = plugins.exporters()
+    for name in names:
+        if name not in exporters:
+            known = ", ".join(sorted(exporters))
+            raise CommandError(f"no exporter {name!r}.{did_you_mean(name, exporters)} There are: {known}")
+    run = Run.from_path(directory)
+    for name in dict.fromkeys(names):
+        written = _export(run, name, exporters[name], output)
+        if not written:
+            raise OutputError(f"{name}: the profile holds nothing that this exporter writes")
+        size = sum(path.stat().st_size for path in written) / 2**20
+        console().print(f"{name}: {len(written)} files in {output} ({size:.1f} MB)", soft_wrap=True)
+
+
+def _export(run: Run, name: str, exporter: Exporter, output: Path) -> list[Path]:
+    """Return the files that an exporter wrote for all ranks."""
+    written: list[Path] = []
+    for rank in run.ranks:
+        files = list(exporter(rank.profile, output))
+        again = set(files) & set(written)
+        if again:
+            raise OutputError(
+                f"{name}: rank {rank.label} replaced {min(again)} of another rank; export ranks one by one"
+            )
+        written += files
+    return written

@@ -1,0 +1,38 @@
+"""``drynpu export``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from drynpu.plugins import build_manager
+
+Make = Callable[[Path], Path]
+Run = Callable[..., Any]
+
+
+def test_every_bundled_exporter_writes(drynpu: Run, profile: Make, tmp_path: Path) -> None:
+    profile(tmp_path / "a_ascend_pt")
+    bundled = set(build_manager(blocked=()).exporters()) - set(build_manager(blocked=()).exporters(bundled=False))
+    assert bundled == {"chrome", "mindinsight", "parquet"}
+    arguments = [word for name in sorted(bundled) for word in ("--to", name)]
+    ended = drynpu("export", tmp_path / "a_ascend_pt", *arguments, "-o", tmp_path / "out")
+    assert (ended.code, len(ended.out.splitlines())) == (0, 3)
+    assert (tmp_path / "out" / "trace_view.json.gz").is_file()
+    assert (tmp_path / "out" / "kernels.parquet").is_file()
+    assert (tmp_path / "out" / "profiler" / "profiler_info_0.json").is_file()
+
+
+def test_analyze_leaves_the_bundled_exporters_alone(drynpu: Run, profile: Make, tmp_path: Path) -> None:
+    profile(tmp_path / "a_ascend_pt")
+    assert drynpu("analyze", tmp_path / "a_ascend_pt").code == 0
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+def test_an_unknown_exporter_names_the_nearest(drynpu: Run, profile: Make, tmp_path: Path) -> None:
+    profile(tmp_path / "a_ascend_pt")
+    ended = drynpu("export", tmp_path / "a_ascend_pt", "--to", "parket", "-o", tmp_path / "out")
+    assert ended.code != 0
+    assert "Did you mean 'parquet'?" in ended.err
+    assert not (tmp_path / "out").exists()
