@@ -258,7 +258,7 @@ def test_a_launch_takes_the_measured_times_of_its_parts() -> None:
         "start_ns": 1_000_000,
         "workspace_start_ns": 1_002_000,
         "enqueue_start_ns": 1_014_000,
-        "enqueue_end_ns": 1_017_100,
+        "enqueue_end_ns": 1_017_099,  # before the operator ends
         "end_ns": 1_017_100,
         "dequeue_start_ns": 1_017_100,
         "api_start_ns": 1_021_300,
@@ -267,7 +267,7 @@ def test_a_launch_takes_the_measured_times_of_its_parts() -> None:
         "runtime_end_ns": 1_027_400,
         "node_end_ns": 1_029_199,
         "api_end_ns": 1_030_300,
-        "dequeue_end_ns": 1_034_500,
+        "dequeue_end_ns": 1_034_499,  # before the next begins
         "kernel_start_ticks": 51_370,
     }.items():
         assert getattr(found, name).tolist() == [expected], name

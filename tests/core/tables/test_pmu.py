@@ -43,11 +43,11 @@ def test_columns_of_another_group_are_rounded_to_three_decimals() -> None:
 
 
 def test_unified_chips_have_one_core_whichever_half_counted() -> None:
-    rows = measured([0, 0, 0, 0, 16, 0, 0, 0], [0, 0, 0, 0, 16, 0, 0, 0])
+    rows = measured([0, 0, 0, 0, 0, 0, 16, 0], [0, 0, 0, 0, 0, 0, 16, 0])
     found = counter_columns("Memory", rows, facts(split=False))
     assert tuple(found) == metric_column_names("Memory", find_platform("1"))
     assert found["total_cycles"].tolist() == [10**6, 10**6]
-    assert len(set(found["l2_read_bw(GB/s)"].tolist())) == 1
+    assert len(set(found["main_mem_read_bw(GB/s)"].tolist())) == 1
 
 
 def test_the_family_chooses_formulas_and_columns() -> None:

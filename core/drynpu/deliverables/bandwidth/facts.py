@@ -30,6 +30,9 @@ HBM = device_kind(
 )
 """One reading of a high bandwidth memory counter (cann_msprof.md 7.4; the layout of info.json version 1.0)."""
 
+LATEST_NS = 1 << 60
+"""No machine has been up for 36 years: tells records from what lies between their bounds."""
+
 HBM_2 = device_kind(
     "hbm_2",
     "hbm.data",
@@ -40,7 +43,7 @@ HBM_2 = device_kind(
         ("count", "<u8", 16),
         ("monotonic_ns", "<u8", 24),
     ),
-    in_range(event=(0, 1), hbm_id=(0, 0xFF)),
+    in_range(event=(0, 1), hbm_id=(0, 0xFF), monotonic_ns=(0, LATEST_NS)),
 )
 """The same in a recording whose info.json has version 2.0 (Ascend/msprof analysis/msparser/hardware/hbm_parser.py)."""
 
@@ -88,7 +91,7 @@ LLC_2 = device_kind(
         ("l3t_id", "<u4", 12),
         ("monotonic_ns", "<u8", 16),
     ),
-    in_range(event=(0, 0xFF), l3t_id=(0, 0xFFF)),
+    in_range(event=(0, 0xFF), l3t_id=(0, 0xFFF), monotonic_ns=(0, LATEST_NS)),
 )
 """The same in a recording whose info.json has version 2.0 (Ascend/msprof analysis/msparser/hardware/llc_parser.py)."""
 
