@@ -21,6 +21,7 @@ from drynpu._errors import (
 )
 from drynpu._extras import require
 from drynpu._guard import find_genuine, hand_over
+from drynpu._open import open_run
 from drynpu._say import say, say_once
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ __all__ = [
     "__version__",
     "find_genuine",
     "hand_over",
+    "open_run",
     "require",
     "say",
     "say_once",

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from drynpu.views.report._html import blocks_html
-from drynpu.views.report._report import write_report
+from drynpu.views.report._report import framed_html, write_report
 
-__all__ = ["blocks_html", "write_report"]
+__all__ = ["blocks_html", "framed_html", "write_report"]

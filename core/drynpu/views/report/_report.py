@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from pathlib import Path
 from string import Template
 
@@ -33,6 +34,23 @@ def write_report(run: Run, rank: Rank, file: Path) -> None:
     document = report_html(run, rank, get_plotlyjs())
     with new_file(file) as out:
         out.write(document.encode())
+
+
+def framed_html(title: str, body: str) -> str:
+    """
+    Return HTML as a frame with a document of its own, for a page that has other styles, as a notebook has.
+
+    Parameters
+    ----------
+    body:
+        HTML whose texts are escaped, e.g. of `blocks_html`.
+    """
+    style = _STYLE.read_text(encoding="utf-8") + (_ASSETS / "report.css").read_text(encoding="utf-8")
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style>'
+    document = escape(f"<!DOCTYPE html><html><head>{head}</head><body><main>{body}</main></body></html>")
+    looks = "width:100%;height:560px;border:0"
+    return f'<iframe title="{text_html(title)}" srcdoc="{document}" style="{looks}"></iframe>'
 
 
 def report_html(run: Run, rank: Rank, plotly_script: str) -> str:

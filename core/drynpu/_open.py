@@ -1,0 +1,25 @@
+"""Opening a run from a script or a notebook, without loading any room before."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from os import PathLike
+from typing import Any
+
+
+def open_run(path: str | PathLike[str]) -> Any:
+    """
+    Open a run: a result directory, a folder with the ranks of one run, or a single result file.
+
+    Returns
+    -------
+    drynpu.views.notebook.OpenedRun
+        Its tables, figures and hints. Profiles are read when something of them is first asked for.
+
+    Raises
+    ------
+    OutputError
+        There is no run at *path*, or more than one; the message names them.
+    """
+    # By name: importing drynpu loads no room.
+    return import_module("drynpu.views.notebook").open_run(path)
