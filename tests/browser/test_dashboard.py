@@ -94,12 +94,13 @@ def test_a_step_is_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) 
 def test_the_selector_changes_the_address(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
     tab.goto(dashboard.page(runs["torch"], "operators"))
     ready(tab)
-    tab.locator("header").get_by_text("Host", exact=True).click()
+    tab.get_by_label("Where").select_option("Host")
     tab.wait_for_url("**where=host*")
     ready(tab)
     assert "By name" in tab.locator("main").inner_text()
     tab.go_back()
     tab.wait_for_function("document.querySelector('main').innerText.includes('By type')")
+    assert tab.get_by_label("Where").input_value() == "aicore"
 
 
 def test_ranks_are_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:

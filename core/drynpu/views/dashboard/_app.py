@@ -24,8 +24,6 @@ from drynpu.views.runs import Library, Run, View
 _log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parents[1] / "assets"
 _LABELLED_PAGES: Any = {"aria-label": "Pages"}
-_FEW = 5
-"""Options up to which they stand side by side; more are a list to open."""
 _REFRESH_MS = 3000
 """How often the list of runs looks for new ones, as MindInsight's does (mindinsight_dashboard.md 1)."""
 
@@ -78,6 +76,7 @@ def _frame() -> Any:
     return html.Div(
         [
             dcc.Location(id="url", refresh=False),
+            dcc.Store(id="chosen"),
             dcc.Store(id="shown"),
             html.A("Skip to the content", href="#content", className="skip"),
             html.Header(id="top"),
@@ -140,16 +139,15 @@ def _header(library: Library, view: View | None = None, page: Page | None = None
 
 
 def _control(control: Control, value: str) -> Any:
-    options = [{"label": text, "value": key} for key, text in control.options]
-    if control.name == PLACE and value not in dict(control.options):
-        options.append({"label": "Clicked", "value": value})
-    identity = {"type": "choice", "name": control.name, "default": control.options[0][0]}
-    few = len(options) <= _FEW and control.name not in ("rank", "step", "other")
-    if few:
-        field: Any = dcc.RadioItems(options, value, id=identity, className="few", inline=True)
-        return html.Fieldset([html.Legend(control.label, className="unseen"), field], className="control")
-    field = dcc.Dropdown(options, value, id=identity, clearable=False, searchable=len(options) > 20, className="many")
-    return html.Div([html.Label(control.label, htmlFor=str(identity)), field], className="control")
+    """Return a native field, which every keyboard and screen reader knows; ``choices.js`` tells what is chosen."""
+    options = [*control.options]
+    if control.name == PLACE and value not in dict(options):
+        options.append((value, "Clicked"))
+    identity = f"choice-{control.name}"
+    items = [html.Option(text, value=key, selected=key == value) for key, text in options]
+    named: Any = {"data-choice": control.name}
+    field = html.Select(items, id=identity, **named)
+    return html.Div([html.Label(control.label, htmlFor=identity), field], className="control")
 
 
 def _menu(run: Run, page: Page, address: Address) -> list[Any]:

@@ -56,22 +56,12 @@ def connect(app: Dash, library: Library, show: Show) -> None:
 
     @app.callback(
         Output("url", "search"),
-        Input({"type": "choice", "name": ALL, "default": ALL}, "value"),
+        Input("chosen", "data"),
         State("url", "search"),
         prevent_initial_call=True,
     )
-    def choose(_: Sequence[str], query: str | None) -> Any:
-        fields = [(each["id"], each["value"]) for each in ctx.inputs_list[0] if "value" in each]
-        # What has its default does not stand in the address, so that fields that have just appeared change nothing.
-        chosen = {each["name"]: value for each, value in fields if value and value != each["default"]}
-        rank, step = chosen.pop("rank", ""), chosen.pop("step", "")
-        now = read_address(None, query)
-        if query_of(rank, step, chosen) == query_of(now.rank, now.step, now.choices):
-            return no_update
-        # Another rank is looked at in the same window; another step has a window of its own, and its own events.
-        leave = ("event",) if step == now.step else ("event", "from", "to")
-        look = {name: value for name, value in now.look.items() if name not in leave}
-        return query_of(rank, step, {**chosen, **look})
+    def choose(chosen: Mapping[str, str] | None, query: str | None) -> Any:
+        return no_update if chosen is None else chosen_query(chosen["name"], chosen["value"], query)
 
     @app.callback(
         Output("url", "search", allow_duplicate=True),
@@ -90,6 +80,19 @@ def connect(app: Dash, library: Library, show: Show) -> None:
     connect_timeline(app, library)
     _connect_tables(app, library)
     _connect_list(app, library)
+
+
+def chosen_query(name: str, value: str, query: str | None) -> str:
+    """
+    Return the query after a choice; what has its default, ``""``, does not stand in it.
+
+    Another rank is looked at in the same window; another step has a window of its own, and its own events.
+    """
+    now = read_address(None, query)
+    leave = ("event", "from", "to") if name == "step" else ("event",)
+    look = {key: kept for key, kept in now.look.items() if key not in leave}
+    chosen = {"rank": now.rank, "step": now.step, **now.choices, name: value}
+    return query_of(chosen.pop("rank"), chosen.pop("step"), {**chosen, **look})
 
 
 def _clicked(triggered: Sequence[Mapping[str, Any]]) -> dict[str, str] | None:
