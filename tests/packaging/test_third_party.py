@@ -38,7 +38,8 @@ plugins = build_manager()
 print(plugins.names, plugins.loaded, plugins.place("acme"), "drynpu_acme" in sys.modules)
 """
     assert environment.say(code) == (
-        "('acl', 'mindspore', 'tf', 'torch', 'acme') () drynpu.adapters: acme = drynpu_acme.plugin (drynpu-acme) False"
+        "('acl', 'exporters', 'mindspore', 'tf', 'torch', 'acme') () "
+        "drynpu.adapters: acme = drynpu_acme.plugin (drynpu-acme) False"
     )
 
 

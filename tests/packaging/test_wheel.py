@@ -51,6 +51,7 @@ def test_the_wheel_declares_its_entry_points_and_extras(wheel: Path) -> None:
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
         (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
     adapters = [f"{name} = drynpu_{name}.plugin" for name in ("acl", "mindspore", "tf", "torch")]
+    adapters.insert(1, "exporters = drynpu.exporters.plugin")
     assert "\n".join(["[drynpu.adapters]", *adapters, ""]) in points
     assert "drynpu = drynpu.cli:main\n" in points
     assert "[torch.backends]\ndrynpu = drynpu_torch.autoload:load\n" in points

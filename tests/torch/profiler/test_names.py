@@ -214,7 +214,8 @@ def test_level2_adds_what_the_ai_cpu_did(run: Any) -> None:
     (row,) = output.rows("data_preprocess.csv")
     (kernel,) = (row for row in output.rows("kernel_details.csv") if row["Accelerator Core"] == "AI_CPU")
     assert row["Node"] == kernel["Name"]
-    assert float(row["Total_time(us)"]) == pytest.approx(float(kernel["Duration(us)"]), abs=0.001)
+    # The record ends one tick of 20 ns before its task, so that the toolkit's parser finds the operator.
+    assert float(row["Total_time(us)"]) == pytest.approx(float(kernel["Duration(us)"]) - 0.02, abs=0.001)
     assert [row["Stream ID"], row["Task ID"]] == [kernel["Stream ID"], kernel["Task ID"]]
 
 

@@ -215,10 +215,10 @@ class Result:
         outcome, anchors = self.write() or self.outcome, None if self._recorder is None else self._recorder.anchors
         name, document = self._information(info, None if outcome is None else anchors)
         if outcome is not None and anchors is not None:
-            document["end_info"] = {
-                "collectionTimeEnd": outcome.end_ns,
-                "MonotonicTimeEnd": outcome.end_ns - anchors.offset_ns,
-            }
+            end = {"collectionTimeEnd": outcome.end_ns, "MonotonicTimeEnd": outcome.end_ns - anchors.offset_ns}
+            # In the vendor's order: before the versions and the rank.
+            later = {name: document.pop(name) for name in list(document) if name not in ("config", "start_info")}
+            document |= {"end_info": end, **later}
             metadata = {**metadata, "drynpu": outcome.describe()}
         write_document(self.path / name, json.dumps(document, indent=4))
         write_document(self.path / METADATA_FILE, json.dumps(metadata))
