@@ -20,6 +20,7 @@ from drynpu.recorder._control import (
     control_socket,
     serve_control,
 )
+from drynpu.recorder._end_info import with_end_info
 from drynpu.recorder._joining import join_recordings
 from drynpu.recorder._journal import JOURNAL_PREFIX
 from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip, rank_number
@@ -61,6 +62,7 @@ __all__ = [
     "recover",
     "serve_control",
     "transition",
+    "with_end_info",
     "write_devices",
     "write_recording",
     "write_system",

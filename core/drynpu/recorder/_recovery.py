@@ -18,6 +18,7 @@ from drynpu.options import Clock, from_mapping
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, from_plugins
 from drynpu.raw import write_document
+from drynpu.recorder._end_info import with_end_info
 from drynpu.recorder._joining import join_recordings
 from drynpu.recorder._journal import FORMAT, HEAD_FILE, JOURNAL_PREFIX, process_start_s
 from drynpu.recorder._packing import unpack
@@ -211,13 +212,7 @@ def _completed(name: str, document: Mapping[str, object], outcome: Outcome, setu
     """Return a document of the run with what its end adds to it."""
     if name == METADATA_FILE:
         return {**document, "drynpu": outcome.describe()}
-    if "start_info" in document:
-        ended = {
-            "collectionTimeEnd": outcome.end_ns,
-            "MonotonicTimeEnd": outcome.end_ns - setup.anchors.offset_ns,
-        }
-        return {**document, "end_info": ended}
-    return dict(document)
+    return with_end_info(document, outcome.end_ns, setup.anchors) if "start_info" in document else dict(document)
 
 
 def _remove(journal: Path) -> None:

@@ -16,7 +16,7 @@ from attrs import define, evolve, field
 from drynpu import CaptureError, OutputError, __version__
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
-from drynpu.recorder import METADATA_FILE, Outcome, Recorder, framework_plan, rank_number
+from drynpu.recorder import METADATA_FILE, Outcome, Recorder, framework_plan, rank_number, with_end_info
 from drynpu.simulate import Mark, Recording
 from drynpu_torch import device
 from drynpu_torch.capture import Capture, CapturedTorch, KinetoTracer, RecordedThreads, without_collections
@@ -215,10 +215,7 @@ class Result:
         outcome, anchors = self.write() or self.outcome, None if self._recorder is None else self._recorder.anchors
         name, document = self._information(info, None if outcome is None else anchors)
         if outcome is not None and anchors is not None:
-            end = {"collectionTimeEnd": outcome.end_ns, "MonotonicTimeEnd": outcome.end_ns - anchors.offset_ns}
-            # In the vendor's order: before the versions and the rank.
-            later = {name: document.pop(name) for name in list(document) if name not in ("config", "start_info")}
-            document |= {"end_info": end, **later}
+            document = with_end_info(document, outcome.end_ns, anchors)
             metadata = {**metadata, "drynpu": outcome.describe()}
         write_document(self.path / name, json.dumps(document, indent=4))
         write_document(self.path / METADATA_FILE, json.dumps(metadata))
