@@ -144,7 +144,7 @@ class Callbacks:
     _stack: ExitStack = field(factory=ExitStack)
 
     @classmethod
-    def of(cls, callbacks: Any) -> Callbacks:
+    def from_argument(cls, callbacks: Any) -> Callbacks:
         """Return the callbacks that a script gave. Raises `TypeError` for what is none."""
         if callbacks is None:
             return cls([])

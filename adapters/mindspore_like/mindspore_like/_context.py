@@ -43,7 +43,7 @@ class Context:
         Other options, by name.
     """
 
-    target: str = ASCEND
+    device_target: str = ASCEND
     device_id: int = 0
     mode: int = PYNATIVE_MODE
     kept: dict[str, Any] = field(factory=dict)
@@ -74,7 +74,7 @@ class Context:
 
     def get_context(self, attr_key: str) -> Any:
         """Return an option; ``None`` for one that the script has not set."""
-        values = {"device_target": self.target, "device_id": self.device_id, "mode": self.mode}
+        values = {"device_target": self.device_target, "device_id": self.device_id, "mode": self.mode}
         if attr_key in values:
             return values[attr_key]
         if attr_key in _OPTIONS:
@@ -107,7 +107,7 @@ class Context:
             )
         if device_target == "Davinci":
             log.warning("The device 'Davinci' is deprecated and will be removed in the next version.")
-        self.target = ASCEND if device_target == "Davinci" else device_target
+        self.device_target = ASCEND if device_target == "Davinci" else device_target
 
     def _number(self, device_id: int) -> None:
         if not 0 <= device_id <= _MOST_DEVICES:

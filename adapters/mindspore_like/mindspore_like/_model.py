@@ -129,7 +129,7 @@ class Model:
         """Evaluate, and return the metrics by name. Raises `ValueError` without metrics."""
         del dataset_sink_mode
         self._need_metrics("eval")
-        members = Callbacks.of(callbacks)
+        members = Callbacks.from_argument(callbacks)
         members.check_names("eval")
         params = CallbackParams(network=self._network, list_callback=members.members)
         with members:
@@ -150,10 +150,10 @@ class Model:
         size = size_of(dataset)
         if size == 0:
             raise ValueError("There is no valid data in dataset, please check dataset file firstly.")
-        members = Callbacks.of(callbacks)
+        members = Callbacks.from_argument(callbacks)
         members.check_names(mode)
-        if sink and self._context.target != ASCEND:
-            log.info("%s", f"The {self._context.target} cannot support dataset sink mode currently.")
+        if sink and self._context.device_target != ASCEND:
+            log.info("%s", f"The {self._context.device_target} cannot support dataset sink mode currently.")
             sink = False
         sunk = sink_size if sink and sink_size > 0 else size
         params = self._params(epoch - initial_epoch, dataset, members, sunk, sink)

@@ -48,7 +48,7 @@ class LikeHost:
 
     def device_target(self) -> str:
         """Return the device that the script chose."""
-        return self.context.target
+        return self.context.device_target
 
     def device_id(self) -> int:
         """Return the device's number."""

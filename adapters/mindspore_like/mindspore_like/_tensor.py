@@ -20,10 +20,10 @@ def _operators(primitive: str, compute: Callable[..., Any]) -> tuple[_Operator, 
     """Return the operator with the tensor on the left, and the one with it on the right."""
 
     def left(self: Tensor, other: Any) -> Tensor:
-        return Tensor.of(run(primitive, compute, self._array, operand(other, self)))
+        return Tensor.from_array(run(primitive, compute, self._array, operand(other, self)))
 
     def right(self: Tensor, other: Any) -> Tensor:
-        return Tensor.of(run(primitive, compute, operand(other, self), self._array))
+        return Tensor.from_array(run(primitive, compute, operand(other, self), self._array))
 
     return left, right
 
@@ -54,7 +54,7 @@ class Tensor:
             self._array = self._array.astype(np.float32)
 
     @classmethod
-    def of(cls, array: Array) -> Tensor:
+    def from_array(cls, array: Array) -> Tensor:
         """Return a tensor around an array as it is."""
         tensor = object.__new__(cls)
         tensor._array = array
@@ -129,20 +129,20 @@ class Tensor:
     __ge__ = _operators("GreaterEqual", np.greater_equal)[0]
 
     def __matmul__(self, other: Any) -> Tensor:
-        return Tensor.of(matmul(self._array, operand(other, self)))
+        return Tensor.from_array(matmul(self._array, operand(other, self)))
 
     def __rmatmul__(self, other: Any) -> Tensor:
-        return Tensor.of(matmul(operand(other, self), self._array))
+        return Tensor.from_array(matmul(operand(other, self), self._array))
 
     def __neg__(self) -> Tensor:
-        return Tensor.of(run("Neg", np.negative, self._array))
+        return Tensor.from_array(run("Neg", np.negative, self._array))
 
     def __abs__(self) -> Tensor:
-        return Tensor.of(run("Abs", np.abs, self._array))
+        return Tensor.from_array(run("Abs", np.abs, self._array))
 
     def __getitem__(self, index: Any) -> Tensor:
         plain = index.asnumpy() if isinstance(index, Tensor) else index
-        return Tensor.of(run("StridedSlice", lambda array: array[plain], self._array))
+        return Tensor.from_array(run("StridedSlice", lambda array: array[plain], self._array))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Write into the array; not reported."""
@@ -162,12 +162,12 @@ class Tensor:
             self._array,
             arguments=(None, order),
         )
-        return Tensor.of(result)
+        return Tensor.from_array(result)
 
     def reshape(self, *shape: int | Sequence[int]) -> Tensor:
         """Return the elements in another shape."""
         wanted = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return Tensor.of(run("Reshape", lambda array: array.reshape(wanted), self._array))
+        return Tensor.from_array(run("Reshape", lambda array: array.reshape(wanted), self._array))
 
     def astype(self, dtype: Any) -> Tensor:
         """Return the elements in another type."""
@@ -179,28 +179,28 @@ class Tensor:
         def add(array: Array, **options: Any) -> Any:
             return np.sum(array, dtype=array.dtype, **options)
 
-        return Tensor.of(reduce("ReduceSum", add, self._array, axis, keepdims))
+        return Tensor.from_array(reduce("ReduceSum", add, self._array, axis, keepdims))
 
     def mean(self, axis: int | Sequence[int] | None = None, keep_dims: bool = False) -> Tensor:
         """Return the mean over some axes."""
-        return Tensor.of(reduce("ReduceMean", np.mean, self._array, axis, keep_dims))
+        return Tensor.from_array(reduce("ReduceMean", np.mean, self._array, axis, keep_dims))
 
     def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
         """Return the largest element over some axes."""
-        return Tensor.of(reduce("ReduceMax", np.max, self._array, axis, keepdims))
+        return Tensor.from_array(reduce("ReduceMax", np.max, self._array, axis, keepdims))
 
     def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:
         """Return the smallest element over some axes."""
-        return Tensor.of(reduce("ReduceMin", np.min, self._array, axis, keepdims))
+        return Tensor.from_array(reduce("ReduceMin", np.min, self._array, axis, keepdims))
 
     def argmax(self, axis: int = -1) -> Tensor:
         """Return the index of the largest element along an axis, int32."""
-        return Tensor.of(run("Argmax", lambda array: array.argmax(axis).astype(np.int32), self._array))
+        return Tensor.from_array(run("Argmax", lambda array: array.argmax(axis).astype(np.int32), self._array))
 
 
 def cast(x: Tensor, dtype: Any) -> Tensor:
     """Return the elements in another type."""
-    return Tensor.of(run("Cast", lambda array: array.astype(dtype), x.asnumpy()))
+    return Tensor.from_array(run("Cast", lambda array: array.astype(dtype), x.asnumpy()))
 
 
 def operand(value: Any, beside: Tensor) -> Array:

@@ -29,7 +29,7 @@ def _tensor(value: Any) -> _Tensor:
 
 def _unary(primitive: str, compute: Callable[..., Any]) -> _Unary:
     def function(x: Any) -> _Tensor:
-        return _Tensor.of(_ops.run(primitive, compute, _tensor(x).asnumpy()))
+        return _Tensor.from_array(_ops.run(primitive, compute, _tensor(x).asnumpy()))
 
     function.__doc__ = f"Compute {primitive} element by element."
     return function
@@ -38,9 +38,9 @@ def _unary(primitive: str, compute: Callable[..., Any]) -> _Unary:
 def _binary(primitive: str, compute: Callable[..., Any]) -> _Binary:
     def function(x: Any, y: Any) -> _Tensor:
         if isinstance(x, _Tensor):
-            return _Tensor.of(_ops.run(primitive, compute, x.asnumpy(), _operand(y, x)))
+            return _Tensor.from_array(_ops.run(primitive, compute, x.asnumpy(), _operand(y, x)))
         other = _tensor(y)
-        return _Tensor.of(_ops.run(primitive, compute, _operand(x, other), other.asnumpy()))
+        return _Tensor.from_array(_ops.run(primitive, compute, _operand(x, other), other.asnumpy()))
 
     function.__doc__ = f"Compute {primitive} element by element; shapes broadcast."
     return function
@@ -115,7 +115,9 @@ def bias_add(input_x: Any, bias: Any) -> _Tensor:
     """Add a vector along the second dim."""
     x, b = _tensor(input_x), _tensor(bias)
     shape = (-1, *(1,) * (x.ndim - 2))
-    return _Tensor.of(_ops.run("BiasAdd", lambda left, right: left + right.reshape(shape), x.asnumpy(), b.asnumpy()))
+    return _Tensor.from_array(
+        _ops.run("BiasAdd", lambda left, right: left + right.reshape(shape), x.asnumpy(), b.asnumpy())
+    )
 
 
 def conv2d(
@@ -135,18 +137,20 @@ def conv2d(
     """
     x, w = _tensor(input).asnumpy(), _tensor(weight).asnumpy()
     compute, attrs = _convolve(w.shape, stride, pad_mode, padding, dilation, groups)
-    result = _Tensor.of(_ops.run("Conv2D", compute, x, w, attrs=attrs))
+    result = _Tensor.from_array(_ops.run("Conv2D", compute, x, w, attrs=attrs))
     return result if bias is None else bias_add(result, bias)
 
 
 def softmax(input: Any, axis: int = -1) -> _Tensor:  # noqa: A002
     """Return the softmax along an axis."""
-    return _Tensor.of(_ops.run("Softmax", _softmax(axis), _tensor(input).asnumpy(), attrs=(("axis", (axis,)),)))
+    return _Tensor.from_array(_ops.run("Softmax", _softmax(axis), _tensor(input).asnumpy(), attrs=(("axis", (axis,)),)))
 
 
 def log_softmax(logits: Any, axis: int = -1) -> _Tensor:
     """Return the logarithm of the softmax along an axis."""
-    return _Tensor.of(_ops.run("LogSoftmax", _log_softmax(axis), _tensor(logits).asnumpy(), attrs=(("axis", axis),)))
+    return _Tensor.from_array(
+        _ops.run("LogSoftmax", _log_softmax(axis), _tensor(logits).asnumpy(), attrs=(("axis", axis),))
+    )
 
 
 def sum(input: Any, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> _Tensor:  # noqa: A001, A002
@@ -177,13 +181,17 @@ def reshape(input: Any, shape: Sequence[int]) -> _Tensor:  # noqa: A002
 def concat(tensors: Sequence[Any], axis: int = 0) -> _Tensor:
     """Return tensors joined along an axis."""
     arrays = [_tensor(each).asnumpy() for each in tensors]
-    return _Tensor.of(_ops.run("Concat", lambda *each: np.concatenate(each, axis), *arrays, attrs=(("axis", axis),)))
+    return _Tensor.from_array(
+        _ops.run("Concat", lambda *each: np.concatenate(each, axis), *arrays, attrs=(("axis", axis),))
+    )
 
 
 def select(condition: Any, input: Any, other: Any) -> _Tensor:  # noqa: A002
     """Return elements of *input* where the condition holds, else of *other*."""
     x = _tensor(input)
-    return _Tensor.of(_ops.run("Select", np.where, _tensor(condition).asnumpy(), x.asnumpy(), _operand(other, x)))
+    return _Tensor.from_array(
+        _ops.run("Select", np.where, _tensor(condition).asnumpy(), x.asnumpy(), _operand(other, x))
+    )
 
 
 def one_hot(indices: Any, depth: int, on_value: float = 1.0, off_value: float = 0.0) -> _Tensor:
@@ -192,4 +200,4 @@ def one_hot(indices: Any, depth: int, on_value: float = 1.0, off_value: float = 
     def compute(numbers: _Array) -> Any:
         return np.where(numbers[..., None] == np.arange(depth), on_value, off_value).astype(np.float32)
 
-    return _Tensor.of(_ops.run("OneHot", compute, _tensor(indices).asnumpy()))
+    return _Tensor.from_array(_ops.run("OneHot", compute, _tensor(indices).asnumpy()))

@@ -19,8 +19,8 @@ def operator_names(context: LoadContext, device_id: int, stream: I64, task: I64)
     """Return the operator of each record: the n-th of a stream and task is the n-th kernel there, ``""`` if none."""
     kernels = context.kernels.filter((pl.col("device_id") == device_id) & pl.col("task_type").is_in(_CORE_TYPES))
     kernels = kernels.sort("start_ns", maintain_order=True)
-    own = kernels["stream_id"].to_numpy() << 32 | kernels["task_id"].to_numpy()
-    known = pl.DataFrame({"key": own, "turn": ordinals(own), "name": kernels["name"]})
+    kernel_keys = kernels["stream_id"].to_numpy() << 32 | kernels["task_id"].to_numpy()
+    known = pl.DataFrame({"key": kernel_keys, "turn": ordinals(kernel_keys), "name": kernels["name"]})
     key = stream << 32 | task
     wanted = pl.DataFrame({"key": key, "turn": ordinals(key)})
     joined = wanted.join(known, on=["key", "turn"], how="left", maintain_order="left")

@@ -51,8 +51,8 @@ def _launch_flow(simulation: Simulation, amount: npt.ArrayLike) -> Flow:
     """Return the flow of an amount per kernel (not per launch)."""
     start = simulation.schedule.kernel_start_ticks * simulation.tick_ns
     per_kernel = np.asarray(amount, np.float64)
-    of = simulation.lowered.launch_kernel
-    moved = per_kernel[of] if len(of) else np.empty(0)
+    kernel = simulation.lowered.launch_kernel
+    moved = per_kernel[kernel] if len(kernel) else np.empty(0)
     return Flow(start, start + simulation.kernel_ticks * simulation.tick_ns, moved)
 
 
@@ -83,9 +83,9 @@ def memory_flows(context: RecordContext) -> BothDirections:
     missed_write = _per_kernel(simulation, "aic_main_write_bytes", "aiv_main_write_bytes")
     reads = np.where(engine, missed_read, np.where(from_host, 0, read))
     writes = np.where(engine, missed_write, np.where(to_host, 0, written))
-    moved = [_sum(of.values()) for of in _collective_bytes(context)]
-    into = _collective_flow(context, [of.sent + of.local + of.reduced for of in moved])
-    out = _collective_flow(context, [of.received + of.local for of in moved])
+    moved = [_sum(by_kind.values()) for by_kind in _collective_bytes(context)]
+    into = _collective_flow(context, [volume.sent + volume.local + volume.reduced for volume in moved])
+    out = _collective_flow(context, [volume.received + volume.local for volume in moved])
     return BothDirections(
         join_flows([_launch_flow(simulation, reads), into]), join_flows([_launch_flow(simulation, writes), out])
     )
@@ -121,9 +121,10 @@ def copy_flows(context: RecordContext) -> BothDirections:
 def link_flows(context: RecordContext, types: Iterable[LinkType]) -> BothDirections:
     """Return what this rank receives (``into``) and sends (``out``) over links of these types."""
     wanted = frozenset(types)
-    moved = [_sum(part for kind, part in of.items() if kind in wanted) for of in _collective_bytes(context)]
+    moved = [_sum(part for kind, part in by_kind.items() if kind in wanted) for by_kind in _collective_bytes(context)]
     return BothDirections(
-        _collective_flow(context, [of.received for of in moved]), _collective_flow(context, [of.sent for of in moved])
+        _collective_flow(context, [volume.received for volume in moved]),
+        _collective_flow(context, [volume.sent for volume in moved]),
     )
 
 
@@ -138,8 +139,14 @@ def _collective_bytes(context: RecordContext) -> list[Mapping[LinkType, LinkByte
     """Return the bytes of every collective by link type; each distinct one is worked out once."""
     known: dict[CollectiveRequest, Mapping[LinkType, LinkBytes]] = {}
     rows = []
-    for of in context.simulation.collectives.calls.collectives:
-        request = CollectiveRequest(kind=of.kind, size_bytes=of.size_bytes, ranks=of.ranks, rank=of.rank, peer=of.peer)
+    for collective in context.simulation.collectives.calls.collectives:
+        request = CollectiveRequest(
+            kind=collective.kind,
+            size_bytes=collective.size_bytes,
+            ranks=collective.ranks,
+            rank=collective.rank,
+            peer=collective.peer,
+        )
         if request not in known:
             known[request] = link_bytes(request, context.chip)
         rows.append(known[request])

@@ -24,7 +24,7 @@ class RecordContext:
     recording: Recording
     simulation: Simulation
     request: ProfilingRequest
-    target: Destination
+    destination: Destination
     chip: Chip
     anchors: ClockAnchors
     host: HostRows

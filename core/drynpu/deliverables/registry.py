@@ -87,8 +87,8 @@ def join_groups(added: Sequence[tuple[str, object]]) -> tuple[RecordGroup, ...]:
         names = {other.name for other in groups}
         tables = {name for other in groups for name in other.schemas} & set(group.schemas)
         if group.name in names or tables:
-            taken = group.name if group.name in names else ", ".join(sorted(tables))
-            raise PluginError(f"{place}: there is a record group or table called {taken} already; choose another name")
+            used = group.name if group.name in names else ", ".join(sorted(tables))
+            raise PluginError(f"{place}: there is a record group or table called {used} already; choose another name")
         groups.append(group)
     return tuple(groups)
 

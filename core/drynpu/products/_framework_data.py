@@ -21,7 +21,7 @@ def write_framework_data(context: RecordContext, *, keep_computing: bool) -> Non
     OutputError
         A file cannot be written.
     """
-    recording, destination = context.recording, context.target
+    recording, destination = context.recording, context.destination
     product, prefix = product_named(destination.framework), destination.framework
     directory = destination.directory / product.folder
     product.write(directory, context, keep_computing)

@@ -31,12 +31,12 @@ def batches_from_flips(
     ticks = np.asarray(start_tick).astype(np.int64)
     batch = np.zeros(len(streams), np.int64)
     for stream in np.unique(flips["stream_id"]):
-        own = flips[flips["stream_id"] == stream]
-        own = own[np.argsort(own["tick"], kind="stable")]
+        stream_flips = flips[flips["stream_id"] == stream]
+        stream_flips = stream_flips[np.argsort(stream_flips["tick"], kind="stable")]
         rows = np.flatnonzero(streams == stream)
         rows = rows[np.argsort(ticks[rows], kind="stable")]
-        first_after = np.searchsorted(ticks[rows], own["tick"].astype(np.int64), side="left")
-        batch[rows] = _count_from(_overtaken(tasks[rows], own, first_after), len(rows))
+        first_after = np.searchsorted(ticks[rows], stream_flips["tick"].astype(np.int64), side="left")
+        batch[rows] = _count_from(_overtaken(tasks[rows], stream_flips, first_after), len(rows))
     return batch
 
 

@@ -69,8 +69,8 @@ def find_control(directory: Path, name: str, notes: list[str]) -> Path | None:
 
     The name with the directory's own id is preferred; any other choice is noted.
     """
-    own = directory.name.removeprefix("device_") if directory.name.startswith("device_") else ""
-    expected = directory / (f"{name}.{own}" if own and name != "sample.json" else name)
+    device_id = directory.name.removeprefix("device_") if directory.name.startswith("device_") else ""
+    expected = directory / (f"{name}.{device_id}" if device_id and name != "sample.json" else name)
     if expected.is_file():
         return expected
     pattern = re.compile(re.escape(name) + r"(\.\d+)?")

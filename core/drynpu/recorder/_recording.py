@@ -200,7 +200,7 @@ def _simulate(recordings: Mapping[int, Recording], destination: Destination, set
             recording=recording,
             simulation=simulation,
             request=request,
-            target=evolve(destination, device_id=device_id),
+            destination=evolve(destination, device_id=device_id),
             chip=setup.chip,
             anchors=anchors,
             host=host,

@@ -36,11 +36,11 @@ def empty(schema: pl.Schema) -> pl.DataFrame:
 def frame(schema: pl.Schema, columns: Mapping[str, object]) -> pl.DataFrame:
     """Return a table of exactly *schema* from one value per column name (array, series or scalar)."""
     scalars = {n: v for n, v in columns.items() if isinstance(v, str | int | bool) or v is None}
-    made = {n: _series(n, v) for n, v in columns.items() if n not in scalars}
-    height = max(map(len, made.values()), default=1)
-    made |= {n: pl.Series(n, [v], schema[n]).new_from_index(0, height) for n, v in scalars.items()}
+    series = {n: _series(n, v) for n, v in columns.items() if n not in scalars}
+    height = max(map(len, series.values()), default=1)
+    series |= {n: pl.Series(n, [v], schema[n]).new_from_index(0, height) for n, v in scalars.items()}
     # Column by column: an expression for each would have to be built, planned and handed to other threads.
-    return pl.DataFrame([made[name].cast(dtype) for name, dtype in schema.items()])
+    return pl.DataFrame([series[name].cast(dtype) for name, dtype in schema.items()])
 
 
 def _series(name: str, value: object) -> pl.Series:

@@ -53,7 +53,7 @@ def communication_ops(tasks: pl.DataFrame, host: HostSide) -> pl.DataFrame:
         .sort("device_id", "start_ns", "end_ns", maintain_order=True)
     )
     call = ran["of"].to_numpy()
-    items, names = (host.calls.table.texts(name).taken(pl.Series(call)) for name in ("item", "name"))
+    items, names = (host.calls.table.texts(name).gather(pl.Series(call)) for name in ("item", "name"))
     kinds = pl.select(pl.when(items != "").then(items).otherwise(names)).to_series()
     return (
         ran.with_columns(

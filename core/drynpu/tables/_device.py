@@ -83,14 +83,14 @@ def _mixed_ticks(events: TaskEvents | None, key: I64, ordinal: I64) -> tuple[I64
     if events is None or not len(events.tick):
         return None, None
     found = pair_tasks(events)
-    own = {
+    sub_tasks = {
         "key": task_key(found.stream_id, found.task_id),
         "turn": found.ordinal,
         "start": found.start_tick,
         "end": found.end_tick,
     }
     wanted = pl.DataFrame({"key": key, "turn": ordinal})
-    joined = wanted.join(pl.DataFrame(own), on=["key", "turn"], how="left", maintain_order="left")
+    joined = wanted.join(pl.DataFrame(sub_tasks), on=["key", "turn"], how="left", maintain_order="left")
     return joined["start"].fill_null(0).to_numpy(), joined["end"].fill_null(0).to_numpy()
 
 
@@ -185,8 +185,8 @@ def task_counters_v6(records: Records, tasks: DeviceTasks) -> Counters:
 def _rows(tasks: DeviceTasks, records: Records) -> I64:
     streams, ids = decode_stream_task(records["stream_id"], records["task_id"])
     keys = task_key(streams.astype(np.int64), ids.astype(np.int64))
-    own = task_key(tasks.stream_id, tasks.task_id)
-    return _owners(tasks, own, keys, records["end_tick"].astype(np.int64))
+    task_keys = task_key(tasks.stream_id, tasks.task_id)
+    return _owners(tasks, task_keys, keys, records["end_tick"].astype(np.int64))
 
 
 def task_counters_hwts(records: Records, tasks: DeviceTasks) -> Counters:
@@ -196,9 +196,9 @@ def task_counters_hwts(records: Records, tasks: DeviceTasks) -> Counters:
     There is no time in it: the n-th record of a stream and task id is of the n-th task there that ran on a core.
     """
     on_core = np.flatnonzero(np.isin(tasks.sqe_type, (SqeType.AI_CORE.value, SqeType.AIV.value)))
-    own = task_key(tasks.stream_id, tasks.task_id)[on_core]
+    task_keys = task_key(tasks.stream_id, tasks.task_id)[on_core]
     key = task_key((records["stream_id"] % 2048).astype(np.int64), records["task_id"].astype(np.int64))
-    known = pl.DataFrame({"key": own, "turn": ordinals(own), "row": on_core})
+    known = pl.DataFrame({"key": task_keys, "turn": ordinals(task_keys), "row": on_core})
     wanted = pl.DataFrame({"key": key, "turn": ordinals(key)})
     row = wanted.join(known, on=["key", "turn"], how="left", maintain_order="left")["row"].fill_null(-1).to_numpy()
     usable = row >= 0
@@ -218,12 +218,12 @@ def _sums(count: int, row: I64, half: I64, records: Records) -> tuple[Bools, I64
     return measured, cycles, pmu
 
 
-def _owners(tasks: DeviceTasks, own: I64, key: I64, tick: I64) -> I64:
+def _owners(tasks: DeviceTasks, task_keys: I64, key: I64, tick: I64) -> I64:
     """Return the row of the last task with each key that had started by each tick, -1 if none; *own* are its keys."""
-    codes = np.unique(np.concatenate([own, key]), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    codes = np.unique(np.concatenate([task_keys, key]), return_inverse=True)[1].reshape(-1).astype(np.int64)
     ticks = np.unique(np.concatenate([tasks.start_tick, tick]), return_inverse=True)[1].reshape(-1).astype(np.int64)
     wide = codes * (len(ticks) + 1) + ticks
-    order = np.argsort(wide[: len(own)], kind="stable")
-    position = np.searchsorted(wide[: len(own)][order], wide[len(own) :], side="right") - 1
-    found = np.where(position >= 0, order[np.maximum(position, 0)], -1) if len(own) else np.full(len(key), -1)
-    return np.where((found >= 0) & (own[found] == key), found, -1) if len(own) else found
+    order = np.argsort(wide[: len(task_keys)], kind="stable")
+    position = np.searchsorted(wide[: len(task_keys)][order], wide[len(task_keys) :], side="right") - 1
+    found = np.where(position >= 0, order[np.maximum(position, 0)], -1) if len(task_keys) else np.full(len(key), -1)
+    return np.where((found >= 0) & (task_keys[found] == key), found, -1) if len(task_keys) else found

@@ -101,7 +101,7 @@ def build_calls(records: Records, words: Dictionaries, to_unix: Callable[[I64], 
         "start_ns": start,
         "end_ns": end,
     }
-    table = Stored.made(API, columns)
+    table = Stored.from_columns(API, columns)
     return Calls(table=table, level=level, start_ns=start, end_ns=end, tid=table.numbers["tid"].to_numpy())
 
 

@@ -47,13 +47,13 @@ class Launches:
 
     def streams(self, device_id: int, task_id: I64) -> I64:
         """Return the streams of tasks of a device by their ids, where these are unique there; 65535 if unknown."""
-        own = np.flatnonzero(self.key >> _DEVICE_SHIFT == device_id)
-        known = self.key[own] & (1 << _STREAM_SHIFT) - 1
+        on_device = np.flatnonzero(self.key >> _DEVICE_SHIFT == device_id)
+        known = self.key[on_device] & (1 << _STREAM_SHIFT) - 1
         order = np.argsort(known, kind="stable")
         if not len(order):
             return np.full(len(task_id), UNKNOWN_STREAM, np.int64)
         place = order[np.minimum(np.searchsorted(known[order], task_id), len(order) - 1)]
-        stream = self.key[own][place] >> _STREAM_SHIFT & 0xFFFF
+        stream = self.key[on_device][place] >> _STREAM_SHIFT & 0xFFFF
         return np.asarray(np.where(known[place] == task_id, stream, UNKNOWN_STREAM))
 
     def rows(self, key: I64, ordinal: I64) -> I64:
@@ -62,14 +62,14 @@ class Launches:
             return np.full(len(key), -1, np.int64)
         distinct = np.sort(pl.Series(self.key).unique().to_numpy())
         turns = int(self.ordinal.max()) + 1
-        own = np.searchsorted(distinct, self.key) * turns + self.ordinal
-        order = np.argsort(own, kind="stable")
+        launch_keys = np.searchsorted(distinct, self.key) * turns + self.ordinal
+        order = np.argsort(launch_keys, kind="stable")
         code = np.minimum(np.searchsorted(distinct, key), len(distinct) - 1)
         known = (distinct[code] == key) & (ordinal < turns)
-        asked = code * turns + ordinal
-        place = np.minimum(np.searchsorted(own[order], asked), len(own) - 1)
+        task_keys = code * turns + ordinal
+        place = np.minimum(np.searchsorted(launch_keys[order], task_keys), len(launch_keys) - 1)
         found = order[place]
-        return np.where(known & (own[found] == asked), found, -1)
+        return np.where(known & (launch_keys[found] == task_keys), found, -1)
 
 
 def launches(
@@ -93,4 +93,4 @@ def launches(
         "collective": calls.around(HostLevel.COMMUNICATION, time, tid),
         "model_id": calls.model_id(time, tid),
     }
-    return Launches(key, ordinals(key), Stored.made(_LAUNCHES, columns))
+    return Launches(key, ordinals(key), Stored.from_columns(_LAUNCHES, columns))

@@ -91,7 +91,7 @@ def node_info(
         "hf32": (basic["op_flag"][first] & 1).astype(bool),
         "dynamic": dynamic[first],
     }
-    return Stored.made(_INFO, columns | _tensor_texts(tensors, tensor_node, node))
+    return Stored.from_columns(_INFO, columns | _tensor_texts(tensors, tensor_node, node))
 
 
 def distinct_rows(records: Records, fields: Sequence[str] | None = None) -> tuple[I64, I64]:

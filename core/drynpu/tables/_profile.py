@@ -181,7 +181,7 @@ class Profile(ToolkitTables):
         KeyError
             There is no long table *name*.
         """
-        return self._long[name].taken(places)
+        return self._long[name].gather(places)
 
     @property
     def _long(self) -> Mapping[str, Stored]:

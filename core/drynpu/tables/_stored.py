@@ -33,7 +33,7 @@ class Texts:
         gathered: pl.Series = self.words.gather(self.codes)
         return gathered
 
-    def taken(self, rows: pl.Series) -> pl.Series:
+    def gather(self, rows: pl.Series) -> pl.Series:
         """Return the texts of some rows; null for a null."""
         found: pl.Series = self.words.gather(self.codes.gather(rows))
         return found
@@ -75,7 +75,7 @@ class Stored:
     words: Mapping[str, tuple[str, pl.Series]] = field(factory=dict, repr=False)
 
     @classmethod
-    def made(cls, schema: pl.Schema, columns: Mapping[str, object]) -> Stored:
+    def from_columns(cls, schema: pl.Schema, columns: Mapping[str, object]) -> Stored:
         """
         Return a table of exactly *schema*; every column is given as array, series, ``Texts``, or one value for all.
 
@@ -133,7 +133,7 @@ class Stored:
                 columns.append(values.cast(pl.Categorical) if values.dtype == pl.String else values)
         return pl.DataFrame(columns)
 
-    def taken(self, rows: pl.Series) -> pl.DataFrame:
+    def gather(self, rows: pl.Series) -> pl.DataFrame:
         """Return some rows as readers see them; a null gives a row of nulls."""
         return evolve(self, numbers=pl.DataFrame([column.gather(rows) for column in self.numbers])).frame()
 
@@ -199,7 +199,7 @@ class Gathered:
         # As a category a text is looked up once in a row; the words of these rows get the numbers of the table.
         category = values.cast(pl.Categorical)
         distinct = category.drop_nulls().unique()
-        own = distinct.to_physical().to_numpy()
-        number = np.zeros(int(own.max(initial=0)) + 1, np.int64)
-        number[own] = [known.setdefault(word, len(known)) for word in distinct.cast(pl.String).to_list()]
+        physical = distinct.to_physical().to_numpy()
+        number = np.zeros(int(physical.max(initial=0)) + 1, np.int64)
+        number[physical] = [known.setdefault(word, len(known)) for word in distinct.cast(pl.String).to_list()]
         return pl.Series(number).gather(category.to_physical())

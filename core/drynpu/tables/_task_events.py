@@ -67,9 +67,9 @@ def _stars(records: Records) -> TaskEvents:
     function, _, _ = unpack_stars_header(records["header"])
     ends = function == StarsFunction.SUB_TASK_END.value
     is_mixed = records["ffts"] >> facts.FFTS_TYPE_SHIFT == facts.FFTS_MIXED
-    own = is_mixed & (ends | (function == StarsFunction.SUB_TASK_START.value))
-    stream, task = decode_stream_task(records["stream_id"][own], records["task_id"][own])
-    mixed = _events(records[own], stream, task, ends[own], np.zeros(int(own.sum()), np.int64))
+    is_sub_task = is_mixed & (ends | (function == StarsFunction.SUB_TASK_START.value))
+    stream, task = decode_stream_task(records["stream_id"][is_sub_task], records["task_id"][is_sub_task])
+    mixed = _events(records[is_sub_task], stream, task, ends[is_sub_task], np.zeros(int(is_sub_task.sum()), np.int64))
     records, is_end, sqe = _whole(records)
     stream, task = decode_stream_task(records["stream_id"], records["task_id"])
     whole = _events(records, stream, task, is_end, _types(sqe, facts.STARS_TYPES))

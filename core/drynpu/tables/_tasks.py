@@ -131,17 +131,17 @@ def _copies(host: HostSide) -> pl.DataFrame:
 def _describe(ran: pl.DataFrame, host: HostSide, copies: pl.DataFrame) -> pl.DataFrame:
     """Add the launch, operator information and connection ids to tasks."""
     calls = host.calls
-    launched = host.launches.table.taken(_rows(ran["launch"].to_numpy()))
+    launched = host.launches.table.gather(_rows(ran["launch"].to_numpy()))
     launched = launched.with_columns(
         pl.col("node", "runtime", "collective").fill_null(-1), pl.col("model_id").fill_null(NO_MODEL)
     ).join(copies, on="runtime", how="left", maintain_order="left")
     node, runtime = launched["node"].to_numpy(), launched["runtime"].to_numpy()
     around = _rows(node)
     return pl.concat(
-        [ran.drop("launch"), launched, host.operators.taken(_rows(_places(host.operators, node))).drop("node")],
+        [ran.drop("launch"), launched, host.operators.gather(_rows(_places(host.operators, node))).drop("node")],
         how="horizontal",
     ).with_columns(
-        calls.table.texts("item").taken(around).alias("item"),
+        calls.table.texts("item").gather(around).alias("item"),
         pl.Series("node_start_ns", calls.start_ns).gather(around),
         pl.Series("node_tid", calls.tid).gather(around).cast(pl.Int64),
         pl.Series("connection_id", calls.connection_id(np.where(node >= 0, node, runtime))),
@@ -238,10 +238,10 @@ def _counter_columns(kernels: Stored, devices: Sequence[DeviceWork]) -> dict[str
     for work in devices:
         if not work.side.metrics:
             continue
-        own = pl.DataFrame([kernels.column(name) for name in _COUNTED]).with_row_index("row")
-        own = own.filter((pl.col("device_id") == work.side.device_id) & (pl.col("counters") >= 0))
+        counted = pl.DataFrame([kernels.column(name) for name in _COUNTED]).with_row_index("row")
+        counted = counted.filter((pl.col("device_id") == work.side.device_id) & (pl.col("counters") >= 0))
         # In parts: the arithmetic of a part takes several times the room of its columns.
-        for part in own.iter_slices(_COUNTER_ROWS):
+        for part in counted.iter_slices(_COUNTER_ROWS):
             place = part["row"].to_numpy()
             for name, values in counter_columns(work.side.metrics, _measured(part, work), work.side.facts).items():
                 if name not in columns:
@@ -256,19 +256,19 @@ def _where_known(values: npt.NDArray[np.generic], known: Bools) -> pl.Series:
     return series if known.all() else pl.select(pl.when(pl.Series(known)).then(series)).to_series()
 
 
-def _measured(own: pl.DataFrame, work: DeviceWork) -> Measured:
+def _measured(kernels: pl.DataFrame, work: DeviceWork) -> Measured:
     counters = work.counters
-    row = own["counters"].to_numpy()
-    main, mix = own["block_num"].to_numpy(), own["mix_block_num"].fill_null(0).to_numpy()
+    row = kernels["counters"].to_numpy()
+    main, mix = kernels["block_num"].to_numpy(), kernels["mix_block_num"].fill_null(0).to_numpy()
     # The second engine of a mixed kernel runs the mix blocks; a kernel that names none runs equally many.
     second = np.where(mix > 0, mix, main)
-    vector_first = own["task_type"].fill_null("").is_in(["MIX_AIV", "AI_VECTOR_CORE"]).to_numpy()
+    vector_first = kernels["task_type"].fill_null("").is_in(["MIX_AIV", "AI_VECTOR_CORE"]).to_numpy()
     blocks = np.where(vector_first[:, None], np.stack([second, main], 1), np.stack([main, second], 1))
     core_ticks = counters.core_ticks
     return Measured(
         cycles=counters.cycles[row],
         pmu=counters.pmu[row],
         blocks=blocks,
-        duration_us=own["duration_ns"].to_numpy() / 1000.0,
+        duration_us=kernels["duration_ns"].to_numpy() / 1000.0,
         core_us=None if core_ticks is None else core_ticks[row] / work.side.clock.device_hz * 1e6,
     )

@@ -28,7 +28,7 @@ class TextTable:
     plain: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, rows: pl.DataFrame, columns: Iterable[pl.Expr], plain: Iterable[str] = ()) -> TextTable:
+    def from_rows(cls, rows: pl.DataFrame, columns: Iterable[pl.Expr], plain: Iterable[str] = ()) -> TextTable:
         """Return the table whose cells are *columns* of *rows*; each looks at its own row only, texts as such."""
         shown = list(columns)
 

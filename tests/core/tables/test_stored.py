@@ -48,7 +48,7 @@ def table() -> Stored:
         "size": ROWS["size"],
         "known": ROWS["known"],
     }
-    return Stored.made(SCHEMA, columns)
+    return Stored.from_columns(SCHEMA, columns)
 
 
 def test_a_kept_table_is_the_table_again() -> None:
@@ -67,7 +67,7 @@ def test_a_kept_table_is_the_table_again() -> None:
 
 def test_rows_are_taken_and_ordered() -> None:
     kept = table()
-    taken = kept.taken(pl.Series([1, None], dtype=pl.UInt32))
+    taken = kept.gather(pl.Series([1, None], dtype=pl.UInt32))
     assert taken.rows() == [(2**60 + 1, "a", "x", -1, False), (None,) * 5]
     assert kept.ordered("time_ns").frame()["size"].to_list() == [7, None, -1]
     both = kept.ordered("time_ns", "size", descending=(True, False))
@@ -88,7 +88,7 @@ def test_texts_as_categories_are_the_same_texts() -> None:
 
 
 def test_one_value_stands_for_all_rows() -> None:
-    kept = Stored.made(
+    kept = Stored.from_columns(
         pl.Schema({"pid": pl.Int64, "of": pl.String, "at": pl.Int64}), {"pid": 9, "of": "x", "at": np.arange(2)}
     )
     assert kept.frame().rows() == [(9, "x", 0), (9, "x", 1)]
@@ -138,7 +138,7 @@ def test_distinct_values_are_asked_for_once() -> None:
 
 
 def test_tasks_find_the_launch_of_the_same_occurrence() -> None:
-    kept = Stored.made(pl.Schema({"node": pl.Int64}), {"node": np.arange(4)})
+    kept = Stored.from_columns(pl.Schema({"node": pl.Int64}), {"node": np.arange(4)})
     launched = Launches(np.array([7, 9, 7, 7]), np.array([0, 0, 1, 2]), kept)
     found = launched.rows(np.array([7, 7, 9, 9, 8, 10, 7]), np.array([2, 0, 0, 1, 0, 0, 3]))
     assert found.tolist() == [3, 0, 1, -1, -1, -1, -1]

@@ -288,4 +288,4 @@ def test_the_device_is_what_the_script_says(graph_mode: Any) -> None:
     ):
         with pytest.raises(error, match=text):
             call()
-    assert Callbacks.of(None).members == []
+    assert Callbacks.from_argument(None).members == []

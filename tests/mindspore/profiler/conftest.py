@@ -86,11 +86,11 @@ class LikeHost:
 
     @property
     def target(self) -> str:
-        return self.genuine.context.target
+        return self.genuine.context.device_target
 
     @target.setter
     def target(self, value: str) -> None:
-        self.genuine.context.target = value
+        self.genuine.context.device_target = value
 
     def synchronize(self) -> None:
         self.waits += 1

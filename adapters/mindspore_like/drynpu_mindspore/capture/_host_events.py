@@ -37,7 +37,7 @@ _LAUNCHES = (("Kernel", "KernelLaunch"), ("PynativeFramework", "PyNativeLaunchTa
 _OPERATORS = (("PynativeFramework", "RunOp"), ("RuntimeFramework", "PreLaunch"))
 """Events that are left out, because the recording shows the same operators with the launches of the device."""
 
-_OWN = re.compile(r"(^|/)drynpu_mindspore/")
+_DRYNPU_CODE = re.compile(r"(^|/)drynpu_mindspore/")
 _STANDS_IN = re.compile(r"(^|/)drynpu_mindspore/patching/")
 """Files of this package, as the names of Python calls begin with them."""
 
@@ -71,7 +71,7 @@ class HostEventCapture:
     _library: ProfilerLibrary | None = field(factory=_own_library)
     _folder: tempfile.TemporaryDirectory[str] | None = None
     _begun: tuple[int, int] = (0, 0)
-    _told: bool = False
+    _framework_set: bool = False
     _traces: bool = False
 
     @property
@@ -86,10 +86,10 @@ class HostEventCapture:
         self._folder = tempfile.TemporaryDirectory(prefix="drynpu-events-")
         self._begun = _moment(self._library)
         self._library.record_into(Path(self._folder.name))
-        if not self._told:
+        if not self._framework_set:
             # Once: threads read this text at every event that they report.
             _manager().set_profile_framework(_EVERYTHING)
-            self._told = True
+            self._framework_set = True
         _switch(on=True)
         self._traces = with_stack
         if with_stack:
@@ -147,9 +147,11 @@ def _read(path: Path, begun: tuple[int, int], ended: tuple[int, int]) -> Framewo
 
 def _split(events: FrameworkEvents) -> tuple[FrameworkEvents, I64]:
     records = events.records
-    launches = records[_of(records, _LAUNCHES)]
+    launches = records[_events_named(records, _LAUNCHES)]
     times = np.stack([launches[name].astype(np.int64) for name in ("start", "end", "tid")], axis=1)
-    kept = ~_of(records, (*_LAUNCHES, *_OPERATORS)) & ~hide_own_calls(records, events.text_index, events.texts)
+    kept = ~_events_named(records, (*_LAUNCHES, *_OPERATORS)) & ~hide_own_calls(
+        records, events.text_index, events.texts
+    )
     return (
         FrameworkEvents(records=records[kept], text_index=events.text_index[kept], texts=events.texts),
         times[np.argsort(times[:, 0], kind="stable")],
@@ -165,7 +167,7 @@ def hide_own_calls(records: Records, text_index: I64, texts: Sequence[Mapping[in
     hidden = np.zeros(len(records), bool)
     calls = np.flatnonzero(records["is_stack"])
     names = [*(text.get(MsOpRangeField.NAME, "") for text in texts), ""]
-    is_drynpu = np.array([_OWN.search(name) is not None for name in names])
+    is_drynpu = np.array([_DRYNPU_CODE.search(name) is not None for name in names])
     stands_in = np.array([_STANDS_IN.search(name) is not None for name in names])
     hidden[calls] = is_drynpu[text_index[calls]]
     outer = calls[(is_drynpu & ~stands_in)[text_index[calls]]]
@@ -178,7 +180,7 @@ def hide_own_calls(records: Records, text_index: I64, texts: Sequence[Mapping[in
     return hidden
 
 
-def _of(records: Records, kinds: tuple[tuple[str, str], ...]) -> Bools:
+def _events_named(records: Records, kinds: tuple[tuple[str, str], ...]) -> Bools:
     found = np.zeros(len(records), bool)
     for module, event in kinds:
         found |= (records["module"] == MS_MODULES.index(module)) & (records["event"] == MS_EVENTS.index(event))

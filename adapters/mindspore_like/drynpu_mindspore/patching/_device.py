@@ -57,7 +57,7 @@ class SimulatedDevice:
         Called when a script on Ascend chooses GRAPH mode: graphs are compiled from then on.
     """
 
-    target: str = ASCEND
+    device_target: str = ASCEND
     device_id: int = 0
     jit_level: str = ""
     kept: dict[str, Any] = field(factory=dict)
@@ -66,7 +66,7 @@ class SimulatedDevice:
     @property
     def is_ascend(self) -> bool:
         """Whether the script runs on the simulated device."""
-        return self.target == ASCEND
+        return self.device_target == ASCEND
 
     def set_context(self, genuine: Callable[..., None]) -> Callable[..., None]:
         """Return ``set_context`` for scripts."""
@@ -90,14 +90,14 @@ class SimulatedDevice:
         def set_device(device_target: str, device_id: int | None = None) -> None:
             if device_target not in _NAMES_OF_ASCEND:
                 genuine(device_target, device_id)
-                self.target = device_target
+                self.device_target = device_target
                 return
             if isinstance(device_id, int) and not isinstance(device_id, bool) and device_id >= 0:
                 genuine(CPU)
                 self.device_id = device_id
             else:
                 genuine(CPU, device_id)
-            self.target = ASCEND
+            self.device_target = ASCEND
 
         return set_device
 
@@ -117,7 +117,7 @@ class SimulatedDevice:
         def get_context(attr_key: str) -> Any:
             if self.is_ascend and not _is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
                 if attr_key == "device_target":
-                    return self.target
+                    return self.device_target
                 if attr_key == "device_id":
                     return self.device_id
                 if attr_key == "jit_level" and self.jit_level:
@@ -131,7 +131,7 @@ class SimulatedDevice:
     def _for_the_cpu(self, script_options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of a script as the CPU build can take them."""
         options = dict(script_options)
-        device_target = script_options.get("device_target", self.target)
+        device_target = script_options.get("device_target", self.device_target)
         if device_target not in _NAMES_OF_ASCEND:
             return options
         if "device_target" in options:
@@ -150,7 +150,7 @@ class SimulatedDevice:
         """Keep the values of a script's ``set_context``, now that MindSpore has accepted them."""
         device_target = options.get("device_target")
         if isinstance(device_target, str):
-            self.target = ASCEND if device_target in _NAMES_OF_ASCEND else device_target
+            self.device_target = ASCEND if device_target in _NAMES_OF_ASCEND else device_target
         self.device_id = options.get("device_id", self.device_id)
         config = options.get("jit_config")
         self.jit_level = options.get(
@@ -201,7 +201,7 @@ def _about(device: SimulatedDevice, answer: Any) -> Wrapper:
         @functools.wraps(genuine)
         def call(*args: Any, **kwargs: Any) -> Any:
             named = kwargs.get("device_target") or next((each for each in args if isinstance(each, str)), None)
-            if (named or device.target) == ASCEND:
+            if (named or device.device_target) == ASCEND:
                 return answer
             return genuine(*args, **kwargs)
 

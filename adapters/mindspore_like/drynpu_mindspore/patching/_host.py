@@ -42,7 +42,7 @@ class MindSporeHost:
 
     def device_target(self) -> str:
         """Return the device that the script chose, Ascend if it chose none."""
-        return self.device.target
+        return self.device.device_target
 
     def device_id(self) -> int:
         """Return the device's number."""

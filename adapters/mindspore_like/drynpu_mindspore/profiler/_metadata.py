@@ -36,8 +36,8 @@ class Metadata:
 
     def take(self) -> dict[str, Any]:
         """Return what was added, and forget it."""
-        taken, self.values = self.values, {}
-        return taken
+        values, self.values = self.values, {}
+        return values
 
     def _is_acceptable(self, key: Any, value: Any) -> bool:
         if not isinstance(key, str) or not isinstance(value, str):

@@ -140,7 +140,7 @@ class AtenCall(OperatorCall):
         spec = super().cube_kernel(op_type, *args, **options)
         return spec if self.binding.api else evolve(spec, name=f"{op_type}1")
 
-    def format_change(self, number: int, source: TensorDesc, target: TensorDesc) -> KernelSpec:
+    def format_change(self, number: int, source: TensorDesc, result: TensorDesc) -> KernelSpec:
         """Return the kernel that changes the format of *source*, with *number* in its name where no API launches it."""
-        spec = self.kernel("TransData", [source], [target], cost=0)
+        spec = self.kernel("TransData", [source], [result], cost=0)
         return spec if self.binding.api else evolve(spec, name=f"trans_TransData_{number}")

@@ -28,37 +28,37 @@ _NLL_OPS = 2
 
 def nll(call: AtenCall) -> KernelPlan | None:
     """Return the plan of the loss, which reads only the log-probabilities of the target classes."""
-    x, target = call.tensors("x", "target")
-    out, weight = _result(call, target.shape, x.dtype), scalar(x.dtype)
+    x, labels = call.tensors("x", "target")
+    out, weight = _result(call, labels.shape, x.dtype), scalar(x.dtype)
     call = call.under(_nll_api(x))
-    inputs = [x, tensor_like(target, dtype="INT32"), _class_weight(call, x)]
-    read = target.elements * (4 + 2 * out.size_bytes // max(out.elements, 1))
-    outputs, over = [out, weight], target.elements
+    inputs = [x, tensor_like(labels, dtype="INT32"), _class_weight(call, x)]
+    read = labels.elements * (4 + 2 * out.size_bytes // max(out.elements, 1))
+    outputs, over = [out, weight], labels.elements
     spec = call.kernel("NLLLoss", inputs, outputs, task=TaskType.MIX_AIV, cost=_NLL_OPS, over=over, read=read)
     return call.plan(call.kernel("MemSet", [], outputs, cost=0), spec)
 
 
 def nll_gradient(call: AtenCall) -> KernelPlan | None:
     """Return the plan of the gradient, after a conversion of the target classes."""
-    dy, x, target = call.tensors("dy", "x", "target")
+    dy, x, labels = call.tensors("dy", "x", "target")
     call, weight = call.under(f"{_nll_api(x)}Backward"), _class_weight(call, x)
-    convert = cast_kernel(call, target, "INT32")
+    convert = cast_kernel(call, labels, "INT32")
     inputs = [x, dy, convert.outputs[0], weight, scalar(x.dtype)]
-    read = dy.size_bytes + weight.size_bytes + 4 * target.elements
-    return call.plan(convert, call.kernel("NLLLossGrad", inputs, [x], cost=_NLL_OPS, over=target.elements, read=read))
+    read = dy.size_bytes + weight.size_bytes + 4 * labels.elements
+    return call.plan(convert, call.kernel("NLLLossGrad", inputs, [x], cost=_NLL_OPS, over=labels.elements, read=read))
 
 
 def loss(call: AtenCall) -> KernelPlan | None:
     """Return the plan of a loss of two tensors that are broadcast."""
-    x, target = call.tensors("x", "target")
-    shape = broadcast_shape([x.shape, target.shape])
-    return None if shape is None else call.plan(call.main_kernel([x, target], [_result(call, shape, x.dtype)]))
+    x, labels = call.tensors("x", "target")
+    shape = broadcast_shape([x.shape, labels.shape])
+    return None if shape is None else call.plan(call.main_kernel([x, labels], [_result(call, shape, x.dtype)]))
 
 
 def gradient(call: AtenCall) -> KernelPlan | None:
     """Return the plan of the gradient of a loss."""
-    dy, x, target = call.tensors("dy", "x", "target")
-    return call.plan(call.main_kernel([x, target, dy], [x]))
+    dy, x, labels = call.tensors("dy", "x", "target")
+    return call.plan(call.main_kernel([x, labels, dy], [x]))
 
 
 def _result(call: AtenCall, shape: tuple[int, ...], dtype: str) -> TensorDesc:

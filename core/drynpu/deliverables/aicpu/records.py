@@ -45,16 +45,16 @@ def _kernels(context: RecordContext) -> Records:
     rows = facts.AICPU_NODE.new(len(launches))
     if not len(launches):
         return rows
-    of = lowered.launch_kernel[launches]
+    kernel = lowered.launch_kernel[launches]
     split = split_aicpu(lowered.kernels)
     submit = simulation.schedule.kernel_start_ticks[launches]
     # The scheduler logs the end of the task after the AI CPU has stopped, and the parser finds the task by that.
     ticks = simulation.kernel_ticks[launches]
     end = submit + ticks - _ANSWER_TICKS
-    dispatched = submit + np.rint(ticks * split.dispatch[of]).astype(np.int64)
-    run = submit + np.rint(ticks * (split.dispatch + split.scheduling)[of]).astype(np.int64)
-    copying = end - np.rint(ticks * split.copy[of]).astype(np.int64)
-    computing = copying - np.rint(ticks * split.compute[of]).astype(np.int64)
+    dispatched = submit + np.rint(ticks * split.dispatch[kernel]).astype(np.int64)
+    run = submit + np.rint(ticks * (split.dispatch + split.scheduling)[kernel]).astype(np.int64)
+    copying = end - np.rint(ticks * split.copy[kernel]).astype(np.int64)
+    computing = copying - np.rint(ticks * split.compute[kernel]).astype(np.int64)
     rows["stream_id"], rows["task_id"] = simulation.stream[launches], task_numbers(simulation)[0][launches]
     rows["timestamp"] = run + context.anchors.device_cntvct
     for name, tick in (
@@ -74,7 +74,7 @@ def _kernels(context: RecordContext) -> Records:
         ("after_run", end),
     ):
         rows[f"{name}_tick"] = tick + context.anchors.device_cntvct
-    rows["device_id"] = context.target.device_id
+    rows["device_id"] = context.destination.device_id
     rows["dispatch_us"] = np.rint((dispatched - submit) * simulation.tick_ns / 1000)
     rows["total_us"] = np.rint(ticks * simulation.tick_ns / 1000)
     return rows

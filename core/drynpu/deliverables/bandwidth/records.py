@@ -151,9 +151,9 @@ _TASK_TYPES = {
 def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
     """Count per AI core task; noise on times changes none of it."""
     simulation = context.simulation
-    work, of = simulation.costs.work, simulation.lowered.launch_kernel
+    work, launch_kernel = simulation.costs.work, simulation.lowered.launch_kernel
     types = np.array([_TASK_TYPES.get(kind, -1) for kind in simulation.task_types] or [-1])
-    launches = np.flatnonzero(types[of] >= 0) if len(of) else np.empty(0, np.int64)
+    launches = np.flatnonzero(types[launch_kernel] >= 0) if len(launch_kernel) else np.empty(0, np.int64)
     rows = facts.L2_CACHE.new(len(launches))
     if not len(launches):
         return rows
@@ -166,7 +166,7 @@ def _l2_cache(context: RecordContext, events: CacheEvents) -> Records:
     read_misses = np.minimum(lines("aic_main_read_bytes", "aiv_main_read_bytes"), reads)
     write_misses = np.minimum(lines("aic_main_write_bytes", "aiv_main_write_bytes"), writes)
     victims = np.rint((read_misses + write_misses) * work["l2_victim_share"]).astype(np.int64)
-    kernel = of[launches]
+    kernel = launch_kernel[launches]
     rows["task_type"] = types[kernel]
     rows["stream_id"] = simulation.stream[launches]
     rows["task_id"] = task_numbers(simulation)[0][launches]

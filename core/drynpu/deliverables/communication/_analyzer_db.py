@@ -136,10 +136,10 @@ def bandwidth_rows(operators: Operators) -> Iterator[Row]:
     """
     for name, group, entry in _entries(operators):
         for transport, moved in entry[_BANDWIDTH_INFO].items():
-            own = (*(moved[title] for title in _LINK_COLUMNS), moved[_LARGE])
-            if own[0]:
+            values = (*(moved[title] for title in _LINK_COLUMNS), moved[_LARGE])
+            if values[0]:
                 for size, (count, total) in (moved[_SIZES] or _NO_PACKETS).items():
-                    yield name, group, transport, *own, float(size), count, total
+                    yield name, group, transport, *values, float(size), count, total
 
 
 def link_rows(operators: Operators) -> Iterator[tuple[Row, Mapping[str, Any]]]:

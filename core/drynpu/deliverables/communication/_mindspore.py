@@ -28,11 +28,13 @@ def by_mindspore_steps(times: object, matrix: object, steps: pl.DataFrame) -> di
     """Return communication.json and communication_matrix.json from the toolkit's documents of the same names."""
     operators, links = cast("_Operators", times), cast("_Operators", matrix)
     by_step = _split(operators, steps)
-    documents: dict[str, object] = {"communication.json": {f"step{step}": _step(own) for step, own in by_step.items()}}
+    documents: dict[str, object] = {
+        "communication.json": {f"step{step}": _step(members) for step, members in by_step.items()}
+    }
     ranked = {
-        f"step{step}": _matrix({name: links[name] for name in links if name in own})
-        for step, own in by_step.items()
-        if any(name in own for name in links)
+        f"step{step}": _matrix({name: links[name] for name in links if name in members})
+        for step, members in by_step.items()
+        if any(name in members for name in links)
     }
     return documents | ({"communication_matrix.json": ranked} if ranked else {})
 
@@ -42,12 +44,12 @@ def _split(operators: _Operators, steps: pl.DataFrame) -> dict[str, Document]:
         return {steps["step"][0] if steps.height else _DEFAULT_STEP: dict(operators)}
     found: dict[str, Document] = {step: {} for step in steps["step"]}
     ranges = list(steps.iter_rows())
-    for name, told in operators.items():
-        start_ns = round(told[_TIME][_START] * 1000)
+    for name, info in operators.items():
+        start_ns = round(info[_TIME][_START] * 1000)
         # Starts are told in us as floats, which are exact to a quarter of a microsecond in our days.
         step = next((step for step, start, end in ranges if start <= start_ns <= end), None)
         if step is not None:
-            found[step][name] = told
+            found[step][name] = info
     return found
 
 
@@ -58,32 +60,35 @@ def _is_point_to_point(name: str) -> bool:
 def _parts(operators: _Operators) -> dict[str, Document]:
     """Return point to point apart from collectives; sums of the toolkit's belong to neither."""
     parts: dict[str, Document] = {"p2p": {}, "collective": {}}
-    for name, told in operators.items():
+    for name, info in operators.items():
         if _is_point_to_point(name):
-            parts["p2p"][name] = told
+            parts["p2p"][name] = info
         elif not name.startswith(_TOTAL):
-            parts["collective"][name] = told
+            parts["collective"][name] = info
     return parts
 
 
 def _step(operators: _Operators) -> Document:
-    return {kind: own | ({_SUM: _sum(list(own.values()))} if own else {}) for kind, own in _parts(operators).items()}
+    return {
+        kind: members | ({_SUM: _sum(list(members.values()))} if members else {})
+        for kind, members in _parts(operators).items()
+    }
 
 
-def _sum(told: Sequence[Mapping[str, Any]]) -> Document:
+def _sum(operators: Sequence[Mapping[str, Any]]) -> Document:
     """Sum operators up: times without a start, and of every transport time, size and packets."""
     times: Document = {}
     bandwidth: dict[str, Document] = {}
-    for operator in told:
+    for operator in operators:
         for name, value in operator[_TIME].items():
             if name not in _RATIOS and name != _START:
                 times[name] = times.get(name, 0.0) + value
         for transport, moved in operator[_BANDWIDTH].items():
-            own = bandwidth.setdefault(transport, {_TRANSIT: 0, _SIZE: 0, _SIZES: {}})
-            own[_TRANSIT] += moved[_TRANSIT]
-            own[_SIZE] += moved[_SIZE]
+            total = bandwidth.setdefault(transport, {_TRANSIT: 0, _SIZE: 0, _SIZES: {}})
+            total[_TRANSIT] += moved[_TRANSIT]
+            total[_SIZE] += moved[_SIZE]
             for size, (count, took) in moved[_SIZES].items():
-                packets = own[_SIZES].setdefault(size, [0, 0])
+                packets = total[_SIZES].setdefault(size, [0, 0])
                 packets[0] += count
                 packets[1] += took
     for ratio, part in _RATIOS.items():
@@ -96,7 +101,7 @@ def _share(part: float, whole: float) -> float:
 
 
 def _matrix(operators: _Operators) -> Document:
-    return {kind: _ranked(own) for kind, own in _parts(operators).items()}
+    return {kind: _ranked(members) for kind, members in _parts(operators).items()}
 
 
 def _ranked(operators: _Operators) -> Document:

@@ -97,7 +97,7 @@ def json_files(profile: Profile) -> Mapping[str, object]:
     transfers = communication_transfers(profile)
     times = communication_time(profile, transfers)
     operators = _operators(times, transfers)
-    document = {of.key: _operator_document(of) for of in operators}
+    document = {operator.key: _operator_document(operator) for operator in operators}
     document[_TOTAL_OF_TOOLKIT] = _operator_document(_merged(_TOTAL_OF_TOOLKIT, operators))
     matrix = {key: {name: link.document() for name, link in links.items()} for key, links in _links(times, transfers)}
     matrix[_TOTAL_OF_TOOLKIT] = {name: link.document() for name, link in _sum_of_links(times, transfers).items()}
@@ -152,9 +152,9 @@ def _operators(times: pl.DataFrame, transfers: pl.DataFrame) -> list[_Operator]:
         packets.setdefault((device, connection), {}).setdefault(transport, []).append((size, count, time))
     found = []
     for row in times.iter_rows(named=True):
-        own = packets.get((row["device_id"], row["connection_id"]), {})
+        by_transport = packets.get((row["device_id"], row["connection_id"]), {})
         counted = {name: row[f"{name}_ns"] for name in ("start", *_TIMES)}
-        grouped = {transport: _Packets(tuple(rows)) for transport, rows in own.items()}
+        grouped = {transport: _Packets(tuple(rows)) for transport, rows in by_transport.items()}
         found.append(_Operator(_key(row), counted, grouped))
     return found
 
@@ -174,12 +174,12 @@ def _key(row: Mapping[str, Any]) -> str:
 
 def _merged(key: str, operators: Sequence[_Operator]) -> _Operator:
     """Sum the operators up; equal packet sizes are counted together."""
-    times = {"start": 0} | {name: sum(of.times[name] for of in operators) for name in _TIMES}
+    times = {"start": 0} | {name: sum(operator.times[name] for operator in operators) for name in _TIMES}
     found: dict[str, dict[int, list[int]]] = {}
-    for of in operators:
-        for transport, own in of.packets.items():
+    for operator in operators:
+        for transport, part in operator.packets.items():
             sizes = found.setdefault(transport, {})
-            for size, count, time in own.rows:
+            for size, count, time in part.rows:
                 entry = sizes.setdefault(size, [0, 0])
                 entry[0] += count
                 entry[1] += time
@@ -194,33 +194,35 @@ def _share(part: int, rest: int) -> float:
     return round(part / (part + rest), 4) if part + rest else 0
 
 
-def _operator_document(of: _Operator) -> Document:
+def _operator_document(operator: _Operator) -> Document:
     bandwidth: Document = {}
     for transport in _TRANSPORTS:
-        size, time = _totals(of, transport)
-        own = of.packets.get(transport, _Packets())
+        size, time = _totals(operator, transport)
+        packets = operator.packets.get(transport, _Packets())
         bandwidth[transport] = {
             _SIZE: size / _MB if size else 0,
             _TRANSIT: time / _NS_PER_MS if time else 0,
             _RATE: round(size / time, 4) if time else 0,
-            _LARGE: own.large_ratio(transport),
-            _SIZES: {} if transport == "SDMA" else own.distribution(),
+            _LARGE: packets.large_ratio(transport),
+            _SIZES: {} if transport == "SDMA" else packets.distribution(),
         }
-    started = {"Start Timestamp(us)": of.times["start"] / 1000 if of.times["start"] else 0}
-    return {_TIME: started | _time_document(of), _BANDWIDTH: bandwidth}
+    started = {"Start Timestamp(us)": operator.times["start"] / 1000 if operator.times["start"] else 0}
+    return {_TIME: started | _time_document(operator), _BANDWIDTH: bandwidth}
 
 
-def _totals(of: _Operator, transport: str) -> tuple[int, int]:
+def _totals(operator: _Operator, transport: str) -> tuple[int, int]:
     """Bytes and ns of a transport; SDMA is everything that does not go over the network."""
     parts = ("SDMA", *_SDMA_PARTS) if transport == "SDMA" else (transport,)
-    found = [of.packets[part] for part in parts if part in of.packets]
+    found = [operator.packets[part] for part in parts if part in operator.packets]
     return sum(part.size_bytes for part in found), sum(part.time_ns for part in found)
 
 
-def _time_document(of: _Operator) -> Document:
-    shown: Document = {title: of.times[name] / _NS_PER_MS if of.times[name] else 0 for name, title in _TIMES.items()}
-    shown["Wait Time Ratio"] = _share(of.times["wait"], of.times["transit"])
-    shown["Synchronization Time Ratio"] = _share(of.times["synchronization"], of.times["transit"])
+def _time_document(operator: _Operator) -> Document:
+    shown: Document = {
+        title: operator.times[name] / _NS_PER_MS if operator.times[name] else 0 for name, title in _TIMES.items()
+    }
+    shown["Wait Time Ratio"] = _share(operator.times["wait"], operator.times["transit"])
+    shown["Synchronization Time Ratio"] = _share(operator.times["synchronization"], operator.times["transit"])
     return shown
 
 
@@ -230,13 +232,13 @@ def _is_point_to_point(name: str) -> bool:
 
 def _step_document(times: pl.DataFrame, transfers: pl.DataFrame) -> Document:
     parts: dict[str, list[_Operator]] = {"p2p": [], "collective": []}
-    for of in _operators(times, transfers):
-        parts["p2p" if _is_point_to_point(of.key) else "collective"].append(of)
+    for operator in _operators(times, transfers):
+        parts["p2p" if _is_point_to_point(operator.key) else "collective"].append(operator)
     return {name: _group_document(operators) for name, operators in parts.items()}
 
 
 def _group_document(operators: Sequence[_Operator]) -> Document:
-    document: Document = {of.key: _operator_document(of) for of in operators}
+    document: Document = {operator.key: _operator_document(operator) for operator in operators}
     if operators:
         total = _merged(_TOTAL_OF_TORCH, operators)
         bandwidth: Document = {}
@@ -281,8 +283,8 @@ def _links(times: pl.DataFrame, transfers: pl.DataFrame) -> list[tuple[str, dict
         .iter_rows()
     )
     found: dict[tuple[int, int], dict[str, _Link]] = {}
-    for device, connection, source, target, transport, size, time in by_link:
-        found.setdefault((device, connection), {})[f"{source}-{target}"] = _Link(transport, size, time)
+    for device, connection, source, destination, transport, size, time in by_link:
+        found.setdefault((device, connection), {})[f"{source}-{destination}"] = _Link(transport, size, time)
     rows = times.iter_rows(named=True)
     return [(_key(row), found.get((row["device_id"], row["connection_id"]), {})) for row in rows]
 

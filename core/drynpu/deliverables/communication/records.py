@@ -120,7 +120,7 @@ def build(context: RecordContext) -> GroupRecords:
 def _expand(times: CollectiveTimes, context: RecordContext) -> _Tasks:
     """Lay the tasks of the plans on the device: what the peers let wait lengthens and moves them."""
     work = times.calls
-    sizes = np.array([len(of) for of in work.plans], np.int64)
+    sizes = np.array([len(plan) for plan in work.plans], np.int64)
     first = np.cumsum(sizes) - sizes
     count = sizes[work.plan]
     owner = np.repeat(np.arange(len(work)), count)
@@ -153,7 +153,7 @@ def _joined(times: CollectiveTimes, name: str) -> Array:
 
 
 def _operator_ids(context: RecordContext) -> U64:
-    names = [f"hcom_{of.kind}_" for of in context.simulation.collectives.calls.collectives]
+    names = [f"hcom_{collective.kind}_" for collective in context.simulation.collectives.calls.collectives]
     distinct = {name: index for index, name in enumerate(dict.fromkeys(names))}
     return context.texts.ids(list(distinct))[[distinct[name] for name in names]]
 
@@ -167,7 +167,7 @@ def _api_rows(level: HostLevel, kind: npt.ArrayLike, context: RecordContext, beg
 
 def _apis(context: RecordContext, tasks: _Tasks, operators: U64) -> Records:
     times, types = context.simulation.collectives, context.types
-    kinds = np.array([types.api(HostLevel.ACL, f"hcom_{of.kind}_") for of in times.calls.collectives])
+    kinds = np.array([types.api(HostLevel.ACL, f"hcom_{collective.kind}_") for collective in times.calls.collectives])
     acl = _api_rows(HostLevel.ACL, kinds, context, times.api_start_ns, times.api_end_ns)
     node = _api_rows(
         HostLevel.NODE, types.api(HostLevel.NODE, "launch"), context, times.node_start_ns, times.node_end_ns
@@ -200,7 +200,7 @@ def _middle(tasks: _Tasks) -> I64:
 
 def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
     rows = _records(task_facts.TASK_TRACK, context, _middle(tasks))
-    rows["device_id"], rows["stream_id"] = context.target.device_id, tasks.stream
+    rows["device_id"], rows["stream_id"] = context.destination.device_id, tasks.stream
     rows["task_id"], rows["batch_id"] = tasks.task_id, tasks.batch_id
     numbers = np.zeros(len(TaskName), np.int64)
     for name in np.unique(tasks.name):
@@ -212,18 +212,21 @@ def _task_track(context: RecordContext, tasks: _Tasks) -> Records:
 def _operator_info(context: RecordContext) -> Records:
     times = context.simulation.collectives
     works, plans = times.calls.collectives, times.calls.plans
-    algorithms = [of.algorithm or plans[at].algorithm for of, at in zip(works, times.calls.plan.tolist(), strict=True)]
+    algorithms = [
+        collective.algorithm or plans[at].algorithm
+        for collective, at in zip(works, times.calls.plan.tolist(), strict=True)
+    ]
     texts = {name: context.texts.ids([name])[0] if name else 0 for name in set(algorithms)}
     rows = _records(facts.HCCL_OP_INFO, context, times.node_end_ns - 1)
-    rows["data_type"] = [_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works]
+    rows["data_type"] = [_HCCL_DTYPES.get(collective.dtype, _RESERVED_DTYPE) for collective in works]
     rows["alg_type"] = [texts[name] for name in algorithms]
-    rows["count"] = [of.count for of in works]
+    rows["count"] = [collective.count for collective in works]
     rows["group_name"] = _group_ids(context)
     return rows
 
 
 def _group_ids(context: RecordContext) -> U64:
-    groups = [of.group for of in context.simulation.collectives.calls.collectives]
+    groups = [collective.group for collective in context.simulation.collectives.calls.collectives]
     ids = {group: group_id(group) for group in set(groups)}
     return np.array([ids[group] for group in groups], np.uint64)
 
@@ -238,13 +241,13 @@ def _task_info(context: RecordContext, tasks: _Tasks) -> Records:
     times = context.simulation.collectives
     works = times.calls.collectives
     names = context.texts.ids([name.name for name in TaskName])
-    local = np.array([of.ranks.index(of.rank) for of in works], np.int64)
-    dtypes = np.array([_HCCL_DTYPES.get(of.dtype, _RESERVED_DTYPE) for of in works], np.int64)
+    local = np.array([collective.ranks.index(collective.rank) for collective in works], np.int64)
+    dtypes = np.array([_HCCL_DTYPES.get(collective.dtype, _RESERVED_DTYPE) for collective in works], np.int64)
     reduces = tasks.name == TaskName.Reduce_Inline
     rows = _records(facts.HCCL_INFO, context, _middle(tasks))
     rows["item_id"], rows["group_name"] = names[tasks.name], _group_ids(context)[tasks.owner]
     rows["local_rank"], rows["remote_rank"] = local[tasks.owner], _joined(times, "peer")[tasks.column]
-    rows["rank_size"] = np.array([len(of.ranks) for of in works])[tasks.owner]
+    rows["rank_size"] = np.array([len(collective.ranks) for collective in works])[tasks.owner]
     rows["work_flow_mode"], rows["plane_id"], rows["context_id"] = _OPS_MODE, tasks.plane, _NONE
     rows["notify_id"] = _joined(times, "notify")[tasks.column]
     rows["stage"], rows["role"] = _NONE, _NONE

@@ -114,15 +114,15 @@ def _launched(context: LoadContext, calls: pl.DataFrame) -> pl.DataFrame:
     """Return the task that each communication call launched; calls with several are FFTS+ and not described here."""
     track = context.reader.read("task_track")
     call = _call(context, calls, track)
-    own = track[call >= 0]
+    launch = track[call >= 0]
     rows = call[call >= 0]
     return pl.DataFrame(
         {
             "call": rows,
-            "device_id": (own["device_id"] & 0xFFF).astype(np.int64),
-            "stream_id": own["stream_id"].astype(np.int64),
-            "task_id": own["task_id"].astype(np.int64),
-            "batch_id": own["batch_id"].astype(np.int64),
+            "device_id": (launch["device_id"] & 0xFFF).astype(np.int64),
+            "stream_id": launch["stream_id"].astype(np.int64),
+            "task_id": launch["task_id"].astype(np.int64),
+            "batch_id": launch["batch_id"].astype(np.int64),
             "is_master": (calls["name"].gather(rows) == "master"),
         }
     ).unique("call", keep="first", maintain_order=True)

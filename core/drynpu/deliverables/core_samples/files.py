@@ -33,7 +33,9 @@ def csv_files(profile: Profile, writer: Writer) -> Mapping[str, pl.DataFrame]:
 def _table(profile: Profile, kind: str) -> pl.DataFrame:
     """Return a row per core and their mean, for each device."""
     metrics = profile.frame("core_metrics").filter(pl.col("core_type") == kind)
-    parts = [_of_device(profile, device, own) for (device,), own in metrics.group_by("device_id", maintain_order=True)]
+    parts = [
+        _of_device(profile, device, rows) for (device,), rows in metrics.group_by("device_id", maintain_order=True)
+    ]
     return pl.concat(parts, how="diagonal").fill_null("N/A") if parts else pl.DataFrame()
 
 

@@ -33,7 +33,7 @@ def db_rows(profile: Profile) -> Rows:
         rows = profile.compact("kernels", column).select(ids.alias(TASK_ID), value).drop_nulls()
         yield (
             "TASK_PMU_INFO",
-            TextTable.of(rows, [pl.col(TASK_ID), pl.lit(name).alias("name"), pl.col("value") * scale]),
+            TextTable.from_rows(rows, [pl.col(TASK_ID), pl.lit(name).alias("name"), pl.col("value") * scale]),
         )
 
 

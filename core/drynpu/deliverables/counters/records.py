@@ -96,7 +96,7 @@ class Counted:
 def count_launches(simulation: Simulation, metrics: str) -> Counted:
     """Return what every launch that runs on AI cores counts in a metric group."""
     counts = zip(simulation.task_types, simulation.lowered.kernels, strict=True)
-    place = np.array([_COUNTED.index(of) if of in _COUNTED and spec.known else -1 for of, spec in counts] or [-1])
+    place = np.array([_COUNTED.index(name) if name in _COUNTED and spec.known else -1 for name, spec in counts] or [-1])
     kind = place[simulation.lowered.launch_kernel]
     launches = np.flatnonzero(kind >= 0)
     costs = simulation.costs.take(simulation.lowered.launch_kernel[launches], simulation.factor[launches])

@@ -69,7 +69,7 @@ def static_memory_records(context: RecordContext) -> Records:
     parts: list[tuple[int, str | None, int, int, int]] = []
     for number, graph in enumerate(context.recording.graphs):
         blocks = graph.static_memory
-        parts.extend((number, of.op_name, of.size_bytes, of.first_node, _last(of)) for of in blocks)
+        parts.extend((number, block.op_name, block.size_bytes, block.first_node, _last(block)) for block in blocks)
         if blocks:
             parts.append((number, None, _peak_bytes(blocks), 0, LIFE_TO_THE_END))
     rows = _new(context, STATIC_OP_MEM, load_time_ns(context)[[part[0] for part in parts]])

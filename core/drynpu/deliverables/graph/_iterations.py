@@ -52,11 +52,11 @@ def iterations_of(marks: pl.DataFrame, notes: list[str]) -> dict[str, pl.DataFra
     is_step = pl.col("tag_id").is_in([STEP_START_TAG, STEP_END_TAG])
     ordered = marks.sort("device_id", "model_id", "time_ns", maintain_order=True)
     for (device, model), rows in ordered.filter(~is_step).group_by("device_id", "model_id", maintain_order=True):
-        own, reduced, taken = _of_model(rows, notes)
+        whole_columns, reduce_columns, next_columns = _of_model(rows, notes)
         key = {"device_id": device, "model_id": model}
-        whole.append(frame(ITERATIONS, {**key, "iter_id": 0, "augmentation_ns": None, **own}))
-        reduces.append(frame(REDUCES, {**key, **reduced}))
-        nexts.append(frame(GET_NEXTS, {**key, **taken}))
+        whole.append(frame(ITERATIONS, {**key, "iter_id": 0, "augmentation_ns": None, **whole_columns}))
+        reduces.append(frame(REDUCES, {**key, **reduce_columns}))
+        nexts.append(frame(GET_NEXTS, {**key, **next_columns}))
     whole.append(_steps(ordered.filter(is_step), notes))
     table = pl.concat(whole).with_columns(
         pl.col("forward_ns", "backward_ns").replace(_NULL, None),
@@ -74,7 +74,7 @@ def _of_model(rows: pl.DataFrame, notes: list[str]) -> tuple[dict[str, I64], dic
     inside[inside] = opened[around[inside]] < position[inside]
     iteration = np.where(inside, around, _NULL)
     start, end = time[opened], time[closed]
-    own = {
+    columns = {
         "iteration": np.arange(1, len(closed) + 1),
         "start_ns": start,
         "end_ns": end,
@@ -92,7 +92,7 @@ def _of_model(rows: pl.DataFrame, notes: list[str]) -> tuple[dict[str, I64], dic
         # All-reduces of a stream follow each other; get-nexts are told apart by their tags.
         key = stream if first == REDUCE_TAG else stream * STEP_START_TAG + tag // 2
         found.append(_pairs(chosen, iteration, key, tag, time))
-    return {name: column[good] for name, column in own.items()}, found[0], found[1]
+    return {name: column[good] for name, column in columns.items()}, found[0], found[1]
 
 
 def _bounds(tag: I64) -> tuple[I64, I64]:

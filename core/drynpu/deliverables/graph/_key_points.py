@@ -139,7 +139,7 @@ def reduces(context: RecordContext, iteration: I64, points: KeyPoints) -> Interv
     Only all-reduces are marked, as the graph engine marks no other collective.
     """
     times = context.simulation.collectives
-    chosen = np.array([of.kind == _ALL_REDUCE for of in times.calls.collectives], bool)
+    chosen = np.array([collective.kind == _ALL_REDUCE for collective in times.calls.collectives], bool)
     end = times.start_ticks + times.calls.ticks
     columns = (column[chosen] for column in (iteration, times.start_ticks, end, times.calls.stream))
     return _clipped(REDUCE_TAG, *columns, points=points)

@@ -52,10 +52,10 @@ def _with_threads(profile: Profile, rows: pl.DataFrame, writer: Writer) -> pl.Da
 
 def _metadata(profile: Profile, trace: pl.DataFrame, style: JsonStyle) -> Iterator[Block]:
     for device_id in trace["device_id"].unique().sort().to_list():
-        own = trace.filter(pl.col("device_id") == device_id).select("model_id", "tid", "sort_index").unique()
+        models = trace.filter(pl.col("device_id") == device_id).select("model_id", "tid", "sort_index").unique()
         threads = [
             layers.Thread(tid, f"Step Trace(Model ID:{model})", sort_index)
-            for model, tid, sort_index in own.sort("model_id").iter_rows()
+            for model, tid, sort_index in models.sort("model_id").iter_rows()
         ]
         yield layers.metadata_events(profile.pid, layers.ASCEND_HARDWARE, device_id, threads, style)
 

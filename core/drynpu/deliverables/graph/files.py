@@ -67,8 +67,8 @@ def _reduce_cells(profile: Profile, trace: pl.DataFrame, writer: Writer) -> pl.D
     )
     columns = []
     for place in range(reduces["place"].unique().len()):
-        own = reduces.filter(pl.col("place") == place)
-        cells = trace.select(key).join(own, on=key, how="left", maintain_order="left")
+        reduce = reduces.filter(pl.col("place") == place)
+        cells = trace.select(key).join(reduce, on=key, how="left", maintain_order="left")
         columns += [
             cells[name].fill_null(UNKNOWN).alias(f"{title}{REPEATED}{place}")
             for name, title in (("start", "Reduce Start(us)"), ("duration", "Reduce Duration(us)"))
@@ -145,7 +145,7 @@ def with_graph_columns(profile: Profile, table: TextTable, writer: Writer) -> Te
     columns = summary.get_columns()
     columns.insert(after + 1, infer.alias("Infer ID"))
     columns.insert(before, shown.alias("Model Name"))
-    return TextTable.of(pl.DataFrame(columns), [pl.all()])
+    return TextTable.from_rows(pl.DataFrame(columns), [pl.all()])
 
 
 def per_graph_op_statistic(profile: Profile, writer: Writer) -> pl.DataFrame | None:
@@ -155,7 +155,7 @@ def per_graph_op_statistic(profile: Profile, writer: Writer) -> pl.DataFrame | N
     names = graph_names(profile)
     parts = []
     for model in profile.compact("kernels", "model_id")["model_id"].unique().sort().to_list():
-        own = evolve(profile, kernels=profile.kernels.filter(pl.col("model_id") == model))
-        table = op_statistic_table(op_statistic(own), writer)
+        part = evolve(profile, kernels=profile.kernels.filter(pl.col("model_id") == model))
+        table = op_statistic_table(op_statistic(part), writer)
         parts.append(table.insert_column(1, pl.lit(names.get(model, UNKNOWN)).alias("Model Name")))
     return pl.concat(parts) if parts else None

@@ -90,7 +90,9 @@ def _place(context: RecordContext) -> _Iterations:
     starts = np.array([iteration.start_ns for _, iteration in pairs], np.int64)
     ends = np.array([iteration.end_ns for _, iteration in pairs], np.int64)
     of_dispatch = within(operators.start_ns[lowered.dispatch_op], starts, ends)
-    issued = np.array([of.start_ns for of in context.simulation.collectives.calls.collectives], np.int64)
+    issued = np.array(
+        [collective.start_ns for collective in context.simulation.collectives.calls.collectives], np.int64
+    )
     return _Iterations(
         graphs=graphs,
         graph=tuple(number for number, _ in pairs),
@@ -120,11 +122,11 @@ def _executions(context: RecordContext, iterations: _Iterations) -> Records:
     s, rows, times = context.simulation.schedule, context.simulation.rows, context.simulation.collectives
     iteration = np.concatenate([iterations.of_dispatch, iterations.of_collective])
     inside = iteration >= 0
-    number, of = np.unique(iteration[inside], return_inverse=True)
+    number, group = np.unique(iteration[inside], return_inverse=True)
     begin = np.full(len(number), np.iinfo(np.int64).max)
     end = np.full(len(number), np.iinfo(np.int64).min)
-    np.minimum.at(begin, of.reshape(-1), np.concatenate([s.api_start_ns[rows], times.api_start_ns])[inside])
-    np.maximum.at(end, of.reshape(-1), np.concatenate([s.api_end_ns[rows], times.api_end_ns])[inside])
+    np.minimum.at(begin, group.reshape(-1), np.concatenate([s.api_start_ns[rows], times.api_start_ns])[inside])
+    np.maximum.at(end, group.reshape(-1), np.concatenate([s.api_end_ns[rows], times.api_end_ns])[inside])
     calls = _model_calls(context, "ModelExecute", begin, end, iterations.model_id[number])
     if context.chip.platform.unique_task_ids:
         return calls
@@ -184,13 +186,13 @@ def _candidates(context: RecordContext, iterations: _Iterations) -> tuple[Bools,
     takes_data = np.array([kernel.op_type == GET_NEXT for kernel in lowered.kernels] or [False])
     computes = (computes & ~takes_data)[lowered.launch_kernel]
     sides = []
-    for side, own, asked in (
+    for side, field_name, chosen_name in (
         (~backward_op[op], "forward_op", filters.first_forward_op),
         (backward_op[op], "backward_op", filters.last_backward_op),
     ):
         chosen = side & computes
         for number, graph in enumerate(iterations.graphs):
-            name = getattr(graph, own) or asked
+            name = getattr(graph, field_name) or chosen_name
             if name:
                 rows = np.isin(iterations.of_launch, np.flatnonzero(np.array(iterations.graph) == number))
                 chosen[rows] = _called(context, name)[rows]

@@ -142,13 +142,13 @@ def _parse_process_cpu(lines: Sequence[str]) -> Parsed:
     packets, left_out = _packets(lines)
     rows: list[Row] = []
     for packet in packets:
-        own = _first(read_stat(line, (13, 14, 15, 16)) for line in packet.lines)
+        process_ticks = _first(read_stat(line, (13, 14, 15, 16)) for line in packet.lines)
         everything = _first(read_cpu(line) for line in packet.lines)
         name = _process_name(packet)
-        if own is None or everything is None or name is None:
+        if process_ticks is None or everything is None or name is None:
             left_out += len(packet.lines) + 3
         else:
-            rows.append((packet.time_ns, packet.index, own[0], name, *own[3:], *everything[1:]))
+            rows.append((packet.time_ns, packet.index, process_ticks[0], name, *process_ticks[3:], *everything[1:]))
     return Parsed(rows, left_out)
 
 

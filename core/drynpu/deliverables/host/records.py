@@ -52,7 +52,7 @@ def build(context: RecordContext) -> GroupRecords:
         if whole in samples.texts:
             text[whole] = _rows(context, whole, samples.texts[whole])
         if each in samples.processes:
-            text[each] = {pid: _rows(context, each, own) for pid, own in samples.processes[each].items()}
+            text[each] = {pid: _rows(context, each, texts) for pid, texts in samples.processes[each].items()}
     return GroupRecords(
         host_text=text, sample={"host_disk_freq": fixed_hz("sampling.host_systems")}, notes=(*notes, *samples.failures)
     )  # fmt: skip
@@ -80,7 +80,7 @@ def _disk_rows(context: RecordContext, samples: HostSamples) -> pl.DataFrame:
     share = pl.when(spent.is_not_null()).then(pl.min_horizontal(spent, 100.0))
     rows = counts.select(
         ((pl.col("time_ns") // 1_000_000_000 + zone) % 86_400).alias("time_s"),
-        pl.lit(context.target.pid, pl.Int64).alias("pid"),
+        pl.lit(context.destination.pid, pl.Int64).alias("pid"),
         pl.lit("be/4").alias("priority"),
         pl.lit("-").alias("user"),
         (pl.col("read").diff() / seconds).clip(lower_bound=0.0).alias("read_bytes_s"),

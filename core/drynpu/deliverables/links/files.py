@@ -153,8 +153,10 @@ def _sio_layer(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     for dies in at["dies"].unique().to_list():
         rows = at.filter(pl.col("dies") == dies).select(key).sort(key)
         for die in dies:
-            own = samples.filter(pl.col("die") == die).select(*key, pl.col(facts.SIO_CHANNELS).name.suffix(f"_{die}"))
-            rows = rows.join(own, on=key, maintain_order="left")
+            die_samples = samples.filter(pl.col("die") == die).select(
+                *key, pl.col(facts.SIO_CHANNELS).name.suffix(f"_{die}")
+            )
+            rows = rows.join(die_samples, on=key, maintain_order="left")
         for channel in facts.SIO_CHANNELS:
             series = {f"die {die}": float_text(pl.col(f"{channel}_{die}")) for die in dies}
             yield counters(profile.pid, facts.SIO_LAYER, rows, channel, series)

@@ -118,7 +118,7 @@ def _pcie(context: RecordContext, edges: I64) -> Records:
     spans = edges[1:] * 1000.0
     rows = facts.PCIE.new(len(edges) - 1)
     rows["time_ns"] = _raw_ns(context, edges)[1:]
-    rows["device_id"] = context.target.device_id
+    rows["device_id"] = context.destination.device_id
     received = join_flows([copies.into, peers.into])
     for name, flow in (("tx_p", copies.out), ("tx_cpl", peers.out), ("rx_cpl", received)):
         least, most = flow.extremes(edges * 1000)
@@ -137,7 +137,7 @@ def _sio(context: RecordContext, edges: I64) -> Records:
     flows = link_flows(context, (LinkType.SIO,))
     rows = facts.SIO.new(len(edges))
     rows["tick"] = context.anchors.unix_to_tick(edges * 1000 + context.simulation.base_ns)
-    rows["acc_id"] = context.target.device_id % context.chip.interconnect.package_devices
+    rows["acc_id"] = context.destination.device_id % context.chip.interconnect.package_devices
     for name, flow in (("dat_rx", flows.into), ("dat_tx", flows.out)):
         rows[name] = np.concatenate([[0], whole_counts(flow.by(edges * 1000), 1)])
     return rows

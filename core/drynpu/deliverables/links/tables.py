@@ -101,8 +101,8 @@ def _ports(side: DeviceSide, port: str, rows: pl.DataFrame) -> pl.DataFrame:
 def _pcie(side: DeviceSide, records: Records) -> pl.DataFrame:
     """Leave out samples whose least posted traffic is above the largest: the parser takes them for invalid."""
     rows = records[records["tx_p_max"] >= records["tx_p_min"]]
-    own = {"device_id": side.device_id, "time_ns": rows["time_ns"].astype(np.int64) + side.clock.offset_ns}
-    columns = {name: own[name] if name in own else rows[name] for name in PCIE_SAMPLES}
+    derived = {"device_id": side.device_id, "time_ns": rows["time_ns"].astype(np.int64) + side.clock.offset_ns}
+    columns = {name: derived[name] if name in derived else rows[name] for name in PCIE_SAMPLES}
     return frame(PCIE_SAMPLES, columns).sort("time_ns", maintain_order=True)
 
 

@@ -45,7 +45,7 @@ def collective_marks(context: RecordContext) -> CollectiveMarks:
     """
     times = context.simulation.collectives
     work = times.calls
-    marked = np.flatnonzero(np.array([bool(of.mark) for of in work.collectives], bool))
+    marked = np.flatnonzero(np.array([bool(collective.mark) for collective in work.collectives], bool))
     stream = work.stream[marked]
     marks = tuple(
         Mark(
@@ -66,7 +66,9 @@ def collective_marks(context: RecordContext) -> CollectiveMarks:
             strict=True,
         )
     )
-    on_first_plane = np.array([np.count_nonzero(of.plane == 0) for of in work.plans] or [0], np.int64)[work.plan]
+    on_first_plane = np.array([np.count_nonzero(plan_task.plane == 0) for plan_task in work.plans] or [0], np.int64)[
+        work.plan
+    ]
     numbers, place = np.unique(work.stream, return_inverse=True)
     tasks = np.bincount(place.reshape(-1), on_first_plane, len(numbers)).astype(np.int64)
     start = times.start_ticks[marked]

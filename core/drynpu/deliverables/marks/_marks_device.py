@@ -28,21 +28,24 @@ def device_ticks(context: RecordContext, time_ns: I64, stream: I64) -> tuple[I64
     tick = np.ceil((arrival_ns - simulation.base_ns) / simulation.tick_ns).astype(np.int64)
     kernel_end = simulation.schedule.kernel_start_ticks + simulation.kernel_ticks
     work = simulation.collectives.calls
-    blocking = np.array([of.blocking for of in work.collectives], bool)
+    blocking = np.array([collective.blocking for collective in work.collectives], bool)
     work_time = np.concatenate(
-        [issued[lowered.launch_dispatch], np.array([of.start_ns for of in work.collectives], np.int64)[blocking]]
+        [
+            issued[lowered.launch_dispatch],
+            np.array([collective.start_ns for collective in work.collectives], np.int64)[blocking],
+        ]
     )
     work_end = np.concatenate([kernel_end, (simulation.collectives.start_ticks + work.ticks)[blocking]])
     work_stream = np.concatenate([simulation.stream, work.issuing[blocking]])
     task = np.zeros(len(tick), np.int64)
     for number in np.unique(stream).tolist():
-        mine, own = np.flatnonzero(stream == number), np.flatnonzero(work_stream == number)
-        own = own[np.argsort(work_time[own], kind="stable")]
-        ended = np.maximum.accumulate(work_end[own])
-        tick[mine] = np.maximum(tick[mine], _latest(work_time[own], ended, time_ns[mine], 0))
+        mark_rows, work_rows = np.flatnonzero(stream == number), np.flatnonzero(work_stream == number)
+        work_rows = work_rows[np.argsort(work_time[work_rows], kind="stable")]
+        ended = np.maximum.accumulate(work_end[work_rows])
+        tick[mark_rows] = np.maximum(tick[mark_rows], _latest(work_time[work_rows], ended, time_ns[mark_rows], 0))
         # Two threads can issue in an order that is not that of their arrival.
-        tick[mine] = np.maximum.accumulate(tick[mine])
-        task[mine] = np.count_nonzero(simulation.stream == number) + np.arange(len(mine))
+        tick[mark_rows] = np.maximum.accumulate(tick[mark_rows])
+        task[mark_rows] = np.count_nonzero(simulation.stream == number) + np.arange(len(mark_rows))
     return tick, task
 
 

@@ -77,10 +77,10 @@ def _application(profile: Profile, marks: pl.DataFrame, style: JsonStyle) -> Ite
         "event_type": pl.col("event_type"),
     }
     extended: dict[str, Value] = {"event_type": pl.col("event_type"), "domain": pl.col("domain")}
-    told = launched_by(marks)
-    plain, extended = plain | told, extended | told
+    launcher = launched_by(marks)
+    plain, extended = plain | launcher, extended | launcher
     is_plain = pl.col("mark_id").is_null()
-    texts = ("message", "event_type", "domain", *told)
+    texts = ("message", "event_type", "domain", *launcher)
     yield Events(marks.filter(is_plain), duration_event(pl.col("message"), pid, tid, plain), texts)
     yield Events(
         marks.filter(~is_plain),

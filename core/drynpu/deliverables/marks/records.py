@@ -58,14 +58,14 @@ class _Times:
     start_ns: I64
     end_ns: I64
     order: I64
-    """Place of each among the user's ``own`` marks followed by those of ``around``."""
-    own: int
+    """Place of each among the ``user_count`` marks of the user followed by those of ``around``."""
+    user_count: int
     around: CollectiveMarks
 
     @property
     def of_user(self) -> Bools:
         """Which are the user's own."""
-        return np.asarray(self.order < self.own)
+        return np.asarray(self.order < self.user_count)
 
 
 def _gather(context: RecordContext) -> _Times:
@@ -75,12 +75,12 @@ def _gather(context: RecordContext) -> _Times:
     def passes(mark: Mark) -> bool:
         return (not include or mark.domain in include) and mark.domain not in exclude
 
-    own = sorted((mark for mark in context.recording.marks if passes(mark)), key=attrgetter("start_ns"))
+    user_marks = sorted((mark for mark in context.recording.marks if passes(mark)), key=attrgetter("start_ns"))
     around = collective_marks(context)
     around = around if all(map(passes, around.marks)) else around.none()
-    marks = [*own, *around.marks]
+    marks = [*user_marks, *around.marks]
     start, end = (
-        np.concatenate([context.simulation.time_map(_column(own, name)), _column(list(around.marks), name)])
+        np.concatenate([context.simulation.time_map(_column(user_marks, name)), _column(list(around.marks), name)])
         for name in ("start_ns", "end_ns")
     )
     order = np.argsort(start, kind="stable")
@@ -89,7 +89,7 @@ def _gather(context: RecordContext) -> _Times:
         start_ns=start[order],
         end_ns=end[order],
         order=order,
-        own=len(own),
+        user_count=len(user_marks),
         around=around,
     )
 
@@ -111,8 +111,8 @@ def _host_records(context: RecordContext, times: _Times, is_extended: Bools, mar
     marks = times.marks
     distinct = {message: number for number, message in enumerate(dict.fromkeys(mark.message for mark in marks))}
     parts = [_segments(message) for message in distinct]
-    pieces = np.array([piece for of in parts for piece in of], f"S{facts.MESSAGE_BYTES}")
-    count = np.array([len(of) for of in parts])
+    pieces = np.array([piece for segments in parts for piece in segments], f"S{facts.MESSAGE_BYTES}")
+    count = np.array([len(segments) for segments in parts])
     first = np.cumsum(count) - count
     message = np.fromiter((distinct[mark.message] for mark in marks), np.int64, len(marks))
     repeats = np.where(is_extended, count[message], 1)
@@ -123,7 +123,7 @@ def _host_records(context: RecordContext, times: _Times, is_extended: Bools, mar
     domain = context.texts.ids(list(domains))[[domains[mark.domain] for mark in marks]]
     rows = facts.MSPROFTX.new(len(owner))
     rows["info_type"] = np.where(is_extended, int(MarkPart.EXTENDED_MARK), int(MarkPart.MARK))[owner]
-    rows["segment"], rows["pid"] = segment, context.target.pid
+    rows["segment"], rows["pid"] = segment, context.destination.pid
     rows["thread_id"] = rows["tid"] = _column(marks, "thread")[owner]
     rows["event_type"] = _column(marks, "kind.value")[owner]
     for name in ("category", "payload_type", "message_type"):
@@ -170,22 +170,22 @@ def _of_user(context: RecordContext, times: _Times, mark_id: I64) -> tuple[I64, 
     stream = np.array([mark.stream for mark in marks], np.int64)
     is_range = 1 - np.isin(_column(marks, "kind.value"), _INSTANTS).astype(np.int64)
     # The begin of every marker, then the end of every range; on the measured timeline, where work was issued.
-    of = np.concatenate([np.arange(len(stream)), np.flatnonzero(is_range)])
+    marker = np.concatenate([np.arange(len(stream)), np.flatnonzero(is_range)])
     time = np.concatenate([_column(marks, "start_ns"), _column(marks, "end_ns")[is_range > 0]])
     order = np.argsort(time, kind="stable")
-    of, time = of[order], time[order]
-    tick, task = device_ticks(context, time, stream[of])
-    return mark_id[rows][of], stream[of], is_range[of], tick, task
+    marker, time = marker[order], time[order]
+    tick, task = device_ticks(context, time, stream[marker])
+    return mark_id[rows][marker], stream[marker], is_range[marker], tick, task
 
 
 def _of_collectives(times: _Times, mark_id: I64) -> tuple[I64, ...]:
     """Return the same of the markers around collectives, in order of time."""
     around = times.around
     rows = np.flatnonzero(~times.of_user)
-    number = times.order[rows] - times.own
+    number = times.order[rows] - times.user_count
     both = np.concatenate([around.start_tick[number], around.end_tick[number]])
     order = np.argsort(both, kind="stable")
-    of = np.concatenate([np.arange(len(rows))] * 2)[order]
-    stream = around.stream[number][of]
-    task = around.task[number][of] + occurrences(stream)
-    return mark_id[rows][of], stream, np.ones(len(of), np.int64), both[order], task
+    marker = np.concatenate([np.arange(len(rows))] * 2)[order]
+    stream = around.stream[number][marker]
+    task = around.task[number][marker] + occurrences(stream)
+    return mark_id[rows][marker], stream, np.ones(len(marker), np.int64), both[order], task

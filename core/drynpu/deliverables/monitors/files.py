@@ -79,14 +79,14 @@ def _chip_links(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[
     for device in samples["device_id"].unique().sort().to_list():
         yield metadata_events(profile.pid, facts.CHIP_TRANS_LAYER, device, threads, style)
     for kind, thread, number, first, second in present:
-        own = samples.filter(pl.col("link") == kind)
+        link_samples = samples.filter(pl.col("link") == kind)
         for title, column in ((first, "rx_or_write"), (second, "tx_or_read")):
             if not profile.platform.dies:
                 series = {number: _whole("link_id"), title: _whole(column)}
-                yield _on(counters(profile.pid, facts.CHIP_TRANS_LAYER, own, title, series), thread)
+                yield _on(counters(profile.pid, facts.CHIP_TRANS_LAYER, link_samples, title, series), thread)
                 continue
-            for die in own["link_id"].unique().sort().to_list():
-                rows = own.filter(pl.col("link_id") == die)
+            for die in link_samples["link_id"].unique().sort().to_list():
+                rows = link_samples.filter(pl.col("link_id") == die)
                 yield _on(
                     counters(profile.pid, facts.CHIP_TRANS_LAYER, rows, title, {f"U-Die{die}": _whole(column)}), thread
                 )

@@ -39,5 +39,5 @@ def build(context: RecordContext) -> GroupRecords:
     rows["node_id"] = np.where(owner >= 0, ids[operators.name[np.maximum(owner, 0)]], np.uint64(0)) if len(rows) else 0
     rows["total_allocated_bytes"] = memory.allocated_bytes
     rows["total_reserved_bytes"] = memory.reserved_bytes
-    rows["device_id"], rows["device_type"] = context.target.device_id, facts.NPU_DEVICE_TYPE
+    rows["device_id"], rows["device_type"] = context.destination.device_id, facts.NPU_DEVICE_TYPE
     return GroupRecords(host={"task_memory_info": rows})

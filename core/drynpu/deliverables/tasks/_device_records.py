@@ -34,7 +34,7 @@ def device_records(simulation: Simulation, anchors: ClockAnchors) -> dict[str, R
     task_id, batch = task_numbers(simulation)
     start = simulation.schedule.kernel_start_ticks + anchors.device_cntvct
     kernels = simulation.lowered.kernels
-    types = [int(_sqe_type(*of)) for of in zip(kernels, simulation.task_types, strict=True)]
+    types = [int(_sqe_type(*pair)) for pair in zip(kernels, simulation.task_types, strict=True)]
     runs = TaskRuns(
         stream=simulation.stream,
         task_id=task_id,

@@ -137,13 +137,13 @@ def _tensor_templates(host: HostRows) -> tuple[Records, I64, I64]:
     per_record = facts.TENSORS_PER_RECORD
     kernels = host.simulation.lowered.kernels
     tensors = [_directed(kernel) for kernel in kernels]
-    count = np.array([-(-len(of) // per_record) for of in tensors] or [0], np.int64)
+    count = np.array([-(-len(sides) // per_record) for sides in tensors] or [0], np.int64)
     rows = facts.TENSOR_INFO.new(int(count.sum()))
     names = host.text_ids(lambda k: k.name)
     first = np.cumsum(count) - count
-    for index, of in enumerate(tensors):
+    for index, sides in enumerate(tensors):
         for number in range(int(count[index])):
-            part = of[number * per_record : (number + 1) * per_record]
+            part = sides[number * per_record : (number + 1) * per_record]
             row = rows[first[index] + number]
             row["op_name"], row["tensor_num"] = names[index], len(part)
             for slot, (direction, tensor) in enumerate(part):

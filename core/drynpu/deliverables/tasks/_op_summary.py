@@ -101,14 +101,14 @@ def op_summary(
     def make(offset: int, count: int) -> pl.DataFrame:
         part = order.slice(offset, count)
         row = part["row"]
-        own = row < first_collective
-        cells = [_rows(kernels, row.filter(own)).select(of_kernels)]
-        if not own.all():
-            chosen = _rows(communication_ops, row.filter(~own) - first_collective)
+        is_kernel = row < first_collective
+        cells = [_rows(kernels, row.filter(is_kernel)).select(of_kernels)]
+        if not is_kernel.all():
+            chosen = _rows(communication_ops, row.filter(~is_kernel) - first_collective)
             cells.append(chosen.select(of_collectives))
             together = pl.concat(cells, how="diagonal_relaxed")
             # Kernels stand before collectives here; back to their order in time.
-            place = pl.concat([own.arg_true(), (~own).arg_true()])
+            place = pl.concat([is_kernel.arg_true(), (~is_kernel).arg_true()])
             cells = [together[place.arg_sort()]]
         shown = cells[0].hstack(part.select(_times(writer)))
         return shown.select(*(_filled(shown[name]) for name in columns), STARTS)

@@ -65,4 +65,6 @@ def task_time_table(tasks: pl.DataFrame, writer: Writer) -> TextTable:
         us_text(start, "\t").alias("task_start(us)"),
         us_text(start + pl.col("duration_ns"), "\t").alias("task_stop(us)"),
     ]
-    return TextTable.of(used.sort("start_ns", "device_id", "stream_id", "task_id", maintain_order=True), cells, _PLAIN)
+    return TextTable.from_rows(
+        used.sort("start_ns", "device_id", "stream_id", "task_id", maintain_order=True), cells, _PLAIN
+    )

@@ -141,10 +141,10 @@ def _ascend_hardware(data: Timeline, linked: pl.DataFrame, style: JsonStyle, *, 
     if pruned:
         tasks = _kept(tasks, _shown_tasks)
     pid, tid = layers.layer_pids(data.pid, layers.ASCEND_HARDWARE), pl.col("stream_id")
-    told = launched_by(tasks)
-    members = duration_event(pl.col("shown"), pid, tid, _task_args(data.writer) | told)
+    launcher = launched_by(tasks)
+    members = duration_event(pl.col("shown"), pid, tid, _task_args(data.writer) | launcher)
     ends = (pl.col("arrow"), flow("f", pid, tid))
-    yield Events(tasks, members, ("shown", "kernel_type", "operation", *told), ends, _shown_tasks)
+    yield Events(tasks, members, ("shown", "kernel_type", "operation", *launcher), ends, _shown_tasks)
     for (device_id,), rows in data.tasks.group_by("device_id", maintain_order=True):
         streams = [layers.Thread(tid, f"Stream {tid}", tid) for tid in rows["stream_id"].unique().sort().to_list()]
         yield layers.metadata_events(data.pid, layers.ASCEND_HARDWARE, _number(device_id), streams, style)

@@ -56,7 +56,7 @@ def _tasks(tasks: pl.DataFrame, pid: int) -> TextTable:
         pl.col("task_id").alias("taskId"),
         pl.col("model_id").alias("modelId"),
     ]
-    return TextTable.of(tasks, columns)
+    return TextTable.from_rows(tasks, columns)
 
 
 def _marks(profile: Profile, first_id: int) -> pl.DataFrame:
@@ -93,7 +93,7 @@ def _compute(kernels: pl.DataFrame, *, detailed: bool) -> TextTable:
         *((value if detailed else unknown).alias(title) for title, value in texts.items()),
         *(unknown.alias(title) for title in ("attrInfo", "gridDim", "blockDim")),
     ]
-    return TextTable.of(_identified(kernels), columns)
+    return TextTable.from_rows(_identified(kernels), columns)
 
 
 def _identified(kernels: pl.DataFrame) -> pl.DataFrame:

@@ -69,7 +69,7 @@ def write_mindspore(directory: Path, context: RecordContext, keep_computing: boo
         If the directory or a file cannot be written.
     """
     make_directory(directory)
-    operators, prefix, switches = context.recording.operators, context.target.framework, context.request.switches
+    operators, prefix, switches = context.recording.operators, context.destination.framework, context.request.switches
     hidden = context.simulation.lowered.computing & (not keep_computing)
     rows = np.flatnonzero(~hidden & ~_on_host(operators))
     _write_events(directory / f"{prefix}.op_range", context, rows)
@@ -97,11 +97,11 @@ def _write_events(path: Path, context: RecordContext, rows: I64) -> None:
         _recorded_events(simulation, events, len(launches[0].fixed)),
     ]
     fixed = np.concatenate([part.fixed for part in parts])
-    fixed["pid"] = context.target.pid
+    fixed["pid"] = context.destination.pid
     fixed["step"] = _step_at(fixed["start"].astype(np.int64), steps)
     for name in ("start", "end"):
         time_ns = fixed[name].astype(np.int64)
-        fixed[name] = time_ns + context.to_raw_ns if context.target.device_data else time_ns // _COUNT_NS
+        fixed[name] = time_ns + context.to_raw_ns if context.destination.device_data else time_ns // _COUNT_NS
     first = np.cumsum([0, *(len(part.texts) for part in parts[:-1])])
     index = np.concatenate([part.index + begin for part, begin in zip(parts, first, strict=True)])
     order = np.argsort(fixed["start"], kind="stable")
@@ -214,7 +214,7 @@ def _write_memory(directory: Path, context: RecordContext) -> None:
     time_ns = simulation.time_map(m.time_ns)
     released = m.size_bytes < 0
     fixed = np.zeros(len(time_ns), mindspore_facts.MS_MEMORY_USAGE)
-    fixed["device_id"], fixed["tid"], fixed["pid"] = context.target.device_id, m.thread, context.target.pid
+    fixed["device_id"], fixed["tid"], fixed["pid"] = context.destination.device_id, m.thread, context.destination.pid
     fixed["time_ns"], fixed["address"] = time_ns, m.address
     fixed["size_bytes"] = np.where(released, 0, m.size_bytes)
     fixed["size_bytes"][released] = MS_ABSENT
@@ -223,7 +223,7 @@ def _write_memory(directory: Path, context: RecordContext) -> None:
     owner = _open_at(operators, m.time_ns, m.thread)
     name = np.where(owner >= 0, operators.name[owner], -1).astype(np.int64) if len(operators) else owner
     texts = [{int(MsMemoryField.OWNER): text} for text in operators.names]
-    write_tlv(directory / f"{context.target.framework}.memory_usage", _RECORD, fixed, name, texts)
+    write_tlv(directory / f"{context.destination.framework}.memory_usage", _RECORD, fixed, name, texts)
     allocated, reserved = m.allocated_bytes, m.reserved_bytes
     if not len(time_ns) and measured is not None:
         time_ns, allocated, reserved = simulation.time_map(measured[:, 0]), measured[:, 1], measured[:, 2]
@@ -278,7 +278,7 @@ def _write_host_operators(directory: Path, context: RecordContext) -> None:
 
 
 def _rank(context: RecordContext) -> int:
-    return max(context.target.rank_id, 0)
+    return max(context.destination.rank_id, 0)
 
 
 def _line(names: Sequence[str], code: int, runs: str) -> str:

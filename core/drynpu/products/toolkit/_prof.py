@@ -41,7 +41,7 @@ def write_prof(
     """
     groups = registered_groups() if groups is None else groups
     context = hosts[0]
-    destination, request = context.target, context.request
+    destination, request = context.destination, context.request
     begun = datetime.fromtimestamp(context.recording.begin_ns / 1e9)
     writer = ProfWriter.create(
         destination.directory,
@@ -68,7 +68,7 @@ def _write_all(
 ) -> tuple[str, ...]:
     """Write control files, records and dictionaries; return what was asked for and is not written."""
     context = hosts[0]
-    destination, request = context.target, context.request
+    destination, request = context.destination, context.request
     of_hosts = [_all_records(each, groups) for each in hosts]
     known = {id(each): records for each, records in zip(hosts, of_hosts, strict=True)}
     of_devices = [known.get(id(each)) or _all_records(each, groups) for each in devices]
@@ -77,7 +77,7 @@ def _write_all(
         parameters |= records.sample
     writer.write_controls(
         host_info(destination, context.chip, context.anchors),
-        [DeviceInfo.of_chip(each.chip, each.target.device_id) for each in devices],
+        [DeviceInfo.of_chip(each.chip, each.destination.device_id) for each in devices],
         parameters,
         context.anchors,
         max(each.simulation.end_ns for each in hosts),
@@ -86,7 +86,7 @@ def _write_all(
         _write_host(writer, records)
     for device, device_groups in zip(devices, of_devices, strict=True):
         for records in device_groups:
-            _write_device(writer, records, device.target.device_id)
+            _write_device(writer, records, device.destination.device_id)
     writer.write_dictionaries(context.host.texts.hashes, context.host.types.types)
     built = chain(*of_hosts, *of_devices)
     return tuple(dict.fromkeys(note for records in built for note in records.notes))
@@ -148,7 +148,7 @@ def _in_graphs(context: RecordContext) -> Bools:
 
 def _steps(context: RecordContext) -> tuple[tuple[int, int, int], ...]:
     """Return number, start and end of the steps that are marked on the device, on the shown host timeline."""
-    if context.target.framework == PYTORCH:
+    if context.destination.framework == PYTORCH:
         return ()
     rows, numbers = recorded_steps(context.recording.operators)
     simulation = context.simulation

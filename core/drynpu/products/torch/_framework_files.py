@@ -38,7 +38,7 @@ def write_torch(directory: Path, context: RecordContext, keep_computing: bool) -
         If the directory or a file cannot be written.
     """
     make_directory(directory)
-    prefix, switches = context.target.framework, context.request.switches
+    prefix, switches = context.destination.framework, context.request.switches
     rows = np.flatnonzero(~context.simulation.lowered.computing | keep_computing)
     _write_operators(directory / f"{prefix}.op_range", context, rows)
     _write_queue(directory / f"{prefix}.op_mark", context)
@@ -52,7 +52,7 @@ def _write_operators(path: Path, context: RecordContext, rows: I64) -> None:
     fixed["start"] = simulation.op_start_ns[rows] + context.to_raw_ns
     fixed["end"] = simulation.op_end_ns[rows] + context.to_raw_ns
     fixed["sequence"], fixed["scope"] = operators.sequence[rows], operators.scope[rows]
-    fixed["pid"], fixed["forward_tid"] = context.target.pid, operators.fwd_thread[rows]
+    fixed["pid"], fixed["forward_tid"] = context.destination.pid, operators.fwd_thread[rows]
     fixed["start_tid"] = fixed["end_tid"] = operators.thread[rows]
     signatures, stacks = len(operators.signatures) + 1, len(operators.stacks) + 1
     key = (operators.name[rows].astype(np.int64) * signatures + operators.signature[rows] + 1) * stacks
@@ -95,7 +95,7 @@ def _write_queue(path: Path, context: RecordContext) -> None:
         fixed[category]["tid"] = thread if category < 2 else context.launching
     # Readers take the first and last correlation id of a step for what it launched first and last.
     fixed["correlation_id"][:, np.argsort(fixed[0]["time"], kind="stable")] = np.arange(1, n + 1)
-    fixed["pid"] = context.target.pid
+    fixed["pid"] = context.destination.pid
     flat = fixed.ravel()
     order = np.lexsort((flat["category"], flat["time"]))
     names = [queue_name(plan) for plan in lowered.plans]
@@ -126,6 +126,6 @@ def _write_memory(path: Path, context: RecordContext) -> None:
     fixed["total_allocated_bytes"] = fixed["total_active_bytes"] = m.allocated_bytes[rows]
     fixed["total_reserved_bytes"] = m.reserved_bytes[rows]
     fixed["stream"], fixed["device_type"] = DEFAULT_STREAM, NPU_DEVICE_TYPE
-    fixed["device_index"] = context.target.device_id
-    fixed["action"], fixed["tid"], fixed["pid"] = action, m.thread[rows], context.target.pid
+    fixed["device_index"] = context.destination.device_id
+    fixed["action"], fixed["tid"], fixed["pid"] = action, m.thread[rows], context.destination.pid
     write_tlv(path, FrameworkRecord.MEMORY_USAGE, fixed)

@@ -76,7 +76,7 @@ def _host_ops(records: TlvRecords, to_unix: ToUnix) -> Stored:
         "call_stack": OpRangeField.CALL_STACK,
         "module_hierarchy": OpRangeField.MODULE_HIERARCHY,
     }
-    table = Stored.made(
+    table = Stored.from_columns(
         HOST_OPS,
         {
             "op_id": 0,
@@ -113,7 +113,7 @@ def _queue(records: TlvRecords, to_unix: ToUnix) -> Stored:
         "pid": i64(fixed["pid"][first]),
         "tid": i64(fixed["tid"][first]),
     }
-    return Stored.made(QUEUE, columns).ordered("start_ns")
+    return Stored.from_columns(QUEUE, columns).ordered("start_ns")
 
 
 def _pairs(fixed: Records, to_unix: ToUnix) -> tuple[I64, I64]:

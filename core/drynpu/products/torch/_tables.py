@@ -47,7 +47,7 @@ def operator_details_table(details: pl.DataFrame) -> TextTable:
         *(_sum_text(pl.col(name)).alias(title) for name, title in _DEVICE_TIMES.items()),
     ]
     times = ("Host Self Duration(us)", "Host Total Duration(us)", *_DEVICE_TIMES.values())
-    return TextTable.of(details, cells, times)
+    return TextTable.from_rows(details, cells, times)
 
 
 def _sum_text(us: pl.Expr, nothing: pl.Expr | None = None) -> pl.Expr:
