@@ -18,7 +18,7 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo pictures mutants torture test test-browser test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
+.PHONY: help venv demo pictures mutants torture fuzz test test-browser test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -29,6 +29,7 @@ help:
 	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
+	@echo "make fuzz     the tests of properties and damage, with many examples of each (EXAMPLES=500)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
 
@@ -134,6 +135,12 @@ TIMES ?= 20
 torture: $(STAMP) $(MINDSPORE_STAMP)
 	$(QUIET) $(BIN)/python tests/torture/torture.py core torch tf acl --calls $(CALLS) --times $(TIMES)
 	$(QUIET) $(MINDSPORE)/bin/python tests/torture/torture.py mindspore --calls $(CALLS) --times $(TIMES)
+
+# How many examples to try of each property of the core.
+EXAMPLES ?= 500
+
+fuzz: $(STAMP)
+	HYPOTHESIS_PROFILE=fuzz DRYNPU_EXAMPLES=$(EXAMPLES) $(PYTEST) -m hypothesis tests/core
 
 clean:
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks

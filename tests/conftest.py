@@ -9,8 +9,10 @@ import pytest
 from hypothesis import settings
 
 # Shared machines are slow at times, which is no failure; and CI should fail for the change at hand, not by chance.
-settings.register_profile("house", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("house")
+# `make test` tries few examples of each property; `make fuzz` tries many.
+settings.register_profile("house", deadline=None, derandomize="CI" in os.environ, max_examples=40)
+settings.register_profile("fuzz", deadline=None, max_examples=int(os.environ.get("DRYNPU_EXAMPLES", "500")))
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 _PLUGIN = """
 from drynpu.deliverables.record_group import RecordGroup

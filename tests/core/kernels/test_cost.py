@@ -4,7 +4,7 @@ import math
 
 import pytest
 from attrs import evolve
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost, task_type_on
@@ -71,7 +71,6 @@ def matmul(m: int, n: int, k: int, dtype: str = "DT_BF16", task_type: TaskType =
 
 
 @given(specs, chips)
-@settings(max_examples=400, deadline=None)
 def test_pipes_lie_in_their_engine_and_engines_in_the_duration(spec: KernelSpec, chip: Chip) -> None:
     c = cost(spec, chip)
     assert math.isfinite(c.duration_ns)
@@ -86,7 +85,6 @@ def test_pipes_lie_in_their_engine_and_engines_in_the_duration(spec: KernelSpec,
 
 
 @given(specs, chips)
-@settings(max_examples=300, deadline=None)
 def test_block_numbers_fit_the_chip(spec: KernelSpec, chip: Chip) -> None:
     c = cost(spec, chip)
     kind = task_type_on(spec.task_type, chip)
@@ -98,7 +96,6 @@ def test_block_numbers_fit_the_chip(spec: KernelSpec, chip: Chip) -> None:
 
 
 @given(specs, chips)
-@settings(max_examples=300, deadline=None)
 def test_only_the_engines_of_the_task_type_run(spec: KernelSpec, chip: Chip) -> None:
     c = cost(spec, chip)
     runs_cube = spec.task_type not in MOVING and (not chip.split or spec.task_type.value in {"AI_CORE", "MIX_AIC"})
@@ -109,7 +106,6 @@ def test_only_the_engines_of_the_task_type_run(spec: KernelSpec, chip: Chip) -> 
 
 @pytest.mark.parametrize("work", ["cube_flops", "vector_ops", "bytes_read", "bytes_written"])
 @given(spec=specs, chip=chips, more=amounts)
-@settings(max_examples=150, deadline=None)
 def test_more_work_is_never_faster(work: str, spec: KernelSpec, chip: Chip, more: int) -> None:
     # Whether a unified kernel has products decides its layout, as its kind does on split chips.
     if work == "cube_flops" and spec.cube_flops == 0:
@@ -124,7 +120,6 @@ def test_more_work_is_never_faster(work: str, spec: KernelSpec, chip: Chip, more
 
 
 @given(specs, st.sampled_from(UNIFIED))
-@settings(max_examples=150, deadline=None)
 def test_unified_chips_have_one_engine(spec: KernelSpec, chip: Chip) -> None:
     c = cost(spec, chip)
     assert c.aic_time_ns == c.aiv_time_ns

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
@@ -87,7 +87,6 @@ def test_unknown_group_names_what_there_is() -> None:
 
 
 @given(st.lists(specs, min_size=1, max_size=4), st.sampled_from(CHIPS))
-@settings(max_examples=200, deadline=None)
 def test_no_event_exceeds_the_total(kernels: list[KernelSpec], chip: Chip) -> None:
     events = counter_values(launches(kernels, chip), "PipeUtilization")
     for total, pmu in ((events.aic_total_cycles, events.aic_pmu), (events.aiv_total_cycles, events.aiv_pmu)):
@@ -98,7 +97,6 @@ def test_no_event_exceeds_the_total(kernels: list[KernelSpec], chip: Chip) -> No
 
 
 @given(st.lists(specs, min_size=1, max_size=4), st.sampled_from(CHIPS))
-@settings(max_examples=200, deadline=None)
 def test_columns_of_the_counters_obey_the_identities(kernels: list[KernelSpec], chip: Chip) -> None:
     table = launches(kernels, chip)
     found = columns(table)
@@ -121,7 +119,6 @@ def test_columns_of_the_counters_obey_the_identities(kernels: list[KernelSpec], 
 
 
 @given(st.lists(specs, min_size=1, max_size=4), st.sampled_from([c for c in CHIPS if c.split]))
-@settings(max_examples=100, deadline=None)
 def test_times_come_back_from_the_counters(kernels: list[KernelSpec], chip: Chip) -> None:
     table = launches(kernels, chip)
     found = columns(table)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu._errors import OptionError
@@ -82,7 +82,6 @@ def moved(found: dict[str, np.ndarray], name: str, mhz: float) -> np.ndarray:
 
 
 @given(kernels, st.sampled_from(CHIPS))
-@settings(max_examples=120, deadline=None)
 def test_every_group_is_about_the_same_launches(specs: list[KernelSpec], chip: Chip) -> None:
     table, platform = noisy(specs, chip), chip.platform
     prefixes = ("aic_", "aiv_") if chip.split else ("",)
@@ -107,7 +106,6 @@ def test_every_group_is_about_the_same_launches(specs: list[KernelSpec], chip: C
 
 
 @given(kernels, st.sampled_from(CHIPS))
-@settings(max_examples=120, deadline=None)
 def test_bandwidths_give_back_the_bytes_of_the_account(specs: list[KernelSpec], chip: Chip) -> None:
     table = noisy(specs, chip)
     found = columns(table, "Memory")
@@ -136,7 +134,6 @@ def test_bandwidths_give_back_the_bytes_of_the_account(specs: list[KernelSpec], 
 
 
 @given(kernels, st.sampled_from(CHIPS))
-@settings(max_examples=120, deadline=None)
 def test_inner_levels_agree_with_the_outer_ones(specs: list[KernelSpec], chip: Chip) -> None:
     table = noisy(specs, chip)
     memory, l0, ub = (columns(table, metrics) for metrics in ("Memory", "MemoryL0", "MemoryUB"))
@@ -156,7 +153,6 @@ def test_inner_levels_agree_with_the_outer_ones(specs: list[KernelSpec], chip: C
 
 
 @given(kernels, st.sampled_from(CHIPS))
-@settings(max_examples=120, deadline=None)
 def test_kinds_of_work_fit_into_their_pipes(specs: list[KernelSpec], chip: Chip) -> None:
     table = noisy(specs, chip)
     pipes, work = columns(table, "PipeUtilization"), columns(table, "ArithmeticUtilization")
@@ -175,7 +171,6 @@ def test_kinds_of_work_fit_into_their_pipes(specs: list[KernelSpec], chip: Chip)
 
 
 @given(kernels, st.sampled_from(CHIPS))
-@settings(max_examples=120, deadline=None)
 def test_cube_fops_are_the_padded_products(specs: list[KernelSpec], chip: Chip) -> None:
     table = CostTable.build(specs, chip)
     found = columns(table, "ArithmeticUtilization")["aic_cube_fops" if chip.split else "cube_fops"]
@@ -188,7 +183,6 @@ def test_cube_fops_are_the_padded_products(specs: list[KernelSpec], chip: Chip) 
 
 
 @given(kernels, st.sampled_from(CACHED))
-@settings(max_examples=120, deadline=None)
 def test_amounts_and_cache_lines_agree_with_bandwidths(specs: list[KernelSpec], chip: Chip) -> None:
     table = noisy(specs, chip)
     memory, access, cache = (columns(table, metrics) for metrics in ("Memory", "MemoryAccess", "L2Cache"))
@@ -220,7 +214,6 @@ def test_amounts_and_cache_lines_agree_with_bandwidths(specs: list[KernelSpec], 
 
 
 @given(kernels)
-@settings(max_examples=100, deadline=None)
 def test_lines_of_the_950(specs: list[KernelSpec]) -> None:
     table = noisy(specs, load_chip("950PR"))
     cache, memory = columns(table, "L2Cache"), columns(table, "Memory")
@@ -237,7 +230,6 @@ def test_lines_of_the_950(specs: list[KernelSpec]) -> None:
 
 
 @given(kernels, st.sampled_from(CHIPS))
-@settings(max_examples=150, deadline=None)
 def test_rates_stay_under_the_peaks(specs: list[KernelSpec], chip: Chip) -> None:
     # Without noise: it shortens a launch, but not what the launch moves.
     table = CostTable.build(specs, chip)
@@ -261,7 +253,6 @@ def test_rates_stay_under_the_peaks(specs: list[KernelSpec], chip: Chip) -> None
 
 
 @given(kernels, st.sampled_from(CHIPS), st.data())
-@settings(max_examples=100, deadline=None)
 def test_custom_events_count_as_in_their_groups(specs: list[KernelSpec], chip: Chip, data: st.DataObject) -> None:
     table = noisy(specs, chip)
     metrics = data.draw(st.sampled_from(sorted(chip.platform.counter_groups)))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from attrs import evolve, fields
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost
@@ -214,7 +214,6 @@ def test_nothing_is_counted_outside_the_cores(task: TaskType) -> None:
 
 
 @given(specs, st.sampled_from(CHIPS))
-@settings(max_examples=300, deadline=None)
 def test_work_fits_into_the_times(spec: KernelSpec, chip: Chip) -> None:
     c = cost(spec, chip)
     assert all(getattr(c, field.name) >= 0 for field in WORK)

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import orjson
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from drynpu import OutputError, RawFormatError
@@ -108,7 +108,6 @@ SAMPLES = (
     st.lists(DAMAGE, max_size=3),
     st.integers(0, 300),
 )
-@settings(max_examples=300)
 @example("host_mem", b"9" * 5000 + b" 1 2 3 4 5 6 7\n", [], 0)
 @example("hccs", b"1:1 99999999999999999999 2\n1:1 9223372036854775808 2\n", [], 0)
 def test_damaged_text(name: str, content: bytes, damages: list[tuple[str, int, bytes]], at: int) -> None:
@@ -175,7 +174,6 @@ JSON = st.recursive(
 
 
 @given(st.data(), st.lists(DAMAGE, min_size=1, max_size=3))
-@settings(max_examples=200)
 def test_damaged_control_files(data: st.DataObject, damages: list[tuple[str, int, bytes]]) -> None:
     with TemporaryDirectory() as folder:
         path = with_controls(Path(folder))
@@ -188,7 +186,6 @@ def test_damaged_control_files(data: st.DataObject, damages: list[tuple[str, int
 
 
 @given(st.data(), st.one_of(PIECES.map(b"".join), st.binary(max_size=60)))
-@settings(max_examples=200)
 def test_chance_bytes_as_control_files(data: st.DataObject, content: bytes) -> None:
     with TemporaryDirectory() as folder:
         path = with_controls(Path(folder))
@@ -197,7 +194,6 @@ def test_chance_bytes_as_control_files(data: st.DataObject, content: bytes) -> N
 
 
 @given(st.data(), JSON)
-@settings(max_examples=300)
 def test_any_value_in_a_json_control_file(data: st.DataObject, value: object) -> None:
     with TemporaryDirectory() as folder:
         path = with_controls(Path(folder))
