@@ -43,6 +43,7 @@ def concatenate(parts: Sequence[Operators]) -> Operators:
         texts=_texts(parts, signature_at, len(signatures)),
         stack=codes("stack", stack_at),
         stacks=stacks,
+        reported=_column(parts, "reported", np.bool_)[order],
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import evolve, field, frozen
 
-from drynpu.arrays import I32, I64, U8, U64
+from drynpu.arrays import I32, I64, U8, U64, Bools
 from drynpu.kernels._types import Signature, TensorDesc
 
 
@@ -25,7 +25,7 @@ def _same_length(instance: object, columns: Sequence[npt.NDArray[np.generic]]) -
 
 
 _USER_SCOPE = 7
-_COLUMNS = ("name", "start_ns", "end_ns", "thread", "fwd_thread", "sequence", "scope", "signature", "stack")
+_COLUMNS = ("name", "start_ns", "end_ns", "thread", "fwd_thread", "sequence", "scope", "signature", "stack", "reported")
 
 
 @frozen
@@ -84,9 +84,16 @@ class Operators:
     """Index into ``stacks``; -1 none."""
     stacks: tuple[str, ...] = ()
 
+    reported: Bools = field()
+    """Whether the framework's profiler sees the operator itself. Its kernels are on the device in any case."""
+
     @stack.default
     def _no_stacks(self) -> I32:
         return np.full(len(self.name), -1, np.int32)
+
+    @reported.default
+    def _all_reported(self) -> Bools:
+        return np.ones(len(self.name), bool)
 
     def __attrs_post_init__(self) -> None:
         _same_length(self, [getattr(self, name) for name in _COLUMNS])

@@ -131,6 +131,28 @@ def test_recording_from_a_child_thread(record: Record) -> None:
     assert names(captured).count("aten::mm") == 6
 
 
+@pytest.mark.parametrize("chunk_events", [1, 30_000])
+def test_operators_of_other_threads_are_captured_and_not_reported(record: Record, chunk_events: int) -> None:
+    identities: list[int] = []
+
+    def other() -> None:
+        identities.append(threading.get_native_id())
+        with record_function("beside"):
+            torch.ones(5, device="npu").exp2()
+
+    def beside() -> None:
+        thread = threading.Thread(target=other)
+        thread.start()
+        thread.join()
+
+    operators = record(step, beside, step, memory=False, chunk_events=chunk_events).operators
+    (identity,) = identities
+    rows = operators.thread == identity
+    assert {"beside", "aten::exp2"} <= {operators.names[number] for number in operators.name[rows].tolist()}
+    assert not operators.reported[rows].any()
+    assert operators.reported[~rows].all()
+
+
 def test_copies_are_told_by_direction(record: Record) -> None:
     host = torch.arange(4.0)
 

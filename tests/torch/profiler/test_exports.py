@@ -244,10 +244,13 @@ def test_garbage_collections_above_the_threshold(run: Any) -> None:
     assert collections(run.output("modules")) == []
 
 
-def test_child_threads_are_recorded_while_they_want_it(run: Any) -> None:
+def test_child_threads_are_reported_while_they_want_it(run: Any) -> None:
     threads = json.loads(re.search(r"^threads (.*)$", run.stdout, re.MULTILINE)[1])  # type: ignore[index]
     shown = [(e["name"], e["tid"]) for e in run.output("child").operators() if e["name"].startswith("aten::exp")]
     assert shown == [("aten::exp2", threads[1])]
+    kernels = [row["Name"].split("_")[0] for row in run.output("child").rows("kernel_details.csv")]
+    launched = [name for name in kernels if name.startswith("aclnnExp")]
+    assert launched == ["aclnnExp", "aclnnExp2", "aclnnExpm1"], "kernels are on the device in any case"
     (message,) = {text for _, text in run.section("child") if "child_thread" in text}
     assert message == "record_shapes in enable_profiler_in_child_thread is not bool, reset it to False."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -186,6 +187,58 @@ def test_copies(part: Any) -> None:
 
 def test_a_copy_to_where_it_is_already_does_nothing(part: Any) -> None:
     assert part("again")[1] == []
+
+
+BESIDE_THREADS = """
+import json, threading
+
+import torch
+import torch_npu
+from torch_npu import profiler
+
+threads = []
+
+
+def other(size):
+    threads.append(threading.get_native_id())
+    with torch.npu.stream(torch.npu.Stream()):
+        torch.ones(size, device="npu").expm1()
+
+
+config = profiler._ExperimentalConfig(profiler_level=profiler.ProfilerLevel.Level1)
+with profiler.profile(
+    schedule=profiler.schedule(wait=0, warmup=1, active=2, repeat=1),
+    on_trace_ready=profiler.tensorboard_trace_handler("out"),
+    experimental_config=config,
+    record_shapes=True,
+) as prof:
+    for number in range(3):
+        torch.ones(8, device="npu").exp()
+        thread = threading.Thread(target=other, args=(3 + number,))
+        thread.start()
+        thread.join()
+        prof.step()
+print("threads", json.dumps(threads))
+"""
+
+
+def test_kernels_of_other_threads_are_on_the_device_with_the_threads_that_queued_them(scripts: Any) -> None:
+    run = scripts(BESIDE_THREADS)
+    output, threads = run.output("out"), json.loads(run.stdout.split("threads ")[1].splitlines()[0])
+    assert not {e["tid"] for e in output.operators()} & set(threads), "as beside the vendor's profiler: no operators"
+    kernels = [row for row in output.rows("kernel_details.csv") if row["Type"] == "Expm1"]
+    assert [row["Input Shapes"] for row in kernels] == ['"4"', '"5"']
+    assert [row["Step Id"] for row in kernels] == ["1", "2"]
+    queued = [e for e in output.trace if e["name"] == "Enqueue@aclnnExpm1"]
+    assert [e["tid"] for e in queued] == threads[1:]
+    asked = [e for e in output.trace if e["name"] == "AscendCL@aclnnExpm1GetWorkspaceSize"]
+    assert [e["tid"] for e in asked] == threads[1:]
+    launched = {e["tid"] for e in output.trace if e["name"] == "AscendCL@aclnnExpm1"}
+    assert len(launched) == 1
+    assert not launched & {*threads, run.pid}, "the queue has a thread of its own"
+    arrows = [e for e in output.trace if e["name"] == "torch_to_npu" and e["ph"] == "s"]
+    assert arrows
+    assert {e["tid"] for e in arrows} == {run.pid}
 
 
 IN_A_THREAD = """

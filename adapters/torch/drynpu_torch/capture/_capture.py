@@ -213,13 +213,16 @@ def _join(
     start, end = start[order], np.maximum(end[order], start[order])
     name, thread, call = (column(c)[order] for c in ("name", "thread", "call"))
     names = [str(value) for value in tracer.names.values]
-    end, whole = _whole_ranges(cuts, names, column("scope")[order], name, start, end)
-    start, end, name, thread, call, order = (each[whole] for each in (start, end, name, thread, call, order))
+    reported = column("reported")[order].astype(bool)
+    end, whole = _whole_ranges(cuts, names, reported & (column("scope")[order] == USER_SCOPE), name, start, end)
+    start, end, name, thread, call, reported, order = (
+        each[whole] for each in (start, end, name, thread, call, reported, order)
+    )
     depth, parent = nest(start, end, thread)
     placement = _placements(names, name, parent, depth, call, tracer)
     shown = ~_sink_rows(names, name, parent)
-    start, end, name, thread, call, placement, order = (
-        column[shown] for column in (start, end, name, thread, call, placement, order)
+    start, end, name, thread, call, reported, placement, order = (
+        column[shown] for column in (start, end, name, thread, call, reported, placement, order)
     )
     signature, signatures, texts = _signatures(tracer, call, placement)
     operators = Operators(
@@ -231,6 +234,7 @@ def _join(
         fwd_thread=column("fwd_thread")[order],
         sequence=column("sequence")[order],
         scope=column("scope")[order].astype(np.uint8),
+        reported=np.asarray(reported, bool),
         signature=signature,
         signatures=signatures,
         texts=texts,
@@ -270,12 +274,16 @@ def _stacks(tracer: KinetoTracer, stack: I64) -> dict[str, Any]:
 
 
 def _whole_ranges(
-    cuts: Sequence[RangeCut], names: list[str], scope: I64, name: I64, start: I64, end: I64
+    cuts: Sequence[RangeCut], names: list[str], ranges: Bools, name: I64, start: I64, end: I64
 ) -> tuple[I64, Bools]:
-    """Return the ends of all rows, and which rows stay, once the ranges that cuts divided are whole again."""
+    """
+    Return the ends of all rows, and which rows stay, once the *ranges* that cuts divided are whole again.
+
+    A cut divides ranges of the recording thread alone, which is always reported.
+    """
     kept = np.ones(len(end), bool)
     if cuts:
-        rows = np.flatnonzero(scope == USER_SCOPE)
+        rows = np.flatnonzero(ranges)
         end[rows], kept[rows] = joined_ranges(cuts, names, name[rows], start[rows], end[rows])
     return end, kept
 

@@ -76,6 +76,7 @@ class Chunk:
     scope: U8
     call: I64
     stack: I64
+    reported: Bools
     memory_time_ns: I64
     memory_thread: I64
     memory_address: U64
@@ -94,10 +95,10 @@ class KinetoTracer:
     ``calls`` maps the key of a call to its id; ``examples[id]`` holds the getters' values of its first instance.
     ``stack`` records the call stack of every operator and Python frames, ``frames`` records the frames alone.
 
-    Kineto reports all threads. Threads that Python started are kept while ``threads`` says so. Others are always kept,
-    because PyTorch gives them work of the recording thread, as to the threads of the backward pass. With ``memory``
-    Kineto is asked for the recording thread and the work that it gave to others alone, because it loses the allocator's
-    events otherwise.
+    Kineto reports all threads. Operators on threads that Python started count as reported while ``threads`` says so,
+    and frames are kept for that time. Other threads are always reported, because PyTorch gives them work of the
+    recording thread, as to the threads of the backward pass. With ``memory`` Kineto is asked for the recording thread
+    and the work that it gave to others alone, because it loses the allocator's events otherwise.
 
     ``keep_results`` keeps the objects that Kineto returned, in ``results``, for PyTorch's analyses. ``taken_over`` says
     that another profiler was started meanwhile: Kineto serves the last one, so the events of this one are lost.
@@ -170,7 +171,7 @@ class KinetoTracer:
             memory[:] = np.fromiter(map(_MEMORY_EVENT.__eq__, names), bool, len(events))
         if self.stack or self.frames:
             python[:] = np.fromiter(map(kind.is_python_function, events), bool, len(events))
-        rows = np.flatnonzero(kept & ~memory & ~python)
+        rows = np.flatnonzero(~memory & ~python)
         ops, op_names = _pick(events, rows), _pick(names, rows)
         scope = _column(kind.scope, ops)
         call = self._calls(kind, ops, op_names)
@@ -188,6 +189,7 @@ class KinetoTracer:
             scope=scope.astype(np.uint8),
             call=call,
             stack=self.stacks.index(stacks, len(ops)),
+            reported=kept[rows],
             **_memory(kind, _pick(events, np.flatnonzero(memory)), kept[memory], result),
             **self._frames(kind, _pick(events, np.flatnonzero(kept & python))),
         )

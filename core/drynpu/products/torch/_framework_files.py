@@ -39,7 +39,8 @@ def write_torch(directory: Path, context: RecordContext, keep_computing: bool) -
     """
     make_directory(directory)
     prefix, switches = context.destination.framework, context.request.switches
-    rows = np.flatnonzero(~context.simulation.lowered.computing | keep_computing)
+    shown = ~context.simulation.lowered.computing | keep_computing
+    rows = np.flatnonzero(shown & context.recording.operators.reported)
     _write_operators(directory / f"{prefix}.op_range", context, rows)
     _write_queue(directory / f"{prefix}.op_mark", context)
     if switches.profile_memory:
