@@ -15,13 +15,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+from attrs import evolve
+
 from drynpu import OptionError
 from drynpu.options import HostSystem, HostUsage, Parsed, Sampling, acl_json, deliverables, msprof_cli
 from drynpu.options import profiling_options as json_options
 from drynpu.platforms import Chip, load_chip
 from drynpu.raw import ClockAnchors
 from drynpu.recorder import HostSampler, Outcome
-from drynpu.simulate import HostSamples
+from drynpu.simulate import HostSamples, Recording
 
 __all__ = ["CHIPS", "DEFAULT", "TOGETHER", "Found", "Runs", "default_of", "rows", "run_column"]
 
@@ -168,7 +171,7 @@ def _run(
     except OptionError as error:
         return {"refused": [_plain(problem, folder) for problem in error.problems]}
     request, chip = parsed.request, load_chip(name)
-    recording = example.record(anchors.collection_begin_us * 1000, samples)
+    recording = _without_steps(example.record(anchors.collection_begin_us * 1000, samples))
     outcome: Outcome = example.write(recording, anchors, request, chip, folder)
     written = example.export(outcome.prof_path, request) if outcome.prof_path else []
     return {
@@ -180,6 +183,13 @@ def _run(
             for row in deliverables(request, name)
         ],
     }
+
+
+def _without_steps(recording: Recording) -> Recording:
+    """Return the recording without the steps of its script: they leave step_trace whatever was asked for."""
+    operators = recording.operators
+    steps = [number for number, name in enumerate(operators.names) if name.startswith("ProfilerStep#")]
+    return evolve(recording, operators=operators.select(np.flatnonzero(~np.isin(operators.name, steps))))
 
 
 def _plain(text: str, folder: Path) -> str:

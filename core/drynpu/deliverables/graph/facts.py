@@ -72,6 +72,6 @@ KINDS: tuple[RecordKind, ...] = (FUSION_OP_INFO, GRAPH_ID_MAP, TS_TRACK_STEP, TS
 README = {
     "fusion_op.csv": "Operators that the graph engine made of several, with their memory.",
     "static_op_mem.csv": "Memory that a graph planned, by operator.",
-    "step_trace.csv": "One row per iteration of a graph, with its key points.",
-    "step_trace.json": "Iterations of graphs: forward and backward part, refresh, reductions, get-next.",
+    "step_trace.csv": "One row per iteration of a graph, with its key points, or per step that a script marks.",
+    "step_trace.json": "Iterations of graphs: forward and backward part, refresh, reductions, get-next. Marked steps.",
 }

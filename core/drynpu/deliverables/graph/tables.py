@@ -67,15 +67,14 @@ SCHEMAS: Mapping[str, pl.Schema] = {
 }
 
 _TO_THE_END, _SHOWN_TO_THE_END = 4294967294, 4294967295
-_KEY_POINTS = "ts_keypoint"
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
     """
     Return the tables of graphs.
 
-    Iterations come from the key points of the task scheduler. The marks of explicit steps count only where the
-    iteration trace was asked for (``ts_keypoint`` of sample.json); graph iterations unless it was refused.
+    Iterations and explicit steps come from the key points that the task scheduler left. What sample.json says of the
+    iteration trace does not matter, as in the toolkit's parser (Ascend/msprof analysis/msparser/step_trace).
     """
     tables = {
         "graphs": _graphs(context),
@@ -86,13 +85,7 @@ def load(context: LoadContext) -> dict[str, pl.DataFrame]:
         {"step_marks": STEP_MARKS},
         lambda side: {"step_marks": context.samples(context.platform.step_record, side, STEP_MARKS)},
     )
-    requested = context.settings().get(_KEY_POINTS)
-    if requested == "off":
-        return tables
-    marks = tables["step_marks"]
-    return tables | iterations_of(
-        marks if requested == "on" else marks.filter(pl.col("model_id") != NO_MODEL), context.notes
-    )
+    return tables | iterations_of(tables["step_marks"], context.notes)
 
 
 def _graphs(context: LoadContext) -> pl.DataFrame:
