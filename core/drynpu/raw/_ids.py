@@ -21,6 +21,8 @@ MODEL_ID_NONE = 0xFFFF_FFFF
 STREAM_DESTROYED = 0xFFFF
 """Flip number that says a stream was destroyed, so that its id may be used again."""
 MAX_PLAIN_STREAM_ID = 2047
+LAST_TASK_ID = 0xFFFF
+"""After it the ids of a stream begin again."""
 
 _BIT12, _BIT13 = 0x1000, 0x2000
 
@@ -68,7 +70,7 @@ def encode_stream_task(stream_id: npt.ArrayLike, task_id: npt.ArrayLike) -> tupl
         (it needs a batch, see `split_task_id`).
     """
     streams = _bounded("stream id", stream_id, MAX_PLAIN_STREAM_ID)
-    tasks = _bounded("task id", task_id, 0xFFFF)
+    tasks = _bounded("task id", task_id, LAST_TASK_ID)
     return streams.astype(np.uint16), tasks.astype(np.uint16)
 
 

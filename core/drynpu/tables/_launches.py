@@ -7,6 +7,7 @@ import polars as pl
 from attrs import field, frozen
 
 from drynpu.arrays import I64, Records
+from drynpu.deliverables.tasks.facts import FLIP_TASK, MAINTENANCE, RUNTIME_TASK_TYPES
 from drynpu.raw import ClockAnchors, HostLevel, join_task_id
 from drynpu.tables._columns import ordinals
 from drynpu.tables._host import Calls, Dictionaries
@@ -72,10 +73,17 @@ class Launches:
         return np.where(known & (launch_keys[found] == task_keys), found, -1)
 
 
+def launch_records(track: Records) -> Records:
+    """Return the task_track records of work: what keeps a stream, and flips of its ids, runs nothing."""
+    upkeep = [RUNTIME_TASK_TYPES[name] for name in (MAINTENANCE, FLIP_TASK)]
+    return np.asarray(track[~np.isin(track["task_type"], upkeep)])
+
+
 def launches(
     track: Records, calls: Calls, words: Dictionaries, clock: ClockAnchors, *, wide_ids: bool = False
 ) -> Launches:
     """Return the launches that task_track records tell of; with *wide_ids* both halves of the id are one number."""
+    track = launch_records(track)
     track = track[np.argsort(track["timestamp"], kind="stable")]
     time = clock.host_to_unix(track["timestamp"].astype(np.int64))
     tid = track["thread_id"].astype(np.int64)

@@ -19,7 +19,7 @@ from drynpu.deliverables.calls.facts import API_EVENT
 from drynpu.deliverables.communication import facts
 from drynpu.deliverables.record_context import GroupRecords, RecordContext
 from drynpu.deliverables.tasks import facts as task_facts
-from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records
+from drynpu.deliverables.tasks._task_forms import TaskRuns, flip_records, task_ids, task_records, with_flips
 from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.device.collectives import TaskName
@@ -106,7 +106,7 @@ def build(context: RecordContext) -> GroupRecords:
     operators = _operator_ids(context)
     host = {
         "api_event": _apis(context, tasks, operators),
-        "task_track": _task_track(context, tasks),
+        "task_track": with_flips(_task_track(context, tasks), context.chip.platform, context.types.task),
         "hccl_op_info": _operator_info(context),
     }
     if context.request.level is not ProfileLevel.L0:

@@ -12,6 +12,7 @@ from drynpu.deliverables.load_context import LoadContext
 from drynpu.tables import intervals
 from drynpu.tables._columns import gather_text, texts
 from drynpu.tables._communication import HCCL_DTYPES, group_texts
+from drynpu.tables._launches import launch_records
 
 COMMUNICATION_TASKS = pl.Schema(
     {
@@ -112,7 +113,7 @@ def _call(context: LoadContext, calls: pl.DataFrame, records: Records) -> I64:
 
 def _launched(context: LoadContext, calls: pl.DataFrame) -> pl.DataFrame:
     """Return the task that each communication call launched; calls with several are FFTS+ and not described here."""
-    track = context.reader.read("task_track")
+    track = launch_records(context.reader.read("task_track"))
     call = _call(context, calls, track)
     launch = track[call >= 0]
     rows = call[call >= 0]

@@ -10,7 +10,7 @@ from drynpu.arrays import I64, U16, Records
 from drynpu.deliverables._host_rows import HostRows
 from drynpu.deliverables.calls._api_calls import api_events
 from drynpu.deliverables.tasks import facts
-from drynpu.deliverables.tasks._task_forms import MIXED, task_ids
+from drynpu.deliverables.tasks._task_forms import MIXED, task_ids, with_flips
 from drynpu.deliverables.tasks.facts import GeTaskType
 from drynpu.deliverables.tasks.facts_schedulers import MIXED_CONTEXT
 from drynpu.kernels import DTYPES, FORMATS, Copy, KernelSpec, TaskType, TensorDesc
@@ -46,7 +46,7 @@ def host_records(host: HostRows) -> dict[str, Records]:
     """Return the records that every recording of tasks leaves on the host, by record kind."""
     records = {
         "api_event": api_events(host),
-        "task_track": _task_track(host),
+        "task_track": with_flips(_task_track(host), host.simulation.costs.chip.platform, host.types.task),
         "memcpy_info": _memcpy_info(host),
     }
     if host.simulation.costs.chip.platform.mixed_sub_tasks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -10,10 +10,11 @@ from attrs import evolve, frozen
 
 from drynpu.arrays import I64, U16, Bools, Records
 from drynpu.deliverables.tasks import facts_schedulers as facts
+from drynpu.deliverables.tasks.facts import FLIP_TASK, TASK_TRACK
 from drynpu.deliverables.tasks.facts_schedulers import SqeType, StarsFunction, TsState, TsTaskType
 from drynpu.kernels import TaskType, occurrences
 from drynpu.platforms import Platform
-from drynpu.raw import encode_stream_task, join_records, join_task_id, pack_stars_header, split_task_id
+from drynpu.raw import LAST_TASK_ID, encode_stream_task, join_records, join_task_id, pack_stars_header, split_task_id
 
 MIXED: Mapping[TaskType, int] = MappingProxyType(
     {TaskType.MIX_AIC: facts.SUB_TASK_MIX_AIC, TaskType.MIX_AIV: facts.SUB_TASK_MIX_AIV}
@@ -47,7 +48,16 @@ def task_ids(stream: I64, platform: Platform, before: int = 0) -> tuple[U16, U16
     That is the task's number on its stream. Where ids are unique on the device, it is the number there, behind the
     *before* tasks that others launched.
     """
-    return split_task_id(before + np.arange(len(stream)) if platform.wide_task_ids else occurrences(stream))
+    if platform.wide_task_ids:
+        return split_task_id(before + np.arange(len(stream)))
+    number = occurrences(stream)
+    # A flip is a task itself and takes the 0 with which ids begin again (Ascend/msprof mscalculate/flip).
+    return split_task_id(number + np.maximum(number - 1, 0) // LAST_TASK_ID if _has_flips(platform) else number)
+
+
+def _has_flips(platform: Platform) -> bool:
+    """Whether readers of the platform take flips into account: its ids have 16 bits and a stream alone."""
+    return platform.unique_task_ids and not platform.wide_task_ids
 
 
 def task_records(runs: TaskRuns, platform: Platform) -> dict[str, Records]:
@@ -62,14 +72,46 @@ def task_records(runs: TaskRuns, platform: Platform) -> dict[str, Records]:
 
 
 def flip_records(runs: TaskRuns, platform: Platform) -> Records:
-    """Return where the 16-bit ids of streams began again, where readers take that into account."""
-    if platform.wide_task_ids or not platform.unique_task_ids:
+    """
+    Return where the 16-bit ids of streams began again, where readers take that into account.
+
+    A flip comes half-way between the starts of the tasks around it: at the instant of either one of the toolkit's two
+    parsers counts that task to the other batch.
+    """
+    if not _has_flips(platform):
         return facts.TS_TRACK_FLIP.new(0)
-    turns = np.flatnonzero((runs.task_id == 0) & (runs.batch_id > 0))
+    order = np.lexsort((runs.start, runs.stream))
+    stream, start, batch = runs.stream[order], runs.start[order], runs.batch_id[order]
+    turns = np.flatnonzero(_follows_flip(runs.task_id[order], batch))
+    before = np.maximum(turns - 1, 0)
+    earlier = np.where(stream[before] == stream[turns], start[before], start[turns] - 2)
     rows = facts.TS_TRACK_FLIP.new(len(turns))
-    rows["tick"], rows["stream_id"] = runs.start[turns], runs.stream[turns]
-    rows["flip_number"], rows["task_id"] = runs.batch_id[turns], runs.task_id[turns]
+    rows["tick"] = (np.minimum(earlier, start[turns] - 2) + start[turns]) // 2
+    rows["stream_id"], rows["flip_number"] = stream[turns], batch[turns]
     return rows
+
+
+def with_flips(track: Records, platform: Platform, task_type: Callable[[str], int]) -> Records:
+    """
+    Return task_track records with those of the flips before the tasks that follow them.
+
+    The toolkit's parser counts them to find the batches of launches, whatever batch the records state. *task_type*
+    gives the number of a type.
+    """
+    turns = _follows_flip(track["task_id"], track["batch_id"])
+    if not _has_flips(platform) or not turns.any():
+        return track
+    flips = TASK_TRACK.new(int(turns.sum()))
+    for name in ("thread_id", "timestamp", "device_id", "stream_id", "batch_id"):
+        flips[name] = track[name][turns]
+    flips["timestamp"] -= np.uint64(1)
+    flips["task_type"] = task_type(FLIP_TASK)
+    joined = join_records(TASK_TRACK, [flips, track])
+    return np.asarray(joined[np.argsort(joined["timestamp"], kind="stable")])
+
+
+def _follows_flip(task_id: U16, batch_id: U16) -> Bools:
+    return np.asarray((task_id == 1) & (batch_id > 0))
 
 
 def _stars(runs: TaskRuns) -> Records:

@@ -51,8 +51,11 @@ class RuntimeType(enum.IntEnum):
     FIRST_API = 1000
 
 
+MAINTENANCE, FLIP_TASK = "MAINTENANCE", "FLIP_TASK"
+"""Types of launches that are no work: upkeep of a stream, and the turn of its task ids."""
+
 RUNTIME_TASK_TYPES: Mapping[str, int] = MappingProxyType(
-    {"KERNEL_AICORE": 0, "KERNEL_AICPU": 1, "KERNEL_AIVEC": 66, "MAINTENANCE": 6, "FLIP_TASK": 98}
+    {"KERNEL_AICORE": 0, "KERNEL_AICPU": 1, "KERNEL_AIVEC": 66, MAINTENANCE: 6, FLIP_TASK: 98}
 )
 """
 Numbers of task types that parsers know, whatever the dictionary says: the native path drops launches of type 6 and

@@ -175,17 +175,16 @@ def test_a_seed_makes_the_device_reproducible_bit_for_bit(tools: Any, write: Wri
 def test_more_tasks_on_a_stream_than_ids(tools: Any, write: Write) -> None:
     one = tools.operators([tools.Row("add", 0, 10)])
     count = 65536 + 5000
-    columns = {name: np.repeat(getattr(one, name), count) for name in ("name", "thread", "fwd_thread", "sequence")}
-    columns |= {name: np.repeat(getattr(one, name), count) for name in ("scope", "signature", "stack")}
     start = tools.begin_ns + np.arange(count) * 20
-    table = evolve(one, start_ns=start, end_ns=start + 10, **columns)
+    table = one.select(np.zeros(count, np.int64), start_ns=start, end_ns=start + 10)
     request = ProfilingRequest(level=Level.L0)
     tasks = tools.read(write(table, request=request)).tasks
     s = tools.simulate(table)
     assert tasks.height == count
     assert tasks["start_ns"].to_list() == (tools.begin_ns + 20 * s.schedule.kernel_start_ticks).tolist()
+    # The flip takes the 0 with which the ids begin again.
     assert tasks["batch_id"].to_list() == [0] * 65536 + [1] * 5000
-    assert tasks["task_id"].to_list() == [*range(65536), *range(5000)]
+    assert tasks["task_id"].to_list() == [*range(65536), *range(1, 5001)]
     assert (tasks["connection_id"] >= 0).all()
     assert tasks["connection_id"].is_unique().all()
 

@@ -14,14 +14,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from drynpu.deliverables.tasks import facts as facts_of_tasks
 from drynpu.deliverables.tasks import facts_schedulers as facts
-from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_ids, task_records
+from drynpu.deliverables.tasks._task_forms import MIXED, TaskRuns, flip_records, task_ids, task_records, with_flips
 from drynpu.deliverables.tasks.facts_schedulers import SqeType
 from drynpu.kernels import TaskType
 from drynpu.platforms import find_platform
 from drynpu.raw import RecordKind
 from drynpu.raw._record_bytes import record_bytes
 from drynpu.tables._device import pair_tasks
+from drynpu.tables._launches import launch_records
 from drynpu.tables._task_events import task_events
 
 HWTS_FMT, V6_FMT = "<BBHHHQ12I", "<4HQHH3I"
@@ -124,8 +126,8 @@ def test_states_of_the_310() -> None:
 
 def test_the_310_has_no_tag_for_ids_that_begin_again() -> None:
     """The reader of create_runtime_db.py leaves the file at a tag beside 0, 3, 4 and 6 to 11."""
-    assert not len(flip_records(runs(SqeType.AI_CORE, task=0, batch=1), find_platform("0")))
-    assert len(flip_records(runs(SqeType.AI_CORE, task=0, batch=1), find_platform("4"))) == 1
+    assert not len(flip_records(runs(SqeType.AI_CORE, task=1, batch=1), find_platform("0")))
+    assert len(flip_records(runs(SqeType.AI_CORE, task=1, batch=1), find_platform("4"))) == 1
 
 
 def test_types_of_hwts() -> None:
@@ -208,9 +210,55 @@ def test_ids_are_of_the_stream_or_of_the_device() -> None:
 
 
 def test_only_ids_of_streams_begin_again() -> None:
-    again = runs(SqeType.AI_CORE, task=0, batch=1)
-    assert flip_records(again, find_platform("5"))["flip_number"].tolist() == [1]
+    again = runs(SqeType.AI_CORE, task=1, batch=1)
+    (flip,) = flip_records(again, find_platform("5"))
+    assert [int(flip[name]) for name in ("flip_number", "task_id", "stream_id", "tick")] == [1, 0, 3, 999]
     assert not len(flip_records(again, find_platform("15")))
+    assert not len(flip_records(runs(SqeType.AI_CORE, task=1, batch=0), find_platform("5")))
+
+
+def test_flips_lie_between_the_tasks_around_them() -> None:
+    """
+    Where a flip and a task have one time, ``FlipCalculator.compute_batch_id`` (>=) counts the task to the new batch and
+    ``ModelingComputeBatchIdBinaryAlgo`` (<=) to the old one.
+    """
+    pair = TaskRuns(
+        stream=np.array([3, 3, 4]),
+        task_id=np.array([65_535, 1, 1], np.uint16),
+        batch_id=np.array([0, 1, 1], np.uint16),
+        start=np.array([1000, 1100, 1090]),
+        end=np.array([1100, 1200, 1190]),
+        sqe=np.zeros(3, np.int64),
+        sub_task=np.zeros(3, np.int64),
+    )
+    flips = flip_records(pair.take(np.array([True, True, False])), find_platform("5"))
+    assert flips["tick"].tolist() == [1050]
+    assert flip_records(pair, find_platform("5"))["tick"].tolist() == [1050, 1089]
+
+
+def test_a_flip_takes_the_zero_of_its_batch() -> None:
+    task, batch = task_ids(np.full(3 * 65_536, 2), find_platform("5"))
+    at = [0, 65_535, 65_536, 65_537, 131_070, 131_071, 131_072]
+    found = list(zip(task[at].tolist(), batch[at].tolist(), strict=True))
+    assert found == [(0, 0), (65_535, 0), (1, 1), (2, 1), (65_535, 1), (1, 2), (2, 2)]
+    by_number, _ = task_ids(np.full(65_537, 2), find_platform("0"))
+    assert by_number[[65_535, 65_536]].tolist() == [65_535, 0]
+
+
+def test_the_host_tells_of_flips_before_the_launches_that_follow_them() -> None:
+    track = facts_of_tasks.TASK_TRACK.new(3)
+    track["timestamp"], track["thread_id"], track["device_id"], track["stream_id"] = [10, 20, 30], 77, 4, [2, 2, 3]
+    track["task_id"], track["batch_id"], track["kernel_name"] = [65_535, 1, 1], [0, 1, 0], 5
+    numbers = {"FLIP_TASK": 98}
+    told = with_flips(track, find_platform("5"), numbers.__getitem__)
+    assert told["timestamp"].tolist() == [10, 19, 20, 30]
+    flip = told[1]
+    values = [int(flip[name]) for name in ("task_type", "thread_id", "device_id", "stream_id", "task_id", "batch_id")]
+    assert values == [98, 77, 4, 2, 0, 1]
+    assert int(flip["kernel_name"]) == 0
+    assert np.array_equal(launch_records(told), track)
+    for platform in ("0", "15"):
+        assert len(with_flips(track, find_platform(platform), numbers.__getitem__)) == 3
 
 
 def test_sub_tasks_and_logs_of_blocks_are_no_tasks() -> None:
