@@ -12,7 +12,7 @@ from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch
 
 Compute: TypeAlias = Callable[..., Any]
-"""Computes results; its parameters are those arguments of the schema that it needs, by name."""
+"""Computes results; its parameters are those arguments of the schema that it needs, by name, or the whole call."""
 
 
 Launches: TypeAlias = Callable[[Call], Iterable[Launch]]
@@ -29,7 +29,7 @@ class Gradient:
     compute:
         Takes the call, with the kept tensors alone, and one gradient for each result; returns gradients by argument.
     keeps:
-        Names of the tensor arguments, and positions of the results, that the backward pass needs.
+        Names of the tensor arguments, and positions of the tensors among the results, that the backward pass needs.
     outputs:
         Positions of the results that are differentiable.
     """

@@ -61,7 +61,13 @@ def _binder(arguments: list[torch._C.Argument]) -> _Bind:
 
 
 def _chosen(compute: Compute) -> Callable[[Mapping[str, Any]], Any]:
-    """Return *compute* as a function of all arguments of the schema; ``input_`` is the argument ``input``."""
+    """
+    Return *compute* as a function of all arguments of the schema.
+
+    Its parameter ``call`` is all of them, ``input_`` the argument ``input``.
+    """
+    if tuple(inspect.signature(compute).parameters) == ("call",):
+        return lambda arguments: compute(Call(arguments))
     parameters = {name: name.removesuffix("_") for name in inspect.signature(compute).parameters}
 
     def run(arguments: Mapping[str, Any]) -> Any:
@@ -117,7 +123,8 @@ def _autograd_kernel(overload: torch._ops.OpOverload, operator: NpuOperator, bin
         plain = [None if isinstance(value, torch.Tensor) else value for value in values]
         kept = [found[key] if isinstance(key, int) else values[names.index(key)] for key in gradient.keeps]
         ctx.save_for_backward(*kept)
-        ctx.plain, ctx.count = dict(zip(names, plain, strict=True)), len(found)
+        ctx.plain = dict(zip(names, plain, strict=True))
+        ctx.found = tuple(None if isinstance(value, torch.Tensor) else value for value in found)
         others = [t for i, t in enumerate(found) if isinstance(t, torch.Tensor) and i not in gradient.outputs]
         ctx.mark_non_differentiable(*others)
         return results
@@ -127,7 +134,7 @@ def _autograd_kernel(overload: torch._ops.OpOverload, operator: NpuOperator, bin
         kept = dict(zip(gradient.keeps, ctx.saved_tensors, strict=True))
         given = {key: tensor for key, tensor in kept.items() if isinstance(key, str)}
         needed = frozenset(name for name, need in zip(names, ctx.needs_input_grad, strict=True) if need)
-        results = tuple(kept.get(position) for position in range(ctx.count))
+        results = tuple(kept.get(position, value) for position, value in enumerate(ctx.found))
         gradients = gradient.compute(Call({**ctx.plain, **given}, results, needed), *grads)
         return tuple(gradients.get(name) if name in needed else None for name in names)
 

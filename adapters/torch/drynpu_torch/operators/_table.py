@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import torch
 
-from drynpu_torch.operators import layer_norms, norms, rotary
+from drynpu_torch.operators import activations, attention, layer_norms, norms, rotary
 from drynpu_torch.operators._packets import packet
 from drynpu_torch.operators._refused import RefusedOperator
 from drynpu_torch.operators._refused_names import SUBSTITUTES
 from drynpu_torch.operators._registry import NAMESPACE, register_operator, schemas_by_name
 
-FAMILIES: Final[tuple[ModuleType, ...]] = (norms, layer_norms, rotary)
+FAMILIES: Final[tuple[ModuleType, ...]] = (attention, norms, layer_norms, rotary, activations)
 
 
 @functools.cache
