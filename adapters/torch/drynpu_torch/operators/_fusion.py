@@ -18,12 +18,6 @@ from drynpu_torch.operators._softmax import Scoring
 
 _OFFSET_STEP = 10
 """How far an attention with dropout moves the generator's philox offset."""
-_MASK_BITS = 128
-
-
-def drop_mask_bytes(bits: int) -> int:
-    """Return the size of a mask of *bits* bits, which comes in units of 128."""
-    return -(-bits // _MASK_BITS) * _MASK_BITS // 8
 
 
 @frozen(eq=False, kw_only=True)

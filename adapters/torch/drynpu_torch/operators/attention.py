@@ -12,7 +12,7 @@ from torch import Tensor
 from drynpu.kernels import TaskType, ops
 from drynpu_torch.operators import _errors
 from drynpu_torch.operators._call import Call
-from drynpu_torch.operators._fusion import Fusion, drop_mask_bytes
+from drynpu_torch.operators._fusion import Fusion
 from drynpu_torch.operators._heads import PACKED, joined, with_heads, without_heads
 from drynpu_torch.operators._launch import Launch
 from drynpu_torch.operators._numbers import wide, wide_dtype
@@ -52,7 +52,6 @@ npu_fusion_attention_grad_v2(Tensor query, Tensor key, Tensor value, Tensor dy, 
 
 _STATISTICS = 8
 """Copies of each maximum and sum."""
-_QUERY_BLOCK = 128
 _ROPES = ("query_rope", "key_rope")
 
 
@@ -175,8 +174,7 @@ def _grad_v2_shapes(call: Call) -> tuple[Tensor, ...]:
 def _forward_kernels(call: Call) -> Iterable[Launch]:
     fusion = Fusion.from_call(call)
     if 0 < call["keep_prob"] < 1:
-        size = drop_mask_bytes(fusion.numels)
-        mask = torch.empty(size, dtype=torch.uint8)
+        mask = torch.empty(ops.drop_mask(fusion.numels).shape, dtype=torch.uint8)
         yield Launch(
             kernel="DSAGenBitMask", inputs=[], outputs=[mask], api="aclnnDropoutGenMaskV2", task=TaskType.DSA, cost=0
         )
@@ -191,7 +189,7 @@ def _launch(kernel: str, call: Call, fusion: Fusion, work: Callable[[int, int, i
     pairs = tiles = 0
     for stack in fusion.stacks():
         pairs += fusion.mask.pairs(stack)
-        tiles += math.prod(stack.query.shape[:2]) * -(-stack.lengths[0] // _QUERY_BLOCK)
+        tiles += ops.attention_tiles(math.prod(stack.query.shape[:2]), stack.lengths[kernel.endswith("Grad")])
     flops, vector_ops = work(pairs, fusion.width, fusion.value_width)
     form = "VarLen" if fusion.layout == PACKED else ""
     api = f"aclnnFlashAttention{form}Score"

@@ -29,6 +29,11 @@ def attention_work(pairs: int, width: int, value_width: int) -> tuple[int, int]:
     return 2 * pairs * (width + value_width), _SOFTMAX_OPS * pairs
 
 
+def attention_tiles(heads: int, tokens: int) -> int:
+    """Return the number of blocks of queries (backward: of keys) of all *heads*, batch included."""
+    return heads * ceil_div(tokens, _QUERY_BLOCK)
+
+
 def attention_gradient_work(pairs: int, width: int, value_width: int) -> tuple[int, int]:
     """Return the same as :func:`attention_work` of the backward pass, which has five products."""
     # Scores again, then the gradients of query, key (width of query) and of the scores and value (width of value).
@@ -52,7 +57,7 @@ def attention(call: OperatorCall) -> KernelPlan | None:
         [statistics, statistics, out],
         flops=flops,
         vector_ops=vector_ops,
-        tiles=batch * heads * ceil_div(queries, _QUERY_BLOCK),
+        tiles=attention_tiles(batch * heads, queries),
         task=TaskType.MIX_AIC,
     )
     if call.number("dropout", 0.0) <= 0:
@@ -77,7 +82,7 @@ def attention_gradient(call: OperatorCall) -> KernelPlan | None:
         [tensor_like(t, layout="ND") for t in (query, key, value)],
         flops=flops,
         vector_ops=vector_ops,
-        tiles=batch * heads * ceil_div(key.shape[2], _QUERY_BLOCK),
+        tiles=attention_tiles(batch * heads, key.shape[2]),
         task=TaskType.MIX_AIC,
     )
     return call.plan(main)
