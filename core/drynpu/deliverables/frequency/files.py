@@ -30,7 +30,24 @@ def layers(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block
 
 
 def db_rows(profile: Profile) -> Rows:
-    """Yield one row per change of the clock."""
+    """
+    Yield the clock at the begin of the recording, at each change, and at the end where that is known.
+
+    The one at the begin is what the last change before had set, else the first one (Ascend/msprof
+    aicore_freq_processor.cpp).
+    """
     changes = profile.frame("frequencies")
+    if profile.begin_ns:
+        changes = pl.concat([changes, *(_at_ends(rows, profile) for _, rows in changes.group_by("device_id"))])
+        changes = changes.filter(pl.col("time_ns") >= profile.begin_ns).unique(maintain_order=True)
+    changes = changes.sort("device_id", "time_ns", maintain_order=True)
     die = pl.lit(_NO_DIE, pl.Int64).alias("dieId")
     yield "AICORE_FREQ", changes.select(*place_and_time(changes), pl.col("mhz").alias("freq"), die)
+
+
+def _at_ends(changes: pl.DataFrame, profile: Profile) -> pl.DataFrame:
+    """Return the clock of one device at the begin and, if it is known, at the end of the recording."""
+    before = changes.filter(pl.col("time_ns") <= profile.begin_ns).tail(1)
+    first = (before if before.height else changes.head(1)).with_columns(time_ns=pl.lit(profile.begin_ns, pl.Int64))
+    last = changes.tail(1).with_columns(time_ns=pl.lit(profile.end_ns, pl.Int64))
+    return pl.concat([first, last] if profile.end_ns else [first])

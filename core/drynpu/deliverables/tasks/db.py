@@ -14,6 +14,8 @@ from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
 from drynpu.writers._numbers import UNKNOWN
 from drynpu.writers._text_table import TextTable
 
+_MARK_TYPE, _COPY_TYPE = "MsTx", "MEMCPY_ASYNC"
+"""Types of tasks that the toolkit's database has (Ascend/msprof analysis/csrc, compared)."""
 _TENSOR_COLUMNS = {
     f"{side}{title}": f"{side}_{part}"
     for side in ("input", "output")
@@ -30,7 +32,9 @@ def db_rows(profile: Profile) -> Rows:
     """Yield tasks, kernels and copies; at level0 what operator information would tell of kernels is ``N/A``."""
     tasks = numbered_tasks(profile, *_TASK_COLUMNS)
     yield "TASK", _tasks(tasks, profile.pid)
-    yield "TASK", _tasks(_marks(profile, tasks.height), profile.pid)
+    marks = _marks(profile, tasks.height)
+    yield "TASK", _tasks(marks, profile.pid)
+    yield "TASK", _tasks(_around_contexts(tasks, tasks.height + marks.height), profile.pid)
     detailed = profile.level != "level0"
     ids = kernel_task_ids(profile, tasks)
     kernels = profile.compact("kernels", *_KERNEL_COLUMNS).with_columns(ids.alias(TASK_ID))
@@ -60,7 +64,7 @@ def _tasks(tasks: pl.DataFrame, pid: int) -> TextTable:
 
 
 def _marks(profile: Profile, first_id: int) -> pl.DataFrame:
-    """Return what marks of the user left on streams, as tasks of no type; MSTX_EVENTS has the same connection ids."""
+    """Return what marks of the user left on streams; MSTX_EVENTS has the same connection ids."""
     marks = profile.frame("marks").filter(pl.col("device_id").is_not_null())
     start = pl.col("device_start_ns")
     return marks.with_row_index(TASK_ID, offset=first_id).with_columns(
@@ -68,9 +72,17 @@ def _marks(profile: Profile, first_id: int) -> pl.DataFrame:
         start.alias("start_ns"),
         (pl.col("device_end_ns") - start).alias("duration_ns"),
         mark_connection().alias("connection_id"),
-        pl.lit("").alias("launch_type"),
+        pl.lit(_MARK_TYPE).alias("launch_type"),
         pl.lit(NO_CONTEXT, pl.Int64).alias("context_id"),
         pl.lit(NO_MODEL, pl.Int64).alias("model_id"),
+    )
+
+
+def _around_contexts(tasks: pl.DataFrame, first_id: int) -> pl.DataFrame:
+    """Return the tasks that ran in a context as the whole that the scheduler saw; genuine databases have both."""
+    whole = tasks.filter(pl.col("context_id") != NO_CONTEXT).drop(TASK_ID)
+    return whole.with_row_index(TASK_ID, offset=first_id).with_columns(
+        pl.col(TASK_ID).cast(pl.Int64), pl.lit(NO_CONTEXT, pl.Int64).alias("context_id")
     )
 
 
@@ -119,9 +131,11 @@ def _schedules(kernels: pl.DataFrame, *, detailed: bool) -> pl.DataFrame:
 
 
 def _copies(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Return the tasks that the host launched as copies; those of collectives state neither size nor direction."""
     kinds = ENUMS["ENUM_MEMCPY_OPERATION"]
-    return tasks.filter(pl.col("copy_bytes").is_not_null()).select(
+    asynchronous = pl.col("launch_type").cast(pl.String) == _COPY_TYPE
+    return tasks.filter(pl.col("copy_bytes").is_not_null() | asynchronous).select(
         TASK_ID,
-        pl.col("copy_bytes").alias("size"),
+        pl.col("copy_bytes").fill_null(0).alias("size"),
         pl.when(pl.col("copy_kind").is_in(list(kinds))).then("copy_kind").otherwise(OTHER).alias("memcpyOperation"),
     )

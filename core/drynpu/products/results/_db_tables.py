@@ -62,7 +62,7 @@ def read_analysis(database: Database) -> ResultTables:
 def _tasks(database: Database, tasks: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:
     named = kernels.select(_ID, pl.col("name").alias("kernel_name"), pl.col("task_type").alias("kernel_type"))
     copies = database.frame("MEMCPY_INFO")
-    rows = tasks.join(named, on=_ID, how="left", maintain_order="left")
+    rows = _without_wholes(tasks).join(named, on=_ID, how="left", maintain_order="left")
     if copies.height:
         rows = rows.join(copies, on=_ID, how="left", maintain_order="left")
     return typed(
@@ -73,6 +73,24 @@ def _tasks(database: Database, tasks: pl.DataFrame, kernels: pl.DataFrame) -> pl
         kernel_type=pl.coalesce("kernel_type", "launch_type"),
         connection_id=pl.col("connection_id").fill_null(-1),
     )
+
+
+def _without_wholes(tasks: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the wholes of tasks whose work has a row of its own, in a context; one task is one row here."""
+    key = ["device_id", "stream_id", "task_id"]
+    context = pl.col("context_id").fill_null(NO_CONTEXT) != NO_CONTEXT
+    parts = tasks.filter(context).select(*key, pl.col("start_ns").alias("part_ns")).sort("part_ns")
+    if parts.is_empty():
+        return tasks
+    found = (
+        tasks.with_row_index("row")
+        .sort("start_ns")
+        .join_asof(parts, left_on="start_ns", right_on="part_ns", by=key, strategy="forward", check_sortedness=False)
+        .sort("row")
+        .drop("row")
+    )
+    whole = ~context & (pl.col("part_ns") <= pl.col("end_ns"))
+    return found.filter(~whole.fill_null(value=False)).drop("part_ns")
 
 
 def _kernels(database: Database, tasks: pl.DataFrame) -> pl.DataFrame:
@@ -181,7 +199,10 @@ def _samples(database: Database) -> dict[str, pl.DataFrame]:
         tables["npu_module_mem"] = typed(modules, NPU_MODULE_MEM)
     frequencies = database.frame("AICORE_FREQ")
     if frequencies.height:
-        tables["frequencies"] = typed(frequencies, FREQUENCIES)
+        # The database has the clock at both ends as well, where nothing changes.
+        rows = typed(frequencies, FREQUENCIES).sort("device_id", "time_ns", maintain_order=True)
+        changed = pl.struct("device_id", "mhz") != pl.struct("device_id", "mhz").shift()
+        tables["frequencies"] = rows.filter(changed.fill_null(value=True))
     return tables
 
 

@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from drynpu.deliverables.registry import GROUPS, schemas
+from drynpu.deliverables.tasks.db import _around_contexts
 from drynpu.options import Level, Switches
 from drynpu.products import export_msprof_db
 
@@ -244,8 +245,41 @@ def test_copies(made: SimpleNamespace, read: SimpleNamespace) -> None:
     shown = [
         (int(Decimal(event["ts"]) * 1000), event["args"]["size(B)"], event["args"]["operation"]) for event in found
     ]
-    assert stored == sorted(shown)
-    assert [operation for *_, operation in stored] == ["host to device", "device to host"]
+    assert [row for row in stored if row[1]] == sorted(shown)
+    assert [operation for *_, operation in sorted(shown)] == ["host to device", "device to host"]
+    # Those of collectives tell neither their size nor where they go.
+    others = [row for row in stored if not row[1]]
+    assert {operation for *_, operation in others} == {"other"}
+    launched = read.rows(made.db, f"SELECT * FROM TASK WHERE {text('taskType')} = 'MEMCPY_ASYNC'")
+    assert len(others) == len(launched) - len(shown) > 0
+
+
+def test_marks_on_streams_are_tasks(made: SimpleNamespace, read: SimpleNamespace) -> None:
+    query = f"SELECT {text('taskType')} AS kind FROM TASK WHERE connectionId > 4000000000"
+    assert {row["kind"] for row in read.rows(made.db, query)} == {"MsTx"}
+
+
+def test_what_runs_in_a_context_is_there_as_a_whole_too() -> None:
+    """
+    A genuine database (torch_db_level1 of 2025) has for the kernel with ids 2, 11112 a row with context 4294967295 from
+    1736410576421822690 to 1736410576421839830, and one with context 0 inside it.
+    """
+    times = {"start_ns": [5, 1736410576421822690], "duration_ns": [1, 17_140]}
+    tasks = pl.DataFrame({"globalTaskId": [0, 1], "context_id": [4_294_967_295, 0], "task_id": [7, 11_112], **times})
+    (whole,) = _around_contexts(tasks, 40).rows(named=True)
+    assert whole == {
+        "globalTaskId": 40,
+        "context_id": 4_294_967_295,
+        "task_id": 11_112,
+        "start_ns": 1736410576421822690,
+        "duration_ns": 17_140,
+    }
+
+
+def test_the_clock_is_there_at_both_ends(made: SimpleNamespace, read: SimpleNamespace) -> None:
+    rows = [tuple(row) for row in read.rows(made.db, "SELECT timestampNs, freq FROM AICORE_FREQ ORDER BY timestampNs")]
+    session = read.rows(made.db, "SELECT startTimeNs, endTimeNs FROM SESSION_TIME_INFO")[0]
+    assert (rows[0][0], rows[-1][0]) == tuple(session)
 
 
 def test_memory(made: SimpleNamespace, read: SimpleNamespace) -> None:
