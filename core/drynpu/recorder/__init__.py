@@ -22,7 +22,7 @@ from drynpu.recorder._control import (
 )
 from drynpu.recorder._end_info import with_end_info
 from drynpu.recorder._joining import join_recordings
-from drynpu.recorder._journal import JOURNAL_PREFIX
+from drynpu.recorder._journal import JOURNAL_PREFIX, SAVE_INTERVAL_NS
 from drynpu.recorder._recorder import METADATA_FILE, Recorder, framework_plan, load_chosen_chip, rank_number
 from drynpu.recorder._recording import Outcome, Setup, write_devices, write_recording, write_system
 from drynpu.recorder._recovery import Recovered, find_journals, recover
@@ -34,6 +34,7 @@ __all__ = [
     "JOURNAL_PREFIX",
     "METADATA_FILE",
     "PROFILE_VARIABLE",
+    "SAVE_INTERVAL_NS",
     "Collected",
     "CollectionCommand",
     "CollectionReport",

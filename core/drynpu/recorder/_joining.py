@@ -11,7 +11,7 @@ from attrs import evolve, fields
 
 from drynpu.arrays import I64
 from drynpu.kernels import Allocations, concatenate, merge_equal
-from drynpu.simulate import AclCalls, FrameworkEvents, HostSamples, PythonFrames, Recording
+from drynpu.simulate import AclCalls, FrameworkEvents, GraphRun, HostSamples, PythonFrames, Recording
 
 
 def join_recordings(parts: Sequence[Recording]) -> Recording:
@@ -22,7 +22,7 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
     """
     lists: dict[str, Any] = {
         name: tuple(chain.from_iterable(getattr(part, name) for part in parts))
-        for name in ("host_calls", "streams", "graphs", "collectives", "marks", "dataset", "garbage_ns")
+        for name in ("host_calls", "streams", "collectives", "marks", "dataset", "garbage_ns")
     }
     samples = [part.host_samples for part in parts if part.host_samples is not None]
     totals = [part.memory_totals for part in parts if part.memory_totals is not None]
@@ -37,10 +37,26 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
         python_frames=_frames([part.python_frames for part in parts if part.python_frames is not None]),
         memory_totals=np.concatenate(totals) if totals else None,
         framework_events=FrameworkEvents.join(events) if events else None,
+        graphs=_graphs([graph for part in parts for graph in part.graphs]),
         calls=_calls([part.calls for part in parts if part.calls is not None]),
         modelled=tuple(dict.fromkeys(name for part in parts for name in part.modelled)),
         **lists,
     )
+
+
+def _graphs(runs: Sequence[GraphRun]) -> tuple[GraphRun, ...]:
+    """Return each graph once with the iterations of all its runs, counted on where a run began anew."""
+    graphs: dict[int, GraphRun] = {}
+    for run in runs:
+        known = graphs.get(run.model_id)
+        if known is None:
+            graphs[run.model_id] = run
+            continue
+        last = max((iteration.index for iteration in known.iterations), default=0)
+        behind = last if any(iteration.index <= last for iteration in run.iterations) else 0
+        later = (evolve(iteration, index=iteration.index + behind) for iteration in run.iterations)
+        graphs[run.model_id] = evolve(known, iterations=(*known.iterations, *later))
+    return tuple(graphs.values())
 
 
 def _allocations(parts: Sequence[Allocations]) -> Allocations:

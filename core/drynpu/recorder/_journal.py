@@ -22,6 +22,8 @@ from drynpu.simulate import Destination, Planner, Recording
 JOURNAL_PREFIX = ".drynpu_journal-"
 """Begins the name of the folder of a journal, which ends with the process id of its writer and a number."""
 HEAD_FILE = "head.npz"
+SAVE_INTERVAL_NS = 500_000_000
+"""Time after which an adapter has what it captured saved: a killed process loses no more than that and a step."""
 FORMAT = 1
 """Changes with what the files of a journal hold."""
 _JOIN_S = 30.0
@@ -142,6 +144,7 @@ class Journal:
         self._count += 1
 
     def _new_folder(self) -> Path:
+        self.destination.directory.mkdir(mode=0o750, parents=True, exist_ok=True)
         for number in range(10_000):
             path = self.destination.directory / f"{JOURNAL_PREFIX}{self._pid}-{number}"
             with suppress(FileExistsError):

@@ -13,8 +13,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from drynpu._errors import DrynpuError, OutputError, RawFormatError
-from drynpu.kernels import KernelPlan, Operators, Signature
-from drynpu.options import Clock, from_mapping
+from drynpu.kernels import KernelPlan, Signature
+from drynpu.options import Clock, ProfilingRequest, from_mapping
 from drynpu.platforms import load_chip
 from drynpu.plugins import Plugins, from_plugins
 from drynpu.raw import write_document
@@ -97,18 +97,19 @@ def _recover(journal: Path, output: Path | None) -> Recovered | str:
     documents = parts[-1]["documents"]
     recordings = _joined(parts)
     first = next(iter(recordings.values()))
-    if output is None and _is_complete(home, documents):
+    if output is None and _is_complete(home, documents, first):
         _remove(journal)
         return "the recording is complete"
     for path in _unfinished(home, documents, first) if output is None else ():
         shutil.rmtree(path)
-    steps = sum(_count_steps(recording.operators) for recording in recordings.values())
+    steps = sum(map(_count_steps, recordings.values()))
     operators = sum(len(recording.operators) for recording in recordings.values())
     text = _describe(steps, operators, max(each.end_ns for each in recordings.values()), damaged)
-    _write(place, head, recordings, _planner(parts), documents, text)
+    outcome = _write(place, head, recordings, _planner(parts), documents, text)
     if output is None:
         _remove(journal)
-    return Recovered(place, steps, operators, text)
+    alone = None if documents else outcome.prof_path
+    return Recovered(place if alone is None else alone, steps, operators, text)
 
 
 def _describe(steps: int, operators: int, end_ns: int, damaged: int) -> str:
@@ -157,14 +158,19 @@ def _planner(parts: list[dict[str, Any]]) -> Callable[[Signature], KernelPlan]:
     return lambda signature: plans[signature.key]
 
 
-def _count_steps(operators: Operators) -> int:
+def _count_steps(recording: Recording) -> int:
+    """Return the number of steps that the script marked; without any, of the iterations of its graphs."""
+    operators = recording.operators
     numbers = [number for number, name in enumerate(operators.names) if name.startswith(STEP_PREFIX)]
-    return len({number for number in operators.name.tolist() if number in numbers}) if numbers else 0
+    marked = len({number for number in operators.name.tolist() if number in numbers}) if numbers else 0
+    return marked or sum(len(graph.iterations) for graph in recording.graphs)
 
 
-def _is_complete(home: Path, documents: Mapping[str, object]) -> bool:
+def _is_complete(home: Path, documents: Mapping[str, object], recording: Recording) -> bool:
     """Whether the process came to write its last document after all."""
-    if not documents or not all((home / name).is_file() for name in documents):
+    if not documents:
+        return any((path / METADATA_FILE).is_file() for path in _prof_directories(home, recording))
+    if not all((home / name).is_file() for name in documents):
         return False
     return METADATA_FILE not in documents or "drynpu" in json.loads((home / METADATA_FILE).read_bytes())
 
@@ -173,9 +179,13 @@ def _unfinished(home: Path, documents: Mapping[str, object], recording: Recordin
     """Return what the process wrote of the result before it ended: it lacks the rest."""
     if documents:  # the directory is that of this recording alone
         return [path for path in home.iterdir() if path.is_dir() and path.name.startswith(("PROF_", "FRAMEWORK"))]
+    return [path for path in _prof_directories(home, recording) if not (path / METADATA_FILE).exists()]
+
+
+def _prof_directories(home: Path, recording: Recording) -> list[Path]:
+    """Return the PROF directories whose names say that they began with the recording."""
     stamp = datetime.fromtimestamp(recording.begin_ns / 1e9)
-    begun = f"{stamp:%Y%m%d%H%M%S}{stamp.microsecond // 1000:03d}"
-    return [path for path in home.glob(f"PROF_*_{begun}_*") if not (path / METADATA_FILE).exists()]
+    return list(home.glob(f"PROF_*_{stamp:%Y%m%d%H%M%S}{stamp.microsecond // 1000:03d}_*"))
 
 
 def _write(
@@ -185,10 +195,10 @@ def _write(
     plan: Callable[[Signature], KernelPlan],
     documents: Mapping[str, Mapping[str, object]],
     note: str,
-) -> None:
+) -> Outcome:
     destination: Destination = evolve(head["destination"], directory=place, device_id=next(iter(recordings)))
     setup = Setup(
-        request=from_mapping(head["request"]),
+        request=_with_marks(from_mapping(head["request"]), recordings),
         chip=load_chip(head["chip"], extra_files=from_plugins(Plugins.chip_files)),
         clock=Clock(head["clock"]),
         seed=head["seed"],
@@ -206,6 +216,14 @@ def _write(
     # The metadata come last: with them the recording is complete.
     for name, document in sorted(documents.items(), key=lambda item: item[0] == METADATA_FILE):
         write_document(place / name, json.dumps(_completed(name, document, outcome, setup), indent=4))
+    return outcome
+
+
+def _with_marks(request: ProfilingRequest, recordings: Mapping[int, Recording]) -> ProfilingRequest:
+    """Return *request* with marks where the script set some: what was captured of them is to be written."""
+    if not any(recording.marks for recording in recordings.values()):
+        return request
+    return evolve(request, switches=evolve(request.switches, tx=True))
 
 
 def _completed(name: str, document: Mapping[str, object], outcome: Outcome, setup: Setup) -> dict[str, object]:

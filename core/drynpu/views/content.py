@@ -150,16 +150,13 @@ class Hint:
     remedy:
         What to do about it.
     cost_us:
-        Time that it costs, as far as it is known; hints are sorted by it.
-    per:
-        What the cost is a mean of: ``a step``, ``in the recording``.
+        Time per step that it costs, as far as it is known; hints are sorted by it.
     """
 
     title: str
     evidence: str
     remedy: str
     cost_us: float | None = None
-    per: str = ""
     page: str = ""
     """Name of the page that shows the evidence."""
 

@@ -12,8 +12,8 @@ REFUSED = "acl.prof.init failed with 100003"
 
 
 def main() -> object:
-    """Run the inference; return nothing that could differ."""
-    sys.argv = [str(EXAMPLE), "--output", "out"]
+    """Run the inference, long enough that runs are saved meanwhile; return nothing that could differ."""
+    sys.argv = [str(EXAMPLE), "--output", "out", "--runs", "300"]
     # As Python does for a script that is run by itself: it imports the module beside it.
     sys.path.insert(0, str(EXAMPLE.parent))
     try:

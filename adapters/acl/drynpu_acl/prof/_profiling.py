@@ -188,3 +188,4 @@ class Profiling:
         event = 0 if event_at is None else arguments[event_at]
         thread, device_id = threading.get_native_id(), self.runtime.device_id()
         captured.calls.append(ApiCall(name, start_ns, end_ns, thread, device_id, stream, event))
+        self.sessions.save()

@@ -73,6 +73,12 @@ class Sessions:
         if self._recording is not None:
             self._recording.devices = tuple(sorted({*self._recording.devices, *devices}))
 
+    def save(self) -> None:
+        """Save what is being recorded, now that a call of the script is over."""
+        recording = self._recording
+        if recording is not None:
+            recording.save()
+
     def end(self) -> bool:
         """
         Write what was recorded and return whether that succeeded.

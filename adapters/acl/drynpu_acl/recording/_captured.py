@@ -72,6 +72,22 @@ class CapturedCalls:
     marks: MarkRows = field(factory=list)
     steps: list[tuple[int, int, int, int, int]] = field(factory=list)
 
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many entries each list has."""
+        return len(self.executions), len(self.copies), len(self.calls), len(self.marks), len(self.steps)
+
+    def between(self, begin: tuple[int, ...], end: tuple[int, ...]) -> CapturedCalls:
+        """Return what came between two readings of `counts`."""
+        executions, copies, calls, marks, steps = map(slice, begin, end)
+        return CapturedCalls(
+            executions=self.executions[executions],
+            copies=self.copies[copies],
+            calls=self.calls[calls],
+            marks=self.marks[marks],
+            steps=self.steps[steps],
+        )
+
     def by_device(self, devices: Sequence[int]) -> dict[int, CapturedCalls]:
         """
         Return what belongs to each of *devices*, of which there is at least one.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 from pathlib import Path
 
 from attrs import define, evolve, field
 
+from drynpu import say
 from drynpu.kernels import concatenate, merge_equal
-from drynpu.recorder import Outcome, Planner, Recorder
+from drynpu.recorder import SAVE_INTERVAL_NS, Outcome, Planner, Recorder
 from drynpu.simulate import AclCalls, HostSamples, Mark, Recording
 from drynpu_acl.recording._captured import CapturedCalls
 from drynpu_acl.recording._timeline import (
@@ -26,7 +30,7 @@ FRAMEWORK = "acl"
 @define(kw_only=True)
 class DevicesRecording:
     """
-    What was captured so far, and where it will go. Nothing is on disk before :meth:`close`.
+    What was captured so far, and where it will go. Before :meth:`close` that is on disk which :meth:`save` took.
 
     ``recorder`` has been started; ``plan`` maps the operators of models to kernels; ``devices`` are those that are
     recorded, the first one also where nothing ran.
@@ -37,6 +41,31 @@ class DevicesRecording:
     devices: tuple[int, ...]
     plan: Planner
     captured: CapturedCalls = field(factory=CapturedCalls)
+    _saved: tuple[int, ...] = (0, 0, 0, 0, 0)
+    _saving: threading.Lock = field(factory=threading.Lock)
+    _saved_ns: int = field(factory=time.time_ns)
+
+    def save(self) -> None:
+        """Have what happened since the last time saved for the case of a kill; at most every half second."""
+        now_ns = time.time_ns()
+        if now_ns - self._saved_ns < SAVE_INTERVAL_NS or not self._saving.acquire(blocking=False):
+            return
+        with contextlib.ExitStack() as stack:
+            stack.callback(self._saving.release)
+            self._save(now_ns)
+
+    def _save(self, now_ns: int) -> None:
+        self._saved_ns, begin, self._saved = now_ns, self._saved, self.captured.counts
+        part, plan, devices = self.captured.between(begin, self._saved), graph_plans(self.plan), self.devices
+
+        def build() -> dict[int, Recording]:
+            worked = sorted(part.devices.intersection(devices)) or list(devices[:1])
+            return {
+                device_id: self._recording(each, device_id, plan, now_ns, None)
+                for device_id, each in part.by_device(worked).items()
+            }
+
+        self.recorder.save(build, lambda: plan, self.directory, warn=say, host_data=False)
 
     def close(self) -> Outcome:
         """
@@ -65,6 +94,7 @@ class DevicesRecording:
         outcome = recorder.write(recordings, plan, self.directory, host_data=False)
         recorder.outcome = outcome = evolve(outcome, notes=(*outcome.notes, *self._unnamed()))
         recorder.deliver()
+        recorder.settle()
         return outcome
 
     def _unnamed(self) -> list[str]:

@@ -128,6 +128,7 @@ class DeviceCapture:
             recorder.add(run.operators, step)
         if found.eager is not None and len(found.eager):
             recorder.add(found.eager)
+        recorder.save()
 
 
 def lending_session(original: Any, recorder: DeviceCapture) -> Callable[[], Any]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
+from drynpu import say
 from drynpu.kernels import Operators
 from drynpu.options import ProfilingRequest
-from drynpu.recorder import Recorder, framework_plan, rank_number
+from drynpu.recorder import SAVE_INTERVAL_NS, Recorder, framework_plan, rank_number
 from drynpu.simulate import Recording
-from drynpu_tf.recording._timeline import GraphExecution, Part, join, node_plans
+from drynpu_tf.recording._timeline import GraphExecution, Part, Progress, Timeline, join, node_plans
 from drynpu_tf.rules import FALLBACKS
 
 _FRAMEWORK = "tensorflow"
@@ -23,7 +26,7 @@ class EngineRecording:
     """
     What was captured so far, and where it will go.
 
-    Make one with :meth:`open`; :meth:`close` writes. Nothing is on disk before that, except the directory.
+    Make one with :meth:`open`; :meth:`close` writes. Before that there is on disk what :meth:`save` took.
     """
 
     directory: Path
@@ -31,6 +34,9 @@ class EngineRecording:
     _recorder: Recorder
     _parts: list[Part] = field(factory=list)
     _sources: list[Callable[[], None]] = field(factory=list)
+    _saved: int = 0
+    _saved_ns: int = field(factory=time.time_ns)
+    _progress: Progress = field(factory=Progress)
 
     @classmethod
     def open(cls, request: ProfilingRequest, output_dir: Path, *, device_id: int = 0) -> EngineRecording:
@@ -65,6 +71,39 @@ class EngineRecording:
         """Take over captured operators: those of one *execution* of a graph, or without one launched one by one."""
         self._parts.append(Part(operators, execution))
 
+    def save(self) -> None:
+        """Have what was captured since the last time saved for the case of a kill; at most every half second."""
+        now_ns = time.time_ns()
+        if now_ns - self._saved_ns < SAVE_INTERVAL_NS:
+            return
+        self._saved_ns = now_ns
+        self._recorder.save(
+            lambda: {self.device_id: self._saved_part(now_ns)},
+            lambda: node_plans(framework_plan(_FRAMEWORK, FALLBACKS)),
+            self.directory,
+            warn=say,
+            **_fields(),
+        )
+
+    def _saved_part(self, end_ns: int) -> Recording:
+        """Read what was captured, and return what the last call of this has not returned."""
+        for source in tuple(self._sources):
+            source()
+        begin, self._saved = self._saved, len(self._parts)
+        plan = node_plans(framework_plan(_FRAMEWORK, FALLBACKS))
+        return self._recording(join(self._parts[begin : self._saved], plan, self._progress), end_ns)
+
+    def _recording(self, timeline: Timeline, end_ns: int) -> Recording:
+        recorder = self._recorder
+        return Recording(
+            operators=timeline.operators,
+            begin_ns=recorder.begin_ns,
+            end_ns=max(end_ns, *(graph.iterations[-1].end_ns for graph in timeline.graphs), 0),
+            host_calls=timeline.marks,
+            graphs=timeline.graphs,
+            dataset=timeline.dataset,
+        )
+
     def before_close(self, source: Callable[[], None]) -> None:
         """Have *source* called when the recording ends: it adds what it still holds."""
         self._sources.append(source)
@@ -88,21 +127,14 @@ class EngineRecording:
         end_ns = recorder.end_ns()
         plan = node_plans(framework_plan(_FRAMEWORK, FALLBACKS))
         timeline = join(self._parts, plan)
-        recording = Recording(
-            operators=timeline.operators,
-            begin_ns=recorder.begin_ns,
-            end_ns=max(end_ns, *(graph.iterations[-1].end_ns for graph in timeline.graphs), 0),
-            host_calls=timeline.marks,
-            graphs=timeline.graphs,
-            dataset=timeline.dataset,
-            host_samples=recorder.host_samples,
-        )
-        recorder.write(
-            {self.device_id: recording},
-            plan,
-            self.directory,
-            rank_id=rank_number(os.environ.get("RANK_ID")),
-            host_data=False,
-        )
+        recording = evolve(self._recording(timeline, end_ns), host_samples=recorder.host_samples)
+        recorder.write({self.device_id: recording}, plan, self.directory, **_fields())
+        path = recorder.deliver()
+        recorder.settle()
         self._parts.clear()
-        return recorder.deliver()
+        return path
+
+
+def _fields() -> dict[str, Any]:
+    """Return the fields of the destination that its directory does not say."""
+    return {"rank_id": rank_number(os.environ.get("RANK_ID")), "host_data": False}

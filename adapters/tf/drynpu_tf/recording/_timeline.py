@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from drynpu.arrays import I64, Bools
 from drynpu.device import DispatchKind
@@ -64,31 +64,48 @@ class Timeline:
     dataset: tuple[DatasetEvent, ...] = ()
 
 
-def join(parts: Sequence[Part], plan: Planner) -> Timeline:
-    """Return one timeline of all *parts*; *plan* maps operators to kernels."""
+@define
+class Progress:
+    """
+    How far a timeline has come, so that what is captured later can go on from there.
+
+    ``free_ns`` is when the device has finished all graphs; ``numbers``, ``runs`` and ``fusions`` hold of each graph its
+    model id, how often it ran, and the operators that were made of several.
+    """
+
+    free_ns: int = 0
+    numbers: dict[str, int] = field(factory=dict)
+    runs: dict[str, int] = field(factory=dict)
+    fusions: dict[str, tuple[FusionOp, ...]] = field(factory=dict)
+
+
+def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None) -> Timeline:
+    """Return one timeline of all *parts*, behind *progress*; *plan* maps operators to kernels."""
+    progress = Progress() if progress is None else progress
     launches = _Launches(plan)
     placed: list[Operators] = [part.operators for part in parts if part.execution is None]
     iterations: dict[str, list[Iteration]] = {}
-    fusions: dict[str, tuple[FusionOp, ...]] = {}
     marks: list[HostCall] = []
     dataset: list[DatasetEvent] = []
-    free_ns = 0
     graphs = [(part.operators, part.execution) for part in parts if part.execution is not None]
     for operators, execution in sorted(graphs, key=lambda pair: pair[1].start_ns):
         rows = np.flatnonzero(launches.mask(operators))
         if not len(rows):
             continue
         if execution.turn > 1:
-            operators, execution = _closed_up(operators, execution, int(operators.start_ns[rows[0]]) - free_ns)
-        launching, events = _placed(operators, rows, execution, free_ns)
+            operators, execution = _closed_up(operators, execution, int(operators.start_ns[rows[0]]) - progress.free_ns)
+        launching, events = _placed(operators, rows, execution, progress.free_ns)
         dataset += events
         returns = execution.turn == execution.turns
-        begin_ns = max(execution.start_ns, free_ns)
-        free_ns = max(execution.end_ns if returns else 0, int(launching.end_ns[-1]))
+        begin_ns = max(execution.start_ns, progress.free_ns)
+        free_ns = progress.free_ns = max(execution.end_ns if returns else 0, int(launching.end_ns[-1]))
         placed.append(launching)
-        fusions.setdefault(execution.graph, execution.fusions)
-        runs = iterations.setdefault(execution.graph, [])
-        runs.append(Iteration(index=len(runs) + 1, start_ns=begin_ns, end_ns=free_ns))
+        name = execution.graph
+        progress.numbers.setdefault(name, len(progress.numbers) + 1)
+        progress.fusions.setdefault(name, execution.fusions)
+        progress.runs[name] = progress.runs.get(name, 0) + 1
+        run = Iteration(index=progress.runs[name], start_ns=begin_ns, end_ns=free_ns)
+        iterations.setdefault(name, []).append(run)
         if returns:
             # A run returns when the device has finished the graph.
             marks.append(HostCall(free_ns, execution.thread, DispatchKind.WAIT_STREAM))
@@ -96,13 +113,13 @@ def join(parts: Sequence[Part], plan: Planner) -> Timeline:
         operators=concatenate(placed),
         graphs=tuple(
             GraphRun(
-                model_id=number,
-                graph_id=number,
+                model_id=progress.numbers[name],
+                graph_id=progress.numbers[name],
                 model_name=name,
                 iterations=tuple(runs),
-                fusions=fusions[name],
+                fusions=progress.fusions[name],
             )
-            for number, (name, runs) in enumerate(iterations.items(), start=1)
+            for name, runs in iterations.items()
         ),
         marks=tuple(marks),
         dataset=tuple(dataset),

@@ -34,7 +34,9 @@ class PendingRuns:
 
     recorder: EngineRecording
     _capture: SessionCapture
-    _lock: threading.RLock = field(factory=threading.RLock)
+    _lock: threading.Lock = field(factory=threading.Lock)
+    _reading: threading.RLock = field(factory=threading.RLock)
+    """Held by whoever reads: the session, which may go on meanwhile, the end of the recording, or its journal."""
     _runs: list[PendingRun] = field(factory=list)
     _bytes: int = 0
 
@@ -50,13 +52,16 @@ class PendingRuns:
         with self._lock:
             self._runs.append(run)
             self._bytes += len(run.content)
-            if self._bytes >= _MOST_BYTES:
-                self.hand_over()
+            many = self._bytes >= _MOST_BYTES
+        if many:
+            self.hand_over()
+        self.recorder.save()
 
     def hand_over(self) -> None:
         """Read all runs, and give them to the recording."""
-        with self._lock:
-            runs, self._runs, self._bytes = self._runs, [], 0
+        with self._reading:
+            with self._lock:
+                runs, self._runs, self._bytes = self._runs, [], 0
             for run in runs:
                 try:
                     captured = self._capture.read(run.key, run.content, run.execution.thread)
