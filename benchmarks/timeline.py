@@ -59,6 +59,11 @@ def filled(schema: pl.Schema, height: int, **columns: Any) -> pl.DataFrame:
 
 def million(count: int) -> Profile:
     """Return a profile of *count* kernels and what launched them."""
+    return profile_of(**frames_of(count))
+
+
+def frames_of(count: int) -> dict[str, pl.DataFrame]:
+    """Return the tables of *count* kernels and what launched them."""
     random = np.random.default_rng(7)
     launch = BEGIN_NS + np.arange(count, dtype=np.int64) * 12_000
     length = (10 ** random.uniform(2.3, 4.3, count)).astype(np.int64)
@@ -124,14 +129,14 @@ def million(count: int) -> Profile:
             ("communication_ops", tables.COMMUNICATION_OPS),
         )
     }
-    return profile_of(
-        host_ops=ops,
-        queue=filled(tables.QUEUE, 2 * count, **sides),
-        api=filled(tables.API, 3 * count, **calls),
-        tasks=tasks,
-        kernels=kernels,
+    return {
+        "host_ops": ops,
+        "queue": filled(tables.QUEUE, 2 * count, **sides),
+        "api": filled(tables.API, 3 * count, **calls),
+        "tasks": tasks,
+        "kernels": kernels,
         **empty,
-    )
+    }
 
 
 def compressed(frame: pl.DataFrame) -> Stored:

@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from drynpu.views.pages import PAGES
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
@@ -18,3 +22,14 @@ def test_every_stage_of_a_session_is_measured() -> None:
     assert [words[0] for words in stages] == ["write", "parse", "csv", "json", "db"]
     # Those that leave files tell how many bytes: nothing was measured where nothing was written.
     assert all("MB" in words and "kernels/s" in words for words in stages)
+
+
+def test_every_page_of_a_run_is_measured() -> None:
+    pytest.importorskip("plotly", reason="figures are an extra")
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "pages.py"), "3000"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for page in PAGES:
+        assert f"{page.title}: first" in done.stdout
+    assert "Memory: Position: Begin, again" in done.stdout

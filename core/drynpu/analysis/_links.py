@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import polars as pl
 from attrs import field, frozen
@@ -39,25 +41,40 @@ class Links:
     ----------
     kernel_op:
         Table :data:`KERNEL_OP` in order of device and start.
-    op_parent:
-        int64 ``[operators]``: ``op_id`` of the parent, -1 for roots. Nesting does not look at threads.
+    op_starts, op_ends:
+        int64 ``[operators]``: when they run, ns. Nesting does not look at threads.
     """
 
     kernel_op: pl.DataFrame
-    op_parent: I64 = field(repr=False)
+    op_starts: I64 = field(repr=False)
+    op_ends: I64 = field(repr=False)
+
+    @cached_property
+    def op_parent(self) -> I64:
+        """int64 ``[operators]``: ``op_id`` of the parent, -1 for roots."""
+        return intervals.parents(self.op_starts, self.op_ends)
+
+    @cached_property
+    def op_root(self) -> I64:
+        """int64 ``[operators]``: ``op_id`` of the outermost operator around each one; a root's own for a root."""
+        return intervals.roots(self.op_starts, self.op_ends)
 
     @property
     def ancestry(self) -> list[I64]:
         """Rows of the tree by depth, roots first."""
-        depth = np.where(self.op_parent < 0, 0, -1)
-        levels = [np.flatnonzero(self.op_parent < 0)]
-        rest = np.flatnonzero(depth < 0)
-        while len(rest):
-            ready = depth[self.op_parent[rest]] >= 0
-            levels.append(rest[ready])
-            depth[levels[-1]] = len(levels) - 1
-            rest = rest[~ready]
-        return levels
+        return _levels(self.op_parent)
+
+
+def _levels(parent: I64) -> list[I64]:
+    depth = np.where(parent < 0, 0, -1)
+    levels = [np.flatnonzero(parent < 0)]
+    rest = np.flatnonzero(depth < 0)
+    while len(rest):
+        ready = depth[parent[rest]] >= 0
+        levels.append(rest[ready])
+        depth[levels[-1]] = len(levels) - 1
+        rest = rest[~ready]
+    return levels
 
 
 def sum_up(links: Links, values: I64) -> I64:
@@ -84,19 +101,16 @@ def link_operators(profile: Profile) -> Links:
     API is found in the operator tree by time alone. A launch outside every dequeue interval of a profile with a
     task queue stays unlinked, as it does in the vendor's parser.
     """
-    ops = profile.host_ops
+    ops = profile.compact("host_ops", "start_ns", "end_ns", "tid")
     starts, ends = ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy()
-    parent = intervals.parents(starts, ends)
     work = _device_work(profile)
-    if profile.queue.height:
-        linked = _through_queue(profile, work)
-    else:
-        linked = _through_time(work, starts, ends, parent)
-    known = ops.select("op_id", pl.col("tid").alias("op_tid"), pl.col("start_ns").alias("op_start_ns"))
-    table = linked.join(known, on="op_id", how="inner", maintain_order="left").sort(
-        "device_id", "start_ns", maintain_order=True
-    )
-    return Links(table.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()), parent)
+    queue = profile.compact("queue", "correlation_id", "side", "start_ns", "end_ns", "tid")
+    linked = _through_queue(queue, ops, work) if queue.height else _through_time(work, starts, ends)
+    # An operator's op_id is its row.
+    table = linked.with_columns(
+        ops["tid"].gather(linked["op_id"]).alias("op_tid"), ops["start_ns"].gather(linked["op_id"]).alias("op_start_ns")
+    ).sort("device_id", "start_ns", maintain_order=True)
+    return Links(table.select(pl.col(name).cast(dtype) for name, dtype in KERNEL_OP.items()), starts, ends)
 
 
 def _device_work(profile: Profile) -> pl.DataFrame:
@@ -105,9 +119,12 @@ def _device_work(profile: Profile) -> pl.DataFrame:
     calls = calls.rename({"start_ns": "api_ns", "tid": "api_tid"})
     common = ["device_id", "start_ns", "duration_ns", "connection_id"]
     ids = ["stream_id", "task_id", "context_id"]
-    kernels = profile.kernels.select(pl.lit("kernel").alias("kind"), *common, *ids, "task_type")
-    copies = profile.tasks.filter(pl.col("copy_bytes").is_not_null()).select(
-        pl.lit("copy").alias("kind"), *common, *ids, pl.col("kernel_type").alias("task_type")
+    kernels = profile.compact("kernels", *common, *ids, "task_type").select(
+        pl.lit("kernel").alias("kind"), *common, *ids, pl.col("task_type").cast(pl.String)
+    )
+    tasks = profile.compact("tasks", *common, *ids, "kernel_type", "copy_bytes")
+    copies = tasks.filter(pl.col("copy_bytes").is_not_null()).select(
+        pl.lit("copy").alias("kind"), *common, *ids, pl.col("kernel_type").cast(pl.String).alias("task_type")
     )
     collectives = profile.communication_ops.select(
         pl.lit("communication").alias("kind"),
@@ -116,11 +133,22 @@ def _device_work(profile: Profile) -> pl.DataFrame:
         pl.lit(NO_CONTEXT, pl.Int64).alias("context_id"),
         pl.lit("COMMUNICATION").alias("task_type"),
     )
-    return pl.concat([kernels, copies, collectives]).join(calls, on="connection_id", how="inner", maintain_order="left")
+    return _with_calls(pl.concat([kernels, copies, collectives]), calls)
 
 
-def _through_queue(profile: Profile, work: pl.DataFrame) -> pl.DataFrame:
-    queue, ops = profile.queue, profile.host_ops
+def _with_calls(work: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Return *work* with start and thread of the call of its connection; without what no call has launched."""
+    first, last = calls["connection_id"].min(), calls["connection_id"].max()
+    ids = calls["connection_id"].to_numpy()
+    if not isinstance(first, int) or not isinstance(last, int) or (np.diff(ids) != 1).any():
+        return work.join(calls, on="connection_id", how="inner", maintain_order="left")
+    # Calls are numbered without gaps, so that the number says the row.
+    found = work.filter(pl.col("connection_id").is_between(first, last))
+    rows = found["connection_id"] - first
+    return found.with_columns(calls[name].gather(rows) for name in ("api_ns", "api_tid"))
+
+
+def _through_queue(queue: pl.DataFrame, ops: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
     dequeued = queue.filter(pl.col("side") == "dequeue")
     found = open_at(dequeued, work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
     put = queue.filter(pl.col("side") == "enqueue")
@@ -128,19 +156,22 @@ def _through_queue(profile: Profile, work: pl.DataFrame) -> pl.DataFrame:
     hung = (
         put.select("correlation_id").with_columns(pl.Series("op_id", op, dtype=pl.Int64)).filter(pl.col("op_id") >= 0)
     )
+    ids = hung["correlation_id"].to_numpy()
+    if not (ids[1:] > ids[:-1]).all():
+        hung = hung.unique("correlation_id", keep="first")
     queued = found >= 0
     return (
         work.filter(pl.Series(queued))
         .with_columns(dequeued["correlation_id"].gather(found[queued]).alias("correlation_id"))
-        .join(hung.unique("correlation_id", keep="first"), on="correlation_id", how="inner", maintain_order="left")
+        .join(hung, on="correlation_id", how="inner", maintain_order="left")
     )
 
 
-def _through_time(work: pl.DataFrame, starts: I64, ends: I64, parent: I64) -> pl.DataFrame:
+def _through_time(work: pl.DataFrame, starts: I64, ends: I64) -> pl.DataFrame:
     api = work["api_ns"].to_numpy()
     before = np.searchsorted(starts, api, side="right").astype(np.int64)
     # Going down the tree, every operator on the path must be open, not only the last one.
-    reach = intervals.last_reaching(_path_ends(ends, parent), before, api)
+    reach = intervals.last_reaching(_path_ends(ends, intervals.parents(starts, ends)), before, api)
     return work.with_columns(
         pl.col("api_ns").alias("correlation_id"), pl.Series("op_id", reach, dtype=pl.Int64)
     ).filter(pl.col("op_id") >= 0)
@@ -149,6 +180,6 @@ def _through_time(work: pl.DataFrame, starts: I64, ends: I64, parent: I64) -> pl
 def _path_ends(ends: I64, parent: I64) -> I64:
     """Return for every operator the earliest end on its path from the root."""
     lowest = ends.copy()
-    for level in Links(pl.DataFrame(), parent).ancestry[1:]:
+    for level in _levels(parent)[1:]:
         lowest[level] = np.minimum(lowest[level], lowest[parent[level]])
     return lowest

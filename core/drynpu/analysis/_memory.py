@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import stated_first
-from drynpu.analysis._links import link_operators, open_at
+from drynpu.analysis._links import Links, link_operators, open_at
 from drynpu.arrays import I64, Bools
 from drynpu.deliverables.framework_torch.facts import BLOCK_FREE, FREE, MALLOC
 from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
@@ -129,18 +129,18 @@ def _names(profile: Profile, rows: pl.DataFrame) -> pl.Series:
     )
     behind = open_at(ops, origin["start_ns"].to_numpy(), origin["tid"].to_numpy())
     is_framework = ops["name"].str.contains(_FRAMEWORK_NAME).to_numpy()
-    named = _pick(ops["name"], _climb(behind, link_operators(profile).op_parent, is_framework))
+    named = _pick(ops["name"], _climb(behind, link_operators(profile), is_framework))
     return names.scatter(queued, named).alias("name") if len(queued) else names.alias("name")
 
 
-def _climb(rows: I64, parent: I64, wanted: Bools) -> I64:
+def _climb(rows: I64, links: Links, wanted: Bools) -> I64:
     """Return for each operator the nearest one at or above it that is *wanted*, -1 if there is none."""
     found = rows.copy()
     while True:
         above = np.flatnonzero((found >= 0) & ~wanted[found]) if len(wanted) else np.empty(0, np.int64)
         if not len(above):
             return found
-        found[above] = parent[found[above]]
+        found[above] = links.op_parent[found[above]]
 
 
 def _pick(names: pl.Series, rows: I64) -> pl.Series:

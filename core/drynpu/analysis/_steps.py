@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import once_per_profile, stated_first
-from drynpu.analysis._links import Links, link_operators
-from drynpu.arrays import I64
-from drynpu.tables import Profile
+from drynpu.analysis._links import link_operators
+from drynpu.tables import Profile, intervals
 
 STEP_NAME = r"^ProfilerStep#(\d+)$"
 
@@ -30,11 +29,12 @@ STEP_RANGES = pl.Schema([*HOST_STEPS.items(), ("device_start_ns", pl.Int64), ("d
 
 def host_steps(profile: Profile) -> pl.DataFrame:
     """Return table :data:`HOST_STEPS`, one row per ``ProfilerStep#k`` at a root of the operator tree, in host order."""
-    links = link_operators(profile)
+    ops = profile.compact("host_ops", "op_id", "name", "start_ns", "end_ns", "tid")
+    root = intervals.roots(ops["start_ns"].to_numpy(), ops["end_ns"].to_numpy())
     return (
-        profile.host_ops.filter(
-            pl.Series(links.op_parent < 0, dtype=pl.Boolean) & pl.col("name").str.contains(STEP_NAME)
-        )
+        ops.filter(pl.Series(root == np.arange(len(root)), dtype=pl.Boolean))
+        .with_columns(pl.col("name").cast(pl.String))
+        .filter(pl.col("name").str.contains(STEP_NAME))
         .with_columns(
             pl.col("name").str.extract(STEP_NAME).alias("step_id"),
             pl.col("start_ns").alias("host_start_ns"),
@@ -54,28 +54,30 @@ def step_ranges(profile: Profile) -> pl.DataFrame:
     highest one, but not before the host's end.
     """
     steps, links = host_steps(profile), link_operators(profile)
+    root = links.op_root[links.kernel_op["op_id"].to_numpy()]
+    is_step = np.zeros(len(links.op_root), bool)
+    is_step[steps["op_id"].to_numpy()] = True
+    correlation = pl.col("correlation_id")
+    # Only what steps launched is sorted into groups: without steps every operator would be a group of its own.
     launches = (
-        links.kernel_op.with_columns(
-            pl.Series("root", _roots(links)[links.kernel_op["op_id"].to_numpy()], dtype=pl.Int64)
+        links.kernel_op.select(
+            correlation,
+            pl.col("start_ns").alias("first"),
+            (pl.col("start_ns") + pl.col("duration_ns")).alias("last"),
+            pl.Series("root", root, dtype=pl.Int64),
         )
-        .group_by("root", "correlation_id")
-        .agg(pl.col("start_ns").min().alias("first"), (pl.col("start_ns") + pl.col("duration_ns")).max().alias("last"))
-        .sort("root", "correlation_id")
-        .group_by("root", maintain_order=True)
-        .agg(pl.col("first").first().alias("device_start_ns"), pl.col("last").last())
+        .filter(pl.Series(is_step[root], dtype=pl.Boolean))
+        .group_by("root")
+        .agg(
+            pl.col("first").filter(correlation == correlation.min()).min().alias("device_start_ns"),
+            pl.col("last").filter(correlation == correlation.max()).max(),
+        )
     )
     return (
         steps.join(launches, left_on="op_id", right_on="root", how="inner", maintain_order="left")
         .with_columns(pl.max_horizontal("last", "host_end_ns").alias("device_end_ns"))
         .select(pl.col(name).cast(dtype) for name, dtype in STEP_RANGES.items())
     )
-
-
-def _roots(links: Links) -> I64:
-    root = np.arange(len(links.op_parent), dtype=np.int64)
-    for level in links.ancestry[1:]:
-        root[level] = root[links.op_parent[level]]
-    return root
 
 
 def launched_ranges(profile: Profile) -> pl.DataFrame:

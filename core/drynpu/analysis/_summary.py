@@ -91,7 +91,7 @@ def summarise(profile: Profile) -> Summary:
     stated = _pool_totals(profile)
     memory = profile.allocations.filter(pl.col("device_type") == NPU_DEVICE_TYPE)
     totals = profile.frame("memory_totals")
-    kernels = profile.kernels
+    kernels = profile.compact("kernels", "op_type", "task_type", "duration_ns")
     return Summary(
         path=profile.path,
         chip=_simulated_as(profile, "chip"),
@@ -143,6 +143,7 @@ def _kernel_shares(kernels: pl.DataFrame) -> tuple[KernelShare, ...]:
     rows = (
         kernels.group_by("op_type", "task_type")
         .agg(pl.len().alias("count"), pl.col("duration_ns").sum().alias("total"))
+        .with_columns(pl.col("op_type", "task_type").cast(pl.String))
         .sort("total", "op_type", "task_type", descending=[True, False, False])
     )
     return tuple(

@@ -9,6 +9,7 @@ form: sorted, disjoint, not touching, none empty.
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from drynpu.arrays import I64, Bools
 
@@ -20,9 +21,8 @@ def _boundaries(members: list[I64]) -> tuple[I64, list[I64]]:
     for member in members:
         pairs = np.asarray(member, np.int64).reshape(-1, 2)
         pairs = pairs[pairs[:, 0] < pairs[:, 1]]
-        change = np.zeros(len(bounds), np.int64)
-        np.add.at(change, np.searchsorted(bounds, pairs[:, 0]), 1)
-        np.add.at(change, np.searchsorted(bounds, pairs[:, 1]), -1)
+        begun, ended = (np.searchsorted(bounds, pairs[:, side]) for side in (0, 1))
+        change = np.bincount(begun, minlength=len(bounds)) - np.bincount(ended, minlength=len(bounds))
         covers.append(np.cumsum(change))
     return bounds, covers
 
@@ -42,10 +42,16 @@ def union(*members: I64) -> I64:
     >>> union(np.array([[5, 9], [0, 2], [2, 4]])).tolist()
     [[0, 4], [5, 9]]
     """
-    if not members:
-        return np.empty((0, 2), np.int64)
-    bounds, covers = _boundaries(list(members))
-    return _stretches(bounds, np.any([c > 0 for c in covers], axis=0))
+    pairs: I64 = np.concatenate(
+        [np.empty((0, 2), np.int64), *(np.asarray(m, np.int64).reshape(-1, 2) for m in members)]
+    )
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    if not len(pairs):
+        return pairs
+    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+    reached = np.maximum.accumulate(pairs[:, 1])
+    begins = np.flatnonzero(np.append(True, pairs[1:, 0] > reached[:-1]))
+    return np.stack([pairs[begins, 0], reached[np.append(begins[1:], len(pairs)) - 1]], axis=1)
 
 
 def subtract(minuend: I64, subtrahend: I64) -> I64:
@@ -55,8 +61,20 @@ def subtract(minuend: I64, subtrahend: I64) -> I64:
     >>> subtract(np.array([[0, 10]]), np.array([[2, 3], [8, 12]])).tolist()
     [[0, 2], [3, 8]]
     """
+    if not len(minuend):
+        return np.empty((0, 2), np.int64)
+    if len(minuend) == 1:
+        return _gaps(union(subtrahend), *np.asarray(minuend, np.int64)[0].tolist())
     bounds, (keep, drop) = _boundaries([minuend, subtrahend])
     return _stretches(bounds, (keep > 0) & (drop == 0))
+
+
+def _gaps(members: I64, start: int, end: int) -> I64:
+    """Return what a canonical set leaves of one interval."""
+    begins = np.clip(np.append(start, members[:, 1]), start, end)
+    ends = np.clip(np.append(members[:, 0], end), start, end)
+    gaps: I64 = np.stack([begins, ends], axis=1)[begins < ends]
+    return gaps
 
 
 def intersect(first: I64, second: I64) -> I64:
@@ -80,7 +98,8 @@ def last_reaching(values: I64, before: I64, threshold: I64) -> I64:
     """
     Return for each query the largest ``j < before`` with ``values[j] >= threshold``, -1 if there is none.
 
-    All queries walk one tree of maxima together: the work is ``(n + q) log n`` whatever the data.
+    What the value just before answers is answered so; the other queries walk one tree of maxima together: the work is
+    ``(n + q) log n`` whatever the data.
 
     Parameters
     ----------
@@ -91,6 +110,19 @@ def last_reaching(values: I64, before: I64, threshold: I64) -> I64:
     """
     found = np.full(len(before), -1, np.int64)
     if not len(values) or not len(before):
+        return found
+    near = np.asarray(values, np.int64)[np.maximum(before, 1) - 1]
+    at_once = (before > 0) & (near >= threshold)
+    found[at_once] = before[at_once] - 1
+    rest = np.flatnonzero(~at_once & (before > 0))
+    found[rest] = _walked(values, before[rest], threshold[rest])
+    return found
+
+
+def _walked(values: I64, before: I64, threshold: I64) -> I64:
+    """Return what `last_reaching` does, by a tree of maxima over the values."""
+    found = np.full(len(before), -1, np.int64)
+    if not len(before):
         return found
     lowest = np.iinfo(np.int64).min
     levels = [np.asarray(values, np.int64)]
@@ -130,6 +162,24 @@ def parents(starts: I64, ends: I64) -> I64:
     return last_reaching(ends, np.arange(len(starts), dtype=np.int64), starts)
 
 
+def roots(starts: I64, ends: I64) -> I64:
+    """
+    Return the row of the outermost interval around each one by the rule of `parents`; a root is its own.
+
+    A root starts after all earlier ends, so that no chain of parents leads past it: the root of an interval is the last
+    one up to it.
+
+    Parameters
+    ----------
+    starts, ends:
+        As for `parents`.
+    """
+    reached = np.append(np.iinfo(np.int64).min, np.maximum.accumulate(np.asarray(ends, np.int64))[:-1])[: len(starts)]
+    rows = np.arange(len(starts), dtype=np.int64)
+    outermost: I64 = np.maximum.accumulate(np.where(starts > reached, rows, 0))
+    return outermost
+
+
 def innermost(starts: I64, ends: I64, groups: I64, at: I64, at_groups: I64) -> I64:
     """
     Return for each time the row of the interval of the same group that opened last and is still open, or -1.
@@ -145,7 +195,9 @@ def innermost(starts: I64, ends: I64, groups: I64, at: I64, at_groups: I64) -> I
     """
     if not len(starts) or not len(at):
         return np.full(len(at), -1, np.int64)
-    codes = np.unique(np.concatenate([groups, at_groups]), return_inverse=True)[1].reshape(-1).astype(np.int64)
+    every = np.concatenate([groups, at_groups])
+    # Finding the few distinct groups first is far faster than sorting all of them, as numpy.unique does.
+    codes = np.searchsorted(np.sort(pl.Series(every).unique().to_numpy()), every).astype(np.int64)
     times = np.concatenate([starts, np.maximum(ends, starts), at]).astype(np.int64)
     low = int(times.min())
     span = int(times.max()) - low + 1
@@ -156,7 +208,8 @@ def innermost(starts: I64, ends: I64, groups: I64, at: I64, at_groups: I64) -> I
     start_keys = codes[:count] * span + (times[:count] - low)
     end_keys = codes[:count] * span + (times[count : 2 * count] - low)
     at_keys = codes[count:] * span + (times[2 * count :] - low)
-    order = np.lexsort((-end_keys, start_keys))
+    in_order = bool((start_keys[1:] > start_keys[:-1]).all())
+    order = np.arange(count) if in_order else np.lexsort((-end_keys, start_keys))
     before = np.searchsorted(start_keys[order], at_keys, side="right").astype(np.int64)
     # Ends of another group lie below every time of this one, so that a group never finds its neighbour.
     position = last_reaching(end_keys[order], before, at_keys)

@@ -50,7 +50,7 @@ def search_rows(table: Table, request: Request) -> Searched:
     schema = table.frame.select(names).schema
     texts = [name for name, dtype in schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)]
     if request.search and texts:
-        rows = rows.filter(pl.any_horizontal(_holds(name, request.search) for name in texts))
+        rows = rows.filter(pl.any_horizontal(_found_in(table.frame[name], request.search) for name in texts))
     for name, condition in request.filters.items():
         expression = _condition(name, condition) if name in schema else None
         if expression is not None:
@@ -62,6 +62,15 @@ def search_rows(table: Table, request: Request) -> Searched:
     found = rows.collect()
     wanted = found.slice(request.begin, None if request.end is None else max(request.end - request.begin, 0))
     return Searched(wanted.with_columns(pl.col(name).cast(pl.String) for name in texts), found.height)
+
+
+def _found_in(texts: pl.Series, wanted: str) -> pl.Expr:
+    """Return the condition that a column holds a text. Of categories only the distinct ones are looked at."""
+    if texts.dtype == pl.String:
+        return _holds(texts.name, wanted)
+    distinct = texts.unique().drop_nulls()
+    hits = distinct.filter(distinct.cast(pl.String).str.to_lowercase().str.contains(wanted.lower(), literal=True))
+    return pl.col(texts.name).is_in(hits.implode()).fill_null(False)
 
 
 def _holds(name: str, text: str) -> pl.Expr:

@@ -54,6 +54,26 @@ def test_last_reaching_equals_scan(values: list[int], queries: list[tuple[int, i
     assert intervals.last_reaching(np.array(values, np.int64), pairs[:, 0], pairs[:, 1]).tolist() == expected
 
 
+@given(raw_sets)
+def test_one_interval_less_others_equals_points(others: list[tuple[int, int]]) -> None:
+    whole, rest = as_set([(-7, 9)]), as_set(others)
+    left = intervals.subtract(whole, rest)
+    assert is_canonical(left)
+    assert points(left) == points(whole) - points(rest)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 15)), max_size=40))
+def test_roots_are_where_the_chains_of_parents_end(spans: list[tuple[int, int]]) -> None:
+    rows = as_set(sorted((start, start + length) for start, length in spans))
+    parent = intervals.parents(rows[:, 0], rows[:, 1])
+    expected = []
+    for row in range(len(rows)):
+        while parent[row] >= 0:
+            row = int(parent[row])
+        expected.append(row)
+    assert intervals.roots(rows[:, 0], rows[:, 1]).tolist() == expected
+
+
 spans = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 15), st.integers(0, 2)), max_size=25)
 
 

@@ -7,6 +7,7 @@ import ipaddress
 import logging
 import secrets
 import socket
+import threading
 from collections.abc import Callable
 
 from attrs import frozen
@@ -14,6 +15,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from drynpu._errors import OutputError
 from drynpu.views.dashboard._app import build_app
+from drynpu.views.figures import graph_objects
 from drynpu.views.runs import Library
 
 
@@ -52,6 +54,8 @@ def serve(library: Library, place: Place, report: Callable[[str], object]) -> No
     server = _bind(library, place, hosts, token)
     shown = f"[{place.host}]" if ":" in place.host else place.host
     name = socket.gethostname() if place.host in ("0.0.0.0", "::") else shown
+    # Plotly takes half a second to import; the first page finds it there.
+    threading.Thread(target=graph_objects, daemon=True).start()
     report(f"http://{name}:{server.port}/" + (f"?token={token}" if token else ""))
     try:
         server.serve_forever()
