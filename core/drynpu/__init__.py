@@ -1,10 +1,11 @@
 """
 Run Ascend NPU profiling code where there is no NPU.
 
-This package is the framework-neutral core. Its rooms, in the order in which they may use each other: ``options``,
-``chips``, ``plugins``, ``kernels``, ``device``, ``raw``, ``session``, ``tables``, ``analysis``, ``export``,
-``views``, ``cli``. Import what you need from the rooms; the names here are the errors that every room raises and
-the two helpers that adapters and facades need. Importing this package imports no room and no framework.
+This package is the framework-neutral core. Its rooms, in the order in which they may use each other: ``platforms``,
+``options``, ``plugins``, ``kernels``, ``device``, ``raw``, ``writers``, ``simulate``, ``tables``, ``analysis``,
+``deliverables``, ``products``, ``recorder``, ``exporters``, ``views``, ``cli``. Import what you need from the rooms.
+The names here are the errors that every room raises, the helpers that adapters and facades need, and ``open_run``.
+Importing this package imports no room and no framework.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 GENUINE = Path(os.environ.get("GENUINE_PROFILES", ROOT.parent / "shared" / "data")) / "genuine"
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-WAIT_MS = 20_000
-"""For a page; machines of CI are slow at times."""
+WAIT_MS = 90_000
+"""For a state of a page. What is expected comes; when, depends on what else the machine does."""
 QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR", "DRYNPU_QUIET": "1"}
 
 
@@ -132,6 +132,29 @@ def tab(chromium: Any) -> Iterator[Any]:
     yield page
     context.close()
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.fixture
+def ready() -> Callable[[Any], None]:
+    """The function that waits until a page is there, with the rows of its tables."""
+    return _wait_for_page
+
+
+def _wait_for_page(tab: Any) -> None:
+    tab.wait_for_selector("main h1")
+    tab.wait_for_function("!document.querySelector('[data-dash-is-loading=true]')")
+    tab.wait_for_function(_ROWS_ARE_THERE)
+
+
+_ROWS_ARE_THERE = """() => [...document.querySelectorAll(".grid")].every((grid) => {
+  const api = window.dash_ag_grid && dash_ag_grid.getApi(grid.id);
+  const blocks = api ? Object.values(api.getCacheBlockState()) : [];
+  const rows = [...grid.querySelectorAll(".ag-center-cols-container .ag-row")];
+  return blocks.length > 0 && blocks.every((block) => block.pageStatus === "loaded")
+    && (rows.length > 0 || api.getDisplayedRowCount() === 0) && rows.every((row) => row.textContent.trim());
+})"""
+"""A grid draws empty rows until the server has answered, and cells some frames after that. What a grid has out of sight
+is skipped by the browser: it has a text content, but no inner text."""
 
 
 def _own(address: str) -> bool:

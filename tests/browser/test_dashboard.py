@@ -16,10 +16,22 @@ pytest.importorskip("playwright", reason="pages are looked at in a browser")
 
 from drynpu.products import load_profile
 from drynpu.views.pages import PAGES
+from drynpu.views.theme import count_text
 
 KINDS = ("torch", "tf", "mindspore", "acl", "torch_text_level1", "torch_db_level1")
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
 SERIOUS = ("serious", "critical")
+BY_TYPE = re.compile("^By type(modelled)?$")
+ANSWERS = re.compile("/_dash-update-component")
+HIDDEN_WITHIN_A_SECOND = """async () => {
+  const end = performance.now() + 1000;
+  while (performance.now() < end) {
+    if (getComputedStyle(document.querySelector("main h1")).visibility === "hidden") { return true; }
+    await new Promise(requestAnimationFrame);
+  }
+  return false;
+}"""
+Ready = Callable[[Any], None]
 
 
 @pytest.fixture(params=KINDS)
@@ -29,32 +41,27 @@ def run(request: pytest.FixtureRequest, runs: Mapping[str, Path]) -> Path:
     return runs[request.param]
 
 
-def ready(tab: Any) -> None:
-    """Wait until the page and the rows of its tables are there."""
-    tab.wait_for_selector("main h1")
-    tab.wait_for_function("!document.querySelector('[data-dash-is-loading=true]')")
-    if tab.locator(".grid").count():
-        tab.wait_for_selector(".ag-row:not(.ag-row-loading) .ag-cell")
-
-
 def fact(tab: Any, label: str) -> str:
     cell = tab.locator("dl.facts > div").filter(has=tab.locator("dt", has_text=re.compile(f"^{label}(modelled)?$")))
     return str(cell.locator(".value").first.inner_text())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_page_of_every_kind_of_run(tab: Any, dashboard: Any, run: Path, page: Any) -> None:
+def test_every_page_of_every_kind_of_run(tab: Any, ready: Ready, dashboard: Any, run: Path, page: Any) -> None:
     tab.goto(dashboard.page(run, page.name))
     ready(tab)
     assert tab.locator("h1").inner_text() == page.title
     assert tab.locator("nav a.here").inner_text() == page.title
     assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert tab.locator("[role=alert]").count() == 0
+    tab.wait_for_function("title => document.title.startsWith(title)", arg=f"{page.title} - ")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_nobody_is_kept_out(chromium: Any, dashboard: Any, runs: Mapping[str, Path], page: Any, scheme: str) -> None:
+def test_nobody_is_kept_out(
+    chromium: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path], page: Any, scheme: str
+) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     tab = chromium.new_context(viewport={"width": 1280, "height": 800}, color_scheme=scheme).new_page()
@@ -66,7 +73,7 @@ def test_nobody_is_kept_out(chromium: Any, dashboard: Any, runs: Mapping[str, Pa
     assert not serious
 
 
-def test_numbers_are_those_of_the_files(tab: Any, dashboard: Any, run: Path) -> None:
+def test_numbers_are_those_of_the_files(tab: Any, ready: Ready, dashboard: Any, run: Path) -> None:
     tab.goto(dashboard.page(run, "overview"))
     ready(tab)
     profile = load_profile(run)
@@ -78,7 +85,7 @@ def test_numbers_are_those_of_the_files(tab: Any, dashboard: Any, run: Path) -> 
         assert len(rows) == profile.kernels.height
 
 
-def test_a_step_is_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+def test_a_step_is_selected(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     run = runs["torch"]
     tab.goto(dashboard.page(run, "steps"))
     ready(tab)
@@ -88,22 +95,22 @@ def test_a_step_is_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) 
     tab.goto(dashboard.page(run, "steps", f"?step={rows[1]['Step']}"))
     ready(tab)
     cells = tab.locator(".ag-row [col-id=computing_us]")
-    assert [float(text) for text in cells.all_inner_texts()] == [pytest.approx(float(rows[1]["Computing"]), abs=1e-3)]
+    assert [float(text) for text in cells.all_text_contents()] == [pytest.approx(float(rows[1]["Computing"]), abs=1e-3)]
 
 
-def test_the_selector_changes_the_address(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+def test_the_selector_changes_the_address(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     tab.goto(dashboard.page(runs["torch"], "operators"))
     ready(tab)
     tab.get_by_label("Where").select_option("Host")
     tab.wait_for_url("**where=host*")
-    ready(tab)
-    assert "By name" in tab.locator("main").inner_text()
+    tab.get_by_role("heading", name="By name", exact=True).wait_for()
     tab.go_back()
-    tab.wait_for_function("document.querySelector('main').innerText.includes('By type')")
+    tab.wait_for_url(lambda address: "where=" not in address)
+    tab.locator("h2", has_text=BY_TYPE).wait_for()
     assert tab.get_by_label("Where").input_value() == "aicore"
 
 
-def test_ranks_are_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+def test_ranks_are_selected(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     if "torch_text_level1" not in runs:
         pytest.skip("no genuine profiles here")
     run = runs["torch_text_level1"]
@@ -114,43 +121,47 @@ def test_ranks_are_selected(tab: Any, dashboard: Any, runs: Mapping[str, Path]) 
         ready(tab)
         with (directory / OUTPUT / "step_trace_time.csv").open(newline="") as file:
             expected = float(next(csv.DictReader(file))["Computing"])
-        text = tab.locator(".ag-row [col-id=computing_us]").first.inner_text()
+        text = str(tab.locator(".ag-row [col-id=computing_us]").first.text_content())
         assert float(text) == pytest.approx(expected, abs=1e-3), rank
         shown.add(text)
     assert len(shown) == 2
 
 
-def test_rows_are_searched_sorted_and_downloaded(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+def test_rows_are_searched_sorted_and_downloaded(
+    tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]
+) -> None:
     tab.goto(dashboard.page(runs["torch"], "operators"))
     ready(tab)
+    with (runs["torch"] / OUTPUT / "kernel_details.csv").open(newline="") as file:
+        kernels = [row for row in csv.DictReader(file) if row["Accelerator Core"] != "AI_CPU"]
+    expected = [row["Name"] for row in kernels if "matmul" in (row["Name"] + row["Type"]).lower()]
     section = tab.locator("section", has=tab.locator("h2", has_text="All kernels"))
     section.locator("input[type=search]").fill("matmul")
-    tab.wait_for_function(
-        "[...document.querySelectorAll('section')].at(-1).querySelector('.ag-row [col-id=name]')"
-        "?.innerText.toLowerCase().includes('matmul')"
-    )
+    section.get_by_text(f"{count_text(len(expected))} of {count_text(len(kernels))} rows", exact=True).wait_for()
     section.locator(".ag-header-cell[col-id=duration_us] .ag-header-cell-label").click()
-    tab.wait_for_timeout(600)
-    times = [float(text) for text in section.locator(".ag-row [col-id=duration_us]").all_inner_texts()]
+    section.locator(".ag-header-cell[col-id=duration_us][aria-sort=ascending]").wait_for()
+    ready(tab)
+    times = [float(text) for text in section.locator(".ag-row [col-id=duration_us]").all_text_contents()]
+    assert len(times) == 10
     assert times == sorted(times)
+    shown = section.locator(".ag-row [col-id=name]").all_text_contents()
+    assert set(shown) <= set(expected)
     with tab.expect_download() as waiting:
         section.get_by_role("button", name="CSV").click()
     with Path(waiting.value.path()).open(newline="") as file:
         rows = list(csv.DictReader(file))
-    with (runs["torch"] / OUTPUT / "kernel_details.csv").open(newline="") as file:
-        expected = [row["Name"] for row in csv.DictReader(file) if "matmul" in (row["Name"] + row["Type"]).lower()]
     assert sorted(row["name"] for row in rows) == sorted(expected)
 
 
 def test_new_runs_appear_and_hostile_names_are_text(
-    tab: Any, serving: Callable[..., Any], runs: Mapping[str, Path], tmp_path: Path
+    tab: Any, ready: Ready, serving: Callable[..., Any], runs: Mapping[str, Path], tmp_path: Path
 ) -> None:
     with serving(tmp_path) as dashboard:
         tab.goto(dashboard.address)
         tab.wait_for_selector("text=No profile here yet")
         name = "<img src=x onerror=alert(1)>_20261122145732371_ascend_pt"
         shutil.copytree(runs["torch"] / OUTPUT, tmp_path / name / OUTPUT)
-        tab.wait_for_selector("table.list a", timeout=15_000)
+        tab.wait_for_selector("table.list a")
         assert tab.locator("table.list a").inner_text() == name
         assert tab.locator("img").count() == 0
         tab.locator("table.list a").click()
@@ -159,23 +170,23 @@ def test_new_runs_appear_and_hostile_names_are_text(
 
 
 def test_a_restarted_server_shows_the_same(
-    tab: Any, serving: Callable[..., Any], base: Path, runs: Mapping[str, Path]
+    tab: Any, ready: Ready, serving: Callable[..., Any], base: Path, runs: Mapping[str, Path]
 ) -> None:
     with serving(base) as first:
         address, port = first.page(runs["torch"], "steps", "?step=4"), int(first.address.rsplit(":", 1)[1].strip("/"))
         tab.goto(address)
         ready(tab)
-        before = [tab.locator(each).all_inner_texts() for each in ("dl.facts", ".ag-row")]
+        before = [tab.locator(each).all_text_contents() for each in ("dl.facts", ".ag-row")]
         tab.goto("about:blank")
         first.process.kill()
         first.process.wait()
         with serving(base, port):
             tab.goto(address)
             ready(tab)
-            assert [tab.locator(each).all_inner_texts() for each in ("dl.facts", ".ag-row")] == before
+            assert [tab.locator(each).all_text_contents() for each in ("dl.facts", ".ag-row")] == before
 
 
-def test_the_theme_is_kept(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+def test_the_theme_is_kept(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     tab.goto(dashboard.page(runs["torch"], "overview"))
     ready(tab)
     ground = "getComputedStyle(document.body).backgroundColor"
@@ -188,7 +199,7 @@ def test_the_theme_is_kept(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -
     assert tab.evaluate(ground) == dark != light
 
 
-def test_pages_are_reached_with_the_keyboard(tab: Any, dashboard: Any, runs: Mapping[str, Path]) -> None:
+def test_pages_are_reached_with_the_keyboard(tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]) -> None:
     tab.goto(dashboard.page(runs["torch"], "overview"))
     ready(tab)
     tab.keyboard.press("Tab")
@@ -196,8 +207,28 @@ def test_pages_are_reached_with_the_keyboard(tab: Any, dashboard: Any, runs: Map
     tab.locator("nav a", has_text="Operators").focus()
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/operators")
+    tab.get_by_role("heading", name="Operators", level=1).wait_for()
+
+
+def test_a_page_stays_while_its_rows_are_fetched(
+    tab: Any, ready: Ready, dashboard: Any, runs: Mapping[str, Path]
+) -> None:
+    tab.goto(dashboard.page(runs["torch"], "steps"))
     ready(tab)
-    assert tab.locator("h1").inner_text() == "Operators"
+    held: list[Any] = []
+    slow = True
+    tab.route(ANSWERS, lambda route: held.append(route) if slow else route.continue_())
+    search = tab.locator("main input[type=search]")
+    with tab.expect_request(ANSWERS):
+        search.fill("3")
+    hidden = tab.evaluate(HIDDEN_WITHIN_A_SECOND)
+    assert held
+    assert not hidden
+    assert search.evaluate("field => field === document.activeElement")
+    slow = False
+    for route in held:
+        route.continue_()
+    tab.get_by_text("1 of 3 rows", exact=True).wait_for()
 
 
 def test_what_is_not_there_is_said(chromium: Any, dashboard: Any) -> None:

@@ -84,8 +84,12 @@ def test_the_rooms_stand_in_the_order_of_imports() -> None:
 @pytest.mark.parametrize("row", _rows(), ids=lambda row: row[0].strip("`"))
 def test_the_key_names_of_a_room_are_there(row: list[str]) -> None:
     room = row[0].strip("`")
-    others = {"deliverables": "drynpu.deliverables.record_group", "exporters": "drynpu.exporters.plugin"}
-    places = [f"drynpu.{room}", *([others[room]] if room in others else [])]
+    others = {
+        "deliverables": ["record_group"],
+        "exporters": ["plugin"],
+        "views": ["pages", "runs", "dashboard", "report"],
+    }
+    places = [f"drynpu.{room}", *(f"drynpu.{room}.{part}" for part in others.get(room, ()))]
     modules = [importlib.import_module(place) for place in places]
     names = re.findall(r"`(\w+)`", row[3])
     assert names

@@ -188,9 +188,9 @@ def _trace(test: Path, answer: Path) -> int:
 
 def nearest(mutant: Mutant, all_traced: Sequence[Traced]) -> list[Path]:
     """Return the test files that call the changed function: the module's own first, then the quickest."""
-    own = f"test_{mutant.path.stem.lstrip('_')}.py"
+    nearest = f"test_{mutant.path.stem.lstrip('_')}.py"
     calling = [each for each in all_traced if each.calls(mutant)]
-    return [each.test for each in sorted(calling, key=lambda each: (each.test.name != own, each.seconds))]
+    return [each.test for each in sorted(calling, key=lambda each: (each.test.name != nearest, each.seconds))]
 
 
 # ------------------------------------------------------------------------------------------------------- running

@@ -54,13 +54,13 @@ def examine(folder: Path) -> Findings:
 
 def _recovered(folder: Path) -> tuple[tuple[str, ...], int]:
     """Recover cut recordings beside the directory, which may be full, and read them; return problems and steps."""
-    told: list[str] = []
+    lines: list[str] = []
     try:
-        found = recover(folder / "out", told.append, folder / "recovered")
+        found = recover(folder / "out", lines.append, folder / "recovered")
         empty = [f"{each.path.name}: no kernels" for each in found if not len(load_profile(each.path).kernels)]
     except Exception as error:  # noqa: BLE001 - what a user would see as a traceback
         return (f"{type(error).__name__}: {error}",), 0
-    failed = [line for line in told if "could not be recovered" in line or "damaged" in line]
+    failed = [line for line in lines if "could not be recovered" in line or "damaged" in line]
     return (*failed, *empty), sum(each.steps for each in found)
 
 

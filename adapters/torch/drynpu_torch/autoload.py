@@ -24,8 +24,10 @@ def load() -> None:
 
         if find_genuine("torch_npu") is None:
             from drynpu_torch.device import install
+            from drynpu_torch.operators import register
 
             install()
+            register()
             if os.environ.get(COLLECT_VARIABLE):
                 from drynpu_torch.profiler import start_collection
 

@@ -7,8 +7,12 @@ The import is cheap: torch and the rest of the adapter are imported when a hook 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from drynpu.plugins import Facade, KernelRule, facade_folder, hookimpl
+
+if TYPE_CHECKING:
+    import click
 
 
 @hookimpl
@@ -25,3 +29,11 @@ def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
     from drynpu_torch.rules import RULES
 
     return RULES
+
+
+@hookimpl
+def drynpu_cli(group: click.Group) -> None:
+    """Add ``drynpu native``."""
+    from drynpu_torch.extension import native
+
+    group.add_command(native)

@@ -46,7 +46,7 @@ _PARTS = {
 @frozen(eq=False)
 class Comparison:
     """
-    The tables of a comparison. Times are us of a mean step, sizes bytes.
+    The tables of a comparison. Times are us of a mean step, or of the recording where no steps are marked; sizes bytes.
 
     Attributes
     ----------

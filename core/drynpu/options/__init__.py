@@ -36,7 +36,7 @@ from drynpu.options._request import (
     with_values,
 )
 from drynpu.options._schedule import Action, Schedule, lint_schedule
-from drynpu.options._settings import Clock, Settings
+from drynpu.options._settings import Clock, Settings, TorchDevice
 from drynpu.options._table import Kind, fixed_hz, option_names, option_spellings
 from drynpu.options._values import (
     Activity,
@@ -89,6 +89,7 @@ __all__ = [
     "Settings",
     "Severity",
     "Switches",
+    "TorchDevice",
     "Window",
     "acl_config",
     "acl_json",

@@ -23,7 +23,7 @@ _MAX_DEVICES = 63
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
 # Read by the import guard of the facades and by the adapters, not here.
-_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "TF1", "ACL_VERSION", "ACL_COMPAT")
+_ELSEWHERE = ("DISABLED_PLUGINS", "AUTOLOAD", "MINDSPORE_API", "PROFILE", "TF1", "ACL_VERSION", "ACL_COMPAT", "OOM")
 
 
 class Clock(enum.Enum):
@@ -35,6 +35,15 @@ class Clock(enum.Enum):
     """As measured on this CPU."""
 
 
+class TorchDevice(enum.Enum):
+    """What serves the npu device of PyTorch."""
+
+    NATIVE = "native"
+    """A device of PyTorch in C++: its tensors say npu."""
+    SINK = "sink"
+    """Tensors of the CPU, which say cpu."""
+
+
 @frozen(kw_only=True)
 class Settings:
     """
@@ -42,7 +51,7 @@ class Settings:
 
     ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` names variables
     that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
-    would otherwise say cpu.
+    would otherwise say cpu. ``device``: what serves the npu of PyTorch.
     """
 
     chip: str = DEFAULT_CHIP
@@ -52,12 +61,13 @@ class Settings:
     strict: bool = False
     quiet: bool = False
     report_device: bool = False
+    device: TorchDevice = TorchDevice.SINK
     notices: tuple[Notice, ...] = field(default=(), eq=False)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """
-        Read ``DRYNPU_CHIP``, ``_DEVICES``, ``_CLOCK``, ``_SEED``, ``_STRICT``, ``_QUIET`` and ``_REPORT_DEVICE``.
+        Read the variables, which have the names of the fields: ``DRYNPU_CHIP``, ``DRYNPU_DEVICES`` and so on.
 
         Empty counts as unset. For a bad value the default serves, and a line on stderr says so once: a setting of a
         profiler must not end a training.
@@ -122,6 +132,13 @@ def _clock(text: str) -> Clock:
     return Clock(text.casefold())
 
 
+def _device(text: str) -> TorchDevice:
+    words = [kind.value for kind in TorchDevice]
+    if text.casefold() not in words:
+        raise Refused(text, " or ".join(words), words)
+    return TorchDevice(text.casefold())
+
+
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "CHIP": str,
     "DEVICES": _integer(0, _MAX_DEVICES),
@@ -130,6 +147,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "STRICT": _flag,
     "QUIET": _flag,
     "REPORT_DEVICE": _flag,
+    "DEVICE": _device,
 }
 
 

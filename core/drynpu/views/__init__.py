@@ -1,4 +1,4 @@
-"""What people look at: for now the summary in the terminal."""
+"""What people look at: pages of a run in a browser, a file, a notebook and the terminal, and its summary."""
 
 from __future__ import annotations
 

@@ -150,13 +150,16 @@ class Hint:
     remedy:
         What to do about it.
     cost_us:
-        Time per step that it costs, as far as it is known; hints are sorted by it.
+        Time that it costs, as far as it is known; hints are sorted by it.
+    per:
+        What the cost is a mean of: ``a step``, ``in the recording``.
     """
 
     title: str
     evidence: str
     remedy: str
     cost_us: float | None = None
+    per: str = ""
     page: str = ""
     """Name of the page that shows the evidence."""
 

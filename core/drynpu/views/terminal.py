@@ -69,7 +69,7 @@ def _cells(values: pl.Series, column: Column) -> list[Text]:
 
 
 def _hint(block: Hint) -> Iterator[RenderableType]:
-    cost = f"  ({time_text(block.cost_us)} per step)" if block.cost_us is not None else ""
+    cost = f"  ({time_text(block.cost_us)} {block.per})" if block.cost_us is not None else ""
     yield Text.assemble(_text(block.title, "bold"), _text(cost, "yellow"))
     yield Padding(_text(block.evidence), (0, 0, 0, 2))
     yield Padding(_text(block.remedy, "dim"), (0, 0, 0, 2))

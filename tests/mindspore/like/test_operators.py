@@ -28,12 +28,12 @@ POSITIVE = np.abs(A) + 0.1
 @pytest.fixture
 def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[CallCapture]:
     """What tensors report to, for this test alone."""
-    own = CallCapture()
-    monkeypatch.setattr("mindspore_like._operators._RECORDER", own)
-    own.start()
-    yield own
-    if own.running:
-        own.stop()
+    capture = CallCapture()
+    monkeypatch.setattr("mindspore_like._operators._RECORDER", capture)
+    capture.start()
+    yield capture
+    if capture.running:
+        capture.stop()
 
 
 def softmax(x: Any) -> Any:

@@ -72,9 +72,9 @@ def analyse(directory: Path, target: Path) -> None:
     target.mkdir(parents=True)
     (prof,) = directory.glob("PROF_*")
     set_clock(prof)
-    told = settings(directory, prof, target)
+    options = settings(directory, prof, target)
     ProfilerLogger.init(str(directory))
-    toolkit = AscendMsprofParser(**told)
+    toolkit = AscendMsprofParser(**options)
     toolkit._parse_op_summary()
     toolkit._parse_msprof_timeline()
     data = {
@@ -82,13 +82,13 @@ def analyse(directory: Path, target: Path) -> None:
         "op_summary_headers": toolkit.op_summary_headers,
         "msprof_timeline": toolkit.msprof_timeline,
     }
-    AscendMemoryViewer(**told).save(data)
-    AscendOpMemoryViewer(**told).save(data)
-    data = FrameworkParser(**told)._parse(data)
-    MsDatasetViewer(**told).save(data)
-    if told["record_shapes"]:
-        MsOperatorDetailsViewer(**told).save(data)
-    data = FrameworkCannRelationParser(**told)._parse(data)
+    AscendMemoryViewer(**options).save(data)
+    AscendOpMemoryViewer(**options).save(data)
+    data = FrameworkParser(**options)._parse(data)
+    MsDatasetViewer(**options).save(data)
+    if options["record_shapes"]:
+        MsOperatorDetailsViewer(**options).save(data)
+    data = FrameworkCannRelationParser(**options)._parse(data)
     for viewer in (
         AscendTimelineViewer,
         AscendKernelDetailsViewer,
@@ -96,11 +96,11 @@ def analyse(directory: Path, target: Path) -> None:
         AscendIntegrateViewer,
         AscendCommunicationViewer,
     ):
-        viewer(**told).save(data)
-    if told["data_process"]:
-        pipeline = MindDataParser(**told)._parse({})
-        MindDataPipelineRawViewer(**told).save(pipeline)
-        MindDataPiplineSummaryViewer(**told).save(pipeline)
+        viewer(**options).save(data)
+    if options["data_process"]:
+        pipeline = MindDataParser(**options)._parse({})
+        MindDataPipelineRawViewer(**options).save(pipeline)
+        MindDataPiplineSummaryViewer(**options).save(pipeline)
 
 
 if __name__ == "__main__":

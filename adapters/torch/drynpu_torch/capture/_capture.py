@@ -26,11 +26,13 @@ from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
 from drynpu_torch.capture._stacks import python_frames, shown_stacks
 from drynpu_torch.device import COPY_TO_HOST
 from drynpu_torch.distributed import CollectiveCapture, Communication, Issued
-from drynpu_torch.rules import signature_from_kineto
+from drynpu_torch.rules import NAMESPACE, signature_from_kineto
 
 _FACTORIES = ("aten::empty_strided", "aten::empty")
 _INDICES = ("aten::tril_indices", "aten::triu_indices")
 """Operators that create tensors, each with a kernel of the sink that calls the CPU's operator of the same name."""
+_STATED = f"{NAMESPACE}::"
+"""Begins the names of the operators that stand for kernels."""
 _SHOWN_AS = {COPY_TO_HOST: "aten::to"}
 _CHUNK_EVENTS = 30_000
 """Events after which a recording is cut: memory stays bounded, and the cost of cutting is spread over many events."""
@@ -219,11 +221,12 @@ def _join(
     )
     depth, parent = nest(start, end, thread)
     placement = _placements(names, name, parent, depth, call, tracer)
-    shown = ~_sink_rows(names, name, parent)
-    start, end, name, thread, call, reported, placement, order = (
-        column[shown] for column in (start, end, name, thread, call, reported, placement, order)
+    launch, stated = _stated_launches(names, name, call, parent)
+    shown = ~(_sink_rows(names, name, parent) | stated)
+    start, end, name, thread, call, launch, reported, placement, order = (
+        column[shown] for column in (start, end, name, thread, call, launch, reported, placement, order)
     )
-    signature, signatures, texts = _signatures(tracer, call, placement)
+    signature, signatures, texts = _signatures(tracer, call, launch, placement)
     operators = Operators(
         names=tuple(_SHOWN_AS.get(text, text) for text in names),
         name=name.astype(np.int32),
@@ -300,6 +303,21 @@ def _sink_rows(names: list[str], name: I64, parent: I64) -> Bools:
     return np.asarray(factories & nested | creations, bool)
 
 
+def _stated_launches(names: list[str], name: I64, call: I64, parent: I64) -> tuple[I64, Bools]:
+    """
+    Return the call that states the kernels of each row, shape ``[n]``, and which rows only state them.
+
+    Most rows state their own. An operator of torch_npu that launches one kernel says so by a call inside; those that
+    launch several keep these calls, as copies and casts are operators on a device, too.
+    """
+    rows = np.flatnonzero(rows_named(names, name, lambda text: text.startswith(_STATED)) & (parent >= 0))
+    parents, first, count = np.unique(parent[rows], return_index=True, return_counts=True)
+    single = rows[first[count == 1]]
+    launch, stated = call.copy(), np.zeros(len(call), bool)
+    launch[parents[count == 1]], stated[single] = call[single], True
+    return launch, stated
+
+
 def _placements(
     names: list[str],
     name: I64,
@@ -355,9 +373,11 @@ def _only_scalars(example: tuple[str, list[object], list[str], list[object]] | N
 
 
 def _signatures(
-    tracer: KinetoTracer, call: I64, placement: I64
+    tracer: KinetoTracer, call: I64, launch: I64, placement: I64
 ) -> tuple[I32, tuple[Signature, ...], tuple[tuple[str, str], ...]]:
-    key = np.where(call >= 0, call * len(_PLACEMENTS) + placement, -1)
+    """Return the number of each row's signature, the signatures, and the types and shapes that a row shows."""
+    calls = len(tracer.examples)
+    key = np.where(call >= 0, (call * calls + launch) * len(_PLACEMENTS) + placement, -1)
     distinct, index = np.unique(key, return_inverse=True)
     signatures: list[Signature] = []
     texts: list[tuple[str, str]] = []
@@ -365,9 +385,10 @@ def _signatures(
     for position, value in enumerate(distinct.tolist()):
         if value < 0:
             continue
-        name, shapes, dtypes, values = tracer.examples[value // len(_PLACEMENTS)]
+        both, place = divmod(value, len(_PLACEMENTS))
+        _, shapes, dtypes, _ = tracer.examples[both // calls]
         number[position] = len(signatures)
-        signatures.append(signature_from_kineto(name, shapes, dtypes, values, _PLACEMENTS[value % len(_PLACEMENTS)]))
+        signatures.append(signature_from_kineto(*tracer.examples[both % calls], _PLACEMENTS[place]))
         texts.append((";".join(d or "None" for d in dtypes), ";".join(map(_shape_text, shapes))))
     return number[index].astype(np.int32), tuple(signatures), tuple(texts)
 

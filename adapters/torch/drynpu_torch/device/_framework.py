@@ -36,9 +36,14 @@ def patch_framework(state: DeviceState) -> None:
     torch.Generator = _Generator  # type: ignore[misc, assignment]
     torch.get_default_device = _make_get_default_device(state, torch.get_default_device)
     _patch_accelerator(state)
-    torch.compile = _operator_by_operator(torch.compile)
+    patch_compile()
     torch.UntypedStorage.npu = _make_storage_npu(state)  # type: ignore[attr-defined]
     torch.serialization.register_package(_BEFORE_EVERY_BUILT_IN, lambda _: None, functools.partial(_restore, state))
+
+
+def patch_compile() -> None:
+    """Let ``torch.compile`` run a graph operator by operator where a backend would fuse kernels for the CPU."""
+    torch.compile = _operator_by_operator(torch.compile)
 
 
 def _compute_type(device_type: str) -> str:

@@ -8,9 +8,10 @@ import sys
 
 import torch
 
-from drynpu.options import Settings
+from drynpu.options import Settings, TorchDevice
 from drynpu_torch.device import npu
 from drynpu_torch.device._framework import patch_framework
+from drynpu_torch.device._native import register_native
 from drynpu_torch.device._report import patch_report
 from drynpu_torch.device._sink import register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
@@ -27,6 +28,8 @@ def install() -> DeviceState:
         Another package uses PyTorch's one slot for an outside device (PrivateUse1).
     OptionError
         ``DRYNPU_DEVICES`` cannot be used.
+    CaptureError
+        ``DRYNPU_DEVICE=native``, but the native device has not been built.
     """
     _register()
     return state()
@@ -36,17 +39,27 @@ def install() -> DeviceState:
 def _register() -> tuple[torch.library.Library, ...]:
     """Register the device; the cache keeps the libraries, whose kernels end with them."""
     _check_slot()
-    device_state = state()
-    libraries = register_sink()
+    settings = Settings.from_environ(os.environ)
+    libraries = _register_native() if settings.device is TorchDevice.NATIVE else _register_sink(settings)
     alias_modules(f"torch.{DEVICE_TYPE}")
-    patch_tensor(device_state)
-    patch_framework(device_state)
-    if Settings.from_environ(os.environ).report_device:
-        patch_report(device_state)
     # Imported late, because drynpu_torch.distributed imports this package.
     from drynpu_torch.distributed import install_hccl
 
     install_hccl()
+    return libraries
+
+
+def _register_native() -> tuple[torch.library.Library, ...]:
+    register_native(state())
+    return ()
+
+
+def _register_sink(settings: Settings) -> tuple[torch.library.Library, ...]:
+    libraries = register_sink()
+    patch_tensor(state())
+    patch_framework(state())
+    if settings.report_device:
+        patch_report(state())
     return libraries
 
 

@@ -50,6 +50,8 @@ def storage_device(storage: torch.UntypedStorage) -> int | None:
 
 def known_device(tensor: torch.Tensor) -> int | None:
     """Return the device that *tensor* was created for, or None if that is not known (docs/torch-device.md)."""
+    if state().library is not None:
+        return tensor.device.index if tensor.device.type == DEVICE_TYPE else None
     try:
         return storage_device(tensor.untyped_storage())
     except (NotImplementedError, RuntimeError):

@@ -15,9 +15,11 @@ from attrs import define, field
 from drynpu.options import Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import Plugins, from_plugins
+from drynpu_torch.device._library import Library
 from drynpu_torch.device._script_marks import ScriptMarks
 
 DEVICE_TYPE = "npu"
+_DEVICE_KIND = torch._C._autograd.DeviceType.PrivateUse1.value
 
 DeviceLike = torch.device | str | int | None
 
@@ -40,7 +42,41 @@ class _ThreadLocals(threading.local):
 
     def __init__(self) -> None:
         self.device = 0
-        self.streams: dict[int, torch.Stream] = {}
+        self._streams: dict[int, torch.Stream] = {}
+
+    def stream(self, device: int) -> torch.Stream | None:
+        return self._streams.get(device)
+
+    def select_stream(self, stream: torch.Stream) -> None:
+        self._streams[stream.device_index] = stream
+
+
+class _NativeLocals:
+    """What PyTorch's own threads know: the device and streams of every thread, in C++."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._objects = threading.local()
+
+    @property
+    def device(self) -> int:
+        return self._library.current_device
+
+    @device.setter
+    def device(self, index: int) -> None:
+        self._library.current_device = index
+
+    def stream(self, device: int) -> torch.Stream | None:
+        number = self._library.current_stream(device)
+        selected: torch.Stream | None = getattr(self._objects, str(device), None)
+        if selected is not None and selected.stream_id == number:
+            return selected
+        # PyTorch itself selected it, or another object with its number
+        return torch.Stream(stream_id=number, device_index=device, device_type=_DEVICE_KIND) if number else None
+
+    def select_stream(self, stream: torch.Stream) -> None:
+        self._library.select_stream(stream.device_index, stream.stream_id)
+        setattr(self._objects, str(stream.device_index), stream)
 
 
 @define(eq=False)
@@ -58,6 +94,8 @@ class DeviceState:
         Keeps the marks of ``torch.npu.mstx``; ``None`` while no recording asks for them.
     last_device:
         The device that any thread selected last; measured memory is counted as its memory.
+    library:
+        The native device; ``None`` where the sink serves.
     options:
         Values set by ``torch.npu.set_option`` and its relatives, by option name.
     """
@@ -67,17 +105,25 @@ class DeviceState:
     recorder: DeviceListener | None = None
     script_marks: ScriptMarks | None = None
     last_device: int = 0
+    library: Library | None = None
     options: dict[str, str] = field(factory=dict)
     stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     event_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     range_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
-    _local: _ThreadLocals = field(factory=_ThreadLocals)
+    _local: _ThreadLocals | _NativeLocals = field(factory=_ThreadLocals)
 
     @classmethod
     def from_environment(cls) -> DeviceState:
         """Read ``DRYNPU_DEVICES`` (8), ``ASCEND_RT_VISIBLE_DEVICES`` (all) and ``DRYNPU_CHIP`` (Ascend910B2)."""
         settings = Settings.from_environ(os.environ)
         return cls(_visible(settings.devices, os.environ.get("ASCEND_RT_VISIBLE_DEVICES")), settings.chip)
+
+    def use(self, library: Library, *, only_warn: bool) -> None:
+        """Let the native device serve from now on; ``only_warn``: it goes on when its memory is full."""
+        library.configure(self.device_count, self.chip.memory_bytes, only_warn=only_warn)
+        self.library, self._local = library, _NativeLocals(library)
+        self.stream_ids = iter(library.next_stream, None)
+        self.event_ids = iter(library.next_event, None)
 
     @property
     def chip(self) -> Chip:
@@ -107,12 +153,12 @@ class DeviceState:
 
     def selected_stream(self, device: int) -> torch.Stream | None:
         """Return the stream that this thread selected on *device*, or None for its default stream."""
-        return self._local.streams.get(device)
+        return self._local.stream(device)
 
     def select_stream(self, stream: torch.Stream) -> None:
         """Make *stream* the stream of this thread on its device, and that device current."""
         self.select_device(stream.device_index)
-        self._local.streams[stream.device_index] = stream
+        self._local.select_stream(stream)
         if self.recorder is not None:
             self.recorder.on_stream(stream.stream_id)
 

@@ -28,6 +28,7 @@ from drynpu_torch.rules import (
 from drynpu_torch.rules._call import AtenCall
 from drynpu_torch.rules._dispatcher import dispatcher_rule
 from drynpu_torch.rules._dtypes import ge_dtype
+from drynpu_torch.rules._launched import NAMESPACE, TENSOR_SLOTS, KernelWork, launched_rule, operator_of_kernel
 from drynpu_torch.rules._names import (
     MAYBE_NOTHING,
     NO_KERNEL,
@@ -41,11 +42,15 @@ from drynpu_torch.rules._signature import signature_from_kineto
 
 __all__ = [
     "FALLBACKS",
+    "NAMESPACE",
     "NO_KERNEL",
     "RULES",
+    "TENSOR_SLOTS",
+    "KernelWork",
     "build_rules",
     "ge_dtype",
     "is_transparent",
+    "operator_of_kernel",
     "signature_from_kineto",
 ]
 
@@ -78,5 +83,5 @@ def _unlisted(signature: Signature) -> KernelPlan | None:
     return None if signature.name in RULES else dispatcher_rule(signature)
 
 
-FALLBACKS: Final[tuple[Rule, ...]] = (wrapper_rule, _unlisted)
+FALLBACKS: Final[tuple[Rule, ...]] = (wrapper_rule, launched_rule, _unlisted)
 """Rules for names without a rule in the table, in the order in which they are tried."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.analysis.hints._communication import communication_findings
-from drynpu.analysis.hints._finding import Finding
+from drynpu.analysis.hints._finding import Finding, per_text
 from drynpu.analysis.hints._host import host_findings
 from drynpu.analysis.hints._kernels import kernel_findings
 from drynpu.analysis.hints._memory import memory_findings
@@ -16,4 +16,5 @@ __all__ = [
     "host_findings",
     "kernel_findings",
     "memory_findings",
+    "per_text",
 ]

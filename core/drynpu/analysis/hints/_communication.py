@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis._communication import communication_time, communication_transfers
-from drynpu.analysis.hints._finding import Finding
+from drynpu.analysis.hints._finding import Finding, per_text
 from drynpu.tables import Profile
 
 _EXPOSED_SHARE = 0.1
@@ -20,25 +20,26 @@ _SMALL_BYTES, _SMALL_COUNT = 1 << 20, 50
 
 def communication_findings(profile: Profile, steps: pl.DataFrame) -> Iterator[Finding]:
     """Yield what is conspicuous about the collectives; *steps* is the step trace."""
-    count = max(steps.height, 1)
+    count, per = max(steps.height, 1), per_text(steps)
     exposed = float(steps["communication_not_overlapped_us"].sum())
     computing = float(steps["computing_us"].sum())
     if exposed > _EXPOSED_SHARE * (computing + exposed):
         yield Finding(
             name="exposed-communication",
             title="Communication that computing does not hide",
-            evidence=f"{exposed / (computing + exposed):.0%} of busy time, {exposed / count / 1000:.2f} ms a step.",
+            evidence=f"{exposed / (computing + exposed):.0%} of busy time, {exposed / count / 1000:.2f} ms {per}.",
             remedy="Overlap it: gradient buckets, communication on a stream of its own, larger batches between"
             " exchanges; or move less: mixed precision gradients, another split of the model.",
             cost_us=exposed / count,
+            per=per,
             page="cluster",
         )
     transfers = communication_transfers(profile)
-    yield from _waiting(communication_time(profile, transfers), count)
-    yield from _small(transfers, count)
+    yield from _waiting(communication_time(profile, transfers), count, per)
+    yield from _small(transfers, count, per)
 
 
-def _waiting(times: pl.DataFrame, count: int) -> Iterator[Finding]:
+def _waiting(times: pl.DataFrame, count: int, per: str) -> Iterator[Finding]:
     elapsed, waited = int(times["elapse_ns"].sum()), int(times["wait_ns"].sum())
     if elapsed and waited > _WAIT_SHARE * elapsed:
         yield Finding(
@@ -47,18 +48,20 @@ def _waiting(times: pl.DataFrame, count: int) -> Iterator[Finding]:
             evidence=f"{waited / elapsed:.0%} of their time is waiting.",
             remedy="Find the slow rank on the cluster page: uneven data, a slow host, or one link.",
             cost_us=waited / 1000 / count,
+            per=per,
             page="cluster",
         )
 
 
-def _small(transfers: pl.DataFrame, count: int) -> Iterator[Finding]:
+def _small(transfers: pl.DataFrame, count: int, per: str) -> Iterator[Finding]:
     moved = transfers.filter(pl.col("transport") != "LOCAL")
     small = moved.filter(pl.col("size_bytes") < _SMALL_BYTES)
     if small.height / count >= _SMALL_COUNT and small.height * 2 > moved.height:
         yield Finding(
             name="small-transfers",
             title="Many small transfers",
-            evidence=f"{small.height / count:.0f} of {moved.height / count:.0f} transfers a step move less than 1 MiB.",
+            evidence=f"{small.height / count:.0f} of {moved.height / count:.0f} transfers {per} move less than 1 MiB.",
+            per=per,
             remedy="Join them: larger gradient buckets (bucket_cap_mb), one collective for several tensors.",
             page="cluster",
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 from attrs import frozen
 
 
@@ -17,7 +18,9 @@ class Finding:
     evidence:
         The numbers by which the condition holds.
     cost_us:
-        Device or host time per step that it takes, which is the most that a remedy can win; ``None`` if unknown.
+        Device or host time that it takes, which is the most that a remedy can win; ``None`` if unknown.
+    per:
+        What the cost and the numbers are a mean of: ``a step``; ``in the recording``, where no steps are marked.
     page:
         Page that shows the evidence.
     """
@@ -27,4 +30,10 @@ class Finding:
     evidence: str
     remedy: str
     cost_us: float | None = None
+    per: str = ""
     page: str = "overview"
+
+
+def per_text(steps: pl.DataFrame) -> str:
+    """Return what a mean over the rows of a step trace is a mean of; without marked steps a row is the recording."""
+    return "a step" if steps.height and (steps["step"] != "").all() else "in the recording"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from drynpu.analysis._phases import step_phases
-from drynpu.analysis.hints._finding import Finding
+from drynpu.analysis.hints._finding import Finding, per_text
 from drynpu.tables import Profile
 
 _FREE_SHARE = 0.3
@@ -35,14 +35,14 @@ def host_findings(profile: Profile, steps: pl.DataFrame) -> Iterator[Finding]:
     steps:
         Step trace (``step_trace``).
     """
-    count = max(steps.height, 1)
+    count, per = max(steps.height, 1), per_text(steps)
     whole_us = _step_sum(steps)
     if whole_us <= 0:
         return
-    yield from _free(profile, steps, whole_us, count)
+    yield from _free(profile, steps, whole_us, per)
     yield from _interval(profile)
-    yield from _synchronising(profile, whole_us, count)
-    yield from _collector(profile, whole_us, count)
+    yield from _synchronising(profile, whole_us, count, per)
+    yield from _collector(profile, whole_us, count, per)
 
 
 def _step_sum(steps: pl.DataFrame) -> float:
@@ -50,8 +50,8 @@ def _step_sum(steps: pl.DataFrame) -> float:
     return float(sum(steps[column].sum() for column in columns))
 
 
-def _free(profile: Profile, steps: pl.DataFrame, whole_us: float, count: int) -> Iterator[Finding]:
-    free_us = float(steps["free_us"].sum())
+def _free(profile: Profile, steps: pl.DataFrame, whole_us: float, per: str) -> Iterator[Finding]:
+    count, free_us = max(steps.height, 1), float(steps["free_us"].sum())
     if free_us < _FREE_SHARE * whole_us:
         return
     launched = profile.compact("kernels", "duration_ns")
@@ -60,10 +60,11 @@ def _free(profile: Profile, steps: pl.DataFrame, whole_us: float, count: int) ->
     yield Finding(
         name="device-waits-for-host",
         title="The device waits for the host",
-        evidence=f"{free_us / whole_us:.0%} of the step is free: {launched.height / count:.0f} kernels a step{tiny}.",
+        evidence=f"{free_us / whole_us:.0%} of the time is free: {launched.height / count:.0f} kernels {per}{tiny}.",
         remedy="Launch less: larger batches, fused operators and optimizers, graph mode, TASK_QUEUE_ENABLE=2; and keep"
         " Python, data loading and logging off the path between launches.",
         cost_us=free_us / count,
+        per=per,
         page="steps",
     )
 
@@ -80,33 +81,36 @@ def _interval(profile: Profile) -> Iterator[Finding]:
             evidence=f"From the end of a step to the first kernel of the next pass {mean / 1000:.2f} ms on average.",
             remedy="Look at the data preparation: more workers, prefetching, less work in the training process.",
             cost_us=mean,
+            per="a step",
             page="data",
         )
 
 
-def _synchronising(profile: Profile, whole_us: float, count: int) -> Iterator[Finding]:
+def _synchronising(profile: Profile, whole_us: float, count: int, per: str) -> Iterator[Finding]:
     calls = profile.api.filter(pl.col("name").is_in(_SYNC_APIS))
     spent_us = float((calls["end_ns"] - calls["start_ns"]).sum()) / 1000
     if calls.height and spent_us > _SYNC_SHARE * whole_us:
         yield Finding(
             name="synchronising-calls",
-            title="The host waits for the device inside the step",
-            evidence=f"{calls.height / count:.0f} synchronising calls a step take {spent_us / count / 1000:.2f} ms.",
+            title="The host waits for the device",
+            evidence=f"{calls.height / count:.0f} synchronising calls {per} take {spent_us / count / 1000:.2f} ms.",
             remedy="Avoid .item(), .cpu(), print of tensors and nonzero() in the loop; read losses every few steps;"
             " copy with non_blocking=True from pinned memory.",
             cost_us=spent_us / count,
+            per=per,
             page="timeline",
         )
 
 
-def _collector(profile: Profile, whole_us: float, count: int) -> Iterator[Finding]:
+def _collector(profile: Profile, whole_us: float, count: int, per: str) -> Iterator[Finding]:
     spent_us = float((profile.gc["end_ns"] - profile.gc["start_ns"]).sum()) / 1000
     if spent_us > _GC_SHARE * whole_us:
         yield Finding(
             name="garbage-collector",
-            title="Python's garbage collector runs in the steps",
-            evidence=f"{profile.gc.height} collections take {spent_us / count / 1000:.2f} ms a step.",
+            title="Python's garbage collector takes time",
+            evidence=f"{profile.gc.height} collections take {spent_us / count / 1000:.2f} ms {per}.",
             remedy="gc.freeze() after set-up, a higher gc.set_threshold(), or gc.disable() with a collection at times.",
             cost_us=spent_us / count,
+            per=per,
             page="host",
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import polars as pl
+from attrs import frozen
 
-from drynpu.analysis.hints._finding import Finding
+from drynpu.analysis.hints._finding import Finding, per_text
 from drynpu.kernels import UNMAPPED_SUFFIX
 from drynpu.tables import Profile
 
@@ -25,18 +26,49 @@ _NAMED = 3
 """Types that a finding names."""
 
 
+@frozen
+class _Avoidable:
+    """Kernels that could run elsewhere or not at all, and the share of the kernel time from which they are named."""
+
+    name: str
+    title: str
+    kernels: pl.Expr
+    share: float
+    remedy: str
+
+
+_AVOIDABLE = (
+    _Avoidable(
+        "ai-cpu",
+        "Operators on the AI CPU",
+        pl.col("task_type") == "AI_CPU",
+        _AI_CPU_SHARE,
+        "Choose operators or data types that the AI cores have (INT32 or FLOAT in place of INT64 and DOUBLE), or do the"
+        " work once, outside the loop.",
+    ),
+    _Avoidable(
+        "conversions",
+        "Layouts and data types are converted",
+        pl.col("op_type").is_in(_CONVERSIONS),
+        _CONVERSION_SHARE,
+        "Keep one data type and one layout: contiguous tensors, torch.npu.config.allow_internal_format,"
+        " torch_npu.npu_format_cast once for weights, mixed precision without casts in the loop.",
+    ),
+)
+
+
 def kernel_findings(profile: Profile, steps: pl.DataFrame) -> Iterator[Finding]:
     """Yield what is conspicuous about the kernels; *steps* is the step trace."""
     kernels = profile.compact("kernels", "op_type", "task_type", "name", "duration_ns")
     whole_ns = int(kernels["duration_ns"].sum())
     if not whole_ns:
         return
-    count = max(steps.height, 1)
+    count, per = max(steps.height, 1), per_text(steps)
     kernels = kernels.with_columns(pl.col("op_type", "task_type").cast(pl.String))
-    yield from _ai_cpu(kernels, whole_ns, count)
-    yield from _conversions(kernels, whole_ns, count)
-    yield from _tiny(kernels, whole_ns, count)
-    yield from _cube(profile, whole_ns, count)
+    for kind in _AVOIDABLE:
+        yield from _avoidable(kind, kernels, whole_ns, count, per)
+    yield from _tiny(kernels, whole_ns, count, per)
+    yield from _cube(profile, whole_ns, count, per)
     yield from _unmapped(kernels)
 
 
@@ -47,37 +79,22 @@ def _types(kernels: pl.DataFrame) -> str:
     return ", ".join(f"{name or 'unknown'} x{count}" for name, count, _ in top.iter_rows())
 
 
-def _ai_cpu(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]:
-    found = kernels.filter(pl.col("task_type") == "AI_CPU")
+def _avoidable(kind: _Avoidable, kernels: pl.DataFrame, whole_ns: int, count: int, per: str) -> Iterator[Finding]:
+    found = kernels.filter(kind.kernels)
     spent = int(found["duration_ns"].sum())
-    if spent > _AI_CPU_SHARE * whole_ns:
+    if spent > kind.share * whole_ns:
         yield Finding(
-            name="ai-cpu",
-            title="Operators on the AI CPU",
+            name=kind.name,
+            title=kind.title,
             evidence=f"{spent / whole_ns:.1%} of the kernel time: {_types(found)}.",
-            remedy="Choose operators or data types that the AI cores have (INT32 or FLOAT in place of INT64 and"
-            " DOUBLE), or do the work once, outside the loop.",
+            remedy=kind.remedy,
             cost_us=spent / 1000 / count,
+            per=per,
             page="operators",
         )
 
 
-def _conversions(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]:
-    found = kernels.filter(pl.col("op_type").is_in(_CONVERSIONS))
-    spent = int(found["duration_ns"].sum())
-    if spent > _CONVERSION_SHARE * whole_ns:
-        yield Finding(
-            name="conversions",
-            title="Layouts and data types are converted",
-            evidence=f"{spent / whole_ns:.1%} of the kernel time: {_types(found)}.",
-            remedy="Keep one data type and one layout: contiguous tensors, torch.npu.config.allow_internal_format,"
-            " torch_npu.npu_format_cast once for weights, mixed precision without casts in the loop.",
-            cost_us=spent / 1000 / count,
-            page="operators",
-        )
-
-
-def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]:
+def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int, per: str) -> Iterator[Finding]:
     # What has no length has no known time.
     found = kernels.filter(pl.col("duration_ns").is_between(1, _TINY_NS, closed="left"))
     spent = int(found["duration_ns"].sum())
@@ -85,16 +102,17 @@ def _tiny(kernels: pl.DataFrame, whole_ns: int, count: int) -> Iterator[Finding]
         yield Finding(
             name="tiny-kernels",
             title="Many tiny kernels",
-            evidence=f"{found.height / count:.0f} kernels a step last less than {_TINY_NS / 1000:.0f} us:"
+            evidence=f"{found.height / count:.0f} kernels {per} last less than {_TINY_NS / 1000:.0f} us:"
             f" {_types(found)}.",
             remedy="Fuse them: fused optimizers (torch_npu.optim.NpuFusedAdamW), foreach optimizers, npu_* fused"
             " operators, graph mode.",
             cost_us=spent / 1000 / count,
+            per=per,
             page="operators",
         )
 
 
-def _cube(profile: Profile, whole_ns: int, count: int) -> Iterator[Finding]:
+def _cube(profile: Profile, whole_ns: int, count: int, per: str) -> Iterator[Finding]:
     column = "cube_utilization(%)"
     if column not in profile.pmu_columns:
         return
@@ -111,6 +129,7 @@ def _cube(profile: Profile, whole_ns: int, count: int) -> Iterator[Finding]:
             f" {_types(found.with_columns(pl.col('op_type').cast(pl.String)))}.",
             remedy="Larger batches, sizes that are multiples of 16 (of 32 for INT8), FLOAT16 or BFLOAT16.",
             cost_us=spent * (1 - mean / 100) / 1000 / count,
+            per=per,
             page="calculation",
         )
 

@@ -20,6 +20,7 @@ from drynpu.kernels.ops._shapes import (
     stacked,
     tiled,
 )
+from drynpu.kernels.ops.attention import attention_gradient_work, attention_tiles, attention_work
 from drynpu.kernels.ops.conv import Convolution, convolution_of
 from drynpu.kernels.ops.creation import drop_mask, fill_kernel, make_on_cpu
 from drynpu.kernels.ops.elementwise import cast_kernel
@@ -38,6 +39,9 @@ __all__ = [
     "GraphOperator",
     "Place",
     "Sides",
+    "attention_gradient_work",
+    "attention_tiles",
+    "attention_work",
     "axes_of",
     "blocked_image",
     "cast_kernel",

@@ -20,6 +20,26 @@ _STATISTICS_WIDTH = 8
 _SOFTMAX_OPS, _SOFTMAX_GRADIENT_OPS = 4, 8
 
 
+def attention_work(pairs: int, width: int, value_width: int) -> tuple[int, int]:
+    """
+    Return operations of the matrix unit (scores, then the sum of values) and element operations (softmax).
+
+    *pairs* of a query and a key are computed, summed over batch and heads.
+    """
+    return 2 * pairs * (width + value_width), _SOFTMAX_OPS * pairs
+
+
+def attention_tiles(heads: int, tokens: int) -> int:
+    """Return the number of blocks of queries (backward: of keys) of all *heads*, batch included."""
+    return heads * ceil_div(tokens, _QUERY_BLOCK)
+
+
+def attention_gradient_work(pairs: int, width: int, value_width: int) -> tuple[int, int]:
+    """Return the same as :func:`attention_work` of the backward pass, which has five products."""
+    # Scores again, then the gradients of query, key (width of query) and of the scores and value (width of value).
+    return 2 * pairs * (3 * width + 2 * value_width), _SOFTMAX_GRADIENT_OPS * pairs
+
+
 def attention(call: OperatorCall) -> KernelPlan | None:
     """``query key value dropout causal mask``."""
     operands = _operands(call, "query", "key", "value")
@@ -30,13 +50,14 @@ def attention(call: OperatorCall) -> KernelPlan | None:
     pairs = batch * heads * _pairs(queries, key.shape[2], causal=call.flag("causal"))
     statistics = _statistics(call, query)
     out = call.tensor_of((*query.shape[:3], value.shape[3]), query.dtype)
+    flops, vector_ops = attention_work(pairs, width, value.shape[3])
     main = call.cube_kernel(
         "FlashAttentionScore",
         [*operands, *call.tensors("mask")],
         [statistics, statistics, out],
-        flops=2 * pairs * (width + value.shape[3]),
-        vector_ops=_SOFTMAX_OPS * pairs,
-        tiles=batch * heads * ceil_div(queries, _QUERY_BLOCK),
+        flops=flops,
+        vector_ops=vector_ops,
+        tiles=attention_tiles(batch * heads, queries),
         task=TaskType.MIX_AIC,
     )
     if call.number("dropout", 0.0) <= 0:
@@ -54,14 +75,14 @@ def attention_gradient(call: OperatorCall) -> KernelPlan | None:
     batch, heads, queries, width = query.shape
     pairs = batch * heads * _pairs(queries, key.shape[2], causal=call.flag("causal"))
     statistics = _statistics(call, query)
+    flops, vector_ops = attention_gradient_work(pairs, width, value.shape[3])
     main = call.cube_kernel(
         "FlashAttentionScoreGrad",
         [query, key, value, dy, *call.tensors("mask"), statistics, statistics, out],
         [tensor_like(t, layout="ND") for t in (query, key, value)],
-        # Scores again, then the gradients of query, key (width of query) and of the scores and value (width of value).
-        flops=2 * pairs * (3 * width + 2 * value.shape[3]),
-        vector_ops=_SOFTMAX_GRADIENT_OPS * pairs,
-        tiles=batch * heads * ceil_div(key.shape[2], _QUERY_BLOCK),
+        flops=flops,
+        vector_ops=vector_ops,
+        tiles=attention_tiles(batch * heads, key.shape[2]),
         task=TaskType.MIX_AIC,
     )
     return call.plan(main)

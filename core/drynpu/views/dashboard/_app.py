@@ -23,6 +23,7 @@ from drynpu.views.runs import Library, Run, View
 
 _log = logging.getLogger(__name__)
 _ASSETS = Path(__file__).parents[1] / "assets"
+_PAGE_CHANGE: Any = {"content": "children"}
 _LABELLED_PAGES: Any = {"aria-label": "Pages"}
 _REFRESH_MS = 3000
 """How often the list of runs looks for new ones, as MindInsight's does (mindinsight_dashboard.md 1)."""
@@ -85,6 +86,9 @@ def _frame() -> Any:
                     html.Nav(id="menu", **_LABELLED_PAGES),
                     dcc.Loading(
                         html.Main(id="content", tabIndex="-1"),
+                        # Another page is worth waiting for; rows of a table or a window of the timeline are not: the
+                        # page would vanish under the reader, and the field that is typed in with it.
+                        target_components=_PAGE_CHANGE,
                         delay_show=300,
                         type="default",
                         parent_className="middle",
@@ -101,10 +105,10 @@ def show(library: Library, address: Address) -> tuple[Any, Any, Any, str]:
     """Return header, menu, content and title of what an address asks for; errors are told on the page."""
     try:
         if not address.run:
-            return _header(library), [], _list(library), "drynpu: runs"
+            return _header(library), [], _list(library), "Runs - drynpu"
         page, view = view_of(library, address)
         body, run = _body(page, view), view.run
-        return _header(library, view, page), _menu(run, page, address), body, f"{page.title}: {run.name}"
+        return _header(library, view, page), _menu(run, page, address), body, f"{page.title} - {run.name} - drynpu"
     except DrynpuError as error:
         note = html.P(str(error), className="note warning", role="alert")
         return _header(library), [], [html.H1("Nothing to show"), note], "drynpu"

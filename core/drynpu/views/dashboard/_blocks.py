@@ -88,6 +88,8 @@ def _note(block: Note) -> Any:
 
 
 def _hint(block: Hint) -> Any:
-    cost = [html.Span(time_text(block.cost_us) + " per step", className="value")] if block.cost_us is not None else []
+    cost = (
+        [html.Span(f"{time_text(block.cost_us)} {block.per}", className="value")] if block.cost_us is not None else []
+    )
     parts = [html.H3([block.title, *cost]), html.P(block.evidence, className="detail"), html.P(block.remedy)]
     return html.Article(parts, className="hint")

@@ -11,7 +11,7 @@ from drynpu._errors import DrynpuError
 from drynpu.views.content import PLACE, Table, find_block
 from drynpu.views.dashboard._address import Address, query_of, read_address
 from drynpu.views.dashboard._runs import run_list
-from drynpu.views.dashboard._tables import cells, rows_of
+from drynpu.views.dashboard._tables import cells, rows_of, rows_text
 from drynpu.views.dashboard._timeline import connect_timeline
 from drynpu.views.pages import Page, find_page
 from drynpu.views.runs import Library, Selection, View
@@ -20,6 +20,8 @@ Show = Callable[[Library, Address], tuple[Any, Any, Any, str]]
 
 _OTHER = "other"
 """Key of the run to compare with, in the address."""
+_NAME_WINDOW = "function(shown) { if (shown) { document.title = shown.title; } }"
+"""What a tab of the browser, its history and a screen reader call the page."""
 _SWITCH_THEME = """
 function(clicks) {
   const root = document.documentElement;
@@ -47,12 +49,13 @@ def connect(app: Dash, library: Library, show: Show) -> None:
         Input("url", "search"),
         State("shown", "data"),
     )
-    def change_page(path: str | None, query: str | None, shown: str | None) -> tuple[Any, Any, Any, Any]:
+    def change_page(path: str | None, query: str | None, shown: Mapping[str, str] | None) -> tuple[Any, Any, Any, Any]:
         address = read_address(path, query)
         page = f"{path}{query_of(address.rank, address.step, address.choices)}"
-        if page == shown:
+        if shown is not None and page == shown["page"]:
             return no_update, no_update, no_update, no_update
-        return *show(library, address)[:3], page
+        *parts, title = show(library, address)
+        return *parts, {"page": page, "title": title}
 
     @app.callback(
         Output("url", "search"),
@@ -76,6 +79,7 @@ def connect(app: Dash, library: Library, show: Show) -> None:
         now = read_address(None, query)
         return query_of(now.rank, now.step, {**now.choices, **now.look, **place})
 
+    app.clientside_callback(_NAME_WINDOW, Input("shown", "data"))
     app.clientside_callback(_SWITCH_THEME, Output("theme", "title"), Input("theme", "n_clicks"))
     connect_timeline(app, library)
     _connect_tables(app, library)
@@ -108,6 +112,7 @@ def _clicked(triggered: Sequence[Mapping[str, Any]]) -> dict[str, str] | None:
 def _connect_tables(app: Dash, library: Library) -> None:
     @app.callback(
         Output({"type": "grid", "name": MATCH}, "getRowsResponse"),
+        Output({"type": "rows", "name": MATCH}, "children"),
         Input({"type": "grid", "name": MATCH}, "getRowsRequest"),
         State({"type": "search", "name": MATCH}, "value"),
         State("url", "pathname"),
@@ -115,12 +120,13 @@ def _connect_tables(app: Dash, library: Library) -> None:
     )
     def give_rows(request: Mapping[str, Any] | None, search: str | None, path: str | None, query: str | None) -> Any:
         if request is None:
-            return no_update
-        table = find_table(library, read_address(path, query), ctx.outputs_grouping["id"]["name"])
+            return no_update, no_update
+        table = find_table(library, read_address(path, query), ctx.outputs_grouping[0]["id"]["name"])
         if table is None:
-            return {"rowData": [], "rowCount": 0}
+            return {"rowData": [], "rowCount": 0}, no_update
         found = rows_of(table, request, search or "")
-        return {"rowData": cells(found.rows, table.columns), "rowCount": found.count}
+        count = rows_text(found.count, table.frame.height)
+        return {"rowData": cells(found.rows, table.columns), "rowCount": found.count}, count
 
     # The grid asks anew for its rows when its filters change; the text itself is taken from the search field.
     app.clientside_callback(

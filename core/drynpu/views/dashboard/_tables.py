@@ -11,6 +11,7 @@ from dash import dcc, html
 
 from drynpu.views.content import Column, Table
 from drynpu.views.tables import Request, Searched, search_rows
+from drynpu.views.theme import count_text
 
 PAGE_SIZES = (10, 20, 50, 100)
 _DEFAULT_SIZE = 10
@@ -54,9 +55,10 @@ def grid(block: Table) -> list[Any]:
                 ]
             ),
             html.Span(
-                f"{block.frame.height:,} rows".replace(",", "\u202f"),
+                rows_text(block.frame.height, block.frame.height),
                 id={"type": "rows", "name": name},
                 className="detail",
+                role="status",
             ),
             html.Button("CSV", id={"type": "export", "name": name}, title=f"Download {block.title} as CSV", n_clicks=0),
             dcc.Download(id={"type": "download", "name": name}),
@@ -64,6 +66,11 @@ def grid(block: Table) -> list[Any]:
         className="tools",
     )
     return [tools, table]
+
+
+def rows_text(found: int, whole: int) -> str:
+    """Return what is said of the number of rows that were found in a table."""
+    return f"{count_text(whole)} rows" if found == whole else f"{count_text(found)} of {count_text(whole)} rows"
 
 
 def _definition(column: Column, frame: pl.DataFrame) -> dict[str, Any]:

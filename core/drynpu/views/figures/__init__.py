@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drynpu.views.figures._base import bars, donut, empty_figure, graph_objects, lines, new_figure, stacked_bars
+from drynpu.views.figures._base import bars, donut, graph_objects, lines, new_figure, stacked_bars
 from drynpu.views.figures._over_time import curves, thin
 
-__all__ = ["bars", "curves", "donut", "empty_figure", "graph_objects", "lines", "new_figure", "stacked_bars", "thin"]
+__all__ = ["bars", "curves", "donut", "graph_objects", "lines", "new_figure", "stacked_bars", "thin"]

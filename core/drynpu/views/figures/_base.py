@@ -52,15 +52,6 @@ def new_figure(
     return figure
 
 
-def empty_figure(reason: str, height_px: int = 160) -> go.Figure:
-    """Return a figure that holds nothing but the reason why."""
-    figure = new_figure(height_px=height_px)
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    figure.add_annotation(text=reason, showarrow=False, x=0.5, y=0.5, xref="paper", yref="paper")
-    return figure
-
-
 def stacked_bars(
     labels: Sequence[str],
     parts: Mapping[str, tuple[str, Sequence[float]]],

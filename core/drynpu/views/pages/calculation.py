@@ -67,7 +67,7 @@ def _build(view: View) -> Sequence[Block]:
     shown = _with_shares(work, peak)
     return [
         *_facts(view, work, peak),
-        Row([_by_type(shown), _roofline(shown, peak, view)]),
+        Row([_by_type(shown, view), _roofline(shown, peak, view)]),
         *_scopes(view),
         Table("work", "Distinct kernels", shown, _COLUMNS, _DETAIL, modelled=view.modelled),
     ]
@@ -93,9 +93,10 @@ def _facts(view: View, work: pl.DataFrame, peak: _Peak) -> Iterator[Block]:
     of_peak = f"{peak.cube_gflops / 1000:.0f} TFLOPS, 16 bit, of {peak.name}" if peak.cube_gflops else "peak unknown"
     use = gflops / peak.cube_gflops if peak.cube_gflops else None
     share = f"{share_text(known_us / (whole_us or 1))} of all kernels"
+    span = "of the cube units, a step" if count > 1 else ""
     yield Facts(
         (
-            Fact("Operations", f"{flops / count / 1e9:.3f} GFLOPs", "of the cube units, a step" if count > 1 else ""),
+            Fact("Operations", f"{flops / count / 1e9:.3f} GFLOPs", span, _counts_modelled(work, view)),
             Fact("Rate", f"{gflops / 1000:.3f} TFLOPS", "while these kernels run", view.modelled),
             Fact("Of peak", share_text(use), of_peak, view.modelled),
             Fact("Time of these kernels", time_text(known_us), share, view.modelled),
@@ -103,7 +104,12 @@ def _facts(view: View, work: pl.DataFrame, peak: _Peak) -> Iterator[Block]:
     )
 
 
-def _by_type(work: pl.DataFrame) -> Chart:
+def _counts_modelled(work: pl.DataFrame, view: View) -> bool:
+    """Return whether operations are modelled: simulated counters are; what follows from recorded shapes is not."""
+    return view.modelled and bool((work["source"] == "counters").any())
+
+
+def _by_type(work: pl.DataFrame, view: View) -> Chart:
     totals = work.group_by("op_type").agg((pl.col("cube_flops") * pl.col("count")).sum().alias("flops"))
     totals = totals.filter(pl.col("flops") > 0).sort("flops", "op_type", descending=[True, False]).head(_TOP)
     names, values = totals["op_type"].to_list(), (totals["flops"] / 1e9).to_list()
@@ -113,6 +119,7 @@ def _by_type(work: pl.DataFrame) -> Chart:
         "Operations by type",
         lambda: bars(names, values, axis_title="GFLOPs", unit="GFLOPs", height_px=60 + 28 * len(names)),
         f"GFLOPs by type: {text}.",
+        modelled=_counts_modelled(work, view),
         height_px=340,
     )
 

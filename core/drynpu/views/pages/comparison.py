@@ -21,7 +21,7 @@ _BARS = {
 }
 _TYPES = (
     Column("name", "name", wide=True),
-    Column("change", "change (us a step)", 3),
+    Column("change", "change (us)", 3),
     Column("first", "this (us)", 3),
     Column("second", "other (us)", 3),
     Column("factor", "factor", 3),
@@ -34,10 +34,17 @@ def comparison_blocks(first: Rank, second: Rank) -> list[Block]:
     """Return what changed from the first rank to the second."""
     found = compare_profiles((first.profile, first.summary), (second.profile, second.summary))
     modelled = first.modelled or second.modelled
-    return [*_facts(found, modelled), _bars(found, modelled), *_tables(found, modelled)]
+    span = _span(first, second)
+    return [*_facts(found, span, modelled), _bars(found, span, modelled), *_tables(found, span, modelled)]
 
 
-def _facts(found: Comparison, modelled: bool) -> Iterator[Block]:
+def _span(first: Rank, second: Rank) -> str:
+    """Return what the numbers of the two sides are of."""
+    sides = ["a mean step" if rank.step_names else "the whole recording" for rank in (first, second)]
+    return sides[0] if sides[0] == sides[1] else f"{sides[0]} of this, {sides[1]} of the other"
+
+
+def _facts(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
     rows = [*found.steps.iter_rows(named=True)]
     yield Facts(
         [
@@ -45,7 +52,7 @@ def _facts(found: Comparison, modelled: bool) -> Iterator[Block]:
             for row in rows
             if row["first"] or row["second"]
         ],
-        "A mean step",
+        span.capitalize(),
     )
     memory = [row for row in found.memory.iter_rows(named=True) if row["change"] is not None]
     if memory:
@@ -67,7 +74,7 @@ def _sides(row: dict[str, float | None], text: object) -> str:
     return f"{text(row['first'])} → {text(row['second'])}" if callable(text) else ""
 
 
-def _bars(found: Comparison, modelled: bool) -> Block:
+def _bars(found: Comparison, span: str, modelled: bool) -> Block:
     rows = {row["name"]: row for row in found.steps.iter_rows(named=True)}
     parts = {
         key: (name.capitalize(), [(rows[name][side] or 0.0) / 1000 for side in ("first", "second")])
@@ -76,22 +83,22 @@ def _bars(found: Comparison, modelled: bool) -> Block:
     texts = [f"{name} {values[0]:.3f} and {values[1]:.3f} ms" for name, values in parts.values()]
     return Chart(
         "compared-steps",
-        "Where a mean step goes",
+        "Where the time goes",
         lambda: stacked_bars(["this", "other"], parts, axis_title="ms", unit="ms", horizontal=True, height_px=200),
-        f"A mean step of this and of the other run: {', '.join(texts)}.",
+        f"This and the other run, {span}: {', '.join(texts)}.",
         modelled=modelled,
         height_px=200,
     )
 
 
-def _tables(found: Comparison, modelled: bool) -> Iterator[Block]:
+def _tables(found: Comparison, span: str, modelled: bool) -> Iterator[Block]:
     for name, title, frame, is_modelled in (
         ("compared-kernels", "Kernels by type", found.kernels, modelled),
         ("compared-collectives", "Collectives by type", found.collectives, modelled),
         ("compared-operators", "Host operators by name", found.operators, False),
     ):
         if frame.height:
-            detail = "a step of each run; what changed most stands first"
+            detail = f"{span}; what changed most stands first"
             yield Table(name, title, frame.filter(pl.col("change").is_not_null()), _TYPES, detail, modelled=is_modelled)
 
 

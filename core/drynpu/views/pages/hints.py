@@ -13,7 +13,7 @@ from drynpu.views.runs import View
 def hint_blocks(view: View) -> list[Hint]:
     """Return the hints of a rank as blocks."""
     return [
-        Hint(found.title, found.evidence, found.remedy, found.cost_us, found.page)
+        Hint(found.title, found.evidence, found.remedy, found.cost_us, found.per, found.page)
         for found in find_all(view.rank.profile, view.rank.summary)
     ]
 
@@ -22,7 +22,7 @@ def _build(view: View) -> Sequence[Block]:
     hints = hint_blocks(view)
     if not hints:
         return [Note("No rule found anything conspicuous in this profile.", EMPTY)]
-    said = "Costs are the time per step that is spent so; it is the most that a remedy can win."
+    said = "Costs are the time that is spent so; it is the most that a remedy can win."
     return [Note(said + (" They follow from modelled times." if view.modelled else "")), *hints]
 
 

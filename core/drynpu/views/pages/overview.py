@@ -40,23 +40,24 @@ def _facts(view: View) -> Iterator[Facts]:
     summary = rank.summary
     steps = rank.steps
     whole = steps.select(pl.sum_horizontal(*(column for _, column in STEP_PARTS.values())).alias("us"))["us"]
-    memory = size_text(summary.peak_allocated_bytes)
+    marked = bool(rank.step_names)
     yield Facts(
         (
             Fact(
-                "Step time",
+                "Step time" if marked else "Recording",
                 time_text(_mean(whole)),
-                f"mean of {len(whole)} steps" if len(whole) > 1 else "",
+                _span_text(len(whole), marked),
                 rank.modelled,
             ),
-            Fact("Steps", count_text(len(rank.step_names) or None), "of the schedule"),
+            Fact("Steps", count_text(len(rank.step_names) or None), "of the schedule" if marked else "none are marked"),
             Fact("Kernels", count_text(summary.kernel_count), f"{time_text(summary.kernel_us)} in all", rank.modelled),
             Fact(
                 "Ranks",
                 count_text(len(view.run.ranks)),
                 f"devices {', '.join(map(str, summary.device_ids)) or UNKNOWN}",
             ),
-            Fact("Peak memory", memory, f"{size_text(summary.peak_reserved_bytes)} reserved"),
+            Fact("Peak memory", size_text(summary.peak_allocated_bytes), "allocated"),
+            Fact("Reserved memory", size_text(summary.peak_reserved_bytes), "at most", rank.modelled),
             Fact(
                 "Chip",
                 summary.chip,
@@ -64,6 +65,13 @@ def _facts(view: View) -> Iterator[Facts]:
             ),
         )
     )
+
+
+def _span_text(count: int, marked: bool) -> str:
+    """Return what a mean over the rows of the step trace is a mean of."""
+    if count < 2:
+        return "" if marked else "the device's time, from first to last"
+    return f"mean of {count} steps" if marked else f"mean of {count} devices"
 
 
 def _mean(values: pl.Series) -> float | None:
@@ -81,9 +89,9 @@ def _step_time(rank: Rank) -> Iterator[Chart | Note]:
     shares = _shares(rank)
     yield Chart(
         "step-time",
-        "Where the step time goes",
+        "Where the step time goes" if rank.step_names else "Where the time goes",
         lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title="step"),
-        "Mean share of a step: "
+        ("Mean share of a step: " if rank.step_names else "Shares of the recording: ")
         + ", ".join(f"{name} {share_text(shares[key])}" for key, (name, _) in STEP_PARTS.items())
         + ".",
         modelled=rank.modelled,
@@ -131,7 +139,8 @@ def _bound(rank: Rank) -> Iterator[Block]:
     if rank.steps.height:
         shares = _shares(rank)
         most = max(shares, key=shares.__getitem__)
-        yield Note(f"{STEP_PARTS[most][0]} takes {share_text(shares[most])} of the step: {_BOUND[most]}.")
+        span = "the step" if rank.step_names else "the time"
+        yield Note(f"{STEP_PARTS[most][0]} takes {share_text(shares[most])} of {span}: {_BOUND[most]}.")
 
 
 def _provenance(rank: Rank) -> Iterator[Block]:

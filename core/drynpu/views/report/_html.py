@@ -121,7 +121,11 @@ def _cells(values: pl.Series, column: Column) -> list[str]:
 
 
 def _hint(block: Hint) -> str:
-    cost = f'<span class="value">{time_text(block.cost_us)} per step</span>' if block.cost_us is not None else ""
+    cost = (
+        f'<span class="value">{time_text(block.cost_us)} {text_html(block.per)}</span>'
+        if block.cost_us is not None
+        else ""
+    )
     return (
         f'<article class="hint"><h3>{text_html(block.title)}{cost}</h3>'
         f'<p class="detail">{text_html(block.evidence)}</p><p>{text_html(block.remedy)}</p></article>'

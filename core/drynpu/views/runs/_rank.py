@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 from attrs import define, field, frozen
 
-from drynpu.analysis import Summary, op_statistic, overlap, step_ranges, summarise
+from drynpu.analysis import Summary, op_statistic, step_ranges, summarise
 from drynpu.products import load_profile
 from drynpu.tables import Profile
 from drynpu.writers._numbers import UNKNOWN
@@ -96,11 +96,6 @@ class Rank:
     def operators(self) -> pl.DataFrame:
         """Totals by operator type: `drynpu.analysis.op_statistic`."""
         return op_statistic(self.profile)
-
-    @cached_property
-    def overlaps(self) -> pl.DataFrame:
-        """Busy and free intervals of the devices: `drynpu.analysis.overlap`."""
-        return overlap(self.profile)
 
     def step_range(self, step: str) -> tuple[int, int] | None:
         """Return begin and end of a step on the device, ns; ``None`` if it is unknown there."""

@@ -51,8 +51,17 @@ def named(found: Any) -> dict[str, Finding]:
 def test_a_device_that_waits(plain: Profile) -> None:
     found = named(host_findings(plain, steps((60.0, 0.0, 40.0), (62.0, 0.0, 38.0))))["device-waits-for-host"]
     assert found.cost_us == 39.0
-    assert found.evidence.startswith("39% of the step is free: 3 kernels a step")
+    assert found.evidence.startswith("39% of the time is free: 3 kernels a step")
     assert "device-waits-for-host" not in named(host_findings(plain, steps((71.0, 0.0, 29.0))))
+
+
+def test_without_marked_steps_numbers_are_of_the_recording(plain: Profile) -> None:
+    whole = steps((60.0, 30.0, 70.0)).with_columns(pl.lit("").alias("step"))
+    found = named([*host_findings(plain, whole), *communication_findings(plain, whole)])
+    assert found["device-waits-for-host"].evidence.startswith("44% of the time is free: 6 kernels in the recording")
+    assert found["exposed-communication"].evidence == "33% of busy time, 0.03 ms in the recording."
+    assert {each.per for each in found.values() if each.name != "step-interval"} == {"in the recording"}
+    assert found["step-interval"].per == "a step"
 
 
 def test_calls_that_synchronise(plain: Profile) -> None:

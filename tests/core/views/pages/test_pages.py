@@ -6,10 +6,13 @@ import csv
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from attrs import evolve
 
 from drynpu.views.content import Chart, Column, Facts, Table, find_block, flat
 from drynpu.views.pages import PAGES, Page, find_page
+from drynpu.views.pages.comparison import comparison_blocks
 from drynpu.views.runs import Run, Selection, View
 
 OUTPUT = "ASCEND_PROFILER_OUTPUT"
@@ -112,6 +115,48 @@ def test_the_overview_says_what_was_simulated(view: View) -> None:
     assert fact(blocks, "Chip") == "Ascend910B3"
     assert any("odd::thing x2" in getattr(block, "text", "") for block in blocks)
     assert all(block.modelled for block in flat(blocks) if isinstance(block, Chart))
+
+
+def test_without_marked_steps_the_recording_is_meant(view: View) -> None:
+    rank = view.rank
+    rank.__dict__["steps"] = rank.steps.head(1).with_columns(pl.lit("").alias("step"))
+    blocks = flat([*find_page("overview").build(view), *comparison_blocks(rank, rank)])
+    labels = [each.label for block in blocks if isinstance(block, Facts) for each in block.facts]
+    assert "Recording" in labels
+    assert "Step time" not in labels
+    titles = [str(getattr(block, "title", "")) for block in blocks]
+    assert titles.count("Where the time goes") == 2
+    assert "The whole recording" in titles
+    assert not any(
+        "a step" in f"{title} {getattr(block, 'detail', '')}" for title, block in zip(titles, blocks, strict=True)
+    )
+
+
+@pytest.mark.parametrize(("counted", "is_modelled"), [(True, True), (False, False)])
+def test_operations_are_modelled_where_simulated_counters_count_them(
+    view: View, counted: bool, is_modelled: bool
+) -> None:
+    profile = view.rank.profile
+    shapes = {"op_type": "MatMulV2", "input_shapes": "32,48;48,80", "output_shapes": "32,80"}
+    kernels = profile.kernels.with_columns(
+        *(pl.lit(text).alias(name) for name, text in shapes.items()),
+        *([pl.lit(5e6).alias("aic_cube_fops")] if counted else []),
+    )
+    view.rank.__dict__["profile"] = evolve(profile, kernels=kernels)
+    blocks = flat(find_page("calculation").build(view))
+    operations = next(each for block in blocks if isinstance(block, Facts) for each in block.facts)
+    assert (operations.label, operations.modelled) == ("Operations", is_modelled)
+    assert find_block(blocks, "flops-by-type", Chart).modelled == is_modelled
+    source = find_block(blocks, "work", Table).frame.filter(pl.col("cube_flops").is_not_null())["source"]
+    assert set(source) == {"counters" if counted else "shapes"}
+
+
+def test_measured_memory_is_not_called_modelled_and_the_reserved_is(view: View) -> None:
+    facts = [each for block in find_page("overview").build(view) if isinstance(block, Facts) for each in block.facts]
+    assert {each.label: each.modelled for each in facts if "memory" in each.label} == {
+        "Peak memory": False,
+        "Reserved memory": True,
+    }
 
 
 def test_genuine_runs_are_not_called_modelled(genuine: Run) -> None:

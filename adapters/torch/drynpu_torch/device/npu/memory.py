@@ -1,11 +1,12 @@
 """
-Memory of the device, measured: the storages that PyTorch tensors hold now.
+Memory of the device.
 
-There is no device memory to ask. So the objects of the process are searched for tensors (about 0.2 us per object), and
-every storage is counted once, as the block that the vendor's allocator takes for it. Three things differ from a
-device: tensors that only autograd's graph holds are not seen, tensors that lie on the host beside a real NPU are
-counted, and peaks are the largest values *seen when asked*. A recording measures every allocation; these functions
-are for log lines.
+The native device has an allocator with the vendor's rules; its statistics are exact. With the sink memory is measured:
+the storages that PyTorch tensors hold now. There is no device memory to ask, so the objects of the process are searched
+for tensors (about 0.2 us per object), and every storage is counted once, as the block that the vendor's allocator takes
+for it. Three things differ from a device: tensors that only autograd's graph holds are not seen, tensors that lie on
+the host beside a real NPU are counted, and peaks are the largest values *seen when asked*. A recording measures every
+allocation; these functions are for log lines.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import functools
 import gc
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import torch
 from attrs import define, frozen
 
 from drynpu.device import account
+from drynpu_torch.device._memory_statistics import snapshot, statistics, summary
 from drynpu_torch.device._state import DeviceLike, state
 
 __all__ = [
@@ -31,12 +34,15 @@ __all__ = [
     "memory_allocated",
     "memory_cached",
     "memory_reserved",
+    "memory_snapshot",
     "memory_stats",
     "memory_stats_as_nested_dict",
     "memory_summary",
+    "reset_accumulated_memory_stats",
     "reset_max_memory_allocated",
     "reset_max_memory_cached",
     "reset_peak_memory_stats",
+    "set_per_process_memory_fraction",
 ]
 
 
@@ -83,13 +89,32 @@ def usage(device: DeviceLike = None) -> Usage:
     All memory is counted as that of the device selected last, since a tensor does not say where it is; any other
     device has none.
     """
-    if state().device_index(device) != state().last_device:
+    index = state().device_index(device)
+    library = state().library
+    if library is not None:
+        return _exact(statistics(library, index))
+    if index != state().last_device:
         return Usage()
     return _meter().measure()
 
 
+def _exact(found: dict[str, Any]) -> Usage:
+    allocated, reserved = found["allocated_bytes"]["all"], found["reserved_bytes"]["all"]
+    return Usage(
+        found["allocation"]["all"]["current"],
+        allocated["current"],
+        reserved["current"],
+        allocated["peak"],
+        reserved["peak"],
+    )
+
+
 def empty_cache() -> None:
     """Release the reserved memory beyond the blocks in use."""
+    library = state().library
+    if library is not None:
+        library.empty_cache()
+        return
     _meter().reserved_bytes = _live_usage().reserved_bytes
 
 
@@ -121,9 +146,54 @@ def max_memory_reserved(device: DeviceLike = None) -> int:
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Set the peaks to the present use of memory."""
-    if state().device_index(device) == state().last_device:
+    library = state().library
+    if library is not None:
+        library.reset_peaks(state().device_index(device))
+    elif state().device_index(device) == state().last_device:
         now = _meter().measure()
         _meter().peak_allocated_bytes, _meter().peak_reserved_bytes = now.allocated_bytes, now.reserved_bytes
+
+
+def reset_accumulated_memory_stats(device: DeviceLike = None) -> None:
+    """Set the sums of what was allocated and freed to 0; the sink has none."""
+    library = state().library
+    if library is not None:
+        library.reset_accumulated(state().device_index(device))
+
+
+def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
+    """
+    Let this process reserve no more than that part of the device's memory; the sink has no limit to set.
+
+    Raises
+    ------
+    TypeError
+        *fraction* is no float.
+    ValueError
+        *fraction* is not from 0 to 1.
+    """
+    if not isinstance(fraction, float):
+        raise TypeError("Invalid type for fraction argument, must be `float`")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+    index, library = state().device_index(device), state().library
+    if library is not None:
+        library.limit_memory(index, int(fraction * state().chip.memory_bytes))
+
+
+def memory_snapshot(device: DeviceLike = None) -> list[dict[str, Any]]:
+    """
+    Return the allocator's segments and their blocks.
+
+    Raises
+    ------
+    NotImplementedError
+        The sink serves, which has no allocator.
+    """
+    library = state().library
+    if library is None:
+        raise NotImplementedError("the sink has no allocator to look into; DRYNPU_DEVICE=native has one")
+    return snapshot(library, state().device_index(device))
 
 
 # Older names, which the vendor keeps.
@@ -132,7 +202,10 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def memory_stats_as_nested_dict(device: DeviceLike = None) -> dict[str, object]:
-    """Return the measured values, and no others, in the layout of PyTorch's allocator statistics."""
+    """Return the statistics in PyTorch's layout; with the sink those that are measured, and no others."""
+    library = state().library
+    if library is not None:
+        return statistics(library, state().device_index(device))
     now = usage(device)
     allocated = {"all": {"current": now.allocated_bytes, "peak": now.peak_allocated_bytes}}
     return {
@@ -158,8 +231,12 @@ def memory_stats(device: DeviceLike = None) -> OrderedDict[str, int]:
     return OrderedDict(sorted(flat.items()))
 
 
-def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:  # noqa: ARG001
-    """Return the measured statistics as a table for people."""
+def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
+    """Return the statistics as a table for people."""
+    library = state().library
+    if library is not None:
+        index = state().device_index(device)
+        return summary(statistics(library, index), index, abbreviated=abbreviated)
     stats = memory_stats(device)
     rows = [("statistic", "value"), *((name, f"{value:,}") for name, value in stats.items())]
     width = max(len(name) for name, _ in rows), max(len(value) for _, value in rows)

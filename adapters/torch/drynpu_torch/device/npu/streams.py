@@ -29,7 +29,9 @@ def current_stream(device: DeviceLike = None) -> Stream:
     """Return this thread's stream on *device*."""
     index = state().device_index(device)
     current = state().selected_stream(index)
-    return current if isinstance(current, Stream) else Stream(index, stream_id=0)
+    if current is None:
+        return Stream(index, stream_id=0)
+    return current if isinstance(current, Stream) else Stream(index, stream_id=current.stream_id)
 
 
 def default_stream(device: DeviceLike = None) -> Stream:

@@ -1,0 +1,115 @@
+"""The built device as Python calls it: the functions of ``interface.h``, by ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+import numpy as np
+import torch
+from attrs import define, field
+
+from drynpu.arrays import I64
+
+_SNAPSHOT_COLUMNS = 7
+_CALL_COLUMNS = 5
+_COUNTERS = 2
+"""Numbers behind the statistics: retries and failures."""
+_POOLS, _VALUES = 3, 4
+
+
+@define(eq=False)
+class Library:
+    """The loaded library. Devices are indices; streams and events are numbers that are unique in the process."""
+
+    path: Path
+    generators: tuple[torch.Generator, ...] = field(default=(), init=False)
+    """The default generator of each device."""
+    _functions: ctypes.CDLL = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        torch.ops.load_library(str(self.path))  # type: ignore[no-untyped-call]  # runs its registrations
+        functions = ctypes.CDLL(str(self.path))
+        for name in ("current_stream", "next_stream", "next_event", "memory_snapshot", "take_calls"):
+            getattr(functions, f"drynpu_{name}").restype = ctypes.c_int64
+        self._functions = functions
+
+    def configure(self, devices: int, memory_bytes: int, *, only_warn: bool) -> None:
+        """Set the number of devices and their memory; ``only_warn`` goes on when that is full."""
+        self._functions.drynpu_configure(devices, ctypes.c_int64(memory_bytes), int(only_warn))
+        self.generators = tuple(torch.Generator(torch.device("npu", index)) for index in range(devices))
+        for index, generator in enumerate(self.generators):
+            generator.manual_seed(torch.initial_seed())  # as PyTorch seeds a device at its first use
+            torch.ops.drynpu.set_default_generator(generator, index)
+
+    @property
+    def current_device(self) -> int:
+        """The device of this thread."""
+        return int(self._functions.drynpu_current_device())
+
+    @current_device.setter
+    def current_device(self, index: int) -> None:
+        self._functions.drynpu_select_device(index)
+
+    def current_stream(self, device: int) -> int:
+        """Return this thread's stream on *device*."""
+        return int(self._functions.drynpu_current_stream(device))
+
+    def select_stream(self, device: int, stream: int) -> None:
+        """Make *stream* this thread's on *device*."""
+        self._functions.drynpu_select_stream(device, ctypes.c_int64(stream))
+
+    def next_stream(self) -> int:
+        """Return a new stream's number."""
+        return int(self._functions.drynpu_next_stream())
+
+    def next_event(self) -> int:
+        """Return a new event's number."""
+        return int(self._functions.drynpu_next_event())
+
+    def memory_statistics(self, device: int) -> tuple[I64, int, int]:
+        """Return ``[statistic, pool, value]`` (see ``_memory_statistics``), the retries and the failures."""
+        rows = self._functions.drynpu_statistics_rows()
+        numbers = np.empty(rows * _POOLS * _VALUES + _COUNTERS, np.int64)
+        self._functions.drynpu_memory_statistics(device, numbers.ctypes.data_as(ctypes.c_void_p))
+        table = numbers[:-_COUNTERS].reshape(rows, _POOLS, _VALUES)
+        return table, int(numbers[-2]), int(numbers[-1])
+
+    def memory_snapshot(self, device: int) -> I64:
+        """Return ``[block, 7]``: segment, address, size, requested, used, small, stream, in the order of addresses."""
+        rows = self._functions.drynpu_memory_snapshot(device, None, ctypes.c_int64(0))
+        table = np.empty((rows, _SNAPSHOT_COLUMNS), np.int64)
+        pointer = table.ctypes.data_as(ctypes.c_void_p)
+        found = self._functions.drynpu_memory_snapshot(device, pointer, ctypes.c_int64(rows))
+        return table[:found]
+
+    def empty_cache(self) -> None:
+        """Give back the segments of which nothing is used."""
+        self._functions.drynpu_memory_empty_cache()
+
+    def reset_peaks(self, device: int) -> None:
+        """Set the peaks to the present values."""
+        self._functions.drynpu_memory_reset_peaks(device)
+
+    def reset_accumulated(self, device: int) -> None:
+        """Set the sums of all that was allocated and freed to 0."""
+        self._functions.drynpu_memory_reset_accumulated(device)
+
+    def limit_memory(self, device: int, size_bytes: int) -> None:
+        """Let *device* reserve no more than that."""
+        self._functions.drynpu_memory_limit(device, ctypes.c_int64(size_bytes))
+
+    def note_calls(self, *, wanted: bool) -> None:
+        """Begin or end to keep the calls of streams and events that PyTorch makes itself; drops those kept before."""
+        self._functions.drynpu_note_calls(int(wanted))
+
+    def take_calls(self) -> I64:
+        """Return and forget the calls kept: ``[call, 5]``: time_ns, thread, kind, stream, event."""
+        rows = self._functions.drynpu_take_calls(None, ctypes.c_int64(-1))
+        while True:
+            table = np.empty((rows, _CALL_COLUMNS), np.int64)
+            pointer = table.ctypes.data_as(ctypes.c_void_p)
+            found = self._functions.drynpu_take_calls(pointer, ctypes.c_int64(rows))
+            if found <= rows:
+                return table[:found]
+            rows = found

@@ -1,0 +1,141 @@
+"""The statistics of the native device's allocator under the vendor's names, and its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from drynpu_torch.device._library import Library
+
+# The order of `Statistic`, `Pool` and `Stat` in adapters/torch/native/memory.h.
+STATISTICS = (
+    "allocation",
+    "segment",
+    "active",
+    "inactive_split",
+    "allocated_bytes",
+    "reserved_bytes",
+    "active_bytes",
+    "inactive_split_bytes",
+    "requested_bytes",
+)
+_POOLS = ("all", "small_pool", "large_pool")
+_VALUES = ("current", "peak", "allocated", "freed")
+_WHOLE = -1
+"""``max_split_size`` without a limit, as the vendor's module shows it."""
+_WIDTH = 75
+
+
+@frozen
+class _Row:
+    """A row of the summary: its title, the statistic and whether that is in bytes."""
+
+    title: str
+    statistic: str
+    in_bytes: bool
+
+
+_ROWS = (
+    _Row("Allocated memory", "allocated_bytes", True),
+    _Row("Active memory", "active_bytes", True),
+    _Row("NPU reserved memory", "reserved_bytes", True),
+    _Row("Non-releasable memory", "inactive_split_bytes", True),
+    _Row("Allocations", "allocation", False),
+    _Row("Active allocs", "active", False),
+    _Row("NPU reserved segments", "segment", False),
+    _Row("Non-releasable allocs", "inactive_split", False),
+)
+_OVERSIZE = (("Oversize allocations", "oversize_allocations"), ("Oversize NPU segments", "oversize_segments"))
+_POOL_TITLES = (("all", ""), ("large_pool", "      from large pool"), ("small_pool", "      from small pool"))
+
+
+def statistics(library: Library, device: int) -> dict[str, Any]:
+    """Return all statistics, nested: statistic, pool, value."""
+    table, retries, failures = library.memory_statistics(device)
+    found: dict[str, Any] = {
+        name: {pool: dict(zip(_VALUES, table[row, column].tolist(), strict=True)) for column, pool in enumerate(_POOLS)}
+        for row, name in enumerate(STATISTICS)
+    }
+    # Blocks are of any size, so that none is oversize.
+    found |= {name: dict.fromkeys(_VALUES, 0) for _, name in _OVERSIZE}
+    return found | {
+        "num_alloc_retries": retries,
+        "num_ooms": failures,
+        "num_oom_rejections": 0,
+        "max_split_size": _WHOLE,
+    }
+
+
+def summary(found: Mapping[str, Any], device: int, *, abbreviated: bool) -> str:
+    """Return the vendor's table of :func:`statistics`, 75 columns wide."""
+    failures, retries = f"NPU OOMs: {found['num_ooms']}", f"npuMalloc retries: {found['num_alloc_retries']}"
+    lines = [
+        "=" * _WIDTH,
+        f" {f'PyTorch NPU memory summary, device ID {device:<18d}':<{_WIDTH - 2}} ",
+        "-" * _WIDTH,
+        f"  {failures:<23}|{retries:>46}   ",
+        "=" * _WIDTH,
+        "        Metric         | Cur Usage  | Peak Usage | Tot Alloc  | Tot Freed  ",
+    ]
+    for row in _ROWS:
+        lines.append("-" * _WIDTH)
+        for pool, title in _POOL_TITLES[: 1 if abbreviated else None]:
+            lines.append(_line(title or row.title, found[row.statistic][pool], in_bytes=row.in_bytes))
+    for title, name in _OVERSIZE:
+        lines += ["-" * _WIDTH, _line(title, found[name], in_bytes=False)]
+    lines.append("=" * _WIDTH)
+    return "|" + "|\n|".join(lines) + "|\n"
+
+
+def _line(title: str, values: Mapping[str, int], *, in_bytes: bool) -> str:
+    show = _size if in_bytes else _count
+    return f" {title:<22}| " + " | ".join(show(values[name]) for name in _VALUES) + " "
+
+
+def _size(value: int) -> str:
+    prefixes = iter(("B  ", "KiB", "MiB", "GiB", "TiB", "PiB"))
+    prefix = next(prefixes)
+    while value > 768 * 1024:  # where PyTorch's table takes the next unit
+        value, prefix = value // 1024, next(prefixes)
+    return f"{value:6d} {prefix}"
+
+
+def _count(value: int) -> str:
+    prefixes = iter((" ", "K", "M"))
+    prefix = next(prefixes)
+    while value > 750 * 1000:
+        value, prefix = value // 1000, next(prefixes)
+    return f"{value:7d} {prefix} "
+
+
+def snapshot(library: Library, device: int) -> list[dict[str, Any]]:
+    """Return the segments and their blocks, as ``torch.npu.memory_snapshot`` lists them."""
+    segments: list[dict[str, Any]] = []
+    last = -1
+    for segment, address, size, requested, used, small, stream in library.memory_snapshot(device).tolist():
+        if segment != last:
+            last = segment
+            segments.append(
+                {
+                    "device": device,
+                    "address": address,
+                    "total_size": 0,
+                    "allocated_size": 0,
+                    "active_size": 0,
+                    "stream": stream,
+                    "segment_type": "small" if small else "large",
+                    "segment_pool_id": (0, 0),
+                    "blocks": [],
+                }
+            )
+        found = segments[-1]
+        found["total_size"] += size
+        found["allocated_size"] += size if used else 0
+        found["active_size"] += size if used else 0
+        state = "active_allocated" if used else "inactive"
+        found["blocks"].append(
+            {"address": address, "size": size, "requested_size": requested if used else 0, "state": state, "frames": []}
+        )
+    return segments

@@ -1,0 +1,59 @@
+"""Registration of the native device: a device of PyTorch in C++, whose tensors say npu."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from drynpu import CaptureError
+from drynpu_torch.device import npu
+from drynpu_torch.device._framework import patch_compile
+from drynpu_torch.device._library import Library
+from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
+from drynpu_torch.device.npu import memory
+from drynpu_torch.extension import find_build
+
+_GO_ON = "warn"
+"""Value of ``DRYNPU_OOM`` with which a full memory is told once and the script goes on."""
+
+
+def register_native(state: DeviceState) -> None:
+    """
+    Register the native device in PyTorch.
+
+    Raises
+    ------
+    CaptureError
+        It has not been built for this PyTorch.
+    """
+    found = find_build()
+    if not found.done:
+        raise CaptureError(
+            f"DRYNPU_DEVICE=native: the native device has not been built for torch {found.torch_version}; run: drynpu "
+            "native build. DRYNPU_DEVICE=sink does without"
+        )
+    torch.utils.rename_privateuse1_backend(DEVICE_TYPE)
+    library = Library(found.path)
+    torch._register_device_module(DEVICE_TYPE, npu)  # type: ignore[no-untyped-call]
+    torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
+    state.use(library, only_warn=os.environ.get("DRYNPU_OOM") == _GO_ON)
+    patch_compile()
+    _patch_accelerator()
+
+
+def _patch_accelerator() -> None:
+    """Answer the questions of ``torch.accelerator`` about memory, which is modelled."""
+    answers: dict[str, Callable[..., Any]] = {
+        "isAllocatorInitialized": lambda: True,
+        "emptyCache": memory.empty_cache,
+        "emptyHostCache": lambda: None,
+        "getDeviceStats": memory.memory_stats_as_nested_dict,
+        "getMemoryInfo": memory.mem_get_info,
+        "resetPeakStats": memory.reset_peak_memory_stats,
+        "resetAccumulatedStats": memory.reset_accumulated_memory_stats,
+    }
+    for name, answer in answers.items():
+        setattr(torch._C, f"_accelerator_{name}", answer)

@@ -1,0 +1,12 @@
+"""
+The operators of torch_npu: ``torch.ops.npu.*`` and the functions ``torch_npu.*``.
+
+Each family of operators is a module with their schemas and, for every one, how it is computed on the CPU, which kernels
+it launches and how it is differentiated. :func:`register` gives them to PyTorch's dispatcher.
+"""
+
+from __future__ import annotations
+
+from drynpu_torch.operators._table import exported, register
+
+__all__ = ["exported", "register"]

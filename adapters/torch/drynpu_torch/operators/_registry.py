@@ -1,0 +1,158 @@
+"""Registration of operators with PyTorch's dispatcher: schema, CPU kernel, Meta kernel, gradient."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from drynpu_torch.operators._call import Call
+from drynpu_torch.operators._operator import Compute, NpuOperator
+from drynpu_torch.operators._recording import is_recording, recorded, unrecorded
+
+NAMESPACE: Final = "npu"
+_ROW_START: Final = re.compile(r"\n(?=\S)")
+
+
+def schemas_by_name(text: str) -> dict[str, str]:
+    """Return the schemas of a table by name with overload (``npu_apply_adam_w.out``); indented lines go on a row."""
+    rows = (" ".join(row.split()) for row in _ROW_START.split(text.strip()))
+    return {row.partition("(")[0]: row for row in rows}
+
+
+def register_operator(library: torch.library.Library, schema: str, operator: NpuOperator) -> None:
+    """Define an operator of the library's namespace and give it its kernels."""
+    library.define(schema)  # type: ignore[no-untyped-call]
+    name = schema.partition("(")[0]
+    overload = overload_of(name)
+    arguments = overload._schema.arguments
+    bind = _binder(arguments)
+    for key, kernel in (
+        ("CPU", _cpu_kernel(operator, bind)),
+        ("Meta", _meta_kernel(operator, bind)),
+        *((("Autograd", _autograd_kernel(overload, operator, bind)),) if operator.gradient else ()),
+    ):
+        library.impl(name, kernel, key)  # type: ignore[no-untyped-call]
+
+
+def overload_of(name: str) -> torch._ops.OpOverload:
+    """Return the operator of ``npu`` by its name with overload."""
+    base, _, overload = name.partition(".")
+    return getattr(getattr(getattr(torch.ops, NAMESPACE), base), overload or "default")  # type: ignore[no-any-return]
+
+
+_Bind = Callable[[tuple[Any, ...], Mapping[str, Any]], dict[str, Any]]
+
+
+def _binder(arguments: list[torch._C.Argument]) -> _Bind:
+    names = [argument.name for argument in arguments]
+    defaults = {argument.name: argument.default_value for argument in arguments}
+
+    def bind(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all arguments by name; the dispatcher leaves out those that equal their defaults."""
+        return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+
+    return bind
+
+
+def _chosen(compute: Compute) -> Callable[[Mapping[str, Any]], Any]:
+    """
+    Return *compute* as a function of all arguments of the schema.
+
+    Its parameter ``call`` is all of them, ``input_`` the argument ``input``.
+    """
+    if tuple(inspect.signature(compute).parameters) == ("call",):
+        return lambda arguments: compute(Call(arguments))
+    parameters = {name: name.removesuffix("_") for name in inspect.signature(compute).parameters}
+
+    def run(arguments: Mapping[str, Any]) -> Any:
+        return compute(**{parameter: arguments[name] for parameter, name in parameters.items()})
+
+    return run
+
+
+def _cpu_kernel(operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
+    compute = _chosen(operator.compute)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        arguments = bind(args, kwargs)
+        # Without a gradient of its own an operator of torch_npu has none, whatever its CPU implementation calls.
+        with torch._C._AutoDispatchBelowAutograd():
+            if not is_recording():
+                return compute(arguments)
+            with unrecorded():
+                results = compute(arguments)
+                launches = list(operator.kernels(Call(arguments, _as_tuple(results))))
+            with recorded():
+                for launch in launches:
+                    launch.emit()
+        return results
+
+    return kernel
+
+
+def _meta_kernel(operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
+    compute = _chosen(operator.shapes or operator.compute)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            return compute(bind(args, kwargs))
+
+    return kernel
+
+
+def _autograd_kernel(overload: torch._ops.OpOverload, operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
+    arguments = overload._schema.arguments
+    names = [argument.name for argument in arguments]
+    positional = sum(not argument.kwarg_only for argument in arguments)
+    gradient = operator.gradient
+    assert gradient is not None
+
+    def below(values: tuple[Any, ...]) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            return overload(*values[:positional], **dict(zip(names[positional:], values[positional:], strict=True)))
+
+    def forward(ctx: Any, *values: Any) -> Any:
+        results = below(values)
+        found = _as_tuple(results)
+        plain = [None if isinstance(value, torch.Tensor) else value for value in values]
+        kept = [found[key] if isinstance(key, int) else values[names.index(key)] for key in gradient.keeps]
+        ctx.save_for_backward(*kept)
+        ctx.plain = dict(zip(names, plain, strict=True))
+        ctx.found = tuple(None if isinstance(value, torch.Tensor) else value for value in found)
+        others = [t for i, t in enumerate(found) if isinstance(t, torch.Tensor) and i not in gradient.outputs]
+        ctx.mark_non_differentiable(*others)
+        return results
+
+    @once_differentiable
+    def backward(ctx: Any, *grads: Any) -> tuple[Any, ...]:
+        kept = dict(zip(gradient.keeps, ctx.saved_tensors, strict=True))
+        given = {key: tensor for key, tensor in kept.items() if isinstance(key, str)}
+        needed = frozenset(name for name, need in zip(names, ctx.needs_input_grad, strict=True) if need)
+        results = tuple(kept.get(position, value) for position, value in enumerate(ctx.found))
+        gradients = gradient.compute(Call({**ctx.plain, **given}, results, needed), *grads)
+        return tuple(gradients.get(name) if name in needed else None for name in names)
+
+    base = overload._schema.name.partition("::")[2]
+    title = "".join(word.capitalize() for word in base.split("_"))
+    members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    function: Any = type(title, (torch.autograd.Function,), members)
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        values = tuple(bind(args, kwargs).values())
+        # A differentiable operator is one call on the device; here it dispatches itself again.
+        with unrecorded() if is_recording() else contextlib.nullcontext():
+            if torch.is_grad_enabled() and any(isinstance(v, torch.Tensor) and v.requires_grad for v in values):
+                return function.apply(*values)
+            return below(values)
+
+    return kernel
+
+
+def _as_tuple(results: Any) -> tuple[Any, ...]:
+    return tuple(results) if isinstance(results, (tuple, list)) else (results,)

@@ -1,0 +1,174 @@
+// CPU tensors that share the memory of device tensors, for the time of one operator.
+//
+// A device tensor itself is never changed to be read: several threads may use one tensor at once (the backward pass,
+// communication), and each has aliases of its own.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/TensorImpl.h>
+#include <c10/util/SmallVector.h>
+
+#include "storage.h"
+
+namespace npu {
+
+// Protected members of TensorImpl that PyTorch has no setters for.
+struct Access : c10::TensorImpl {
+  static auto device() { return &Access::device_opt_; }
+  static auto keys() { return &Access::key_set_; }
+  static auto storage_place() { return &Access::storage_; }
+  static void copy(const c10::TensorImpl* from, c10::TensorImpl* to) { copy_generic_tensor_metadata(from, to); }
+};
+
+inline c10::DispatchKeySet cpu_keys(c10::DispatchKeySet keys) {
+  const bool autocast = keys.has(c10::DispatchKey::AutocastPrivateUse1);
+  keys = keys.remove_backend(c10::BackendComponent::PrivateUse1Bit) | c10::DispatchKeySet(c10::BackendComponent::CPUBit);
+  return autocast ? keys.remove(c10::DispatchKey::AutocastPrivateUse1).add(c10::DispatchKey::AutocastCPU) : keys;
+}
+
+inline c10::DispatchKeySet device_keys(c10::DispatchKeySet keys) {
+  const bool autocast = keys.has(c10::DispatchKey::AutocastCPU);
+  keys = keys.remove_backend(c10::BackendComponent::CPUBit) | c10::DispatchKeySet(c10::BackendComponent::PrivateUse1Bit);
+  return autocast ? keys.remove(c10::DispatchKey::AutocastCPU).add(c10::DispatchKey::AutocastPrivateUse1) : keys;
+}
+
+inline bool on_device(const c10::TensorImpl* tensor) { return tensor->device_type() == TYPE; }
+
+using TensorPointer = c10::intrusive_ptr<c10::TensorImpl>;
+
+// Aliases that are not in use, so that most operators create none. One per thread.
+inline std::vector<TensorPointer>& spare_aliases() {
+  static thread_local std::vector<TensorPointer> spare;
+  return spare;
+}
+
+inline TensorPointer make_alias(const c10::TensorImpl* tensor) {
+  auto& spare = spare_aliases();
+  c10::Storage twin(twin_of(*tensor->unsafe_storage().unsafeGetStorageImpl()));
+  TensorPointer alias;
+  if (spare.empty()) {
+    alias = c10::make_intrusive<c10::TensorImpl>(
+        c10::Storage(twin), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor->dtype());
+  } else {
+    alias = std::move(spare.back());
+    spare.pop_back();
+  }
+  Access::copy(tensor, alias.get());
+  alias.get()->*Access::storage_place() = std::move(twin);
+  alias.get()->*Access::keys() = cpu_keys(tensor->key_set());
+  alias.get()->*Access::device() = c10::Device(c10::kCPU);
+  return alias;
+}
+
+inline void return_alias(TensorPointer alias) {
+  constexpr size_t MOST = 64;
+  auto& spare = spare_aliases();
+  // A kernel may have kept it, or have given it a gradient.
+  if (alias.use_count() != 1 || alias->requires_grad() || spare.size() >= MOST) return;
+  alias.get()->*Access::storage_place() = c10::Storage();
+  spare.push_back(std::move(alias));
+}
+
+// What a tensor was replaced by in the arguments of one operator.
+struct Replaced {
+  at::Tensor original;
+  TensorPointer alias;
+  bool written;
+};
+
+// The arguments of one operator as the CPU sees them.
+class Aliases {
+ public:
+  ~Aliases() {
+    for (auto& each : tensors_) return_alias(std::move(each.alias));
+  }
+
+  at::Tensor cpu(at::Tensor original, bool written) {
+    auto* tensor = original.unsafeGetTensorImpl();
+    const size_t looked_at = std::min<size_t>(tensors_.size(), 8);  // kernels compare few arguments for identity
+    for (size_t i = 0; i < looked_at; ++i)
+      if (tensors_[i].original.unsafeGetTensorImpl() == tensor) {
+        tensors_[i].written |= written;
+        return at::Tensor(tensors_[i].alias);
+      }
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        tensor->has_storage() && tensor->layout() == c10::kStrided,
+        "CAUTION: The operator is not currently supported on the NPU backend for tensors of layout ", tensor->layout(),
+        ".");
+    if (device < 0) device = tensor->device().index();
+    tensors_.push_back({std::move(original), make_alias(tensor), written});
+    return at::Tensor(tensors_.back().alias);
+  }
+
+  // Arguments that were on the host before are not the device's when they are returned.
+  void stays_on_host(const at::Tensor& tensor) { host_.push_back(tensor.unsafeGetTensorImpl()); }
+
+  void add_storage(StoragePointer original) { storages_.push_back(std::move(original)); }
+
+  // Takes over what the kernel did to the sizes and the storages of the tensors that it wrote.
+  void follow_written() {
+    for (auto& each : tensors_) {
+      if (!each.written) continue;
+      auto* tensor = each.original.unsafeGetTensorImpl();
+      auto* alias = each.alias.get();
+      auto* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
+      auto* twin = twin_of(*storage).get();
+      if (alias->unsafe_storage().unsafeGetStorageImpl() != twin)
+        tensor->*Access::storage_place() = c10::Storage(original_storage(alias->unsafe_storage()));
+      else if (storage->_mutable_data_ptr_no_checks().get_deleter() == &release_holding)
+        follow_twin(*storage);
+      if (alias->sizes() != tensor->sizes() || alias->strides() != tensor->strides() ||
+          alias->storage_offset() != tensor->storage_offset() || alias->dtype() != tensor->dtype()) {
+        const auto keys = tensor->key_set();
+        const auto where = tensor->device();
+        Access::copy(alias, tensor);
+        tensor->*Access::keys() = keys;
+        tensor->*Access::device() = where;
+      }
+    }
+  }
+
+  // Makes a result of the CPU a tensor of the device.
+  at::Tensor device_result(at::Tensor result) {
+    auto* tensor = result.unsafeGetTensorImpl();
+    for (auto& each : tensors_)
+      if (each.alias.get() == tensor) return each.original;
+    if (tensor->device_type() != c10::kCPU) return result;
+    if (std::find(host_.begin(), host_.end(), tensor) != host_.end()) return result;
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        tensor->has_storage() && tensor->layout() == c10::kStrided,
+        "CAUTION: The operator is not currently supported on the NPU backend: its result has layout ", tensor->layout(),
+        ".");
+    tensor->*Access::storage_place() = c10::Storage(original_storage(tensor->unsafe_storage()));
+    tensor->*Access::keys() = device_keys(tensor->key_set());
+    tensor->*Access::device() = c10::Device(TYPE, device);
+    return result;
+  }
+
+  bool empty() const { return tensors_.empty(); }
+
+  c10::DeviceIndex device = -1;
+
+ private:
+  // Returns the device storage whose twin this is: that of an argument, or a new one.
+  StoragePointer original_storage(const c10::Storage& storage) {
+    auto* wanted = storage.unsafeGetStorageImpl();
+    for (auto& each : tensors_) {
+      const auto& original = each.original.unsafeGetTensorImpl()->unsafe_storage();
+      if (twin_of(*original.unsafeGetStorageImpl()).get() == wanted) 
+        return StoragePointer::reclaim_copy(original.unsafeGetStorageImpl());
+    }
+    for (auto& each : storages_)
+      if (twin_of(*each).get() == wanted) return each;
+    storages_.push_back(device_storage(StoragePointer::reclaim_copy(wanted), device));
+    return storages_.back();
+  }
+
+  c10::SmallVector<Replaced, 8> tensors_;
+  c10::SmallVector<StoragePointer, 2> storages_;
+  c10::SmallVector<const c10::TensorImpl*, 4> host_;
+};
+
+}  // namespace npu

@@ -1,0 +1,61 @@
+// What Python calls by ctypes.
+#pragma once
+
+#include "calls.h"
+#include "guard.h"
+#include "hooks.h"
+#include "memory.h"
+
+namespace npu {
+inline Hooks* hooks = nullptr;
+}
+
+#define DRYNPU_EXPORT extern "C" __attribute__((visibility("default"))) inline __attribute__((used))
+
+DRYNPU_EXPORT void drynpu_configure(int devices, int64_t memory_bytes, int only_warn) {
+  npu::device_count = std::min(devices, npu::MOST_DEVICES);
+  for (int i = 0; i < npu::MOST_DEVICES; ++i) {
+    npu::memory_of(i).total = memory_bytes;
+    npu::memory_of(i).only_warn = only_warn != 0;
+  }
+  if (!npu::hooks) {
+    npu::hooks = new npu::Hooks();
+    at::RegisterPrivateUse1HooksInterface(npu::hooks);
+  }
+}
+
+DRYNPU_EXPORT int drynpu_current_device() { return npu::current_device; }
+DRYNPU_EXPORT void drynpu_select_device(int index) { npu::current_device = static_cast<c10::DeviceIndex>(index); }
+DRYNPU_EXPORT int64_t drynpu_current_stream(int device) { return npu::stream_of(static_cast<c10::DeviceIndex>(device)); }
+DRYNPU_EXPORT void drynpu_select_stream(int device, int64_t stream) {
+  if (stream || !npu::current_streams.empty()) npu::current_streams[device] = stream;
+}
+DRYNPU_EXPORT int64_t drynpu_next_stream() { return npu::next_stream++; }
+DRYNPU_EXPORT int64_t drynpu_next_event() { return npu::next_event++; }
+
+DRYNPU_EXPORT int drynpu_statistics_rows() { return npu::STATISTICS; }
+DRYNPU_EXPORT void drynpu_memory_statistics(int device, int64_t* out) { npu::memory_of(device).read(out); }
+DRYNPU_EXPORT void drynpu_memory_empty_cache() {
+  for (int i = 0; i < npu::device_count; ++i) npu::memory_of(i).empty_cache();
+}
+DRYNPU_EXPORT void drynpu_memory_reset_peaks(int device) { npu::memory_of(device).reset_peaks(); }
+DRYNPU_EXPORT void drynpu_memory_reset_accumulated(int device) { npu::memory_of(device).reset_accumulated(); }
+DRYNPU_EXPORT void drynpu_memory_limit(int device, int64_t bytes) { npu::memory_of(device).allowed = bytes; }
+DRYNPU_EXPORT int64_t drynpu_memory_snapshot(int device, int64_t* out, int64_t rows) {
+  return npu::memory_of(device).snapshot(out, rows);
+}
+
+DRYNPU_EXPORT void drynpu_note_calls(int wanted) {
+  std::lock_guard<std::mutex> lock(npu::calls_mutex);
+  npu::noted_calls.clear();
+  npu::calls_wanted = wanted != 0;
+}
+// Moves the calls that were noted into rows of time_ns, thread, kind, stream, event; returns how many there were.
+DRYNPU_EXPORT int64_t drynpu_take_calls(int64_t* out, int64_t rows) {
+  std::lock_guard<std::mutex> lock(npu::calls_mutex);
+  const auto count = static_cast<int64_t>(npu::noted_calls.size());
+  if (count > rows) return count;
+  std::memcpy(out, npu::noted_calls.data(), npu::noted_calls.size() * sizeof(npu::NotedCall));
+  npu::noted_calls.clear();
+  return count;
+}

@@ -1,0 +1,80 @@
+// The npu device of drynpu: one translation unit, because PyTorch's headers take most of the time of a compilation.
+#include <ATen/ops/cat.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/_reshape_alias_native.h>
+#include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/unfold_native.h>
+#include <ATen/ops/view_native.h>
+#include <ATen/ops/zeros_like.h>
+#include <ATen/core/TensorBody.h>
+
+#include "autocast.h"
+#include "cells.h"
+#include "guard.h"
+#include "hooks.h"
+#include "interface.h"
+#include "operators.h"
+
+namespace npu {
+
+C10_REGISTER_GUARD_IMPL(PrivateUse1, DeviceGuard)
+REGISTER_ALLOCATOR(c10::DeviceType::PrivateUse1, allocator())
+
+TORCH_LIBRARY_IMPL(_, PrivateUse1, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+
+const std::set<std::string>& own_operators() {
+  static const std::set<std::string> names{"empty", "empty_strided", "copy_", "native_dropout", "_copy_from"};
+  return names;
+}
+
+TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
+  // Operators of which the CPU has a kernel of its own, while any device would get a composed one: the CPU's serves, so
+  // that values equal those of the CPU. What is composed of lists alone (foreach) is faster in one piece.
+  const auto serve = [&](const c10::OperatorName& name) {
+    if (name.name.rfind("aten::", 0) != 0 || own_operators().count(name.name.substr(6))) return;
+    const auto op = c10::Dispatcher::singleton().findOp(name);
+    const bool composed = op->hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutograd) ||
+                          op->hasKernelForDispatchKey(c10::DispatchKey::CompositeExplicitAutogradNonFunctional);
+    const bool by_cpu = op->hasKernelForDispatchKey(c10::DispatchKey::CPU);
+    const bool of_lists = name.name.rfind("aten::_foreach_", 0) == 0;
+    if (!composed || !(by_cpu || of_lists)) return;
+    auto local = name.name.substr(6) + (name.overload_name.empty() ? "" : "." + name.overload_name);
+    m.impl(local.c_str(), torch::CppFunction::makeFromBoxedFunction<&fallback>());
+  };
+  for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) serve(name);
+  m.impl("as_strided", TORCH_FN(at::native::as_strided_tensorimpl));
+  m.impl("view", TORCH_FN(at::native::view));
+  m.impl("_reshape_alias", TORCH_FN(at::native::_reshape_alias));
+  m.impl("unfold", TORCH_FN(at::native::unfold));
+  m.impl("empty.memory_format", TORCH_FN(empty));
+  m.impl("empty_strided", TORCH_FN(empty_strided));
+  m.impl("copy_", torch::CppFunction::makeFromBoxedFunction<&copy>());
+  m.impl("_copy_from", TORCH_FN(copy_from));
+  m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
+  m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
+  m.impl("record_stream", TORCH_FN(record_stream));
+  m.impl("native_dropout", TORCH_FN(native_dropout));
+  m.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
+  m.impl("_thnn_fused_gru_cell_backward", TORCH_FN(gru_cell_backward));
+  m.impl("_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
+  m.impl("_thnn_fused_lstm_cell_backward_impl", TORCH_FN(lstm_cell_backward));
+  m.impl("convolution_overrideable", torch::CppFunction::makeFromBoxedFunction<&convolution>());
+  m.impl("convolution_backward_overrideable", torch::CppFunction::makeFromBoxedFunction<&convolution_backward>());
+  m.impl(
+      "_scaled_dot_product_fused_attention_overrideable", torch::CppFunction::makeFromBoxedFunction<&attention>());
+  m.impl(
+      "_scaled_dot_product_fused_attention_overrideable_backward",
+      torch::CppFunction::makeFromBoxedFunction<&attention_backward>());
+}
+
+TORCH_LIBRARY(drynpu, m) {
+  m.def("set_default_generator(Generator? generator, int index) -> ()", &set_default_generator);
+  m.def("host_view(Tensor tensor) -> Tensor", &host_view);
+}
+
+}  // namespace npu
+
+namespace at::native {
+REGISTER_PRIVATEUSE1_DISPATCH(_fused_sdp_choice_stub, &npu::attention_choice)
+}

@@ -1,0 +1,155 @@
+// Operators of the device that are more than the CPU's operator of the same name.
+#pragma once
+
+#include <ATen/EmptyTensor.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/native/transformers/attention.h>
+#include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/record_function.h>
+#include <torch/library.h>
+
+#include "fallback.h"
+
+namespace npu {
+
+constexpr int64_t MATH = 0, OVERRIDEABLE = 4;  // at::SDPBackend
+
+inline at::Tensor empty(
+    c10::IntArrayRef size, std::optional<c10::ScalarType> dtype, std::optional<c10::Layout> layout,
+    std::optional<c10::Device> device, std::optional<bool> pinned, std::optional<c10::MemoryFormat> format) {
+  TORCH_CHECK(!pinned.value_or(false), "Only dense CPU tensors can be pinned");
+  TORCH_CHECK_NOT_IMPLEMENTED(
+      layout.value_or(c10::kStrided) == c10::kStrided, "the npu has tensors of layout torch.strided alone, not ", *layout);
+  SelectedDevice selected(device ? device->index() : c10::DeviceIndex(-1));
+  return at::detail::empty_generic(
+      size, allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      dtype.value_or(at::typeMetaToScalarType(c10::get_default_dtype())), format);
+}
+
+inline at::Tensor empty_strided(
+    c10::IntArrayRef size, c10::IntArrayRef stride, std::optional<c10::ScalarType> dtype, std::optional<c10::Layout>,
+    std::optional<c10::Device> device, std::optional<bool> pinned) {
+  TORCH_CHECK(!pinned.value_or(false), "Only dense CPU tensors can be pinned");
+  SelectedDevice selected(device ? device->index() : c10::DeviceIndex(-1));
+  return at::detail::empty_strided_generic(
+      size, stride, allocator(), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+      dtype.value_or(at::typeMetaToScalarType(c10::get_default_dtype())));
+}
+
+// Returns a tensor of the host that shares the memory of one of the device, for what runs on the host beside it (gloo).
+inline at::Tensor host_view(const at::Tensor& tensor) {
+  if (!on_device(tensor.unsafeGetTensorImpl())) return tensor;
+  return at::Tensor(make_alias(tensor.unsafeGetTensorImpl()));
+}
+
+// The ranges by which a recording knows copies between host and device.
+inline void copy(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const size_t first = stack->size() - operator_of(op).arguments;
+  const bool to_device = on_device((*stack)[first].toTensor().unsafeGetTensorImpl());
+  const bool from_device = on_device((*stack)[first + 1].toTensor().unsafeGetTensorImpl());
+  if (to_device == from_device) return fallback(op, stack);
+  RECORD_FUNCTION(to_device ? "drynpu::to_device" : "drynpu::to_host", c10::ArrayRef<const c10::IValue>{});
+  fallback(op, stack);
+}
+
+inline at::Tensor copy_from(const at::Tensor& self, const at::Tensor& target, bool) {
+  static const auto op = find_operator("aten::copy_");
+  torch::jit::Stack stack{target, self, false};
+  op.callBoxed(&stack);
+  return target;
+}
+
+inline at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor& target) {
+  static const auto op = find_operator("aten::resize_");
+  torch::jit::Stack stack{target, self.sizes(), c10::IValue()};
+  op.callBoxed(&stack);
+  return copy_from(self, target, false);
+}
+
+inline bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& other) {
+  const auto strided = [](const at::Tensor& t) { return t.layout() == c10::kStrided; };
+  const auto host_or_device = [](const at::Tensor& t) { return t.device().is_cpu() || t.device().type() == TYPE; };
+  return strided(self) && strided(other) && host_or_device(self) && host_or_device(other);
+}
+
+inline void record_stream(at::Tensor&, c10::Stream) {}  // a block is free when its tensor is, whatever the stream
+
+inline void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  static const auto instead = find_operator("aten::convolution");
+  run_instead(op, instead, stack);
+}
+
+// The CPU's operator also takes the sizes of the bias, after the weight.
+inline void convolution_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& known = operator_of(op);
+  Translation translation(known, *stack, known.arguments);
+  SelectedDevice selected(translation.aliases.device);
+  const size_t first = stack->size() - known.arguments;
+  const int64_t channels = (*stack)[first].toTensor().size(1);
+  stack->insert(stack->begin() + static_cast<int64_t>(first) + 3, c10::IValue(std::vector<int64_t>{channels}));
+  static const auto instead = find_operator("aten::convolution_backward");
+  instead.callBoxed(stack);
+  translation.results(*stack, known.returns);
+}
+
+inline int64_t attention_choice(
+    const at::Tensor& query, const at::Tensor& key, const at::Tensor& value, const std::optional<at::Tensor>& mask,
+    double dropout, bool causal, std::optional<double> scale, bool grouped) {
+  Aliases aliases;
+  const auto cpu = [&](const at::Tensor& tensor) {
+    return on_device(tensor.unsafeGetTensorImpl()) ? aliases.cpu(tensor, false) : tensor;
+  };
+  std::optional<at::Tensor> cpu_mask;
+  if (mask && mask->defined()) cpu_mask = cpu(*mask);
+  // The CPU chooses its fused kernel by whether gradients are wanted, among others.
+  auto q = cpu(query), k = cpu(key), v = cpu(value);
+  if (query.requires_grad() || key.requires_grad() || value.requires_grad()) q.set_requires_grad(at::GradMode::is_enabled());
+  const auto choice = at::_fused_sdp_choice(q, k, v, cpu_mask, dropout, causal, scale, grouped);
+  return choice == MATH ? MATH : OVERRIDEABLE;
+}
+
+// query, key, value, attn_bias, dropout_p, is_causal, return_debug_mask, scale -> output, logsumexp, ...
+inline void attention(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& known = operator_of(op);
+  Translation translation(known, *stack, known.arguments);
+  SelectedDevice selected(translation.aliases.device);
+  const auto args = torch::jit::last(*stack, known.arguments).vec();
+  torch::jit::drop(*stack, known.arguments);
+  const int64_t queries = args[0].toTensor().size(2), keys = args[1].toTensor().size(2);
+  for (const auto& each : {args[0], args[1], args[2], args[4], args[5], args[3], args[7]}) stack->push_back(each);
+  static const auto instead = find_operator("aten::_scaled_dot_product_flash_attention_for_cpu");
+  instead.callBoxed(stack);
+  const at::Tensor none;
+  // Offsets of packed sequences and the state of dropout have no values here: the CPU's kernel has neither.
+  for (const c10::IValue& each : {c10::IValue(none), c10::IValue(none), c10::IValue(queries), c10::IValue(keys),
+                                  c10::IValue(none), c10::IValue(none), c10::IValue(none)})
+    stack->push_back(each);
+  translation.results(*stack, known.returns);
+}
+
+// grad_out, query, key, value, attn_bias, grad_input_mask, out, logsumexp, cum_seq_q, cum_seq_k, max_q, max_k,
+// dropout_p, is_causal, philox_seed, philox_offset, scale -> gradients of query, key, value, attn_bias
+inline void attention_backward(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& known = operator_of(op);
+  Translation translation(known, *stack, known.arguments);
+  SelectedDevice selected(translation.aliases.device);
+  const auto args = torch::jit::last(*stack, known.arguments).vec();
+  torch::jit::drop(*stack, known.arguments);
+  for (int i : {0, 1, 2, 3, 6, 7, 12, 13, 4, 16}) stack->push_back(args[static_cast<size_t>(i)]);
+  static const auto instead = find_operator("aten::_scaled_dot_product_flash_attention_for_cpu_backward");
+  instead.callBoxed(stack);
+  stack->push_back(at::Tensor());
+  translation.results(*stack, known.returns);
+}
+
+// The CPU's kernel would draw from the host's generator, for the operator takes none.
+inline std::tuple<at::Tensor, at::Tensor> native_dropout(const at::Tensor& input, double p, std::optional<bool> train) {
+  if (input.numel() == 0 || !train.value_or(true) || p == 0.0)
+    return {input.clone(), at::ones_like(input, input.options().dtype(c10::kBool))};
+  if (p == 1.0) return {at::zeros_like(input), at::zeros_like(input, input.options().dtype(c10::kBool))};
+  auto mask = at::empty_like(input, input.options().dtype(c10::kBool));
+  mask.bernoulli_(1 - p);
+  return {input.mul(mask).mul_(1.0 / (1 - p)), mask};
+}
+
+}  // namespace npu

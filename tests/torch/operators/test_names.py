@@ -1,0 +1,65 @@
+"""The names of the operators: the same objects in torch_npu and torch.ops.npu, and those that are refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+
+from drynpu_torch.operators import exported
+
+
+def _output(script: str, **environment: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"KINETO_LOG_LEVEL": "99"} | environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_script_calls_operators_by_both_names() -> None:
+    lines = _output(
+        """
+        import torch, torch_npu
+        from torch_npu import npu_rms_norm, npu_sparse_flash_attention
+        print(npu_rms_norm is torch.ops.npu.npu_rms_norm, npu_rms_norm.default)
+        x = torch.ones(2, 4).npu()
+        print(torch_npu.npu_rms_norm(x, torch.full((4,), 3.0).npu())[0].sum().item())
+        try:
+            npu_sparse_flash_attention(x, x, x)
+        except NotImplementedError as error:
+            print(error)
+        print(hasattr(torch_npu, "npu_no_such_operator"))
+        """
+    )
+    assert lines[0] == "True npu.npu_rms_norm.default"
+    assert float(lines[1]) == pytest.approx(24.0, rel=1e-5)
+    assert lines[2].startswith("torch_npu.npu_sparse_flash_attention exists in torch_npu, but drynpu does not compute")
+    assert lines[3] == "False"
+
+
+def test_operators_are_there_where_the_device_is_loaded_with_torch() -> None:
+    script = "import torch; print(torch.ops.npu.npu_rms_norm(torch.ones(1, 2), torch.ones(2))[1].shape)"
+    assert _output(script, DRYNPU_AUTOLOAD="1") == ["torch.Size([1, 1])"]
+
+
+def test_no_name_is_both_computed_and_refused() -> None:
+    refused = [name for name, value in exported().items() if type(value).__name__ == "RefusedOperator"]
+    computed = [n for n in refused if torch._C._jit_get_schemas_for_operator(f"npu::{n}")]
+    assert refused
+    assert not computed
+
+
+@pytest.mark.parametrize("form", ["default", "out"])
+def test_overloads_of_refused_operators_refuse(form: str) -> None:
+    operator = getattr(exported()["npu_mla_prolog"], form)
+    with pytest.raises(NotImplementedError, match=r"npu_mla_prolog .* compute it step by step"):
+        operator(1, key=2)
