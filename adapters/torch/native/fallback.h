@@ -9,6 +9,7 @@
 
 #include "alias.h"
 #include "generator.h"
+#include "marks.h"
 
 namespace npu {
 
@@ -28,6 +29,7 @@ struct Operator {
       if (argument.name() == "device") device = static_cast<int>(i);
     }
     const std::string name = schema.operator_name().name;
+    number = operator_number(name);
     for (std::string_view each : {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_",
                                   "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::copy_", "aten::_copy_from",
                                   "aten::set_", "aten::_foreach_copy_"})
@@ -35,6 +37,7 @@ struct Operator {
   }
 
   size_t arguments, returns;
+  int64_t number;
   c10::SmallVector<bool, 12> writes;
   bool any_written = false, takes_host_tensors = false;
   int generator = -1, device = -1;
@@ -50,12 +53,17 @@ inline const Operator& operator_of(const c10::OperatorHandle& op) {
 // Replaces arguments on the stack by what the CPU takes, and results by what the device gives.
 class Translation {
  public:
-  Translation(const Operator& op, torch::jit::Stack& stack, size_t count) : op_(op) {
+  Translation(const Operator& op, torch::jit::Stack& stack, size_t count)
+      : op_(op), begin_ns_(marks_wanted.load(std::memory_order_relaxed) ? unix_ns() : 0) {
     const size_t first = stack.size() - count;
     for (size_t i = 0; i < count; ++i) translate(stack[first + i], i < op.writes.size() && op.writes[i]);
     if (op.generator >= 0) translate_generator(stack[first + static_cast<size_t>(op.generator)]);
     if (aliases.device < 0) aliases.device = named_device_ >= 0 ? named_device_ : current_device;
     check_devices();
+  }
+
+  ~Translation() {
+    if (begin_ns_) note_mark(begin_ns_, op_.number);
   }
 
   void results(torch::jit::Stack& stack, size_t count) {
@@ -161,6 +169,7 @@ class Translation {
   }
 
   const Operator& op_;
+  int64_t begin_ns_;
   bool host_ = false, results_stay_on_host_ = false, seen_is_number_ = false;
   c10::DeviceIndex seen_ = -1, other_ = -1, named_device_ = -1;
 };

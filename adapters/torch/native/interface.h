@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "guard.h"
 #include "hooks.h"
+#include "marks.h"
 #include "memory.h"
 
 namespace npu {
@@ -58,4 +59,32 @@ DRYNPU_EXPORT int64_t drynpu_take_calls(int64_t* out, int64_t rows) {
   std::memcpy(out, npu::noted_calls.data(), npu::noted_calls.size() * sizeof(npu::NotedCall));
   npu::noted_calls.clear();
   return count;
+}
+
+DRYNPU_EXPORT void drynpu_note_marks(int wanted) { npu::marks_wanted = wanted != 0; }
+
+// Moves the marks of all threads into rows of time_ns, thread, operator, as many as there is room for; returns how many
+// were left.
+DRYNPU_EXPORT int64_t drynpu_take_marks(int64_t* out, int64_t rows) {
+  std::lock_guard<std::mutex> all_lock(npu::marks_mutex);
+  int64_t left = 0;
+  for (auto& marks : npu::all_marks()) {
+    std::lock_guard<std::mutex> lock(marks->mutex);
+    const auto count = static_cast<int64_t>(marks->rows.size());
+    if (count > rows) {
+      left += count;
+      continue;
+    }
+    std::memcpy(out, marks->rows.data(), marks->rows.size() * sizeof(npu::Mark));
+    marks->rows.clear();
+    out += count * 3;
+    rows -= count;
+  }
+  return left;
+}
+// The name stays where it is until another operator runs for the first time: copy it at once.
+DRYNPU_EXPORT const char* drynpu_operator_name(int64_t number) {
+  std::lock_guard<std::mutex> lock(npu::marks_mutex);
+  const auto& names = npu::operator_names();
+  return number < static_cast<int64_t>(names.size()) ? names[static_cast<size_t>(number)].c_str() : nullptr;
 }

@@ -21,6 +21,7 @@ from drynpu_torch.capture._flops import FlopFormula, flop_ranges
 from drynpu_torch.capture._garbage import garbage_collections, without_collections
 from drynpu_torch.capture._host_calls import HostCallRecorder
 from drynpu_torch.capture._kineto import USER_SCOPE, Chunk, KinetoTracer, rows_named
+from drynpu_torch.capture._native import COPY_RANGES, Marks, place_native
 from drynpu_torch.capture._patches import CREATION, LOADER, automatic_marks, loaders_on_host
 from drynpu_torch.capture._ranges import OpenRanges, RangeCut, joined_ranges
 from drynpu_torch.capture._stacks import python_frames, shown_stacks
@@ -221,6 +222,9 @@ def _join(
     )
     depth, parent = nest(start, end, thread)
     placement = _placements(names, name, parent, depth, call, tracer)
+    if tracer.library is not None:
+        marks = Marks(*(column(f"mark_{c}") for c in ("time_ns", "thread", "name")))
+        place_native(placement, _PLACEMENTS, names, name, start, thread, parent, depth, marks)
     launch, stated = _stated_launches(names, name, call, parent)
     shown = ~(_sink_rows(names, name, parent) | stated)
     start, end, name, thread, call, launch, reported, placement, order = (
@@ -298,9 +302,10 @@ def _sink_rows(names: list[str], name: I64, parent: I64) -> Bools:
     the range around the creation of a loader's iterator.
     """
     factories = rows_named(names, name, lambda text: text in (*_FACTORIES, *_INDICES))
+    copies = rows_named(names, name, lambda text: text in COPY_RANGES)
     creations = rows_named(names, name, lambda text: text.startswith(LOADER) and text.endswith(CREATION))
     nested = (parent >= 0) & (name[np.maximum(parent, 0)] == name)
-    return np.asarray(factories & nested | creations, bool)
+    return np.asarray(factories & nested | copies | creations, bool)
 
 
 def _stated_launches(names: list[str], name: I64, call: I64, parent: I64) -> tuple[I64, Bools]:

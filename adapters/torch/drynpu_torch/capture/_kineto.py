@@ -32,11 +32,13 @@ from torch.autograd import (
 from drynpu import CaptureError
 from drynpu.arrays import I64, U8, U64, Bools
 from drynpu_torch.capture._threads import RecordedThreads
+from drynpu_torch.device import Library, state
 
 E = TypeVar("E")
 V = TypeVar("V")
 
 _MEMORY_EVENT = "[memory]"
+_ON_DEVICE = torch._C._autograd.DeviceType.PrivateUse1
 _ADDRESS = re.compile(r'"Bytes": (-?\d+).*"Addr": (\d+)')
 USER_SCOPE = RecordScope.USER_SCOPE.value
 
@@ -62,6 +64,8 @@ class Chunk:
     """
     Events of one stretch, shape ``[n]``, in Kineto's order; memory events ``[m]`` and Python frames ``[k]``.
 
+    Marks ``[l]`` of the native device say when an operator of that name ran on the device; the sink leaves none.
+
     ``call`` is an id in the tracer's ``calls``: (name, shapes, dtypes, values) as text, -1 for annotations.
     """
 
@@ -81,6 +85,9 @@ class Chunk:
     memory_thread: I64
     memory_address: U64
     memory_bytes: I64
+    mark_time_ns: I64
+    mark_thread: I64
+    mark_name: I64
     frame_name: I64
     frame_start_ns: I64
     frame_end_ns: I64
@@ -100,10 +107,14 @@ class KinetoTracer:
     recording thread, as to the threads of the backward pass. With ``memory`` Kineto is asked for the recording thread
     and the work that it gave to others alone, because it loses the allocator's events otherwise.
 
+    ``library`` is the native device, which knows the operators that ran on it and whose memory alone counts; ``None``
+    where the sink serves.
+
     ``keep_results`` keeps the objects that Kineto returned, in ``results``, for PyTorch's analyses. ``taken_over`` says
     that another profiler was started meanwhile: Kineto serves the last one, so the events of this one are lost.
     """
 
+    library: Library | None = field(factory=lambda: state().library)
     memory: bool = False
     stack: bool = False
     frames: bool = False
@@ -147,11 +158,16 @@ class KinetoTracer:
         activities = {ProfilerActivity.CPU}
         _prepare_profiler(config, activities, activity_filter={})
         _enable_profiler(config, activities)
+        if self.library is not None:
+            self.library.take_marks()
+            self.library.note_marks(wanted=True)
         self._begin_ns = time.time_ns()
 
     def stop(self) -> Chunk:
         """Stop recording and return the events since :meth:`start`."""
         end_ns = time.time_ns()
+        if self.library is not None:
+            self.library.note_marks(wanted=False)
         result = _disable_profiler()
         self.taken_over = self.taken_over or not result.trace_start_ns()
         if self.keep_results:
@@ -169,6 +185,11 @@ class KinetoTracer:
         # Without these options Kineto reports no such events, so the search would be in vain.
         if self.memory:
             memory[:] = np.fromiter(map(_MEMORY_EVENT.__eq__, names), bool, len(events))
+        counted = memory
+        if self.memory and self.library is not None:
+            kinds = map(kind.device_type, _pick(events, np.flatnonzero(memory)))
+            counted = memory.copy()
+            counted[memory] = np.fromiter(map(_ON_DEVICE.__eq__, kinds), bool, int(memory.sum()))
         if self.stack or self.frames:
             python[:] = np.fromiter(map(kind.is_python_function, events), bool, len(events))
         rows = np.flatnonzero(~memory & ~python)
@@ -190,9 +211,15 @@ class KinetoTracer:
             call=call,
             stack=self.stacks.index(stacks, len(ops)),
             reported=kept[rows],
-            **_memory(kind, _pick(events, np.flatnonzero(memory)), kept[memory], result),
+            **_memory(kind, _pick(events, np.flatnonzero(memory)), (kept & counted)[memory], result),
+            **self._marks(),
             **self._frames(kind, _pick(events, np.flatnonzero(kept & python))),
         )
+
+    def _marks(self) -> dict[str, Any]:
+        marks, names = (np.empty((0, 3), np.int64), []) if self.library is None else self.library.take_marks()
+        known = self.names.index(names, len(names))
+        return {"mark_time_ns": marks[:, 0], "mark_thread": marks[:, 1], "mark_name": known[marks[:, 2]]}
 
     def _frames(self, kind: Any, events: list[object]) -> dict[str, Any]:
         return {

@@ -12,6 +12,7 @@ Importing this package changes nothing; :func:`install` changes PyTorch, once pe
 from __future__ import annotations
 
 from drynpu_torch.device._install import alias_modules, install
+from drynpu_torch.device._library import Library
 from drynpu_torch.device._script_marks import ScriptMarks
 from drynpu_torch.device._sink import known_device
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceListener, DeviceState, state
@@ -24,6 +25,7 @@ __all__ = [
     "DeviceListener",
     "DeviceState",
     "Event",
+    "Library",
     "ScriptMarks",
     "Stream",
     "alias_modules",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from drynpu.arrays import I64
 
 _SNAPSHOT_COLUMNS = 7
 _CALL_COLUMNS = 5
+_MARK_COLUMNS = 3
 _COUNTERS = 2
 """Numbers behind the statistics: retries and failures."""
 _POOLS, _VALUES = 3, 4
@@ -32,6 +34,8 @@ class Library:
         functions = ctypes.CDLL(str(self.path))
         for name in ("current_stream", "next_stream", "next_event", "memory_snapshot", "take_calls"):
             getattr(functions, f"drynpu_{name}").restype = ctypes.c_int64
+        functions.drynpu_take_marks.restype = ctypes.c_int64
+        functions.drynpu_operator_name.restype = ctypes.c_char_p
         self._functions = functions
 
     def configure(self, devices: int, memory_bytes: int, *, only_warn: bool) -> None:
@@ -98,6 +102,22 @@ class Library:
     def limit_memory(self, device: int, size_bytes: int) -> None:
         """Let *device* reserve no more than that."""
         self._functions.drynpu_memory_limit(device, ctypes.c_int64(size_bytes))
+
+    def note_marks(self, *, wanted: bool) -> None:
+        """Begin or end to note which operators run on the device."""
+        self._functions.drynpu_note_marks(int(wanted))
+
+    def take_marks(self) -> tuple[I64, list[str]]:
+        """Return and forget the marks, ``[mark, 3]``: time_ns, thread, operator; and the names of the operators."""
+        tables = []
+        left = 1 << 14  # a first guess
+        while left:
+            table = np.full((left, _MARK_COLUMNS), -1, np.int64)
+            pointer = table.ctypes.data_as(ctypes.c_void_p)
+            left = self._functions.drynpu_take_marks(pointer, ctypes.c_int64(len(table)))
+            tables.append(table[table[:, 0] >= 0])
+        names = map(self._functions.drynpu_operator_name, map(ctypes.c_int64, itertools.count()))
+        return np.concatenate(tables), [name.decode() for name in itertools.takewhile(bool, names)]
 
     def note_calls(self, *, wanted: bool) -> None:
         """Begin or end to keep the calls of streams and events that PyTorch makes itself; drops those kept before."""
