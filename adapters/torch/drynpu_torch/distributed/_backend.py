@@ -15,12 +15,18 @@ from drynpu_torch.device import known_device, state
 from drynpu_torch.distributed._batch_norm import patch_batch_norm
 from drynpu_torch.distributed._collective_capture import batch_of_device
 from drynpu_torch.distributed._groups import BACKEND, is_of_device, make_backend, name_communicators
+from drynpu_torch.distributed._host_transport import install_transport
 
 
-def install_hccl() -> None:
-    """Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP accept its tensors."""
+@functools.cache
+def install_hccl() -> torch.library.Library | None:
+    """
+    Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP accept its tensors.
+
+    Returns the kernels that move tensors of the native device; they end with it.
+    """
     if not dist.is_available() or not dist.is_gloo_available():
-        return
+        return None
     dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"], extended_api=True)
     name_communicators()
     dist.is_hccl_available = lambda: True  # type: ignore[attr-defined]
@@ -28,6 +34,7 @@ def install_hccl() -> None:
     _patch_splits()
     _patch_batches()
     _patch_data_parallel()
+    return install_transport() if state().library is not None else None
 
 
 def _create(group: Any, options: Any) -> dist.ProcessGroup:
