@@ -95,7 +95,14 @@ def vector(
 
 
 def product(
-    kernel: str, inputs: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor], sides: Iterable[tuple[int, int, int]]
+    kernel: str,
+    inputs: Sequence[torch.Tensor],
+    outputs: Sequence[torch.Tensor],
+    sides: Iterable[tuple[int, int, int]],
+    *,
+    api: str = "",
+    task: TaskType = TaskType.MIX_AIC,
+    read: int | None = None,
 ) -> Launch:
     """Return the kernel of matrix products of [rows, inner] by [inner, columns], for every one of *sides*."""
     edges = list(sides)
@@ -103,9 +110,11 @@ def product(
         kernel=kernel,
         inputs=inputs,
         outputs=outputs,
-        task=TaskType.MIX_AIC,
+        api=api,
+        task=task,
         cost=1,
-        over=sum(rows * columns for rows, _, columns in edges),
+        over=0 if task is TaskType.AI_CORE else sum(rows * columns for rows, _, columns in edges),
+        read=read,
         flops=sum(2 * rows * inner * columns for rows, inner, columns in edges),
         tiles=sum(output_tiles(rows, columns) for rows, _, columns in edges),
     )

@@ -9,13 +9,16 @@ from typing import Any, Final
 
 import torch
 
-from drynpu_torch.operators import activations, attention, layer_norms, norms, rotary
+from drynpu_torch.operators import activations, attention, grouped, layer_norms, matmul, norms, quantisation, rotary
 from drynpu_torch.operators._packets import packet
 from drynpu_torch.operators._refused import RefusedOperator
 from drynpu_torch.operators._refused_names import SUBSTITUTES
 from drynpu_torch.operators._registry import NAMESPACE, register_operator, schemas_by_name
 
-FAMILIES: Final[tuple[ModuleType, ...]] = (attention, norms, layer_norms, rotary, activations)
+FAMILIES: Final[tuple[ModuleType, ...]] = (
+    *(attention, norms, layer_norms, rotary, activations),
+    *(grouped, matmul, quantisation),
+)
 
 
 @functools.cache
