@@ -9,7 +9,18 @@ from typing import Any, Final
 
 import torch
 
-from drynpu_torch.operators import activations, attention, grouped, layer_norms, matmul, norms, quantisation, rotary
+from drynpu_torch.operators import (
+    activations,
+    attention,
+    caches,
+    grouped,
+    inference,
+    layer_norms,
+    matmul,
+    norms,
+    quantisation,
+    rotary,
+)
 from drynpu_torch.operators._packets import packet
 from drynpu_torch.operators._refused import RefusedOperator
 from drynpu_torch.operators._refused_names import SUBSTITUTES
@@ -17,7 +28,7 @@ from drynpu_torch.operators._registry import NAMESPACE, register_operator, schem
 
 FAMILIES: Final[tuple[ModuleType, ...]] = (
     *(attention, norms, layer_norms, rotary, activations),
-    *(grouped, matmul, quantisation),
+    *(inference, caches, grouped, matmul, quantisation),
 )
 
 
