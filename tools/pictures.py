@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
+from drynpu.views.report import find_browser
 from drynpu.views.runs import find_runs
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +49,7 @@ def main() -> int:
         runs = arguments.runs or _record(Path(scratch))
         arguments.folder.mkdir(parents=True, exist_ok=True)
         with _served(runs) as address, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
             for name, (kind, page, query, scheme) in PAGES.items():
                 run = find_runs(runs / kind)[0].folders[0].path.relative_to(runs).as_posix()
                 file = arguments.folder / f"{name}.png"

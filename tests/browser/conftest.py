@@ -15,12 +15,13 @@ from typing import Any
 import pytest
 from attrs import frozen
 
+from drynpu.views.report import find_browser
 from drynpu.views.runs import find_runs
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 GENUINE = Path(os.environ.get("GENUINE_PROFILES", ROOT.parent / "shared" / "data")) / "genuine"
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = find_browser()
 WAIT_MS = 90_000
 """For a state of a page. What is expected comes; when, depends on what else the machine does."""
 QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR", "DRYNPU_QUIET": "1"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from drynpu.views.report._html import blocks_html
+from drynpu.views.report._picture import find_browser, write_picture
 from drynpu.views.report._report import framed_html, write_report
 
-__all__ = ["blocks_html", "framed_html", "write_report"]
+__all__ = ["blocks_html", "find_browser", "framed_html", "write_picture", "write_report"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import TypeAlias
 
 from drynpu import __version__
 from drynpu._extras import require
@@ -17,6 +18,8 @@ from drynpu.writers._files import new_file
 
 _STYLE = Path(__file__).parents[1] / "assets" / "style.css"
 _ASSETS = Path(__file__).parent / "assets"
+_Titled: TypeAlias = tuple[str, Selection]
+"""A selection with its title in a document."""
 
 
 def write_report(run: Run, rank: Rank, file: Path) -> None:
@@ -54,9 +57,29 @@ def framed_html(title: str, body: str) -> str:
 
 
 def report_html(run: Run, rank: Rank, plotly_script: str) -> str:
-    """Return the document of a report."""
-    parts = [part for page in PAGES for part in _parts(page, run, rank)]
-    menu = "".join(f'<a href="#{page.name}">{text_html(page.title)}</a>' for page in PAGES)
+    """Return the document of a report: all pages, each with every option of its first control."""
+    sections = [(page, list(_selections(page, rank))) for page in PAGES]
+    return _document(run, rank, plotly_script, sections, "")
+
+
+def page_html(run: Run, rank: Rank, page: Page, plotly_script: str, theme: str) -> str:
+    """
+    Return the document of one page as it is first shown, without what a picture has no use for.
+
+    Parameters
+    ----------
+    theme:
+        ``light`` or ``dark``.
+    """
+    looks = f' data-theme="{theme}" data-picture'
+    return _document(run, rank, plotly_script, [(page, [("", Selection())])], looks)
+
+
+def _document(
+    run: Run, rank: Rank, plotly_script: str, sections: Sequence[tuple[Page, Sequence[_Titled]]], looks: str
+) -> str:
+    parts = [part for page, selections in sections for part in _parts(page, run, rank, selections)]
+    menu = "".join(f'<a href="#{page.name}">{text_html(page.title)}</a>' for page, _ in sections)
     style = _STYLE.read_text(encoding="utf-8") + (_ASSETS / "report.css").read_text(encoding="utf-8")
     script = (_ASSETS / "report.js").read_text(encoding="utf-8")
     who = run.name if len(run.ranks) == 1 else f"{run.name}, rank {rank.label}"
@@ -64,6 +87,7 @@ def report_html(run: Run, rank: Rank, plotly_script: str) -> str:
     return template.substitute(
         version=__version__,
         title=text_html(who),
+        looks=looks,
         style=style,
         menu=menu,
         pages="\n".join(parts),
@@ -72,10 +96,10 @@ def report_html(run: Run, rank: Rank, plotly_script: str) -> str:
     )
 
 
-def _parts(page: Page, run: Run, rank: Rank) -> Iterator[str]:
+def _parts(page: Page, run: Run, rank: Rank, selections: Sequence[_Titled]) -> Iterator[str]:
     head = f'<h2 class="page">{text_html(page.title)}</h2><p class="about">{text_html(page.about)}</p>'
     yield f'<section id="{page.name}">{head}'
-    for title, selection in _selections(page, rank):
+    for title, selection in selections:
         blocks = page.blocks(View(run, rank, selection))
         if title and not _has_content(blocks):
             continue
@@ -83,7 +107,7 @@ def _parts(page: Page, run: Run, rank: Rank) -> Iterator[str]:
     yield "</section>"
 
 
-def _selections(page: Page, rank: Rank) -> Iterator[tuple[str, Selection]]:
+def _selections(page: Page, rank: Rank) -> Iterator[_Titled]:
     """Yield what of a page stands in a document: each option of its first control, the defaults of the others."""
     controls = page.controls(rank)
     if not controls:

@@ -13,8 +13,9 @@ import pytest
 pytest.importorskip("plotly", reason="figures are an extra")
 
 from drynpu.views.content import Column, Fact, Facts, Hint, Note, Table
+from drynpu.views.pages import find_page
 from drynpu.views.report import blocks_html, write_report
-from drynpu.views.report._report import report_html
+from drynpu.views.report._report import page_html, report_html
 from drynpu.views.runs import Run, View
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[31m"
@@ -79,6 +80,36 @@ def test_the_command_replaces_nothing_unasked(
     second = drynpu("report", recorded, "-o", file, *again)
     assert second.code == (0 if again else 1)
     assert second.err == ("" if again else f"drynpu: {file} exists; --force replaces it\n")
+
+
+def test_without_a_browser_a_picture_is_refused(
+    drynpu: Callable[..., Any], recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ended = drynpu("report", recorded, "-o", tmp_path / "out.png")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("drynpu: a picture needs a browser that is installed here: chromium, ")
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_a_browser_that_draws_nothing_is_named(
+    drynpu: Callable[..., Any], recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\nexit 0\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ended = drynpu("report", recorded, "-o", tmp_path / "out.png", "--page", "steps")
+    assert ended.code == 1
+    assert ended.err == f"drynpu: {browser} drew no picture of steps\n"
+
+
+def test_a_picture_has_one_page_as_it_is_first_shown(view: View) -> None:
+    text = page_html(view.run, view.rank, find_page("operators"), "", "dark")
+    assert '<html lang="en" data-theme="dark" data-picture>' in text
+    assert text.count('<h2 class="page">') == 1
+    assert text.count("<h3>All kernels") == 1
+    assert "By name" not in text
 
 
 def test_runs_of_genuine_ranks_can_be_written(genuine: Run) -> None:

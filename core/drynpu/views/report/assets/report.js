@@ -12,6 +12,8 @@
     }
   }, { rootMargin: "400px" });
   document.querySelectorAll(".plot").forEach((place) => watcher.observe(place));
+  // Who takes a picture of the page asks how long it is.
+  root.dataset.height = Math.ceil(document.querySelector("main").getBoundingClientRect().bottom);
   // On paper everything is in sight.
   window.addEventListener("beforeprint", () => document.querySelectorAll(".plot:empty").forEach(draw));
 
