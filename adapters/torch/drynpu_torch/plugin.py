@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 @hookimpl
 def drynpu_facades() -> tuple[Facade, ...]:
     """Return the one vendor module of this adapter, ``torch_npu``."""
-    return (Facade(module="torch_npu", framework="torch", extra="torch", folder=facade_folder(__file__)),)
+    folder = facade_folder(__file__)
+    return (Facade(module="torch_npu", framework="torch", extra="torch", folder=folder, note=_native_note),)
+
+
+def _native_note() -> str:
+    from drynpu_torch.extension import find_build, find_compiler
+
+    found = find_build()
+    if found.done:
+        return f"native device for torch {found.torch_version} is built (DRYNPU_DEVICE=native)"
+    return "native device: run drynpu native build" if find_compiler() else "native device: needs a C++ compiler"
 
 
 @hookimpl

@@ -72,7 +72,9 @@ def _resolve(facade: Facade) -> Resolution:
     spec = util.find_spec(facade.module) if _on_path(facade.folder) else None
     if spec is None:
         return Resolution(facade.module, "nothing", str(facade.folder), "served by drynpu run only (no .pth is read)")
-    return Resolution(facade.module, "drynpu", str(spec.origin), framework or "ready")
+    if framework or facade.note is None:
+        return Resolution(facade.module, "drynpu", str(spec.origin), framework or "ready")
+    return Resolution(facade.module, "drynpu", str(spec.origin), f"ready; {facade.note()}")
 
 
 def _stand_in(offered: StandIn) -> Resolution:

@@ -29,6 +29,8 @@ class Facade:
     """Extra of drynpu (or of the adapter's own distribution) that brings the framework."""
     folder: Path
     """The folder that has to be on ``sys.path`` for *module* to be found."""
+    note: Callable[[], str] | None = None
+    """What else ``drynpu doctor`` says where the framework is there, e.g. what could be built."""
 
 
 def facade_folder(plugin_file: str) -> Path:

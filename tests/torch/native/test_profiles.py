@@ -60,3 +60,26 @@ def test_only_memory_of_the_device_counts(folders: dict[tuple[str, str], Path]) 
 
     # The sink counts the host's batches and the scratch of the CPU's kernels, too.
     assert 0 < peak("native") < peak("sink")
+
+
+STREAMS = """
+import json, sys, torch, torch_npu
+stream, ready, done = torch.Stream(device="npu"), torch.Event("npu"), torch.Event("npu")
+x = torch.randn(64, 64, device="npu")
+handler = torch_npu.profiler.tensorboard_trace_handler(sys.argv[1])
+with torch_npu.profiler.profile(on_trace_ready=handler):
+    product = x @ x
+    ready.record()
+    with stream:
+        ready.wait(stream)
+        positive = product.relu()
+    done.record(stream)
+    done.synchronize()
+print(json.dumps(stream.stream_id))
+"""
+
+
+def test_plain_streams_order_the_simulated_device(tmp_path: Path, run: Any) -> None:
+    assert run(STREAMS, str(tmp_path)) > 0
+    stream = {row["kernel_name"]: row["stream_id"] for row in _rows(tmp_path, "task_time.csv")}
+    assert stream["aclnnMm_MatMulCommon_MatMulV2"] != stream["aclnnRelu_Relu_Relu"]

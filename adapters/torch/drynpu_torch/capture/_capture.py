@@ -100,6 +100,8 @@ class Capture:
             communication.stop()
             raise
         self.device_calls.communication = communication
+        if self.tracer.library is not None:
+            self.tracer.library.note_calls(wanted=True)
         self._patches.enter_context(loaders_on_host())
         self._patches.enter_context(self.tracer.threads.watched())
         self._patches.enter_context(self._ranges.watched())
@@ -128,6 +130,7 @@ class Capture:
         steps, ended = self._steps_in_chunk, self._ranges.end()
         with without_collections():
             self._chunks.append(self.tracer.stop())
+        self._take_native_calls()
         self._events_per_step = len(self._chunks[-1].name) / max(steps, 1) or 1.0
         middle_ns = time.time_ns()
         self._begin()
@@ -153,6 +156,9 @@ class Capture:
         self._ranges.end()
         self._patches.close()
         self._chunks.append(self.tracer.stop())
+        self._take_native_calls()
+        if self.tracer.library is not None:
+            self.tracer.library.note_calls(wanted=False)
         self._give(self._chunks[-1])
         recorder, self.device_calls.communication = self.device_calls.communication, None
         communication = Communication() if recorder is None else recorder.stop()
@@ -166,6 +172,10 @@ class Capture:
             results=tuple(self.tracer.results),
             taken_over=self.tracer.taken_over,
         )
+
+    def _take_native_calls(self) -> None:
+        if self.tracer.library is not None:
+            self.device_calls.add_native(self.tracer.library.take_calls())
 
     def _begin(self) -> None:
         self._steps_in_chunk, self._begun_ns = 0, time.time_ns()

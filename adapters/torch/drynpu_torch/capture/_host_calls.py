@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from drynpu.arrays import I64
 from drynpu.device import DispatchKind
 from drynpu.simulate import DEFAULT_STREAM, HostCall
 
@@ -18,6 +19,17 @@ _EVENT_CALLS = {
     "record": DispatchKind.RECORD_EVENT,
     "wait": DispatchKind.WAIT_EVENT,
     "synchronize": DispatchKind.SYNCHRONIZE_EVENT,
+}
+
+
+# The order of `Call` in adapters/torch/native/calls.h.
+_STREAM_SELECTED = 0
+_NATIVE_KINDS = {
+    1: DispatchKind.WAIT_STREAM,
+    2: DispatchKind.WAIT_DEVICE,
+    3: DispatchKind.RECORD_EVENT,
+    4: DispatchKind.WAIT_EVENT,
+    5: DispatchKind.SYNCHRONIZE_EVENT,
 }
 
 
@@ -50,6 +62,14 @@ class HostCallRecorder:
         """Note what was done to an event; ``query`` waits for nothing and leaves no call."""
         if action in _EVENT_CALLS:
             self._add(_EVENT_CALLS[action], _stream_number(stream_id), event_id)
+
+    def add_native(self, rows: I64) -> None:
+        """Add the calls that the native device noted, ``[call, 5]``: those of PyTorch's own streams and events."""
+        for time_ns, thread, kind, stream, event in rows.tolist():
+            if kind == _STREAM_SELECTED:
+                self.streams.append((time_ns, thread, _stream_number(stream)))
+            else:
+                self.calls.append(HostCall(time_ns, thread, _NATIVE_KINDS[kind], _stream_number(stream), event))
 
     def pause(self, begin_ns: int, end_ns: int) -> None:
         """Note a time in which the host did what a device would not have done: profiling, or moving data on the CPU."""
