@@ -64,7 +64,7 @@ SCHEMAS: Mapping[str, pl.Schema] = {
     "l2_cache_tasks": L2_CACHE_TASKS,
 }
 
-_ALL_UNITS = -1
+ALL_UNITS = -1
 
 
 def load(context: LoadContext) -> dict[str, pl.DataFrame]:
@@ -130,7 +130,7 @@ def _ddr(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.Da
     if not len(rows):
         return []
     size = i64(rows["count"]) * context.platform.ddr_bytes
-    return _memory_rows(side, "ddr", _times(side, rows), np.full(len(rows), _ALL_UNITS), rows["event"], size)
+    return _memory_rows(side, "ddr", _times(side, rows), np.full(len(rows), ALL_UNITS), rows["event"], size)
 
 
 def _llc(context: LoadContext, side: DeviceSide, records: Records) -> list[pl.DataFrame]:

@@ -11,6 +11,8 @@ OPTION = "switches.task_memory"
 NPU_DEVICE_TYPE = 20
 """``device_type`` of an NPU, as torch numbers its kinds of device (torch_npu_profiler.md 3.7)."""
 COMPONENT = "GE"
+ALLOCATE, RELEASE = "allocate", "release"
+"""Types of NPU_OP_MEM (Ascend/msprof npu_op_mem_processor.cpp)."""
 """Who allocates: the graph engine, as the toolkit names it."""
 
 TASK_MEMORY_INFO = additional_info(

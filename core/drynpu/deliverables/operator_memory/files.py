@@ -10,7 +10,7 @@ from drynpu.analysis import toolkit_memory
 from drynpu.deliverables._db_columns import Rows, global_tid
 from drynpu.deliverables._host_device import host_device
 from drynpu.deliverables._units import KB
-from drynpu.deliverables.operator_memory.facts import COMPONENT
+from drynpu.deliverables.operator_memory.facts import ALLOCATE, COMPONENT, RELEASE
 from drynpu.tables import Profile
 from drynpu.writers._numbers import Writer, rounded_text, us_text
 
@@ -65,7 +65,7 @@ def db_rows(profile: Profile) -> Rows:
     events = profile.frame("cann_allocations").select(
         pl.col("name").replace("", "N/A").alias("operatorName"),
         pl.col("address").alias("addr"),
-        pl.when(size < 0).then(pl.lit("release")).otherwise(pl.lit("allocate")).alias("type"),
+        pl.when(size < 0).then(pl.lit(RELEASE)).otherwise(pl.lit(ALLOCATE)).alias("type"),
         size.abs().alias("size"),
         pl.col("time_ns").alias("timestampNs"),
         global_tid(profile.pid).alias("globalTid"),

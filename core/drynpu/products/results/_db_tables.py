@@ -7,8 +7,12 @@ from collections.abc import Mapping
 import polars as pl
 
 from drynpu.analysis import MEMORY_RECORD, OVERLAP, OVERLAP_KINDS, STEP_TRACE
+from drynpu.deliverables._units import MB
+from drynpu.deliverables.bandwidth.tables import ALL_UNITS, LLC_SAMPLES, MEMORY_BANDWIDTH
 from drynpu.deliverables.frequency.tables import FREQUENCIES
 from drynpu.deliverables.npu_memory.tables import NPU_MEM, NPU_MODULE_MEM
+from drynpu.deliverables.operator_memory.facts import RELEASE
+from drynpu.deliverables.operator_memory.tables import CANN_ALLOCATIONS
 from drynpu.platforms import known_platforms
 from drynpu.products.results._database import Database
 from drynpu.products.results._db_framework import framework_tables
@@ -203,7 +207,35 @@ def _samples(database: Database) -> dict[str, pl.DataFrame]:
         rows = typed(frequencies, FREQUENCIES).sort("device_id", "time_ns", maintain_order=True)
         changed = pl.struct("device_id", "mhz") != pl.struct("device_id", "mhz").shift()
         tables["frequencies"] = rows.filter(changed.fill_null(value=True))
+    return tables | _bandwidths(database) | _toolkit_memory(database)
+
+
+def _bandwidths(database: Database) -> dict[str, pl.DataFrame]:
+    """Return samples of memory and caches; a database has rates and no numbers of bytes."""
+    hbm, ddr, llc = (database.frame(name) for name in ("HBM", "DDR", "LLC"))
+    memory = []
+    if hbm.height:
+        memory.append(typed(hbm, MEMORY_BANDWIDTH, kind=pl.lit("hbm"), mb_s=pl.col("rate") / MB))
+    if ddr.height:
+        ways = ddr.unpivot(["read", "write"], index=["device_id", "time_ns"], variable_name="event", value_name="rate")
+        whole = {"kind": pl.lit("ddr"), "unit_id": pl.lit(ALL_UNITS), "mb_s": pl.col("rate") / MB}
+        memory.append(typed(ways.sort("device_id", "time_ns", maintain_order=True), MEMORY_BANDWIDTH, **whole))
+    tables = {"memory_bandwidth": pl.concat(memory)} if memory else {}
+    if llc.height:
+        rates = {"hit_rate": pl.col("hit_percent") / 100, "mb_s": pl.col("rate") / MB}
+        tables["llc_samples"] = typed(llc, LLC_SAMPLES, **rates)
     return tables
+
+
+def _toolkit_memory(database: Database) -> dict[str, pl.DataFrame]:
+    """Return what operators took of the toolkit's own memory; a number of a thread has the process above it."""
+    events = database.frame("NPU_OP_MEM")
+    if events.is_empty():
+        return {}
+    size = pl.when(pl.col("event") == RELEASE).then(-pl.col("bytes")).otherwise("bytes")
+    thread = pl.col("thread") % TID_BITS
+    table = typed(events, CANN_ALLOCATIONS, size_bytes=size, tid=thread)
+    return {"cann_allocations": table.sort("time_ns", maintain_order=True)}
 
 
 def _derived(database: Database) -> dict[str, pl.DataFrame]:

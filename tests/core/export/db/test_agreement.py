@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from decimal import Decimal
@@ -14,11 +15,12 @@ from typing import Any
 import attrs
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from drynpu.deliverables.registry import GROUPS, schemas
 from drynpu.deliverables.tasks.db import _around_contexts
 from drynpu.options import Level, Switches
-from drynpu.products import export_msprof_db
+from drynpu.products import export_msprof_db, load_profile
 
 Both = Callable[..., SimpleNamespace]
 
@@ -304,6 +306,15 @@ def test_memory(made: SimpleNamespace, read: SimpleNamespace) -> None:
         (row["Component"], row["Timestamp(us)"], float(row["Total Reserved(KB)"]))
         for row in cells(made.files["npu_module_mem.csv"])
     ]
+
+
+def test_memory_of_operators_is_read_back(both: Both, tmp_path: Path) -> None:
+    made = both(framework="tensorflow", switches=Switches(task_memory=True))
+    (tmp_path / "alone").mkdir()
+    alone = load_profile(Path(shutil.copy(made.db, tmp_path / "alone")))
+    found, expected = (profile.frame("cann_allocations") for profile in (alone, made.profile))
+    assert set(found["size_bytes"].sign()) == {-1, 1}
+    assert_frame_equal(found, expected)
 
 
 def test_memory_of_operators(both: Both, read: SimpleNamespace) -> None:

@@ -59,8 +59,11 @@ def results(raw: Profile, tmp_path: Path) -> Callable[[str], Profile]:
 def test_tables_are_those_of_the_raw_data(raw: Profile, results: Callable[[str], Profile], form: str) -> None:
     found = results(form)
     assert (found.source, raw.source) == ("results", "raw")
-    (note,) = found.notes
-    assert note.startswith("no view shows the layers HBM, LLC" if form == "text" else "no view shows HBM, LLC")
+    if form == "text":
+        (note,) = found.notes
+        assert note.startswith("no view shows the layers HBM, LLC")
+    else:
+        assert not found.notes
     assert (found.pid, found.device_ids, found.product) == (raw.pid, raw.device_ids, "torch")
     for table, unknown in UNKNOWN[form].items():
         own, expected = getattr(found, table), getattr(raw, table)
@@ -74,6 +77,15 @@ def test_tables_are_those_of_the_raw_data(raw: Profile, results: Callable[[str],
         )
     for table in ("npu_mem", "frequencies"):
         assert_frame_equal(found.frame(table), raw.frame(table))
+
+
+def test_samples_of_a_database_are_those_of_the_raw_data(raw: Profile, results: Callable[[str], Profile]) -> None:
+    found = results("db")
+    for table, unknown in (("memory_bandwidth", ["bytes"]), ("llc_samples", [])):
+        own, expected = found.frame(table).drop(unknown), raw.frame(table).drop(unknown)
+        assert own.height > 4
+        # The database has whole bytes per second.
+        assert_frame_equal(own, expected, abs_tol=1e-5, check_row_order=False)
 
 
 @pytest.mark.parametrize("form", FORMS)
