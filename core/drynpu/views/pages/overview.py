@@ -57,7 +57,7 @@ def _facts(view: View) -> Iterator[Facts]:
                 f"devices {', '.join(map(str, summary.device_ids)) or UNKNOWN}",
             ),
             Fact("Peak memory", size_text(summary.peak_allocated_bytes), "allocated"),
-            Fact("Reserved memory", size_text(summary.peak_reserved_bytes), "at most", rank.modelled),
+            Fact("Reserved", size_text(summary.peak_reserved_bytes), "memory, at most", rank.modelled),
             Fact(
                 "Chip",
                 summary.chip,
