@@ -40,7 +40,7 @@ def _facts(view: View) -> Iterator[Facts]:
     summary = rank.summary
     steps = rank.steps
     whole = steps.select(pl.sum_horizontal(*(column for _, column in STEP_PARTS.values())).alias("us"))["us"]
-    marked = bool(rank.step_names)
+    marked, reserved = bool(rank.step_names), summary.peak_reserved_bytes
     yield Facts(
         (
             Fact(
@@ -57,7 +57,7 @@ def _facts(view: View) -> Iterator[Facts]:
                 f"devices {', '.join(map(str, summary.device_ids)) or UNKNOWN}",
             ),
             Fact("Peak memory", size_text(summary.peak_allocated_bytes), "allocated"),
-            Fact("Reserved", size_text(summary.peak_reserved_bytes), "memory, at most", rank.modelled),
+            Fact("Reserved", size_text(reserved), "memory, at most", rank.modelled and reserved is not None),
             Fact(
                 "Chip",
                 summary.chip,
@@ -84,13 +84,13 @@ def _step_time(rank: Rank) -> Iterator[Chart | Note]:
     if steps.is_empty():
         yield Note("No device time was recorded, so there are no steps to show.", EMPTY)
         return
-    labels = _step_labels(steps)
+    labels, axis = _step_labels(steps), "step" if rank.step_names else ""
     parts = {key: (name, (steps[column] / 1000).to_list()) for key, (name, column) in STEP_PARTS.items()}
     shares = _shares(rank)
     yield Chart(
         "step-time",
         "Where the step time goes" if rank.step_names else "Where the time goes",
-        lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title="step"),
+        lambda: stacked_bars(labels, parts, axis_title="ms", unit="ms", label_title=axis),
         ("Mean share of a step: " if rank.step_names else "Shares of the recording: ")
         + ", ".join(f"{name} {share_text(shares[key])}" for key, (name, _) in STEP_PARTS.items())
         + ".",

@@ -126,6 +126,7 @@ def test_without_marked_steps_the_recording_is_meant(view: View) -> None:
     assert "Step time" not in labels
     titles = [str(getattr(block, "title", "")) for block in blocks]
     assert titles.count("Where the time goes") == 2
+    assert not find_block(blocks, "step-time", Chart).draw().layout.xaxis.title.text
     assert "The whole recording" in titles
     assert not any(
         "a step" in f"{title} {getattr(block, 'detail', '')}" for title, block in zip(titles, blocks, strict=True)
