@@ -46,6 +46,18 @@ _BY_NUMBER: Final = {
 """Types of torch by its own numbers (12 to 14 and 16 are the quantised ones), and by torch_npu's."""
 
 
+TYPE_NUMBERS: Final = {
+    "int4": 285,
+    "hifloat8": 290,
+    "float8_e5m2": 291,
+    "float8_e4m3fn": 292,
+    "float8_e8m0fnu": 293,
+    "float4_e2m1fn_x2": 296,
+    "float4_e1m2fn_x2": 297,
+}
+"""Names of torch_npu for types that its operators take by number (torch_npu/csrc/custom_dtype: 256 + aclDataType)."""
+
+
 @overload
 def wide(x: torch.Tensor) -> torch.Tensor: ...
 @overload

@@ -79,6 +79,60 @@ _NAMES: Final = {
     "use torch.nn.functional.batch_norm": "batch_norm_gather_stats_update batch_norm_reduce",
     "use torch.flip": "reverse",
     "use torch.nn.functional.dropout": "dropout_with_byte_mask",
+    "use npu_fused_infer_attention_score with block_table": """
+        _npu_flash_attention _npu_flash_attention_qlens _npu_flash_attention_unpad _npu_flash_attention_unpad_v2
+        _npu_flash_attention_v3 _npu_paged_attention _npu_paged_attention_get_workspace _npu_paged_attention_mla
+        _npu_paged_attention_splitfuse _npu_paged_attention_splitfuse_v2 npu_self_attention_prefix_encoder
+    """,
+    "use npu_fusion_attention": "npu_fusion_attention_v3 npu_fusion_attention_grad_v3",
+    "use npu_attention_update on the logarithms of the sums": "npu_ring_attention_update",
+    "use npu_grouped_matmul, npu_swiglu and npu_dynamic_quant one after the other": """
+        npu_grouped_matmul_swiglu_quant npu_grouped_matmul_swiglu_quant_v2 npu_grouped_matmul_finalize_routing
+        npu_grouped_matmul_add npu_ffn npu_dequant_swiglu_quant
+    """,
+    "use npu_dynamic_mx_quant on each group": "npu_grouped_dynamic_mx_quant npu_dynamic_block_mx_quant",
+    "use npu_rms_norm, npu_interleave_rope and Tensor.index_put_": """
+        npu_kv_rmsnorm_rope_cache npu_kv_rmsnorm_rope_cache_v2 npu_kv_rmsnorm_rope_cache_v2_functional
+        npu_qkv_rms_norm_rope_cache_functional npu_scatter_pa_cache npu_scatter_pa_kv_cache_functional
+        npu_gather_pa_kv_cache_functional npu_add_rms_norm_v2_functional
+    """,
+    "use torch.nn.functional.dropout and softmax": """
+        _npu_dropout _npu_dropout_gen_mask npu_dropout_backward npu_dropout_do_mask npu_dropout_gen_mask
+        npu_dropout_with_add_softmax npu_dropout_with_add_softmax_backward
+    """,
+    "use torch.nn.functional.cross_entropy, which is differentiable": """
+        npu_cross_entropy_loss npu_cross_entropy_loss_backward npu_softmax_cross_entropy_with_logits
+        npu_softmax_cross_entropy_with_logits_backward
+    """,
+    "use npu_moe_token_permute and npu_moe_token_unpermute with indices in place of a map": """
+        npu_moe_token_permute_with_routing_map npu_moe_token_permute_with_routing_map_grad npu_moe_token_permute_grad
+        npu_moe_token_unpermute_with_routing_map npu_moe_token_unpermute_with_routing_map_grad
+        npu_moe_token_unpermute_grad npu_moe_gating_top_k_backward npu_moe_re_routing _npu_moe_token_unpermute
+        _npu_moe_token_unpermute_with_routing_map npu_fused_add_topk_div _npu_group_topk
+    """,
+    "use torch.sort, softmax and cumsum on the logits": "npu_top_k_top_p npu_sort_v2",
+    "use torch.max or torch.min": "npu_max npu_min npu_max_backward npu_min_backward",
+    "use torch.nn.functional.pad, slicing, reshape, sign or add": """
+        npu_pad npu_slice npu_reshape npu_stride_add npu_sign_bits_pack npu_sign_bits_unpack npu_prefetch
+        npu_gather_backward npu_hans_encode npu_hans_decode
+    """,
+    "use Tensor.to": "_npu_dtype_cast _npu_dtype_cast_backward npu_dtype_cast_ npu_dtype_cast_backward",
+    "use torch.isfinite": "npu_alloc_float_status npu_get_float_status npu_clear_float_status",
+    "use npu_apply_adam_w or torch.optim.AdamW": "npu_bert_apply_adam npu_apply_fused_ema_adamw",
+    "use npu_rotary_mul": "npu_rotary_position_embedding",
+    "use npu_quantize or npu_rms_norm_quant": "_npu_quantize_per_tensor _npu_quant_rms_norm",
+    "use the gradient that PyTorch computes for the operator in its place": """
+        npu_layernorm_grad npu_lstm_backward npu_lstm_cell_backward npu_lstm_data_backward npu_gru_backward
+        npu_conv2d_backward npu_conv3d_backward npu_conv_transpose2d_backward npu_conv_transpose3d_backward
+        npu_convolution_backward npu_convolution_transpose_backward npu_deformable_conv2dbk npu_ciou_backward
+        npu_diou_backward npu_giou_backward npu_ps_roi_pooling_backward npu_multi_head_attention_backward
+        npu_sparse_flash_attention_grad npu_lightning_indexer_grad npu_nsa_compress_grad npu_renorm_backward
+        npu_nsa_select_attention_grad npu_block_sparse_attention_backward npu_mhc_post_backward
+        npu_mhc_pre_backward npu_mhc_sinkhorn_backward npu_masked_causal_conv1d_backward
+        npu_fused_floyd_attention_backward npu_quant_fusion_attention_backward npu_gather_sparse_index_backward
+        npu_swiglu_group_quant_backward npu_fused_attention_score_backward npu_fused_attention_score_grad
+        npu_binary_cross_entropy_with_logits_backward
+    """,
 }
 SUBSTITUTES: Final = {name: substitute for substitute, names in _NAMES.items() for name in names.split()}
 """What computes the same as a refused operator, by the operator's name."""

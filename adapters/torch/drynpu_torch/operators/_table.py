@@ -16,8 +16,11 @@ from drynpu_torch.operators import (
     grouped,
     inference,
     layer_norms,
+    layouts,
     matmul,
+    moe,
     norms,
+    optimizers,
     quantisation,
     rotary,
 )
@@ -29,6 +32,7 @@ from drynpu_torch.operators._registry import NAMESPACE, register_operator, schem
 FAMILIES: Final[tuple[ModuleType, ...]] = (
     *(attention, norms, layer_norms, rotary, activations),
     *(inference, caches, grouped, matmul, quantisation),
+    *(moe, optimizers, layouts),
 )
 
 

@@ -16,11 +16,11 @@ from drynpu_torch.device import (  # noqa: E402 - says which extra to install be
     npu_format_cast_,
 )
 from drynpu_torch.device import npu as npu  # noqa: E402
-from drynpu_torch.operators import exported, register  # noqa: E402
+from drynpu_torch.operators import TYPE_NUMBERS, exported, register  # noqa: E402
 
 install()
 register()
-globals().update(exported())
+globals().update(exported() | TYPE_NUMBERS)
 alias_modules("torch_npu.npu")
 
 from torch_npu import _C, contrib, profiler  # noqa: E402 - they find the device in place
@@ -30,7 +30,7 @@ profiler._NonIntrusiveProfile.init()
 __version__ = f"{torch.__version__.partition('+')[0]}+drynpu"
 
 __all__ = ["_C", "contrib", "get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]
-__all__ += [*exported()]
+__all__ += [*exported(), *TYPE_NUMBERS]
 
 _NOT_PROVIDED = frozenset(
     [
@@ -39,9 +39,7 @@ _NOT_PROVIDED = frozenset(
         "distributed",
         "dynamo",
         "empty_with_format",
-        "one_",
         "optim",
-        "scatter_update",
         "testing",
         "utils",
     ]
