@@ -152,11 +152,16 @@ def test_operations_are_modelled_where_simulated_counters_count_them(
     assert set(source) == {"counters" if counted else "shapes"}
 
 
-def test_measured_memory_is_not_called_modelled_and_the_reserved_is(view: View) -> None:
+@pytest.mark.parametrize("reserved", [5 << 20, None])
+def test_reserved_memory_is_modelled_where_it_is_known_and_allocated_memory_is_not(
+    view: View, reserved: int | None
+) -> None:
+    summary = evolve(view.rank.summary, peak_allocated_bytes=3 << 20, peak_reserved_bytes=reserved)
+    view.rank.__dict__["summary"] = summary
     facts = [each for block in find_page("overview").build(view) if isinstance(block, Facts) for each in block.facts]
     assert {each.label: each.modelled for each in facts if each.label in ("Peak memory", "Reserved")} == {
         "Peak memory": False,
-        "Reserved": True,
+        "Reserved": reserved is not None,
     }
 
 
