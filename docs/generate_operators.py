@@ -36,11 +36,12 @@ def lines() -> Iterator[str]:
     for family in FAMILIES:
         title = family.__name__.rpartition(".")[2].replace("_", " ").capitalize()
         yield from ("", f"## {title}", "", (family.__doc__ or "").strip(), "")
-        yield from ("| operator | kernels | types | gradient |", "| --- | --- | --- | --- |")
+        yield from ("| operator | kernels | types | gradient | arguments left out |", "| --- | --- | --- | --- | --- |")
         for name, operator in family.OPERATORS.items():
             kernels = ", ".join(kernel_types(operator)) or "as aten's or none"
             gradient = "yes" if operator.gradient else ""
-            yield f"| `{name}` | {kernels} | {operator.dtypes} | {gradient} |"
+            left_out = ", ".join(f"`{argument}`" for argument in operator.left_out)
+            yield f"| `{name}` | {kernels} | {operator.dtypes} | {gradient} | {left_out} |"
     yield from ("", "## Refused", "", "| operators | in their place |", "| --- | --- |")
     for substitute in dict.fromkeys(SUBSTITUTES.values()):
         names = ", ".join(f"`{name}`" for name, value in SUBSTITUTES.items() if value == substitute)

@@ -64,3 +64,37 @@ def test_overloads_of_refused_operators_refuse(form: str) -> None:
     operator = getattr(exported()["npu_mla_prolog"], form)
     with pytest.raises(NotImplementedError, match=r"npu_mla_prolog .* compute it step by step"):
         operator(1, key=2)
+
+
+FLOAT8_E5M2 = 291
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "given"),
+    [
+        ("npu_fused_infer_attention_score", 3, {"kv_padding_size": torch.zeros(1, dtype=torch.int64)}),
+        ("npu_fused_infer_attention_score", 3, {"actual_shared_prefix_len": [3]}),
+        ("npu_fused_infer_attention_score_v2", 3, {"quant_scale_p": torch.ones(1)}),
+        ("npu_incre_flash_attention", 3, {"dequant_scale1": torch.ones(1)}),
+        ("npu_prompt_flash_attention", 3, {"deq_scale2": torch.ones(1)}),
+        ("npu_dynamic_mx_quant", 1, {"round_mode": "floor"}),
+        ("npu_dynamic_mx_quant_with_dual_axis", 1, {"dst_type_max": 2.5}),
+        ("npu_dynamic_block_quant", 1, {"round_mode": "floor"}),
+        ("npu_quant_matmul", 3, {"x1_dtype": FLOAT8_E5M2}),
+    ],
+)
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_arguments_that_are_not_computed_are_refused(
+    name: str, arguments: int, given: dict[str, object], device: str
+) -> None:
+    operator = getattr(torch.ops.npu, name)
+    x = torch.ones(2, 8, 32, dtype=torch.float16, device=device)
+    values = {key: value.to(device) if isinstance(value, torch.Tensor) else value for key, value in given.items()}
+    with pytest.raises(RuntimeError, match=f"{name}: drynpu does not compute the argument {next(iter(given))};"):
+        operator(*[x] * arguments, **values)
+
+
+def test_the_default_of_an_argument_that_is_not_computed_is_no_error() -> None:
+    x = torch.ones(4, 64, dtype=torch.bfloat16)
+    plain, same = (torch.ops.npu.npu_dynamic_mx_quant(x, **given) for given in ({}, {"round_mode": "rint"}))
+    assert torch.equal(plain[0].view(torch.uint8), same[0].view(torch.uint8))

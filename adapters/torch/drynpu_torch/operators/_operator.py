@@ -53,11 +53,14 @@ class NpuOperator:
     shapes:
         Makes the results on the device ``meta`` where they are not to be had by computing: counts that only the
         contents of tensors tell.
+    left_out:
+        Arguments that have to keep their defaults, because what they change is not computed.
     """
 
     compute: Compute
     kernels: Launches
     gradient: Gradient | None = None
     shapes: Compute | None = None
+    left_out: tuple[str, ...] = ()
     dtypes: str = field(default="float32, float16, bfloat16")
     """Types of the tensors, as docs/torch-operators.md shows them."""

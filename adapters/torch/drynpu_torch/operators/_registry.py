@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
 from torch.autograd.function import once_differentiable
 
+from drynpu_torch.operators import _errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._operator import Compute, NpuOperator
 from drynpu_torch.operators._recording import is_recording, recorded, unrecorded
@@ -31,7 +32,7 @@ def register_operator(library: torch.library.Library, schema: str, operator: Npu
     name = schema.partition("(")[0]
     overload = overload_of(name)
     arguments = overload._schema.arguments
-    bind = _binder(arguments)
+    bind = _refusing(_binder(arguments), name, operator.left_out)
     for key, kernel in (
         ("CPU", _cpu_kernel(operator, bind)),
         ("Meta", _meta_kernel(operator, bind)),
@@ -58,6 +59,24 @@ def _binder(arguments: list[torch._C.Argument]) -> _Bind:
         return {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
 
     return bind
+
+
+def _refusing(bind: _Bind, name: str, left_out: Sequence[str]) -> _Bind:
+    """Return *bind* with an error for calls that give one of the arguments whose effect is not computed."""
+    if not left_out:
+        return bind
+    defaults = {argument.name: argument.default_value for argument in overload_of(name)._schema.arguments}
+
+    def bind_or_refuse(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        values = bind(args, kwargs)
+        for argument in left_out:
+            value = values[argument]
+            if isinstance(value, (torch.Tensor, list)) or value != defaults[argument]:
+                text = f"npu::{name}: drynpu does not compute the argument {argument}; leave it out"
+                raise RuntimeError(_errors.tagged(text, _errors.NOT_SUPPORTED))
+        return values
+
+    return bind_or_refuse
 
 
 def _chosen(compute: Compute) -> Callable[[Mapping[str, Any]], Any]:

@@ -215,14 +215,25 @@ def _grouped_add_kernels(call: Call) -> Iterable[Launch]:
 
 
 _TYPES = "float32, float16, bfloat16, int8, float8 and mx scales; weights int8, int4 in int32"
-_GROUPED = NpuOperator(compute=_grouped_matmul, shapes=_grouped_shapes, kernels=_grouped_kernels, dtypes=_TYPES)
+# tuning_config changes how fast the device is, no value.
+_GROUPED = NpuOperator(
+    compute=_grouped_matmul,
+    shapes=_grouped_shapes,
+    kernels=_grouped_kernels,
+    dtypes=_TYPES,
+    left_out=("offset", "activation_input", "activation_quant_scale", "activation_quant_offset"),
+)
 _ADD = "float16, bfloat16 into float32"
 
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_grouped_matmul": _GROUPED,
     "npu_grouped_matmul.List": _GROUPED,
     "npu_grouped_matmul_add_": NpuOperator(
-        compute=_grouped_matmul_add, shapes=lambda self: self, kernels=_grouped_add_kernels, dtypes=_ADD
+        compute=_grouped_matmul_add,
+        shapes=lambda self: self,
+        kernels=_grouped_add_kernels,
+        dtypes=_ADD,
+        left_out=("transpose_weight", "group_type"),
     ),
     "npu_groupmatmul_add_fp32": NpuOperator(
         compute=_grouped_add_fp32, shapes=lambda: None, kernels=_grouped_add_kernels, dtypes=_ADD

@@ -151,30 +151,42 @@ _CORE = _kernels("FusedInferAttentionScore", _API)
 _DTYPES = "float32, float16, bfloat16; caches int8; output int8"
 
 
-def _form(*, out: bool) -> NpuOperator:
+_PADDING = ("query_padding_size", "kv_padding_size")
+_SCALES_INSIDE = ("dequant_scale1", "quant_scale1", "dequant_scale2")
+"""Scales between the two products of attention in INT8."""
+_PREFIX = ("key_shared_prefix", "value_shared_prefix", "actual_shared_prefix_len")
+
+
+def _form(left_out: tuple[str, ...], *, out: bool) -> NpuOperator:
     compute, shapes = (_fused_out, _out_shapes) if out else (_fused, _fused_shapes)
-    return NpuOperator(compute=compute, shapes=shapes, kernels=_CORE, dtypes=_DTYPES)
+    return NpuOperator(compute=compute, shapes=shapes, kernels=_CORE, dtypes=_DTYPES, left_out=left_out)
+
+
+_FIRST_LEFT_OUT = (*_SCALES_INSIDE, *_PADDING, *_PREFIX)
+_SECOND_LEFT_OUT = ("quant_scale_p",)
 
 
 _WORKSPACE = NpuOperator(compute=_workspace, kernels=no_kernels, dtypes=_DTYPES)
 
 OPERATORS: Mapping[str, NpuOperator] = {
-    _FUSED: _form(out=False),
-    f"{_FUSED}.out": _form(out=True),
+    _FUSED: _form(_FIRST_LEFT_OUT, out=False),
+    f"{_FUSED}.out": _form(_FIRST_LEFT_OUT, out=True),
     f"_{_FUSED}_get_max_workspace": _WORKSPACE,
-    _FUSED_SECOND: _form(out=False),
-    f"{_FUSED_SECOND}.out": _form(out=True),
+    _FUSED_SECOND: _form(_SECOND_LEFT_OUT, out=False),
+    f"{_FUSED_SECOND}.out": _form(_SECOND_LEFT_OUT, out=True),
     f"_{_FUSED_SECOND}_get_max_workspace": _WORKSPACE,
     "npu_prompt_flash_attention": NpuOperator(
         compute=_single,
         shapes=_single_shapes,
         kernels=_kernels("PromptFlashAttention", "aclnnPromptFlashAttentionV3"),
+        left_out=("padding_mask", "deq_scale1", "quant_scale1", "deq_scale2"),
         dtypes=_DTYPES,
     ),
     "npu_incre_flash_attention": NpuOperator(
         compute=_single,
         shapes=_single_shapes,
         kernels=_kernels("IncreFlashAttention", "aclnnIncreFlashAttentionV4"),
+        left_out=("padding_mask", *_SCALES_INSIDE, "kv_padding_size"),
         dtypes=_DTYPES,
     ),
 }

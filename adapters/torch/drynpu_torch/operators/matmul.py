@@ -275,7 +275,10 @@ _ADD = NpuOperator(compute=_matmul_add_fp32, kernels=_matmul_add_kernels, dtypes
 
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_quant_matmul": NpuOperator(
-        compute=_quant_matmul, kernels=_quant_kernels, dtypes="int8, int4 in int32, float8_e4m3fn, float8_e5m2"
+        compute=_quant_matmul,
+        kernels=_quant_kernels,
+        dtypes="int8, int4 in int32, float8_e4m3fn, float8_e5m2",
+        left_out=("x1_dtype", "x2_dtype", "y_scale"),
     ),
     "npu_weight_quant_batchmatmul": NpuOperator(
         compute=_weight_quant_batchmatmul,

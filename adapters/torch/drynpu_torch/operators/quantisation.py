@@ -157,7 +157,10 @@ def _swiglu_quant(
     activate_left: bool,
     quant_mode: int,
     group_list_type: int,
+    dst_type: torch.dtype | None,
 ) -> tuple[Tensor, Tensor]:
+    text = f"npu_swiglu_quant: drynpu computes results in INT8 alone, not in {dst_type}"
+    _errors.require(dst_type in (None, torch.int8), text, _errors.NOT_SUPPORTED)
     first, second = wide(x).chunk(2, -1)
     gate, linear = (first, second) if activate_left else (second, first)
     y = gate * gate.sigmoid() * linear
@@ -200,11 +203,15 @@ def _dynamic_mx_quant_with_dual_axis(input_: Tensor, dst_type: int, scale_alg: i
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_dynamic_quant": NpuOperator(compute=_dynamic_quant, kernels=vector("DynamicQuant", cost=_COST)),
     "npu_dynamic_quant_asymmetric": NpuOperator(
-        compute=_dynamic_quant_asymmetric, kernels=vector("DynamicQuant", "aclnnDynamicQuantV2", cost=_COST)
+        compute=_dynamic_quant_asymmetric,
+        kernels=vector("DynamicQuant", "aclnnDynamicQuantV2", cost=_COST),
+        left_out=("dst_type_max",),
     ),
     "npu_quantize": NpuOperator(compute=_quantize, kernels=vector("AscendQuantV2", "aclnnAscendQuantV3", cost=4)),
     "npu_trans_quant_param": NpuOperator(
-        compute=_trans_quant_param, kernels=vector("TransQuantParamV2", "aclnnTransQuantParamV3", cost=2)
+        compute=_trans_quant_param,
+        kernels=vector("TransQuantParamV2", "aclnnTransQuantParamV3", cost=2),
+        left_out=("round_mode",),
     ),
     "npu_anti_quant": NpuOperator(
         compute=_anti_quant, kernels=vector("AscendAntiQuant", cost=3), dtypes="int8, int4 in int32"
@@ -214,10 +221,16 @@ OPERATORS: Mapping[str, NpuOperator] = {
     ),
     "npu_swiglu_quant": NpuOperator(compute=_swiglu_quant, kernels=vector("SwiGluQuant", cost=_SWIGLU_COST)),
     "npu_dynamic_block_quant": NpuOperator(
-        compute=_dynamic_block_quant, kernels=vector("DynamicBlockQuant", cost=_COST)
+        compute=_dynamic_block_quant, kernels=vector("DynamicBlockQuant", cost=_COST), left_out=("round_mode",)
     ),
-    "npu_dynamic_mx_quant": NpuOperator(compute=_dynamic_mx_quant, kernels=vector("DynamicMxQuant", cost=_COST)),
+    "npu_dynamic_mx_quant": NpuOperator(
+        compute=_dynamic_mx_quant,
+        kernels=vector("DynamicMxQuant", cost=_COST),
+        left_out=("round_mode", "dst_type_max", "max_low_bound"),
+    ),
     "npu_dynamic_mx_quant_with_dual_axis": NpuOperator(
-        compute=_dynamic_mx_quant_with_dual_axis, kernels=vector("DynamicMxQuantWithDualAxis", cost=2 * _COST)
+        compute=_dynamic_mx_quant_with_dual_axis,
+        kernels=vector("DynamicMxQuantWithDualAxis", cost=2 * _COST),
+        left_out=("round_mode", "dst_type_max"),
     ),
 }
