@@ -33,12 +33,14 @@ def test_the_wheel_holds_exactly_the_house(wheel: Path) -> None:
     expected |= tree(ROOT / "adapters" / "acl" / "drynpu_acl", "drynpu_acl/")
     expected |= tree(ROOT / "adapters" / "acl" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "torch" / "drynpu_torch", "drynpu_torch/")
+    expected |= tree(ROOT / "adapters" / "torch" / "native", "drynpu_torch/native/")
     expected |= tree(ROOT / "adapters" / "torch" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "tf" / "drynpu_tf", "drynpu_tf/")
     expected |= tree(ROOT / "adapters" / "tf" / "vendor", "drynpu/_vendor/")
     expected |= tree(ROOT / "adapters" / "mindspore_like", "")
     assert {name for name in names(wheel) if ".dist-info/" not in name} == expected
     assert {"drynpu/py.typed", "zz_drynpu.pth", "drynpu/platforms/chips/Ascend910B2.yaml"} <= expected
+    assert "drynpu_torch/native/module.cpp" in expected
 
 
 def test_the_path_file_is_one_plain_line(wheel: Path) -> None:
