@@ -18,7 +18,7 @@ QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help venv native demo pictures mutants torture fuzz test test-browser test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
+.PHONY: help venv native demo pictures mutants torture fuzz test test-browser test-browser-slice test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers check compare-vendor bench clean distclean
 
 help:
 	@echo "make demo     train the small GPT of examples/torch, profiled; leaves ./demo_out"
@@ -30,6 +30,7 @@ help:
 	@echo "make compare-vendor MSPROF=DIR TORCH_NPU=DIR    compare our files with those of the vendor's parsers, from checkouts"
 	@echo "make mutants  change facts and sampled logic one at a time, and print what no test notices (an hour)"
 	@echo "make torture  kill and starve profiled runs at their file calls, and count what is lost (hours; CALLS=60 TIMES=20)"
+	@echo "make test-browser    every page of every kind of run in a browser (ten minutes; make test looks at a part)"
 	@echo "make fuzz     the tests of properties and damage, with many examples of each (EXAMPLES=500)"
 	@echo "make clean    remove what was built and cached; keeps environments and profiles"
 	@echo "make distclean    remove the environments as well"
@@ -72,7 +73,7 @@ demo: $(STAMP)
 	@echo "Look at it: $(BIN)/drynpu dashboard demo_out"
 
 # Each framework in a process of its own. pytest ends with 5 when it finds no test, which make counts as a failure.
-test: test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-browser
+test: test-core test-torch test-tf test-mindspore test-acl test-packaging test-consumers test-browser-slice
 
 test-core: $(STAMP)
 	$(PYTEST) tests/test_house.py tests/core tests/docs tests/tools
@@ -98,9 +99,16 @@ test-consumers: $(STAMP) $(CONSUMERS_STAMP)
 
 # A browser looks at the pages of runs of all frameworks. Where there is none it is installed as Debian's chromium, if
 # this user may do that; otherwise the tests say loudly that they were skipped.
+CHROMIUM := command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } > /dev/null 2>&1 || true
+
 test-browser: $(STAMP) $(MINDSPORE_STAMP)
-	@command -v chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium fonts-dejavu-core; } > /dev/null 2>&1 || true
+	@$(CHROMIUM)
 	$(PYTEST) tests/browser
+
+# Every page of one run, two pages of the runs of other frameworks: what the time of `make test` is enough for.
+test-browser-slice: $(STAMP) $(MINDSPORE_STAMP)
+	@$(CHROMIUM)
+	DRYNPU_BROWSER_SLICE=1 $(PYTEST) tests/browser
 
 check: $(STAMP)
 	$(BIN)/ruff check .

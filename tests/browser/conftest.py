@@ -27,7 +27,25 @@ WAIT_MS = 90_000
 QUIET = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99", "TORCH_CPP_LOG_LEVEL": "ERROR", "DRYNPU_QUIET": "1"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+SLICED = "DRYNPU_BROWSER_SLICE" in os.environ
+"""Whether `make test` asks, which has no time for every page of every kind of run; `make test-browser` has."""
+SLICE_PAGES = ("overview", "operators")
+"""Pages of the slice for kinds of runs other than the first."""
+
+
+def in_slice(parameters: Mapping[str, Any]) -> bool:
+    """Return whether a test with these parameters belongs to the slice."""
+    if parameters.get("scheme", "light") != "light":
+        return False
+    page = parameters.get("page")
+    return page is None or parameters.get("run", "torch") == "torch" or page.name in SLICE_PAGES
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if SLICED:
+        left_out = [item for item in items if not in_slice(item.callspec.params if hasattr(item, "callspec") else {})]
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
     if CHROMIUM is None:
         for item in items:
             item.add_marker(pytest.mark.skip(reason="no browser: install chromium"))
