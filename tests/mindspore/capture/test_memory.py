@@ -6,7 +6,6 @@ from math import prod
 
 import numpy as np
 import pytest
-from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,8 +66,7 @@ def table(launches):
     names = list(dict.fromkeys(name for name, _ in launches))
     signatures = list(dict.fromkeys(call for _, call in launches))
     start = np.arange(len(launches), dtype=np.int64) * STEP_NS
-    return evolve(
-        Operators.from_calls([]),
+    return Operators(
         names=tuple(names),
         name=np.array([names.index(name) for name, _ in launches], np.int32),
         start_ns=start,
@@ -80,7 +78,6 @@ def table(launches):
         signature=np.array([signatures.index(call) for _, call in launches], np.int32),
         signatures=tuple(signatures),
         texts=(("", ""),) * len(signatures),
-        stack=np.full(len(launches), -1, np.int32),
     )
 
 
