@@ -31,15 +31,15 @@ def test_a_killed_program_keeps_the_runs_before_the_last_half_second(programs: A
     assert [path.name.split("-")[0] for path in out.iterdir()] == [".drynpu_journal"]
     done = analyze(out)
     assert done.returncode == 0, done.stderr
-    told = re.search(r"Recovered: (\d+) steps with (\d+) operators", " ".join(done.stderr.split()))
-    assert told is not None
+    report = re.search(r"Recovered: (\d+) steps with (\d+) operators", " ".join(done.stderr.split()))
+    assert report is not None
     # A run lasts more than 0.15 s: at most four lie in the half second before the kill.
-    assert RUNS - 5 <= int(told[1]) <= RUNS
+    assert RUNS - 5 <= int(report[1]) <= RUNS
     (prof,) = out.glob("PROF_*")
     assert list(prof.glob("mindstudio_profiler_output/op_summary_*.csv"))
     profile = load_profile(prof)
-    assert profile.frame("marks")["message"].to_list()[: int(told[1]) - 1] == [
-        f"run {number}" for number in range(int(told[1]) - 1)
+    assert profile.frame("marks")["message"].to_list()[: int(report[1]) - 1] == [
+        f"run {number}" for number in range(int(report[1]) - 1)
     ]
     assert not list(out.glob(".drynpu_journal*"))
 

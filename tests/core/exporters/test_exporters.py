@@ -62,10 +62,10 @@ def rows(path: Path) -> list[dict[str, str]]:
 def test_chrome_trace_has_the_events_of_the_profilers_own(loaded: Profile, tmp_path: Path) -> None:
     (path,) = export_chrome(loaded, tmp_path / "out")
     export_result(loaded)
-    own = json.loads((loaded.path / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text())
+    original = json.loads((loaded.path / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").read_text())
     assert path.name == "trace_view.json.gz"
-    assert json.loads(gzip.decompress(path.read_bytes())) == own
-    assert len(own) > 20
+    assert json.loads(gzip.decompress(path.read_bytes())) == original
+    assert len(original) > 20
 
 
 def test_ranks_do_not_share_a_file(loaded: Profile, tmp_path: Path) -> None:

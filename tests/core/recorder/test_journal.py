@@ -104,14 +104,14 @@ def test_joined_parts_are_what_they_hold_in_order(recorder: Recorder) -> None:
 
 @pytest.mark.usefixtures("ended")
 def test_a_cut_recording_is_written_as_the_process_would_have(recorder: Recorder, tmp_path: Path) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     whole = recorder.write({2: join_recordings(parts_of(recorder))}, plan, tmp_path / "whole", host_data=False)
-    journal = save(recorder, tmp_path, told)
-    assert told == []
+    journal = save(recorder, tmp_path, messages)
+    assert messages == []
     assert find_journals(tmp_path.parent) == find_journals(tmp_path) == [journal]
-    (found,) = recover(tmp_path, told.append)
+    (found,) = recover(tmp_path, messages.append)
     assert (found.steps, found.operators) == (3, 9)
-    assert "Recovered: 3 steps with 9 operators" in told[0]
+    assert "Recovered: 3 steps with 9 operators" in messages[0]
     assert find_journals(tmp_path) == []
     assert journal is not None
     assert not journal.exists()
@@ -127,23 +127,23 @@ def test_a_cut_recording_is_written_as_the_process_would_have(recorder: Recorder
 
 @pytest.mark.usefixtures("ended")
 def test_a_half_written_result_goes_and_a_whole_one_stays(recorder: Recorder, tmp_path: Path) -> None:
-    told: list[str] = []
-    save(recorder, tmp_path, told)
+    messages: list[str] = []
+    save(recorder, tmp_path, messages)
     half = recorder.write({2: join_recordings(parts_of(recorder))}, plan, tmp_path, host_data=False).prof_path
     other = tmp_path / "PROF_000001_20200101000000000_AAAAAAAAAAAAAAAA"
     other.mkdir()
     assert half is not None
-    recover(tmp_path, told.append)
+    recover(tmp_path, messages.append)
     assert not half.exists()
     assert other.exists()
     assert len(list(tmp_path.glob("PROF_*"))) == 2
 
 
 def test_a_running_process_is_left_alone(recorder: Recorder, tmp_path: Path) -> None:
-    told: list[str] = []
-    journal = save(recorder, tmp_path, told)
-    assert recover(tmp_path, told.append) == []
-    assert "is still recording" in told[0]
+    messages: list[str] = []
+    journal = save(recorder, tmp_path, messages)
+    assert recover(tmp_path, messages.append) == []
+    assert "is still recording" in messages[0]
     assert find_journals(tmp_path) == [journal]
     recorder.settle()
     assert list(tmp_path.iterdir()) == []
@@ -151,12 +151,12 @@ def test_a_running_process_is_left_alone(recorder: Recorder, tmp_path: Path) -> 
 
 @pytest.mark.usefixtures("ended")
 def test_foreign_and_damaged_journals_are_told_and_stay(recorder: Recorder, tmp_path: Path) -> None:
-    told: list[str] = []
-    journal = save(recorder, tmp_path, told)
+    messages: list[str] = []
+    journal = save(recorder, tmp_path, messages)
     assert journal is not None
     (journal / "head.npz").write_bytes(b"nothing")
-    assert recover(tmp_path, told.append) == []
-    assert "could not be recovered" in told[0]
+    assert recover(tmp_path, messages.append) == []
+    assert "could not be recovered" in messages[0]
     assert len(list(journal.glob("part-*.npz"))) == 3
 
 
@@ -172,13 +172,13 @@ def test_no_space_is_told_once_and_ends_the_journal(
         real(path, data)
 
     monkeypatch.setattr(journal_module, "_write_file", short)
-    told: list[str] = []
-    journal = save(recorder, tmp_path, told)
-    recorder.save(lambda: {2: parts_of(recorder)[0]}, lambda: plan, tmp_path, warn=told.append)
+    messages: list[str] = []
+    journal = save(recorder, tmp_path, messages)
+    recorder.save(lambda: {2: parts_of(recorder)[0]}, lambda: plan, tmp_path, warn=messages.append)
     time.sleep(0.1)
-    assert len(told) == 1
-    assert "No space left on device" in told[0]
-    assert "goes on in memory" in told[0]
+    assert len(messages) == 1
+    assert "No space left on device" in messages[0]
+    assert "goes on in memory" in messages[0]
     assert written == ["head.npz", "part-000000.npz", "part-000001.npz"]
     assert journal is not None
     assert sorted(path.name for path in journal.iterdir()) == ["head.npz", "part-000000.npz"]

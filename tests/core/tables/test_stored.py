@@ -67,8 +67,8 @@ def test_a_kept_table_is_the_table_again() -> None:
 
 def test_rows_are_taken_and_ordered() -> None:
     kept = table()
-    taken = kept.gather(pl.Series([1, None], dtype=pl.UInt32))
-    assert taken.rows() == [(2**60 + 1, "a", "x", -1, False), (None,) * 5]
+    gathered = kept.gather(pl.Series([1, None], dtype=pl.UInt32))
+    assert gathered.rows() == [(2**60 + 1, "a", "x", -1, False), (None,) * 5]
     assert kept.ordered("time_ns").frame()["size"].to_list() == [7, None, -1]
     both = kept.ordered("time_ns", "size", descending=(True, False))
     assert both.frame()["name"].to_list() == ["a", "b", "b"]

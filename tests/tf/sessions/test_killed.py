@@ -25,15 +25,15 @@ def test_a_killed_session_keeps_the_runs_before_the_last_half_second(scripts: An
     assert [path.name.split("-")[0] for path in out.iterdir()] == [".drynpu_journal"]
     done = analyze(out)
     assert done.returncode == 0, done.stderr
-    told = re.search(r"Recovered: (\d+) steps with (\d+) operators", " ".join(done.stderr.split()))
-    assert told is not None
+    report = re.search(r"Recovered: (\d+) steps with (\d+) operators", " ".join(done.stderr.split()))
+    assert report is not None
     # A step lasts more than 0.15 s: at most four lie in the half second before the kill. The first run made variables.
-    assert STEPS + 1 - 5 <= int(told[1]) <= STEPS + 1
+    assert STEPS + 1 - 5 <= int(report[1]) <= STEPS + 1
     (prof,) = out.glob("PROF_*")
     assert list(prof.glob("mindstudio_profiler_output/op_summary_*.csv"))
     profile = load_profile(prof)
     training = profile.frame("iterations").filter(profile.frame("iterations")["model_id"] == 2)
-    assert training["iteration"].to_list() == list(range(1, int(told[1])))
+    assert training["iteration"].to_list() == list(range(1, int(report[1])))
     assert not list(out.glob(".drynpu_journal*"))
 
 

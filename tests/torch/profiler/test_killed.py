@@ -46,9 +46,9 @@ def test_a_killed_run_keeps_the_steps_before_the_last_half_second(tmp_path: Path
 
     first = analyze(tmp_path / "result")
     assert first.returncode == 0, first.stderr
-    told = re.search(r"Recovered: (\d+) steps with (\d+) operators", " ".join(first.stderr.split()))
-    assert told is not None
-    steps = int(told[1])
+    report = re.search(r"Recovered: (\d+) steps with (\d+) operators", " ".join(first.stderr.split()))
+    assert report is not None
+    steps = int(report[1])
     # A step lasts more than 0.15 s: at most four lie in the half second before the kill, on a busy machine fewer.
     assert done - 4 <= steps <= done
     assert {path.name for path in killed.iterdir()} >= {"FRAMEWORK", "profiler_info.json", "profiler_metadata.json"}

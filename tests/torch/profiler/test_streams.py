@@ -231,8 +231,8 @@ def test_kernels_of_other_threads_are_on_the_device_with_the_threads_that_queued
     assert [row["Step Id"] for row in kernels] == ["1", "2"]
     queued = [e for e in output.trace if e["name"] == "Enqueue@aclnnExpm1"]
     assert [e["tid"] for e in queued] == threads[1:]
-    asked = [e for e in output.trace if e["name"] == "AscendCL@aclnnExpm1GetWorkspaceSize"]
-    assert [e["tid"] for e in asked] == threads[1:]
+    calls = [e for e in output.trace if e["name"] == "AscendCL@aclnnExpm1GetWorkspaceSize"]
+    assert [e["tid"] for e in calls] == threads[1:]
     launched = {e["tid"] for e in output.trace if e["name"] == "AscendCL@aclnnExpm1"}
     assert len(launched) == 1
     assert not launched & {*threads, run.pid}, "the queue has a thread of its own"

@@ -250,13 +250,13 @@ def test_the_host_tells_of_flips_before_the_launches_that_follow_them() -> None:
     track["timestamp"], track["thread_id"], track["device_id"], track["stream_id"] = [10, 20, 30], 77, 4, [2, 2, 3]
     track["task_id"], track["batch_id"], track["kernel_name"] = [65_535, 1, 1], [0, 1, 0], 5
     numbers = {"FLIP_TASK": 98}
-    told = with_flips(track, find_platform("5"), numbers.__getitem__)
-    assert told["timestamp"].tolist() == [10, 19, 20, 30]
-    flip = told[1]
+    records = with_flips(track, find_platform("5"), numbers.__getitem__)
+    assert records["timestamp"].tolist() == [10, 19, 20, 30]
+    flip = records[1]
     values = [int(flip[name]) for name in ("task_type", "thread_id", "device_id", "stream_id", "task_id", "batch_id")]
     assert values == [98, 77, 4, 2, 0, 1]
     assert int(flip["kernel_name"]) == 0
-    assert np.array_equal(launch_records(told), track)
+    assert np.array_equal(launch_records(records), track)
     for platform in ("0", "15"):
         assert len(with_flips(track, find_platform(platform), numbers.__getitem__)) == 3
 
