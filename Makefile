@@ -13,8 +13,9 @@ STAMP := $(VENV)/.drynpu-installed
 CONSUMERS_STAMP := $(CONSUMERS)/.drynpu-installed
 MINDSPORE_STAMP := $(MINDSPORE)/.drynpu-installed
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check -c constraints.txt
-# What torch would otherwise print about oneDNN, its tracer and its allocator.
-QUIET := TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
+# What torch would otherwise print about oneDNN, its tracer and its allocator. And compiled modules are kept, whatever this
+# machine says: most tests start scripts, each of which would compile several hundred modules again.
+QUIET := PYTHONDONTWRITEBYTECODE= TF_ENABLE_ONEDNN_OPTS=0 KINETO_LOG_LEVEL=99 TORCH_CPP_LOG_LEVEL=ERROR
 PYTEST := $(QUIET) DRYNPU_CONSUMERS_VENV="$(CURDIR)/$(CONSUMERS)" $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help

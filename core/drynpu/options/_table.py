@@ -5,13 +5,13 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
-from importlib import resources
 from typing import Any, Literal, TypeVar
 
 import attrs
 from attrs import field, frozen
 
 from drynpu._errors import OptionError
+from drynpu._packaged import packaged_yaml
 from drynpu.options._values import Range
 
 K = TypeVar("K")
@@ -95,13 +95,8 @@ class Row:
         return {"platforms": self.platforms, "not_platforms": self.not_platforms}
 
 
-@functools.cache
 def _document() -> dict[str, Any]:
-    import yaml
-
-    text = resources.files("drynpu.options").joinpath("options.yaml").read_text(encoding="utf-8")
-    document: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return document
+    return packaged_yaml("drynpu.options", "options.yaml")
 
 
 @functools.cache

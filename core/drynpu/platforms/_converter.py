@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-from importlib import resources
 from typing import Any, TypeVar
 
-import yaml
 from cattrs import Converter
+
+from drynpu._packaged import packaged_yaml
 
 T = TypeVar("T")
 
@@ -30,9 +29,6 @@ def strict_converter() -> Converter:
     return converter
 
 
-@functools.cache
 def packaged_document(name: str) -> dict[str, Any]:
-    """Read a file of this room once per process; nobody changes the result."""
-    text = resources.files("drynpu.platforms").joinpath(name).read_text(encoding="utf-8")
-    document: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return document
+    """Return a YAML file of this room; nobody changes the result."""
+    return packaged_yaml("drynpu.platforms", name)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 import polars as pl
-import yaml
 from attrs import frozen
+
+from drynpu._packaged import packaged_yaml
 
 _NO_VALUE = ("N/A", "NA", "")
 _UNITS = {"KB": 1024, "MB": 1024**2}
@@ -26,12 +25,9 @@ class Column:
     spellings: tuple[str, ...]
 
 
-@functools.cache
 def spellings() -> Mapping[str, Any]:
     """Return ``spellings.yaml``."""
-    text = resources.files(__package__).joinpath("spellings.yaml").read_text(encoding="utf-8")
-    document: Mapping[str, Any] = yaml.safe_load(text)
-    return document
+    return packaged_yaml("drynpu.products.results", "spellings.yaml")
 
 
 def needed_columns(kind: str) -> tuple[str, ...]:

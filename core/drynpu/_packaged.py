@@ -1,0 +1,18 @@
+"""Tables in YAML that are part of drynpu."""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Any
+
+
+@functools.cache
+def packaged_yaml(package: str, name: str) -> dict[str, Any]:
+    """Return a YAML file of one of drynpu's packages, read once per process; nobody changes the result."""
+    import yaml  # takes long to import, and is not needed to say what a command does
+
+    text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    # The loader in Python takes ten times as long, and every `import torch_npu` waits for it.
+    document: dict[str, Any] = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return document
