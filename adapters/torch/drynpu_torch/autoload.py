@@ -23,11 +23,11 @@ def load() -> None:
         from drynpu.recorder import COLLECT_VARIABLE, PROFILE_VARIABLE
 
         if find_genuine("torch_npu") is None:
+            from drynpu_torch.deferred_operators import defer_operators
             from drynpu_torch.device import install
-            from drynpu_torch.operators import register
 
             install()
-            register()
+            defer_operators()
             if os.environ.get(COLLECT_VARIABLE):
                 from drynpu_torch.profiler import start_collection
 

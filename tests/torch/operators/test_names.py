@@ -48,8 +48,22 @@ def test_a_script_calls_operators_by_both_names() -> None:
 
 
 def test_operators_are_there_where_the_device_is_loaded_with_torch() -> None:
-    script = "import torch; print(torch.ops.npu.npu_rms_norm(torch.ones(1, 2), torch.ones(2))[1].shape)"
-    assert _output(script, DRYNPU_AUTOLOAD="1") == ["torch.Size([1, 1])"]
+    script = """
+    import sys, threading
+    import torch
+    print("drynpu_torch.operators" in sys.modules)
+    shapes = []
+    def call():
+        shapes.append(tuple(torch.ops.npu.npu_rms_norm(torch.ones(1, 2), torch.ones(2))[1].shape))
+    threads = [threading.Thread(target=call) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    import torch_npu
+    print(shapes, torch_npu.npu_rms_norm is torch.ops.npu.npu_rms_norm, hasattr(torch.ops.npu, "npu_no_such_operator"))
+    """
+    assert _output(script, DRYNPU_AUTOLOAD="1") == ["False", f"{[(1, 1)] * 4} True False"]
 
 
 def test_no_name_is_both_computed_and_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import defaultdict
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Final
@@ -52,7 +53,8 @@ def register() -> tuple[torch.library.Library, ...]:
 @functools.cache
 def exported() -> Mapping[str, Any]:
     """Return the operators by the names that ``torch_npu`` and ``torch.ops.npu`` have for them."""
-    names = [name for family in FAMILIES for name in family.OPERATORS]
-    forms = {base: [n for n in names if n.partition(".")[0] == base] for base in (n.partition(".")[0] for n in names)}
+    forms: dict[str, list[str]] = defaultdict(list)
+    for name in (name for family in FAMILIES for name in family.OPERATORS):
+        forms[name.partition(".")[0]].append(name)
     computed = {base: packet(base, overloads) for base, overloads in forms.items()}
     return {name: RefusedOperator(name, substitute) for name, substitute in SUBSTITUTES.items()} | computed
