@@ -31,7 +31,7 @@ def tagged(text: str, code: str = PARAMETER) -> str:
     moment = time.strftime("%Y-%m-%d-%H:%M:%S")
     distributed = torch.distributed
     rank = distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else -1
-    place = f"(PID:{os.getpid()}, Device:0, RankID:{rank})"
+    place = f"(PID:{os.getpid()}, Device:{torch.npu.current_device()}, RankID:{rank})"
     return f"{text}\n[ERROR] {moment} {place} {code} {_SUB_MODULES[code[3:5]]} {_TEXTS[code[5:]]}"
 
 

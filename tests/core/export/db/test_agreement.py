@@ -73,7 +73,7 @@ def test_tasks(made: SimpleNamespace, read: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize("level", [Level.L0, Level.L1])
 def test_kernels(both: Both, read: SimpleNamespace, level: Level) -> None:
-    files = both(level=level)
+    export = both(level=level)
     titles = {
         "Op Name": text("k.name"),
         "OP Type": text("k.opType"),
@@ -96,12 +96,12 @@ def test_kernels(both: Both, read: SimpleNamespace, level: Level) -> None:
     stored = [
         ([str(value) for value in row[:-2]], us(row[-2]), us(row[-1]))
         for row in read.rows(
-            files.db,
+            export.db,
             f"SELECT {columns}, t.startNs, t.endNs - t.startNs FROM COMPUTE_TASK_INFO k JOIN TASK t USING "
             "(globalTaskId) ORDER BY t.startNs",
         )
     ]
-    kernels = [row for row in cells(files.files["op_summary.csv"]) if row["Task Type"] != "COMMUNICATION"]
+    kernels = [row for row in cells(export.files["op_summary.csv"]) if row["Task Type"] != "COMMUNICATION"]
     if level is Level.L0:
         # The csv has N/A, the column of the database is a number.
         kernels = [{**row, "Mix Block Num": "0"} for row in kernels]
@@ -309,23 +309,23 @@ def test_memory(made: SimpleNamespace, read: SimpleNamespace) -> None:
 
 
 def test_memory_of_operators_is_read_back(both: Both, tmp_path: Path) -> None:
-    files = both(framework="tensorflow", switches=Switches(task_memory=True))
+    export = both(framework="tensorflow", switches=Switches(task_memory=True))
     (tmp_path / "alone").mkdir()
-    alone = load_profile(Path(shutil.copy(files.db, tmp_path / "alone")))
-    found, expected = (profile.frame("cann_allocations") for profile in (alone, files.profile))
+    alone = load_profile(Path(shutil.copy(export.db, tmp_path / "alone")))
+    found, expected = (profile.frame("cann_allocations") for profile in (alone, export.profile))
     assert set(found["size_bytes"].sign()) == {-1, 1}
     assert_frame_equal(found, expected)
 
 
 def test_memory_of_operators(both: Both, read: SimpleNamespace) -> None:
-    files = both(framework="tensorflow", switches=Switches(task_memory=True))
+    export = both(framework="tensorflow", switches=Switches(task_memory=True))
     stored = read.rows(
-        files.db,
+        export.db,
         f"SELECT {text('operatorName')} AS operator, {text('type')} AS kind, {text('component')} AS component, size, "
         "addr, timestampNs, totalAllocate, totalReserve, globalTid FROM NPU_OP_MEM",
     )
     assert {row["globalTid"] for row in stored} == {4321 << 32 | 4321}
-    records = cells(files.files["memory_record.csv"])
+    records = cells(export.files["memory_record.csv"])
     assert [
         (row["component"], us(row["timestampNs"]), row["totalAllocate"] / 1024, row["totalReserve"] / 1024)
         for row in stored
@@ -415,13 +415,13 @@ def test_samples(made: SimpleNamespace, read: SimpleNamespace, name: str, key: s
 
 
 def test_samples_of_other_chips(both: Both, read: SimpleNamespace) -> None:
-    files = both(chip="Ascend310P3", collectives=())
-    tables = read.tables(files.db)
+    export = both(chip="Ascend310P3", collectives=())
+    tables = read.tables(export.db)
     assert "DDR" in tables
     assert "TASK_PMU_INFO" not in tables
     for way in ("read", "write"):
-        shown = counters(files, f"DDR/{way.capitalize()}", f"{way.capitalize()}(MB/s)")
-        stored = read.rows(files.db, f"SELECT timestampNs, {way} FROM DDR")
+        shown = counters(export, f"DDR/{way.capitalize()}", f"{way.capitalize()}(MB/s)")
+        stored = read.rows(export.db, f"SELECT timestampNs, {way} FROM DDR")
         assert [time for time, _ in shown] == [time for time, _ in stored]
         assert [kept for _, kept in stored] == pytest.approx([seen * MB for _, seen in shown], rel=1e-3, abs=MB / 500)
         assert any(kept for _, kept in stored)
@@ -429,10 +429,10 @@ def test_samples_of_other_chips(both: Both, read: SimpleNamespace) -> None:
 
 @pytest.mark.parametrize(("device_id", "die"), [(0, "die 0"), (3, "die 1")])
 def test_links_between_dies(both: Both, read: SimpleNamespace, device_id: int, die: str) -> None:
-    files = both(chip="Ascend910_93", device_id=device_id, **({} if device_id == 0 else {"collectives": ()}))
+    export = both(chip="Ascend910_93", device_id=device_id, **({} if device_id == 0 else {"collectives": ()}))
     for channel, column in (("dat_rx", "rxDat"), ("dat_tx", "txDat"), ("req_tx", "txReq")):
-        stored = read.rows(files.db, f"SELECT {text('name')} AS die, timestampNs, {column} AS rate FROM SIO")
-        shown = counters(files, channel, die)
+        stored = read.rows(export.db, f"SELECT {text('name')} AS die, timestampNs, {column} AS rate FROM SIO")
+        shown = counters(export, channel, die)
         assert [row["timestampNs"] for row in stored] == [time for time, _ in shown]
         assert [row["rate"] for row in stored] == pytest.approx(
             [seen * MB for _, seen in shown], rel=1e-3, abs=MB / 500
