@@ -8,6 +8,8 @@ from typing import Final, NoReturn
 
 import torch
 
+from drynpu_torch.device import npu
+
 _SUB_MODULES: Final = {"00": "PTA", "01": "OPS"}
 _TEXTS: Final = {
     "001": "invalid parameter",
@@ -31,7 +33,7 @@ def tagged(text: str, code: str = PARAMETER) -> str:
     moment = time.strftime("%Y-%m-%d-%H:%M:%S")
     distributed = torch.distributed
     rank = distributed.get_rank() if distributed.is_available() and distributed.is_initialized() else -1
-    place = f"(PID:{os.getpid()}, Device:{torch.npu.current_device()}, RankID:{rank})"
+    place = f"(PID:{os.getpid()}, Device:{npu.current_device()}, RankID:{rank})"
     return f"{text}\n[ERROR] {moment} {place} {code} {_SUB_MODULES[code[3:5]]} {_TEXTS[code[5:]]}"
 
 
