@@ -1,4 +1,4 @@
-"""Registration of torch_npu's operators when one of them is looked up for the first time."""
+"""Registration of torch_npu's operators, at once or when one of them is looked up for the first time."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ class _DeferredOperators(torch._ops._OpNamespace):
     """``torch.ops.npu`` until a name is looked up in it; from then on it is an ordinary namespace."""
 
     def __getattr__(self, name: str) -> Any:
-        with _LOCK:
-            if type(self) is _DeferredOperators and not self.__dict__.get("_is_registering"):
-                # Registering looks names up here, too.
-                self.__dict__["_is_registering"] = True
-                from drynpu_torch.operators import register
-
-                register()
-                self.__class__ = torch._ops._OpNamespace  # type: ignore[assignment]
+        register_operators()
         return self.__dict__[name] if name in self.__dict__ else torch._ops._OpNamespace.__getattr__(self, name)
+
+
+class _Operators(torch._ops._OpNamespace):
+    """``torch.ops.npu`` while the operators are registered, which looks names up in it; other threads wait."""
+
+    def __getattr__(self, name: str) -> Any:
+        with _LOCK:
+            return self.__dict__[name] if name in self.__dict__ else torch._ops._OpNamespace.__getattr__(self, name)
 
 
 def defer_operators() -> None:
@@ -32,3 +33,15 @@ def defer_operators() -> None:
     Registering takes a tenth of a second, which every Python process that imports PyTorch would spend.
     """
     torch.ops.npu.__class__ = _DeferredOperators
+
+
+def register_operators() -> None:
+    """Register the operators unless that was done before."""
+    with _LOCK:
+        if type(torch.ops.npu) is _Operators:
+            return  # this thread is registering them
+        torch.ops.npu.__class__ = _Operators
+        from drynpu_torch.operators import register
+
+        register()
+        torch.ops.npu.__class__ = torch._ops._OpNamespace

@@ -66,6 +66,13 @@ def test_operators_are_there_where_the_device_is_loaded_with_torch() -> None:
     assert _output(script, DRYNPU_AUTOLOAD="1") == ["False", f"{[(1, 1)] * 4} True False"]
 
 
+def test_the_facade_registers_what_was_deferred() -> None:
+    script = (
+        "import torch, torch_npu; print(type(torch.ops.npu) is torch._ops._OpNamespace, torch.ops.npu.npu_rms_norm)"
+    )
+    assert _output(script, DRYNPU_AUTOLOAD="1") == ["True npu.npu_rms_norm"]
+
+
 def test_no_name_is_both_computed_and_refused() -> None:
     refused = [name for name, value in exported().items() if type(value).__name__ == "RefusedOperator"]
     computed = [n for n in refused if torch._C._jit_get_schemas_for_operator(f"npu::{n}")]

@@ -16,10 +16,11 @@ from drynpu_torch.device import (  # noqa: E402 - says which extra to install be
     npu_format_cast_,
 )
 from drynpu_torch.device import npu as npu  # noqa: E402
-from drynpu_torch.operators import TYPE_NUMBERS, exported, register  # noqa: E402
+from drynpu_torch.deferred_operators import register_operators  # noqa: E402
+from drynpu_torch.operators import TYPE_NUMBERS, exported  # noqa: E402
 
 install()
-register()
+register_operators()
 globals().update(exported() | TYPE_NUMBERS)
 alias_modules("torch_npu.npu")
 
