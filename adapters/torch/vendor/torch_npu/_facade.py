@@ -8,7 +8,8 @@ from drynpu import require
 
 torch = require("torch", "torch")
 
-from drynpu_torch.device import (  # noqa: E402 - says which extra to install before it needs torch
+from drynpu_torch.deferred_operators import register_operators  # noqa: E402 - require says which extra to install first
+from drynpu_torch.device import (  # noqa: E402
     alias_modules,
     get_npu_format,
     install,
@@ -16,7 +17,6 @@ from drynpu_torch.device import (  # noqa: E402 - says which extra to install be
     npu_format_cast_,
 )
 from drynpu_torch.device import npu as npu  # noqa: E402
-from drynpu_torch.deferred_operators import register_operators  # noqa: E402
 from drynpu_torch.operators import TYPE_NUMBERS, exported  # noqa: E402
 
 install()
