@@ -16,7 +16,7 @@ from drynpu import CaptureError
 from drynpu.arrays import I64
 from drynpu.kernels import Operators, Signature, TensorDesc
 from drynpu.kernels.ops import ge_dtype
-from drynpu_mindspore.capture import CapturedMindSpore, CaptureOptions, input_texts, is_backward
+from drynpu_mindspore.capture import CapturedMindSpore, CapturedPart, CaptureOptions, input_texts, is_backward
 from drynpu_mindspore.rules import signature
 
 TensorKey = tuple[tuple[int, ...], "np.dtype[Any]"]
@@ -89,15 +89,31 @@ class CallCapture:
         finally:
             self._scope.reset(token)
 
+    def cut(self) -> CapturedPart:
+        """End a part, keep on, and return the part. Raises `CaptureError` without a start."""
+        return self._end(array("q"))
+
     def stop(self) -> CapturedMindSpore:
-        """Keep no more, and return what was reported since the start. Raises `CaptureError` without a start."""
-        rows, self._rows = self._rows, None
+        """
+        Keep no more, and return what was reported since the start or the last cut.
+
+        Raises
+        ------
+        CaptureError
+            There was no start.
+        """
+        return self._end(None).read()
+
+    def _end(self, following: array[int] | None) -> CapturedPart:
+        rows, self._rows = self._rows, following
         if rows is None:
+            self._rows = None
             raise CaptureError("no operators are being recorded; start before stop")
-        table = np.frombuffer(rows, np.int64).reshape(-1, _COLUMNS) if rows else np.empty((0, _COLUMNS), np.int64)
+        # A copy: another thread may still add to the array.
+        table = np.array(rows, np.int64).reshape(-1, _COLUMNS)
         with self._lock:
             calls = list(self._calls)
-        return CapturedMindSpore(operators=_operators(table, calls))
+        return CapturedPart(lambda: CapturedMindSpore(operators=_operators(table, calls)))
 
 
 def _operators(rows: I64, calls: list[tuple[str, Reported]]) -> Operators:

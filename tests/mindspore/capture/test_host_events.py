@@ -119,7 +119,7 @@ def test_without_the_library_there_are_no_events_and_a_note(tmp_path):
     assert load_library(tmp_path) is None
     recorder = HostEventCapture(library=None)
     recorder.start(with_stack=True)
-    left = recorder.stop()
+    left = recorder.stop()()
     found, launches = left.events, left.launches
     assert len(found) == len(launches) == 0
     capture = Capture(recorder=recorder, options=CaptureOptions(host_events=True, with_stack=True))

@@ -155,6 +155,9 @@ class RecordingBackend:
     def delete_dir(self) -> None:
         self._note("delete_dir")
 
+    def save(self, settle: object, metadata: object) -> None:
+        """Accept a step boundary."""
+
     def open_step(self, number: int) -> None:
         self._note("open_step", number)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 import mindspore as ms
 import numpy as np
 from mindspore import nn
 from mindspore.profiler import ExportType, ProfilerActivity, ProfilerLevel, _ExperimentalConfig, profile, schedule
 from mindspore.profiler import tensorboard_trace_handler as trace_handler
 
-STEPS = 5
+STEPS = 12
+"""They last long enough that steps are saved while others follow."""
 
 
 def main() -> object:
@@ -25,7 +28,7 @@ def main() -> object:
     config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1, export_type=[ExportType.Text, ExportType.Db])
     with profile(
         activities=[ProfilerActivity.CPU, ProfilerActivity.NPU],
-        schedule=schedule(wait=0, warmup=1, active=2, repeat=1, skip_first=0),
+        schedule=schedule(wait=0, warmup=1, active=9, repeat=1, skip_first=0),
         on_trace_ready=trace_handler("out"),
         experimental_config=config,
     ) as profiler:
@@ -33,5 +36,6 @@ def main() -> object:
             loss, gradients = step(features, labels)
             optimizer(gradients)
             losses.append(round(float(loss.asnumpy()), 6))
+            time.sleep(0.1)
             profiler.step()
     return losses

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from attrs import define, field
 from drynpu import CaptureError
 from drynpu.kernels import Operators
 from drynpu.simulate import FrameworkEvents
-from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, CaptureOptions
+from drynpu_mindspore.capture._captured import NO_TOTALS, CapturedMindSpore, CapturedPart, CaptureOptions
 from drynpu_mindspore.capture._describe import describe, is_known
+from drynpu_mindspore.capture._forward import ForwardCall
 from drynpu_mindspore.capture._graphs import GraphStore
-from drynpu_mindspore.capture._host_events import HostEventCapture
+from drynpu_mindspore.capture._host_events import HostEventCapture, HostEvents
 from drynpu_mindspore.capture._launches import on_threads, read_launches, read_pool
 from drynpu_mindspore.capture._memory import GraphMemory
 from drynpu_mindspore.capture._pipeline import read_pipeline
@@ -43,6 +45,8 @@ class Capture:
     _folder: tempfile.TemporaryDirectory[str] | None = field(default=None)
     _dataset: Any = field(default=None)
     _recorder: HostEventCapture = field(factory=HostEventCapture)
+    _graphs_lock: threading.Lock = field(factory=threading.Lock)
+    """Held by whoever adds to the graphs or looks something up: a part may be read beside the script."""
     _thread: int = 0
     _begin_ns: int = 0
 
@@ -67,61 +71,112 @@ class Capture:
         _settle()
         self.graphs.begin()
         self.graphs.busy()
-        self._thread, self._begin_ns = threading.get_native_id(), time.time_ns()
+        self._thread = threading.get_native_id()
         self._options = CaptureOptions() if options is None else options
-        folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
         if self._options.data_process:
             self._dataset = _dataset_profiler()
             self._dataset.init()
             self._dataset.start()
-        profiler = _cpu_profiler()
-        profiler.init(folder.name)
-        profiler.step_profiling_enable(True)
-        profiler.enable_op_time()
-        if self._options.profile_memory:
-            profiler.enable_profile_memory()
+        self._record()
         # Always: what PyNative calls comes with the events.
         self._recorder.start(with_stack=self._options.host_events and self._options.with_stack)
-        self._folder = folder
 
-    def stop(self) -> CapturedMindSpore:
+    def cut(self) -> CapturedPart:
         """
-        Wait until everything that the script called has been computed, end the recording and return it.
+        Wait until everything that the script called has been computed, end a part of the recording, and go on.
+
+        Reading the part, which takes longer than ending it, is left to whoever wants it. What the data pipelines and
+        the calls of Python functions were comes with :meth:`stop` alone.
 
         Raises
         ------
         CaptureError
             No recording is under way.
         """
+        notes, folder = self._end()
+        read_events = self._recorder.cut()
+        part = self._part(folder, read_events, notes)
+        self._record()
+        return part
+
+    def stop(self) -> CapturedMindSpore:
+        """
+        End the recording when everything that the script called has been computed; return it from the last cut on.
+
+        Raises
+        ------
+        CaptureError
+            No recording is under way.
+        """
+        notes, folder = self._end()
+        read_events = self._recorder.stop()
+        dataset, self._dataset = self._dataset, None
+        if dataset is not None:
+            dataset.stop()
+            dataset.save(folder.name)
+        part = self._part(folder, read_events, notes, has_dataset=dataset is not None)
+        self.graphs.idle()
+        return part.read()
+
+    def _record(self) -> None:
+        """Have MindSpore's CPU profiler record into a new folder."""
+        self._begin_ns = time.time_ns()
+        folder = tempfile.TemporaryDirectory(prefix="drynpu-capture-")
+        profiler = _cpu_profiler()
+        profiler.init(folder.name)
+        profiler.step_profiling_enable(True)
+        profiler.enable_op_time()
+        if self._options.profile_memory:
+            profiler.enable_profile_memory()
+        self._folder = folder
+
+    def _end(self) -> tuple[list[str], tempfile.TemporaryDirectory[str]]:
+        """End the part under way; return notes and the folder with what the CPU profiler recorded."""
         if self._folder is None:
             raise CaptureError("no capture of MindSpore is running; start it before stop")
         notes = _settle()
-        folder, dataset = self._folder, self._dataset
-        self._folder = self._dataset = None
-        on_host = self._recorder.stop()
-        with folder:
-            path = Path(folder.name)
-            _cpu_profiler().stop()
-            if dataset is not None:
-                dataset.stop()
-                dataset.save(folder.name)
+        folder, self._folder = self._folder, None
+        return notes, folder
+
+    def _part(
+        self,
+        folder: tempfile.TemporaryDirectory[str],
+        read_events: Callable[[], HostEvents],
+        notes: list[str],
+        *,
+        has_dataset: bool = False,
+    ) -> CapturedPart:
+        _cpu_profiler().stop()
+        with self._graphs_lock:
             forward = self.graphs.collect()
-            self.graphs.idle()
+        begin_ns, notes = self._begin_ns, [*notes, *self._unavailable()]
+        return CapturedPart(lambda: self._read(folder, read_events(), forward, begin_ns, notes, has_dataset))
+
+    def _read(
+        self,
+        folder: tempfile.TemporaryDirectory[str],
+        on_host: HostEvents,
+        forward: Sequence[tuple[ForwardCall, ...]],
+        begin_ns: int,
+        notes: Sequence[str],
+        has_dataset: bool,
+    ) -> CapturedMindSpore:
+        options = self._options
+        with folder, self._graphs_lock:
+            path = Path(folder.name)
             launches = read_launches(path)
-            if self._options.host_events:
+            if options.host_events:
                 launches = on_threads(launches, on_host.launches)
             operators = describe(launches, self.graphs, self._thread, forward, on_host.calls)
-            pipeline = read_pipeline(path) if dataset is not None else {}
-            pool = read_pool(path, self._begin_ns) if self._options.profile_memory else NO_TOTALS
-            memory = GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward))
-        return CapturedMindSpore(
-            operators=operators,
-            dataset=pipeline,
-            host_events=on_host.events if self._options.host_events else FrameworkEvents.empty(),
-            notes=(*notes, *self._unavailable(), *_notes(operators)),
-            memory=memory,
-            pool=pool,
-        )
+            return CapturedMindSpore(
+                operators=operators,
+                dataset=read_pipeline(path) if has_dataset else {},
+                host_events=on_host.events if options.host_events else FrameworkEvents.empty(),
+                notes=tuple(notes),
+                unknown=_unknown(operators),
+                memory=GraphMemory(graphs=self.graphs.kernel_graphs(), gradients=bool(forward)),
+                pool=read_pool(path, begin_ns) if options.profile_memory else NO_TOTALS,
+            )
 
     def _unavailable(self) -> list[str]:
         if self._recorder.available or not self._options.host_events:
@@ -164,8 +219,7 @@ def _dataset_profiler() -> Any:
     return _c_dataengine.GlobalContext.profiling_manager()
 
 
-def _notes(operators: Operators) -> list[str]:
-    """Return a note that names the primitives of which some launches lack shapes or types."""
+def _unknown(operators: Operators) -> tuple[str, ...]:
+    """Return the primitives of which some launches lack shapes or types."""
     used = np.unique(operators.signature).tolist()
-    unknown = sorted({operators.signatures[i].name for i in used if not is_known(operators.signatures[i])})
-    return [f"shapes or data types unknown of some launches of {', '.join(unknown)}"] if unknown else []
+    return tuple(sorted({operators.signatures[i].name for i in used if not is_known(operators.signatures[i])}))

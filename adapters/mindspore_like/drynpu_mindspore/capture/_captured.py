@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from drynpu.arrays import I64
 from drynpu.kernels import Operators
@@ -37,7 +38,8 @@ class CapturedMindSpore:
 
     ``dataset`` holds the files of MindSpore's dataset profiler by name; it is empty where they were not asked for or
     the script read no data pipeline meanwhile. ``host_events`` is empty where it was not asked for. ``notes`` are
-    readable lines on what is not known. ``memory`` is what the graphs say of allocations, ``None`` without graphs.
+    readable lines on what is not known; ``unknown`` are the primitives of which some launches lack shapes or types, in
+    order. ``memory`` is what the graphs say of allocations, ``None`` without graphs.
     ``pool`` is what was in MindSpore's memory pool on the CPU: Unix ns, bytes allocated and bytes reserved after each
     event, int64 ``[n, 3]``.
     """
@@ -46,8 +48,32 @@ class CapturedMindSpore:
     dataset: Mapping[str, str] = field(factory=dict)
     host_events: FrameworkEvents = field(factory=FrameworkEvents.empty)
     notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
     memory: GraphMemory | None = None
     pool: I64 = field(default=NO_TOTALS)
+
+
+@define(eq=False)
+class CapturedPart:
+    """
+    A part of a recording that has ended and is still to be read.
+
+    Attributes
+    ----------
+    build:
+        Reads it; called once, by the thread that first wants the part.
+    """
+
+    build: Callable[[], CapturedMindSpore]
+    _captured: CapturedMindSpore | None = field(default=None, init=False)
+    _lock: threading.Lock = field(factory=threading.Lock, init=False)
+
+    def read(self) -> CapturedMindSpore:
+        """Return what was captured."""
+        with self._lock:
+            if self._captured is None:
+                self._captured = self.build()
+            return self._captured
 
 
 class GraphCollection(Protocol):
@@ -67,5 +93,8 @@ class Capturing(Protocol):
     def start(self, options: CaptureOptions | None = None) -> None:
         """Start capturing; without *options* only operators."""
 
+    def cut(self) -> CapturedPart:
+        """End a part of what is captured, at which no operator runs, and go on; return the part."""
+
     def stop(self) -> CapturedMindSpore:
-        """Stop capturing, and return what was captured."""
+        """Stop capturing, and return what was captured since the start or the last cut."""

@@ -7,10 +7,11 @@ compilation, operators of the data pipeline, calls of Python functions. The CPU 
 
 from __future__ import annotations
 
+import functools
 import re
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,34 +84,55 @@ class HostEventCapture:
         """Record from now on; *with_stack* adds calls of Python functions."""
         if self._library is None or self._folder is not None:
             return
-        self._folder = tempfile.TemporaryDirectory(prefix="drynpu-events-")
         self._begun = _moment(self._library)
-        self._library.record_into(Path(self._folder.name))
         if not self._framework_set:
             # Once: threads read this text at every event that they report.
             _manager().set_profile_framework(_EVERYTHING)
             self._framework_set = True
-        _switch(on=True)
+        self._record(self._library)
         self._traces = with_stack
         if with_stack:
             self._library.trace_python()
 
-    def stop(self) -> HostEvents:
-        """Record no longer, and return what was recorded."""
-        if self._library is None or self._folder is None:
-            return HostEvents()
-        if self._traces:
+    def cut(self) -> Callable[[], HostEvents]:
+        """
+        End a part and go on; return what reads the part.
+
+        Calls of Python functions come with the last part: MindSpore's tracer keeps them until it is stopped, and a call
+        that is under way at a cut is to stay one call.
+        """
+        read = self._end()
+        if self._library is not None:
+            self._record(self._library)
+        return read
+
+    def stop(self) -> Callable[[], HostEvents]:
+        """Record no longer; return what reads the part since the start or the last cut."""
+        if self._library is not None and self._folder is not None and self._traces:
             self._library.stop_tracing()
+        return self._end()
+
+    def _record(self, library: ProfilerLibrary) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="drynpu-events-")
+        library.record_into(Path(self._folder.name))
+        _switch(on=True)
+
+    def _end(self) -> Callable[[], HostEvents]:
+        if self._library is None or self._folder is None:
+            return HostEvents
         _switch(on=False)
         time.sleep(_UNDER_WAY_S)
         self._library.stop_recording()
-        ended = _moment(self._library)
-        with self._folder as folder:
-            path = Path(folder) / _FILE
-            events = _read(path, self._begun, ended) if path.is_file() else FrameworkEvents.empty()
-            calls = read_calls(Path(folder) / _SHAPES)
-        self._folder = None
-        return HostEvents(*_split(events), calls)
+        folder, self._folder = self._folder, None
+        return functools.partial(_read_part, folder, self._begun, _moment(self._library))
+
+
+def _read_part(folder: tempfile.TemporaryDirectory[str], begun: tuple[int, int], ended: tuple[int, int]) -> HostEvents:
+    with folder as name:
+        path = Path(name) / _FILE
+        events = _read(path, begun, ended) if path.is_file() else FrameworkEvents.empty()
+        calls = read_calls(Path(name) / _SHAPES)
+    return HostEvents(*_split(events), calls)
 
 
 def _manager() -> Any:

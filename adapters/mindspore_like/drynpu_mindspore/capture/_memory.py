@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 
 from drynpu.arrays import I64
 from drynpu.device import block_bytes
@@ -42,6 +42,37 @@ class MemoryModel:
     notes: tuple[str, ...] = ()
 
 
+@define(eq=False)
+class MemoryProgress:
+    """
+    What the parts of a recording before one leave to it.
+
+    Attributes
+    ----------
+    next_address:
+        Behind the buffers that have an address.
+    addresses:
+        Of the first buffer of each graph.
+    runs:
+        How often each graph ran.
+    held:
+        Addresses of results that are held until their graph has run again, by graph and number of the buffer.
+    """
+
+    next_address: int = _FIRST_ADDRESS
+    addresses: dict[int, int] = field(factory=dict)
+    runs: dict[int, int] = field(factory=dict)
+    held: dict[tuple[int, int], int] = field(factory=dict)
+
+    def address_of(self, graph: int, buffers: Sequence[Buffer]) -> int:
+        """Return the address of the first of the *buffers* of a graph; two of each lie one behind the other."""
+        if graph not in self.addresses:
+            self.addresses[graph] = self.next_address
+            sizes = block_bytes(np.array([buffer.size_bytes for buffer in buffers], np.int64))
+            self.next_address += 2 * int(sizes.sum())
+        return self.addresses[graph]
+
+
 @frozen(eq=False, kw_only=True)
 class GraphMemory:
     """
@@ -53,9 +84,11 @@ class GraphMemory:
     graphs: tuple[KernelGraph, ...]
     gradients: bool = False
 
-    def model(self, operators: Operators) -> MemoryModel:
+    def model(self, operators: Operators, progress: MemoryProgress | None = None) -> MemoryModel:
         """
         Return the allocations and releases for the launches among *operators*.
+
+        Where these are a part of a recording, *progress* is what the parts before left, and is brought up to date.
 
         The results of a node are allocated when it is launched, and released when the last node that reads them was.
         The inputs of a run are there from its first launch on, as copied to the device; what a run gives back is held
@@ -71,7 +104,7 @@ class GraphMemory:
         lasting = {key: size for life in lives.values() for key, size in life.lasting}
         blocks = block_bytes(np.array([*lasting.values()], np.int64))
         return MemoryModel(
-            allocations=_allocations(runs, lives, operators),
+            allocations=_allocations(runs, lives, operators, progress or MemoryProgress()),
             live_before_bytes=int(blocks.sum()),
             notes=_notes(runs, lives, operators),
         )
@@ -79,7 +112,7 @@ class GraphMemory:
 
 @frozen(eq=False)
 class _Events:
-    """Allocations of one buffer, a row for each: rows of operators (-1: not released), and what was allocated."""
+    """Allocations of one buffer, a row for each: rows of operators (-1: not in this part), and what was allocated."""
 
     begin: I64
     end: I64
@@ -87,50 +120,63 @@ class _Events:
     size_bytes: int
 
 
-def _allocations(runs: Mapping[int, I64], lives: Mapping[int, Lives], operators: Operators) -> Allocations:
-    address = _FIRST_ADDRESS
+def _allocations(
+    runs: Mapping[int, I64], lives: Mapping[int, Lives], operators: Operators, progress: MemoryProgress
+) -> Allocations:
     events = []
     for graph, rows in runs.items():
         # Rows are ordered by time, so that the last of some launches is the one with the highest.
         first = np.where(rows >= 0, rows, len(operators)).min(axis=1)
         last = rows.max(axis=1)
-        for buffer in lives[graph].buffers:
-            found = _events(buffer, rows, first, last, address)
-            address += 2 * int(block_bytes(np.array([buffer.size_bytes], np.int64))[0])
-            events.append(found)
+        address = progress.address_of(graph, lives[graph].buffers)
+        for number, buffer in enumerate(lives[graph].buffers):
+            begin, end = _rows(buffer, rows, first, last)
+            block = int(block_bytes(np.array([buffer.size_bytes], np.int64))[0])
+            place = np.full(len(rows), address, np.int64)
+            there = begin >= 0
+            if buffer.kept:
+                # Two runs hold one at the same time.
+                place += (progress.runs.get(graph, 0) + np.arange(len(rows))) % 2 * block
+                held = progress.held.pop((graph, number), None)
+                if held is not None:
+                    begin, end, place = np.append(-1, begin), np.append(last[0], end), np.append(held, place)
+                    there = np.append(True, there)
+                if there[-1]:
+                    progress.held[graph, number] = int(place[-1])
+            events.append(_Events(begin[there], end[there], place[there], buffer.size_bytes))
+            address += 2 * block
+        progress.runs[graph] = progress.runs.get(graph, 0) + len(rows)
     return _in_time(events, operators)
 
 
-def _events(buffer: Buffer, rows: I64, first: I64, last: I64, address: int) -> _Events:
+def _rows(buffer: Buffer, rows: I64, first: I64, last: I64) -> tuple[I64, I64]:
+    """Return the rows of the operators at which a buffer is allocated and released in each run, -1 where it is not."""
     readers = rows[:, buffer.readers]
     if buffer.producer >= 0:
         begin = rows[:, buffer.producer]
     else:
         begin = np.where((readers >= 0).any(axis=1), first, -1)
+    if buffer.kept:
+        return begin, np.append(np.maximum(last[1:], begin[:-1]), -1)
     # Where a run broke off, everything is freed at its end.
     end = np.where((readers < 0).any(axis=1), last, readers.max(axis=1, initial=-1))
-    end = np.maximum(end, begin)
-    place = np.full(len(rows), address, np.int64)
-    if buffer.kept:
-        end = np.append(last[1:], -1)
-        # Two runs hold one at the same time.
-        place += np.arange(len(rows)) % 2 * int(block_bytes(np.array([buffer.size_bytes], np.int64))[0])
-    there = begin >= 0
-    return _Events(begin[there], end[there], place[there], buffer.size_bytes)
+    return begin, np.maximum(end, begin)
 
 
 def _in_time(events: Sequence[_Events], operators: Operators) -> Allocations:
-    begin, end, place = (_joined([getattr(event, name) for event in events]) for name in ("begin", "end", "address"))
+    """Return allocations and releases in the order of time."""
+    columns = [_joined([getattr(event, name) for event in events]) for name in ("begin", "end", "address")]
     size = np.repeat(np.array([event.size_bytes for event in events], np.int64), [len(event.begin) for event in events])
-    freed = np.flatnonzero(end >= 0)
-    time = np.concatenate([operators.start_ns[begin], _after(operators, end[freed])])
+    begin, end, place = columns
+    made, freed = np.flatnonzero(begin >= 0), np.flatnonzero(end >= 0)
+    time = np.concatenate([operators.start_ns[begin[made]], _after(operators, end[freed])])
     # What is released at an instant is so before something else is allocated.
-    order = np.lexsort((np.arange(len(time)) < len(begin), time))
+    order = np.lexsort((np.arange(len(time)) < len(made), time))
     return Allocations(
         time_ns=time[order],
-        thread=np.concatenate([operators.thread[begin], operators.thread[end[freed]]])[order],
-        address=np.concatenate([place, place[freed]])[order].astype(np.uint64),
-        size_bytes=np.concatenate([size, -size[freed]])[order],
+        thread=np.concatenate([operators.thread[begin[made]], operators.thread[end[freed]]])[order],
+        address=np.concatenate([place[made], place[freed]])[order].astype(np.uint64),
+        size_bytes=np.concatenate([size[made], -size[freed]])[order],
     )
 
 

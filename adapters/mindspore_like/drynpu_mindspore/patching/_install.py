@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import weakref
@@ -47,6 +48,7 @@ def install(package: ModuleType) -> Surface:
     _replace_context(package, device)
     _replace_runtime(package, host, settings)
     _replace_profiler(surface)
+    _follow_training(surface)
     setattr(package, _DONE, surface)
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")
@@ -129,6 +131,21 @@ def _replace_profiler(surface: Surface) -> None:
         if module in sys.modules:  # other releases lack some
             for name, value in replaced.items():
                 setattr(sys.modules[module], name, value)
+
+
+def _follow_training(surface: Surface) -> None:
+    """Have the steps of ``Model.train`` noticed, which need not be told to a profiler."""
+    manager: Any = getattr(sys.modules.get("mindspore.train.callback._callback"), "CallbackManager", None)
+    if manager is None:
+        return
+    genuine = manager.on_train_step_end
+
+    @functools.wraps(genuine)
+    def on_train_step_end(callbacks: Any, run_context: Any) -> None:
+        genuine(callbacks, run_context)
+        surface.session.save()
+
+    manager.on_train_step_end = on_train_step_end
 
 
 def _say(text: str) -> None:

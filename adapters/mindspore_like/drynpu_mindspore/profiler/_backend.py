@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -114,6 +114,15 @@ class Backend(Protocol):
 
     def delete_dir(self) -> None:
         """Accept that the run directory holds nothing (a schedule that was stopped while warming up)."""
+        ...
+
+    def save(self, settle: Callable[[], None], metadata: Mapping[str, Any]) -> None:
+        """
+        Accept that the script is between two steps: what was recorded may be saved for the case of a kill.
+
+        *settle* waits until all operators have run; called only if something is saved. *metadata* are
+        what the script added since `write_metadata`.
+        """
         ...
 
     def open_step(self, number: int) -> None:

@@ -37,6 +37,8 @@ class Profiling(ABC):
         self.current_action = schedule(self.step_num)
 
     def _open_step(self) -> None:
+        # Between two steps, so that the time that it takes belongs to none.
+        self._session.save()
         if self._shows_steps:
             self._session.backend.open_step(self.step_num)
 

@@ -201,6 +201,11 @@ class Session:
         except Exception as error:  # noqa: BLE001 - the script's own, raised when the profiler is done
             self.failure = self.failure or error
 
+    def save(self) -> None:
+        """Have what was recorded saved for the case of a kill; the script is between two steps."""
+        if self.recording:
+            caught(self, "step", lambda: self.backend.save(self.settle, self.metadata.values))
+
     def raise_failure(self) -> None:
         """Raise the error of an operator of the script that failed, if one did."""
         failure, self.failure = self.failure, None

@@ -11,6 +11,8 @@ from typing import Any
 
 from attrs import define, field
 
+from drynpu import say
+from drynpu.recorder import recover
 from drynpu_mindspore.capture import Capturing
 from drynpu_mindspore.profiler import Analysis, RunRequest
 from drynpu_mindspore.recording._analyse import analyse, analyse_beside, analyse_offline
@@ -104,6 +106,11 @@ class RecordingBackend:
     def delete_dir(self) -> None:
         """Leave the empty run directory where it is, as the vendor's profiler does."""
 
+    def save(self, settle: Callable[[], None], metadata: Mapping[str, Any]) -> None:
+        """Have what was recorded saved, where enough time has passed since the last time."""
+        if self._recording is not None:
+            self._recording.save(settle, metadata)
+
     def open_step(self, number: int) -> None:
         """Begin the range of a step; without a run directory there is nothing that it could go to."""
         if self._recording is not None:
@@ -127,7 +134,9 @@ class RecordingBackend:
             log.info("analysis %s", "begun beside the script" if how.asynchronous else "done")
 
     def analyse_offline(self, runs: Sequence[Path], how: Analysis, processes: int) -> Mapping[Path, str]:
-        """Analyse run directories, and return the failed ones with the reason."""
+        """Analyse run directories, and return the failed ones with the reason; what was killed is recovered first."""
+        for run in runs:
+            recover(run, say)
         return analyse_offline(
             runs, simplify=bool(how.data_simplification), steps=how.step_list or (), processes=processes
         )

@@ -56,9 +56,14 @@ def clear_raw(path: Path) -> None:
                 found.unlink(missing_ok=True)
 
 
-def write_info(path: Path, run: RunRequest) -> None:
-    """Write ``profiler_info_<rank>.json``. Raises `OutputError`."""
-    document = {
+def info_name(run: RunRequest) -> str:
+    """Return the name of the document that describes a run."""
+    return f"profiler_info_{run.rank_id}.json"
+
+
+def info(run: RunRequest) -> dict[str, Any]:
+    """Return ``profiler_info_<rank>.json`` (mindspore_profiler.md 10)."""
+    return {
         "profiler_parameters": run.parameters.describe(is_set_schedule=run.is_set_schedule),
         "ms_profiler_info": {"rank_id": run.rank_id, "device_id": run.device_id},
         "cann_profiler_info": {},
@@ -67,7 +72,6 @@ def write_info(path: Path, run: RunRequest) -> None:
         "cann_version": "not known",
         "jit_level": run.jit_level,
     }
-    write_document(path / f"profiler_info_{run.rank_id}.json", json.dumps(document, indent=4, ensure_ascii=False))
 
 
 def write_metadata(path: Path, metadata: Mapping[str, Any], indent: int | None) -> None:

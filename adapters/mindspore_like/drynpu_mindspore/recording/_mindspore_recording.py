@@ -2,74 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
 
-from drynpu.arrays import I64
-from drynpu.kernels import Allocations, Call, KernelPlan, Operators, Signature, concatenate
+from drynpu import say
+from drynpu.kernels import Call, Operators, concatenate, merge_equal
 from drynpu.options import Activity, Settings
 from drynpu.products.mindspore import WHOLE_GRAPH
-from drynpu.recorder import Outcome, Planner, Recorder, framework_plan, load_chosen_chip
-from drynpu.simulate import FrameworkEvents, GraphRun, Iteration, Recording
+from drynpu.raw import write_document
+from drynpu.recorder import (
+    METADATA_FILE,
+    Outcome,
+    Planner,
+    Recorder,
+    framework_plan,
+    load_chosen_chip,
+)
+from drynpu.simulate import FrameworkEvents, GraphRun, Iteration, Mark, Recording
 from drynpu.tables import STEP_PREFIX
-from drynpu_mindspore.capture import CaptureOptions, Capturing, GraphMemory, MemoryModel, write_pipeline
+from drynpu_mindspore.capture import (
+    CapturedMindSpore,
+    CapturedPart,
+    CaptureOptions,
+    Capturing,
+    MemoryProgress,
+    write_pipeline,
+)
 from drynpu_mindspore.profiler import RunRequest
-from drynpu_mindspore.recording._directory import FRAMEWORK, clear_raw, make_run_directory, write_info, write_metadata
+from drynpu_mindspore.recording._directory import (
+    FRAMEWORK,
+    clear_raw,
+    info,
+    info_name,
+    make_run_directory,
+    write_metadata,
+)
 from drynpu_mindspore.recording._marks import ScriptMarks
+from drynpu_mindspore.recording._memory import MODELLED, model_memory
+from drynpu_mindspore.recording._plans import launching_plans
 from drynpu_mindspore.recording._request import profiling_request
-from drynpu_mindspore.rules import api_of, unknown_without_tensors
+from drynpu_mindspore.recording._saved import SavedProgress
+from drynpu_mindspore.rules import unknown_without_tensors
 from drynpu_mindspore.target import ASCEND
 
-MODELLED = "device memory: allocations and releases, from the graphs"
-"""The name of the model in the metadata."""
-_PLANNED = "MindSpore's memory is not known: at jit level O2 the graph engine plans it, which is not modelled"
-_NOTHING_KNOWN = "the memory of operators is not known: there are no graphs to tell of it"
-
-
-def model_memory(run: RunRequest, parts: Sequence[GraphMemory | None], operators: Operators) -> MemoryModel:
-    """
-    Return the allocations of the *operators* of a recording, none where they were not asked for or are not known.
-
-    *parts* are what each stop told; graphs that were known at one are known at the next.
-    """
-    nothing = MemoryModel(allocations=Allocations.empty())
-    if not run.parameters.profile_memory or run.device_target != ASCEND:
-        return nothing
-    if run.jit_level == WHOLE_GRAPH:
-        return evolve(nothing, notes=(_PLANNED,))
-    known = [part for part in parts if part is not None]
-    if not known:
-        return evolve(nothing, notes=(_NOTHING_KNOWN,))
-    memory = evolve(known[-1], gradients=any(part.gradients for part in known))
-    return memory.model(operators)
-
-
-def launching_plans(plan: Planner, *, whole_graph: bool) -> Planner:
-    """
-    Return *plan* as MindSpore launches it.
-
-    With *whole_graph* (jit level O2) the graph engine launches node by node, without a call for each. Else each
-    operator is a call of its own; where the rule names none, it is the aclnn operator that `api_of` has,
-    for the single-op path of ACL, which compiles at every call, is none that MindSpore goes.
-    """
-
-    def planned(signature: Signature) -> KernelPlan:
-        found = plan(signature)
-        if not found.kernels:
-            return found
-        if whole_graph:
-            return evolve(found, in_graph=True, synchronizes=False)
-        return found if found.api else evolve(found, api=api_of(signature.name))
-
-    return planned
-
-
 _FRAMEWORK = "mindspore"
+_UNKNOWN = "shapes or data types unknown of some launches of {}"
 _HOST_HZ = 1_000_000_000
 """Rate of the host's counter in the records of op_range: here it counts nanoseconds."""
 
@@ -89,14 +73,13 @@ class MindSporeRecording:
     _recorder: Recorder
     _capture: Capturing
     _running: bool = False
-    _parts: list[Operators] = field(factory=list)
-    _events: list[FrameworkEvents] = field(factory=list)
-    _memory: list[GraphMemory | None] = field(factory=list)
-    _pool: list[I64] = field(factory=list)
-    _dataset: Mapping[str, str] = field(factory=dict)
-    _notes: tuple[str, ...] = ()
+    _parts: list[CapturedPart] = field(factory=list)
+    """What was cut off since the start, and is to be read at the stop if the journal has not done so."""
+    _captured: list[CapturedMindSpore] = field(factory=list)
     _metadata: dict[str, Any] = field(factory=dict)
     _indent: int | None = None
+    _progress: SavedProgress | None = None
+    """How far the journal is; None where there is none: before the start, and for a start after a stop."""
 
     @classmethod
     def open(cls, run: RunRequest, capture: Capturing) -> MindSporeRecording:
@@ -153,6 +136,31 @@ class MindSporeRecording:
     def _begin(self, options: CaptureOptions) -> None:
         self._capture.start(options)
         self._running = True
+        # What a stop wrote stands: of starts behind it nothing is saved.
+        self._progress = None if self._captured else SavedProgress(time.time_ns())
+
+    def save(self, settle: Callable[[], None], metadata: Mapping[str, Any]) -> None:
+        """
+        Have the steps since the last call saved for the case of a kill, where enough time has passed since it.
+
+        *settle* waits until all operators have run; *metadata* are what the script will have written.
+        """
+        progress, now_ns = self._progress, time.time_ns()
+        if not self._running or progress is None or now_ns < progress.due_ns:
+            return
+        settle()
+        part = self._capture.cut()
+        self._parts.append(part)
+        calls, marks = progress.new_marks(self.marks)
+        self._recorder.save(
+            lambda: {self._device_id: self._recording([part.read()], calls, marks, now_ns, progress.memory)[0]},
+            self._planner,
+            self.path,
+            warn=say,
+            documents=self._documents(metadata),
+            **self._destination(),
+        )
+        progress.postpone(now_ns)
 
     def stop(self) -> None:
         """Stop capturing, and write the raw data. Raises `OutputError`."""
@@ -162,18 +170,20 @@ class MindSporeRecording:
         captured = self._capture.stop()
         self.marks.close_step()
         self._recorder.stop()
-        self._parts.append(captured.operators)
-        self._events.append(captured.host_events)
-        self._memory.append(captured.memory)
-        self._pool.append(captured.pool)
-        self._dataset = captured.dataset or self._dataset
-        self._notes += captured.notes
+        parts, self._parts = self._parts, []
+        self._captured += [*(part.read() for part in parts), captured]
         self._write()
+        self._recorder.settle()
 
     def finalize(self) -> None:
         """Write what describes the run. Raises `OutputError`."""
         if self.run.device_target == ASCEND:
-            write_info(self.path, self.run)
+            write_document(self.path / info_name(self.run), json.dumps(info(self.run), indent=4, ensure_ascii=False))
+
+    def _documents(self, metadata: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the documents that the run would leave now, with further *metadata*."""
+        described = {info_name(self.run): info(self.run)} if self.run.device_target == ASCEND else {}
+        return {**described, METADATA_FILE: {**self._metadata, **metadata}}
 
     def write_metadata(self, metadata: dict[str, Any], indent: int | None) -> None:
         """Write the script's metadata, beside what the simulation says of itself. Raises `OutputError`."""
@@ -188,43 +198,76 @@ class MindSporeRecording:
     def _write(self) -> None:
         recorder = self._recorder
         clear_raw(self.path)
-        begin_ns, graph_engine = recorder.begin_ns, self.run.jit_level == WHOLE_GRAPH
+        recording, memory_notes = self._recording(self._captured, self.marks.calls, self.marks.tx)
+        outcome = recorder.write(
+            {self._device_id: evolve(recording, host_samples=recorder.host_samples)},
+            self._planner(),
+            self.path,
+            **self._destination(),
+        )
+        notes = [note for captured in self._captured for note in captured.notes]
+        if unknown := sorted({name for captured in self._captured for name in captured.unknown}):
+            notes.append(_UNKNOWN.format(", ".join(unknown)))
+        recorder.outcome = evolve(outcome, notes=tuple(dict.fromkeys((*notes, *memory_notes, *outcome.notes))))
+        dataset = next((captured.dataset for captured in reversed(self._captured) if captured.dataset), {})
+        write_pipeline(self.path / FRAMEWORK, dataset, self.run.rank_id)
+        self._write_metadata()
+        self.finalize()
+
+    def _recording(
+        self,
+        parts: Sequence[CapturedMindSpore],
+        calls: Sequence[Call],
+        marks: Sequence[Mark],
+        cut_ns: int = 0,
+        progress: MemoryProgress | None = None,
+    ) -> tuple[Recording, tuple[str, ...]]:
+        """
+        Return a recording of *parts* with the steps and marks of the script, and notes on memory.
+
+        It ends now; a part of one at *cut_ns*, and *progress* is what the parts before left of memory.
+        """
+        recorder, graph_engine = self._recorder, self._graph_engine
         # A step that was open before the first start is no part of the recording.
-        calls = [call for call in self.marks.calls if call.start_ns >= begin_ns]
-        operators = concatenate([*self._parts, Operators.from_calls(calls)])
-        end_ns = recorder.end_ns(int(operators.end_ns.max(initial=0)))
-        memory = model_memory(self.run, self._memory, operators)
+        calls = [call for call in calls if call.start_ns >= recorder.begin_ns]
+        operators = merge_equal(concatenate([*(part.operators for part in parts), Operators.from_calls(calls)]))
+        begin_ns, end_ns = recorder.begin_ns, cut_ns or recorder.end_ns(int(operators.end_ns.max(initial=0)))
+        memory = model_memory(self.run, [part.memory for part in parts], operators, progress)
         recording = Recording(
             operators=operators,
             allocations=memory.allocations,
             live_before_bytes=memory.live_before_bytes,
             # At jit level O2 a device plans memory ahead, which the pool of the CPU says nothing of.
-            memory_totals=None if graph_engine else np.concatenate(self._pool),
+            memory_totals=None if graph_engine else np.concatenate([part.pool for part in parts]),
             modelled=(MODELLED,) if len(memory.allocations) else (),
             begin_ns=min(begin_ns, int(operators.start_ns.min(initial=begin_ns))),
             end_ns=end_ns,
             graphs=self._graphs(calls, begin_ns, end_ns),
-            host_samples=recorder.host_samples,
-            framework_events=FrameworkEvents.join(self._events),
-            marks=tuple(mark for mark in self.marks.tx if mark.start_ns >= begin_ns),
+            framework_events=FrameworkEvents.join([part.host_events for part in parts]),
+            marks=tuple(mark for mark in marks if mark.start_ns >= begin_ns),
         )
-        outcome = self._write_recording(recording, whole_graph=graph_engine)
-        notes = tuple(dict.fromkeys((*self._notes, *memory.notes, *outcome.notes)))
-        recorder.outcome = evolve(outcome, notes=notes)
-        write_pipeline(self.path / FRAMEWORK, self._dataset, self.run.rank_id)
-        self._write_metadata()
-        self.finalize()
+        return recording, memory.notes
 
-    def _write_recording(self, recording: Recording, *, whole_graph: bool) -> Outcome:
+    @property
+    def _graph_engine(self) -> bool:
+        return self.run.jit_level == WHOLE_GRAPH
+
+    @property
+    def _device_id(self) -> int:
+        return int(self.run.device_id) if self.run.device_id.isdecimal() else 0
+
+    def _planner(self) -> Planner:
+        plan = framework_plan(_FRAMEWORK, [unknown_without_tensors])
+        return launching_plans(plan, whole_graph=self._graph_engine)
+
+    def _destination(self) -> dict[str, Any]:
+        """Return further fields of `Destination`."""
         run, activities = self.run, self._recorder.request.activities
-        return self._recorder.write(
-            {int(run.device_id) if run.device_id.isdecimal() else 0: recording},
-            launching_plans(framework_plan(_FRAMEWORK, [unknown_without_tensors]), whole_graph=whole_graph),
-            self.path,
-            rank_id=int(run.rank_id) if run.rank_id.isdecimal() else 0,
-            host_data=Activity.HOST in activities,
-            device_data=run.device_target == ASCEND and Activity.DEVICE in activities,
-        )
+        return {
+            "rank_id": int(run.rank_id) if run.rank_id.isdecimal() else 0,
+            "host_data": Activity.HOST in activities,
+            "device_data": run.device_target == ASCEND and Activity.DEVICE in activities,
+        }
 
     def _graphs(self, calls: Sequence[Call], begin_ns: int, end_ns: int) -> tuple[GraphRun, ...]:
         """Return the graph whose iterations are the steps, where the iteration trace is asked for."""

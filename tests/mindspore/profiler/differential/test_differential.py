@@ -142,6 +142,9 @@ class _Steps:
 
     events: list[list[Any]]
 
+    def save(self, settle: object, metadata: object) -> None:
+        """Accept a step boundary."""
+
     def open_step(self, number: int) -> None:
         self.events.append(["open_step", number])
 
