@@ -91,7 +91,10 @@ def test_what_is_recovered_equals_what_the_training_itself_leaves(tmp_path: Path
     tables["memory_totals"] = finished.frame("memory_totals"), recovered.frame("memory_totals")
     tables["allocations"] = finished.allocations, recovered.allocations
     for name, (table, other) in tables.items():
-        assert len(other) >= STEPS or (name == "allocations" and mode == "pynative"), name
+        if name == "allocations" and mode == "pynative":  # PyNative does not tell of any
+            assert len(table) == len(other) == 0
+            continue
+        assert len(other) >= STEPS, name
         time_ns = "time_ns" if "time_ns" in table.columns else "start_ns"
         # The run recorded for a moment behind the last part.
         assert table.filter(pl.col(time_ns) <= other[time_ns].max()).equals(other), name

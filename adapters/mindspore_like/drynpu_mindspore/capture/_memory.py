@@ -168,15 +168,15 @@ def _in_time(events: Sequence[_Events], operators: Operators) -> Allocations:
     columns = [_joined([getattr(event, name) for event in events]) for name in ("begin", "end", "address")]
     size = np.repeat(np.array([event.size_bytes for event in events], np.int64), [len(event.begin) for event in events])
     begin, end, place = columns
-    made, freed = np.flatnonzero(begin >= 0), np.flatnonzero(end >= 0)
-    time = np.concatenate([operators.start_ns[begin[made]], _after(operators, end[freed])])
+    begun, freed = np.flatnonzero(begin >= 0), np.flatnonzero(end >= 0)
+    time = np.concatenate([operators.start_ns[begin[begun]], _after(operators, end[freed])])
     # What is released at an instant is so before something else is allocated.
-    order = np.lexsort((np.arange(len(time)) < len(made), time))
+    order = np.lexsort((np.arange(len(time)) < len(begun), time))
     return Allocations(
         time_ns=time[order],
-        thread=np.concatenate([operators.thread[begin[made]], operators.thread[end[freed]]])[order],
-        address=np.concatenate([place[made], place[freed]])[order].astype(np.uint64),
-        size_bytes=np.concatenate([size[made], -size[freed]])[order],
+        thread=np.concatenate([operators.thread[begin[begun]], operators.thread[end[freed]]])[order],
+        address=np.concatenate([place[begun], place[freed]])[order].astype(np.uint64),
+        size_bytes=np.concatenate([size[begun], -size[freed]])[order],
     )
 
 
