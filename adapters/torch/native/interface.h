@@ -1,6 +1,7 @@
 // What Python calls by ctypes.
 #pragma once
 
+#include "backward.h"
 #include "calls.h"
 #include "guard.h"
 #include "hooks.h"
@@ -24,6 +25,8 @@ DRYNPU_EXPORT void drynpu_configure(int devices, int64_t memory_bytes, int only_
     at::RegisterPrivateUse1HooksInterface(npu::hooks);
   }
 }
+
+DRYNPU_EXPORT int drynpu_finish_backward(double longest_s) { return npu::finish_backward(longest_s); }
 
 DRYNPU_EXPORT int drynpu_current_device() { return npu::current_device; }
 DRYNPU_EXPORT void drynpu_select_device(int index) { npu::current_device = static_cast<c10::DeviceIndex>(index); }

@@ -69,6 +69,60 @@ print(json.dumps([len(set(used)), stats["allocation.all.current"] < 12, stats["s
     assert run(script) == [1, True, 1]
 
 
+def test_the_interpreter_ends_after_the_backward_pass_is_let_go(run: Any) -> None:
+    """
+    A thread that is slow to let go of a backward pass may not be left with it when the interpreter ends.
+
+    The thread of the device gets no time: it shares a processor with the main thread, and runs only when that is idle.
+    """
+    script = """
+import atexit, contextvars, json, os, pathlib, sys, time, weakref, torch, torch_npu
+from drynpu_torch.device import state
+
+class Held:
+    pass
+
+def device_thread():
+    tasks = pathlib.Path("/proc/self/task").iterdir()
+    return min(int(task.name) for task in tasks if (task / "comm").read_text().strip() == "pt_autograd_0")
+
+def run_slowly():
+    held = Held()
+    variable.set(held)  # PyTorch lets the backward pass keep what the context has
+    loss = (x * 2).sum()
+    for task in (0, thread):
+        os.sched_setaffinity(task, {min(processors)})
+    os.sched_setscheduler(thread, os.SCHED_IDLE, os.sched_param(0))
+    sys.setswitchinterval(1000)
+    loss.backward()
+    os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+    for task in (0, thread):
+        os.sched_setaffinity(task, processors)
+    variable.set(None)
+    return weakref.ref(held)
+
+def spin():
+    end = time.perf_counter() + 0.1
+    while time.perf_counter() < end:
+        pass
+
+variable = contextvars.ContextVar("variable")
+processors = os.sched_getaffinity(0)
+x = torch.ones(4, device="npu", requires_grad=True)
+(x * 2).sum().backward()
+thread = device_thread()
+for _ in range(50):  # on a busy machine the main thread may lose its processor
+    held = run_slowly()
+    spin()
+    if held() is not None:
+        break
+seen = [held() is not None, state().library.finish_backward(), held() is None]
+atexit.register(lambda: (run_slowly(), spin()))
+print(json.dumps(seen))
+"""
+    assert run(script) == [True, True, True]
+
+
 def test_a_forked_process_has_its_tensors(run: Any) -> None:
     script = """
 import json, os, torch, torch_npu

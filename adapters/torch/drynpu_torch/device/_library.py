@@ -46,6 +46,14 @@ class Library:
             generator.manual_seed(torch.initial_seed())  # as PyTorch seeds a device at its first use
             torch.ops.drynpu.set_default_generator(generator, index)
 
+    def finish_backward(self, longest_s: float = 10.0) -> bool:
+        """
+        Wait until the threads of the backward pass hold no Python objects; return whether that was so in time.
+
+        A thread that releases such an object while the interpreter ends would end the process.
+        """
+        return bool(self._functions.drynpu_finish_backward(ctypes.c_double(longest_s)))
+
     @property
     def current_device(self) -> int:
         """The device of this thread."""

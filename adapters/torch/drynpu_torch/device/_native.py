@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,7 @@ def register_native(state: DeviceState) -> None:
     torch._register_device_module(DEVICE_TYPE, npu)  # type: ignore[no-untyped-call]
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     state.use(library, only_warn=os.environ.get("DRYNPU_OOM") == _GO_ON)
+    atexit.register(library.finish_backward)
     patch_compile()
     _patch_accelerator()
 
