@@ -162,18 +162,24 @@ def ready() -> Callable[[Any], None]:
 def _wait_for_page(tab: Any) -> None:
     tab.wait_for_selector("main h1")
     tab.wait_for_function("!document.querySelector('[data-dash-is-loading=true]')")
+    tab.wait_for_function(_FIGURES_ARE_THERE)
     tab.wait_for_function(_ROWS_ARE_THERE)
 
 
-_ROWS_ARE_THERE = """() => [...document.querySelectorAll(".grid")].every((grid) => {
-  const api = window.dash_ag_grid && dash_ag_grid.getApi(grid.id);
-  const blocks = api ? Object.values(api.getCacheBlockState()) : [];
+_FIGURES_ARE_THERE = """() => [...document.querySelectorAll("main figure")].every((place) =>
+  place.querySelector(".main-svg"))"""
+_ROWS_ARE_THERE = """() => [...document.querySelectorAll("main .rows")].every((place) => {
+  const grid = place.querySelector(".grid");
+  const api = grid && window.dash_ag_grid && dash_ag_grid.getApi(grid.id);
+  if (!api) { return false; }
+  const blocks = Object.values(api.getCacheBlockState());
   const rows = [...grid.querySelectorAll(".ag-center-cols-container .ag-row")];
   return blocks.length > 0 && blocks.every((block) => block.pageStatus === "loaded")
     && (rows.length > 0 || api.getDisplayedRowCount() === 0) && rows.every((row) => row.textContent.trim());
 })"""
-"""A grid draws empty rows until the server has answered, and cells some frames after that. What a grid has out of sight
-is skipped by the browser: it has a text content, but no inner text."""
+"""The browser fetches the scripts of figures and grids when a page has some; until then their places are empty. A grid
+draws empty rows until the server has answered, and cells some frames after that. What a grid has out of sight is
+skipped by the browser: it has a text content, but no inner text."""
 
 
 def _own(address: str) -> bool:

@@ -18,7 +18,6 @@ OUTPUT = "ASCEND_PROFILER_OUTPUT"
 
 def drawn(tab: Any) -> None:
     tab.wait_for_selector("#timeline-graph .barlayer path", state="attached")
-    tab.wait_for_selector("#timeline-choices button")
 
 
 def window(tab: Any) -> int:
@@ -38,8 +37,8 @@ def test_from_the_whole_run_to_a_kernel_and_back(tab: Any, dashboard: Any, runs:
     wide = window(tab)
     # Without those of the host, the first hit is the kernel.
     for kind in ("Host operators", "CANN API calls", "Task queue"):
-        tab.click(f"#timeline-choices button:has-text('{kind}')")
-        tab.wait_for_selector(f"#timeline-choices button[aria-pressed=false]:has-text('{kind}')")
+        tab.click(f".choices button:has-text('{kind}')")
+        tab.wait_for_selector(f".choices button[aria-pressed=false]:has-text('{kind}')")
     tab.click("#timeline-all")
     tab.wait_for_url(lambda address: "from=" not in address)
     tab.fill("#timeline-find", kernel["Name"])

@@ -15,6 +15,7 @@ from drynpu.views.content import PLACE, Control
 from drynpu.views.dashboard._address import Address, path_of, query_of
 from drynpu.views.dashboard._blocks import components
 from drynpu.views.dashboard._callbacks import connect, view_of
+from drynpu.views.dashboard._changes import change_stores
 from drynpu.views.dashboard._files import serve_traces
 from drynpu.views.dashboard._runs import run_list
 from drynpu.views.dashboard._safety import protect
@@ -77,7 +78,7 @@ def _frame() -> Any:
     return html.Div(
         [
             dcc.Location(id="url", refresh=False),
-            dcc.Store(id="chosen"),
+            *change_stores(),
             dcc.Store(id="shown"),
             html.A("Skip to the content", href="#content", className="skip"),
             html.Header(id="top"),
@@ -143,7 +144,7 @@ def _header(library: Library, view: View | None = None, page: Page | None = None
 
 
 def _control(control: Control, value: str) -> Any:
-    """Return a native field, which every keyboard and screen reader knows; ``choices.js`` tells what is chosen."""
+    """Return a native field, which every keyboard and screen reader knows; ``changes.js`` tells what is chosen."""
     options = [*control.options]
     if control.name == PLACE and value not in dict(options):
         options.append((value, "Clicked"))

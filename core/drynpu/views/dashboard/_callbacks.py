@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from dash import ALL, MATCH, Dash, Input, Output, State, ctx, no_update
+from dash import MATCH, Dash, Input, Output, State, ctx, no_update
 
 from drynpu._errors import DrynpuError
-from drynpu.views.content import PLACE, Table, find_block
+from drynpu.views.content import Table, find_block
 from drynpu.views.dashboard._address import Address, query_of, read_address
+from drynpu.views.dashboard._changes import connect_changes
 from drynpu.views.dashboard._runs import run_list
 from drynpu.views.dashboard._tables import cells, rows_of, rows_text
 from drynpu.views.dashboard._timeline import connect_timeline
@@ -57,56 +58,12 @@ def connect(app: Dash, library: Library, show: Show) -> None:
         *parts, title = show(library, address)
         return *parts, {"page": page, "title": title}
 
-    @app.callback(
-        Output("url", "search"),
-        Input("chosen", "data"),
-        State("url", "search"),
-        prevent_initial_call=True,
-    )
-    def choose(chosen: Mapping[str, str] | None, query: str | None) -> Any:
-        return no_update if chosen is None else chosen_query(chosen["name"], chosen["value"], query)
-
-    @app.callback(
-        Output("url", "search", allow_duplicate=True),
-        Input({"type": "chart", "name": ALL}, "clickData"),
-        State("url", "search"),
-        prevent_initial_call=True,
-    )
-    def choose_place(_: Sequence[Any], query: str | None) -> Any:
-        place = _clicked(ctx.triggered)
-        if place is None:
-            return no_update
-        now = read_address(None, query)
-        return query_of(now.rank, now.step, {**now.choices, **now.look, **place})
-
     app.clientside_callback(_NAME_WINDOW, Input("shown", "data"))
     app.clientside_callback(_SWITCH_THEME, Output("theme", "title"), Input("theme", "n_clicks"))
+    connect_changes(app, library)
     connect_timeline(app, library)
     _connect_tables(app, library)
     _connect_list(app, library)
-
-
-def chosen_query(name: str, value: str, query: str | None) -> str:
-    """
-    Return the query after a choice; what has its default, ``""``, does not stand in it.
-
-    Another rank is looked at in the same window; another step has a window of its own, and its own events.
-    """
-    now = read_address(None, query)
-    leave = ("event", "from", "to") if name == "step" else ("event",)
-    look = {key: kept for key, kept in now.look.items() if key not in leave}
-    chosen = {"rank": now.rank, "step": now.step, **now.choices, name: value}
-    return query_of(chosen.pop("rank"), chosen.pop("step"), {**chosen, **look})
-
-
-def _clicked(triggered: Sequence[Mapping[str, Any]]) -> dict[str, str] | None:
-    """Return the choice that a clicked point stands for: its ``customdata`` is ``name=value``; ``None`` for no such."""
-    for change in triggered:
-        points = (change.get("value") or {}).get("points") or [{}]
-        name, equals, value = str(points[0].get("customdata") or "").partition("=")
-        if equals and name == PLACE:
-            return {name: value}
-    return None
 
 
 def _connect_tables(app: Dash, library: Library) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
 
-from drynpu.analysis.timeline import Hits, Spot, TimelineIndex, TrackKind, find_events
-from drynpu.views.runs import Rank
-from drynpu.views.timeline import LEVELS, Look, time_unit
+from drynpu._errors import DrynpuError
+from drynpu.analysis.timeline import Hits, Spot, TimelineIndex, TrackKind, find_events, timeline_index
+from drynpu.views.dashboard._address import Address, query_of, read_address
+from drynpu.views.runs import Library, Rank
+from drynpu.views.timeline import LEVELS, Look
 
 
 @frozen
@@ -36,25 +38,46 @@ class TimelinePlace:
         return found
 
 
-def next_look(place: TimelinePlace, cause: str, value: Any) -> Look:
+def find_place(library: Library, address: Address) -> TimelinePlace | None:
+    """Return the place of an address; ``None`` if there is no such run or rank."""
+    try:
+        rank = library.open(address.run).rank(address.rank)
+        index = timeline_index(rank.profile)
+    except DrynpuError:
+        return None
+    return TimelinePlace(rank, index, Look.from_choices(address.look), address.step)
+
+
+def moved_query(library: Library, path: str, query: str | None, cause: str, value: Any) -> str | None:
+    """Return the query after something that the reader did on the timeline; the same if it means nothing."""
+    address = read_address(path, query)
+    place = find_place(library, address)
+    if place is None:
+        return query
+    look = next_look(place, cause, value)
+    return query if look == place.look else query_of(address.rank, address.step, {**address.choices, **look.choices})
+
+
+def next_look(place: TimelinePlace, cause: str, value: Any = None) -> Look:
     """
     Return the look after something that the reader did; the same if it means nothing.
 
     Parameters
     ----------
     cause:
-        What was used: ``graph``, ``find``, a button, or a toggle with its value (``kind:streams``).
+        What was used: the figure (``range``, ``point``), ``find``, a button, or a toggle and its value
+        (``kind:streams``).
     value:
-        What the graph or the field says; how often a button was pressed.
+        What the figure or the field says.
     """
     look, index, step = place.look, place.index, place.step
     name, _, toggled = cause.partition(":")
-    if name == "graph":
-        return _on_figure(place, value if isinstance(value, dict) else {})
+    if name == "range":
+        return _ranged(place, value if isinstance(value, dict) else {})
+    if name == "point":
+        return _clicked(place, str(value))
     if name == "find":
-        return _searched(place, value or "")
-    if not value:
-        return look
+        return _searched(place, str(value or ""))
     if name == "kind":
         kinds = {kind for kind in TrackKind if kind.value == toggled}
         return evolve(look, hidden=look.hidden ^ kinds)
@@ -72,17 +95,16 @@ def next_look(place: TimelinePlace, cause: str, value: Any) -> Look:
     return actions[name]() if name in actions else look
 
 
-def _on_figure(place: TimelinePlace, data: Mapping[str, Any]) -> Look:
+def _ranged(place: TimelinePlace, data: Mapping[str, Any]) -> Look:
+    """Return the look with the window that the axes of the figure say, in units of ``unit_ns``."""
     look, index = place.look, place.index
-    if "points" in data:
-        return _clicked(place, data["points"])
     if any(key.endswith(".autorange") for key in data):
         return evolve(look, start_ns=None, end_ns=None)
     ends = _range(data, "xaxis2") or _range(data, "xaxis")
-    if ends is None:
+    unit_ns = data.get("unit_ns")
+    if ends is None or not isinstance(unit_ns, int):
         return look
-    unit, _ = time_unit(place.window)
-    start, end = (int(each * unit) for each in sorted(ends))
+    start, end = (int(each * unit_ns) for each in sorted(ends))
     return look.moved(index.start_ns + start, end - start, index)
 
 
@@ -93,10 +115,10 @@ def _range(data: Mapping[str, Any], axis: str) -> tuple[float, float] | None:
     return (numbers[0], numbers[1]) if len(numbers) == 2 else None
 
 
-def _clicked(place: TimelinePlace, points: Sequence[Mapping[str, Any]]) -> Look:
+def _clicked(place: TimelinePlace, text: str) -> Look:
     """Return the look after a click: an event is described, a run is looked into."""
     index, look = place.index, place.look
-    parts = str(points[0].get("customdata", "") if points else "").split(".")
+    parts = text.split(".")
     if len(parts) != 4 or not all(part.isdigit() for part in parts):
         return look
     track, lane, first, count = map(int, parts)

@@ -29,6 +29,8 @@ def grid(block: Table) -> list[Any]:
         "paginationPageSizeSelector": list(PAGE_SIZES),
         "cacheBlockSize": max(PAGE_SIZES),
         "maxBlocksInCache": 4,
+        # Dash drops the request of a callback when the next one begins; rows that were dropped would never come.
+        "maxConcurrentDatasourceRequests": 1,
         "rowHeight": _ROW_PX,
         "headerHeight": _HEAD_PX,
         "enableCellTextSelection": True,
@@ -65,7 +67,7 @@ def grid(block: Table) -> list[Any]:
         ],
         className="tools",
     )
-    return [tools, table]
+    return [tools, html.Div(table, className="rows")]
 
 
 def rows_text(found: int, whole: int) -> str:

@@ -1,23 +1,21 @@
-"""The timeline in the dashboard: every movement changes the address, and the address says what is drawn."""
+"""The timeline in the dashboard: what a reader does changes the address, and the address says what is drawn."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import evolve
-from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, no_update
+from dash import Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
 
-from drynpu._errors import DrynpuError
-from drynpu.analysis.timeline import Spot, timeline_index
+from drynpu.analysis.timeline import Spot
 from drynpu.views.content import TimelineChart
 from drynpu.views.dashboard._address import Address, query_of, read_address
 from drynpu.views.dashboard._files import trace_links
-from drynpu.views.dashboard._moves import TimelinePlace, next_look
+from drynpu.views.dashboard._moves import TimelinePlace, find_place
 from drynpu.views.runs import Library
 from drynpu.views.theme import count_text
-from drynpu.views.timeline import KIND_TITLES, LEVELS, Detail, Look, describe, timeline_document
+from drynpu.views.timeline import KIND_TITLES, LEVELS, Detail, describe, timeline_document
 
 _TOOLS: Any = {
     "displaylogo": False,
@@ -37,6 +35,7 @@ _HINT = (
     "everything. "
     "Keys: W and S zoom, A and D move, 0 shows everything, N and P go to the next and the previous hit."
 )
+_PRESSED = "aria-pressed"
 _PANELS = 12
 """Events that a panel lists; more are counted."""
 
@@ -61,8 +60,8 @@ def timeline_card(block: TimelineChart, heading: Sequence[Any]) -> Any:
 
 
 def _button(name: str, text: str, title: str, key: str) -> Any:
-    pressed_by: Any = {"data-key": key}
-    return html.Button(text, id=f"timeline-{name}", title=f"{title} ({key.upper()})", **pressed_by)
+    attributes: Any = {"data-key": key, "data-change": f"timeline:{name}"}
+    return html.Button(text, id=f"timeline-{name}", title=f"{title} ({key.upper()})", **attributes)
 
 
 def _tools() -> Any:
@@ -84,122 +83,88 @@ def _tools() -> Any:
                 ],
                 className="tools",
             ),
-            html.Div(id="timeline-choices", className="tools choices"),
-            dcc.Store(id="timeline-chosen"),
+            _choices(),
+            dcc.Store(id="timeline-found"),
         ]
     )
 
 
-def _choices(place: TimelinePlace) -> list[Any]:
-    """Return what is shown as buttons that stay pressed."""
-    look = place.look
-    kinds = dict.fromkeys(track.kind for track in place.index.tracks)
-    shown = [_toggle("kind", kind.value, KIND_TITLES[kind], pressed=kind not in look.hidden) for kind in kinds]
-    levels = [_toggle("levels", str(each), str(each), pressed=each == look.levels) for each in LEVELS]
-    return [
-        html.Div([html.Span("Show", className="detail"), *shown], role="group", **_named("What is shown")),
-        html.Div([html.Span("Levels", className="detail"), *levels], role="group", **_named("Levels of nesting")),
-    ]
+def _choices() -> Any:
+    """
+    Return the buttons that stay pressed. Which are, and which kinds there are, is said when an address is read.
+
+    They stay the same buttons: one that is made anew while it is pressed says nothing.
+    """
+    kinds = [_toggle("kind", kind.value, title, hidden=True) for kind, title in KIND_TITLES.items()]
+    levels = [_toggle("levels", str(each), str(each)) for each in LEVELS]
+    return html.Div(
+        [
+            html.Div([html.Span("Show", className="detail"), *kinds], role="group", **_named("What is shown")),
+            html.Div([html.Span("Levels", className="detail"), *levels], role="group", **_named("Levels of nesting")),
+        ],
+        className="tools choices",
+    )
 
 
 def _named(name: str) -> Any:
     return {"aria-label": name}
 
 
-def _toggle(kind: str, value: str, text: str, *, pressed: bool) -> Any:
-    state: Any = {"aria-pressed": "true" if pressed else "false"}
-    return html.Button(text, id={"type": f"timeline-{kind}", "name": value}, className="toggle", **state)
-
-
-def _place(library: Library, address: Address) -> TimelinePlace | None:
-    try:
-        rank = library.open(address.run).rank(address.rank)
-        index = timeline_index(rank.profile)
-    except DrynpuError:
-        return None
-    return TimelinePlace(rank, index, Look.from_choices(address.look), address.step)
+def _toggle(kind: str, value: str, text: str, *, hidden: bool = False) -> Any:
+    attributes: Any = {"data-change": f"timeline:{kind}:{value}", _PRESSED: "false"}
+    return html.Button(text, id=f"timeline-{kind}-{value}", hidden=hidden, className="toggle", **attributes)
 
 
 def connect_timeline(app: Dash, library: Library) -> None:
-    """Connect the timeline with the library."""
+    """Draw what the address says of the timeline; how it changes is said in ``_moves``."""
 
     @app.callback(
-        Output("timeline-graph", "figure"),
-        Output("timeline-graph", "style"),
-        Output("timeline-event", "children"),
-        Output("timeline-hits", "children"),
-        Output("timeline-find", "value"),
-        Output("timeline-choices", "children"),
-        Output("timeline-chosen", "data"),
-        Output("timeline-files", "children"),
-        Output("timeline-deeper", "children"),
-        Input("url", "search"),
-        State("url", "pathname"),
-        State("timeline-chosen", "data"),
+        output={
+            "figure": Output("timeline-graph", "figure"),
+            "style": Output("timeline-graph", "style"),
+            "event": Output("timeline-event", "children"),
+            "hits": Output("timeline-hits", "children"),
+            "find": Output("timeline-find", "value"),
+            "found": Output("timeline-found", "data"),
+            "kinds_hidden": [Output(f"timeline-kind-{kind.value}", "hidden") for kind in KIND_TITLES],
+            "kinds_pressed": [Output(f"timeline-kind-{kind.value}", _PRESSED) for kind in KIND_TITLES],
+            "levels_pressed": [Output(f"timeline-levels-{each}", _PRESSED) for each in LEVELS],
+            "files": Output("timeline-files", "children"),
+            "deeper": Output("timeline-deeper", "children"),
+        },
+        inputs=[Input("url", "search"), State("url", "pathname"), State("timeline-found", "data")],
     )
-    def draw(query: str | None, path: str | None, chosen: Mapping[str, str] | None) -> Any:
+    def draw(query: str | None, path: str | None, found: str | None) -> Any:
         address = read_address(path, query)
-        place = _place(library, address)
+        place = find_place(library, address)
         if place is None or not place.index.events:
-            return [no_update] * 9
-        return _shown(place, address, chosen)
-
-    @app.callback(
-        Output("url", "search", allow_duplicate=True),
-        Input("timeline-graph", "relayoutData"),
-        Input("timeline-graph", "clickData"),
-        *(Input(f"timeline-{name}", "n_clicks") for name in (*_MOVES, "previous", "next")),
-        Input("timeline-find", "value"),
-        Input({"type": "timeline-kind", "name": ALL}, "n_clicks"),
-        Input({"type": "timeline-levels", "name": ALL}, "n_clicks"),
-        State("timeline-choices", "children"),
-        State("url", "pathname"),
-        State("url", "search"),
-        prevent_initial_call=True,
-    )
-    def move(*values: Any) -> Any:
-        drawn, path, query = values[-3:]
-        address = read_address(path, query)
-        place = _place(library, address)
-        if place is None or not drawn:
-            return no_update
-        look = place.look
-        for each in ctx.triggered:
-            look = next_look(evolve(place, look=look), _cause(each["prop_id"]), each["value"])
-        wanted = query_of(address.rank, address.step, {**address.choices, **look.choices})
-        return no_update if look == place.look else wanted
+            raise PreventUpdate
+        return _shown(place, address, found)
 
 
-def _cause(changed: str) -> str:
-    """Return what a reader used: the name of a field or button, those of toggles with their value behind a colon."""
-    name = changed.rpartition(".")[0]
-    if not name.startswith("{"):
-        return name.removeprefix("timeline-")
-    identity = json.loads(name)
-    return f"{identity['type'].removeprefix('timeline-')}:{identity['name']}"
-
-
-def _shown(place: TimelinePlace, address: Address, chosen: Mapping[str, str] | None) -> list[Any]:
+def _shown(place: TimelinePlace, address: Address, found: str | None) -> dict[str, Any]:
     index, look = place.index, place.look
     detail = describe(place.rank.profile, index, look.event) if look.event else None
     figure = timeline_document(index, look, place.step, detail.launches if detail else None)
-    height = figure["layout"]["height"]
-    kinds = sorted({track.kind.value for track in index.tracks if track.kind not in look.hidden})
-    before = chosen or {}
-    drawn = {"buttons": f"{place.rank.path} {' '.join(kinds)} {look.levels}", "find": look.find}
-    return [
-        figure,
-        {"height": f"{height}px"},
-        _panel(place, detail, address) if detail else [],
-        _hit_text(place),
+    there = {track.kind for track in index.tracks}
+    return {
+        "figure": figure,
+        "style": {"height": f"{figure['layout']['height']}px"},
+        "event": _panel(place, detail, address) if detail else [],
+        "hits": _hit_text(place),
         # What is being typed stays.
-        no_update if before.get("find") == look.find else look.find,
-        # A button that is made anew while it is pressed says nothing.
-        no_update if before.get("buttons") == drawn["buttons"] else _choices(place),
-        drawn,
-        trace_links(address, place.rank),
-        _deeper_text(figure["layout"]["meta"]["deeper"], look.levels),
-    ]
+        "find": no_update if found == look.find else look.find,
+        "found": look.find,
+        "kinds_hidden": [kind not in there for kind in KIND_TITLES],
+        "kinds_pressed": [_pressed(kind not in look.hidden) for kind in KIND_TITLES],
+        "levels_pressed": [_pressed(each == look.levels) for each in LEVELS],
+        "files": trace_links(address, place.rank),
+        "deeper": _deeper_text(figure["layout"]["meta"]["deeper"], look.levels),
+    }
+
+
+def _pressed(state: object) -> str:
+    return "true" if state else "false"
 
 
 def _deeper_text(count: int, levels: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drynpu.views.timeline._details import Detail, describe
-from drynpu.views.timeline._figure import draw_timeline, figure_height, time_unit, timeline_document
+from drynpu.views.timeline._figure import draw_timeline, figure_height, timeline_document
 from drynpu.views.timeline._look import LEVELS, LOOK_KEYS, Look
 from drynpu.views.timeline._rows import KIND_TITLES, TimelineRow, timeline_rows
 
@@ -17,7 +17,6 @@ __all__ = [
     "describe",
     "draw_timeline",
     "figure_height",
-    "time_unit",
     "timeline_document",
     "timeline_rows",
 ]

@@ -25,7 +25,7 @@ _UNITS = ((2_000_000, 1_000, "us"), (2_000_000_000, 1_000_000, "ms"), (2**63, 1_
 _SHADE = "rgba(127, 138, 150, 0.10)"
 
 
-def time_unit(window: tuple[int, int]) -> tuple[int, str]:
+def _time_unit(window: tuple[int, int]) -> tuple[int, str]:
     """Return the unit of the axis of a window: its length in ns, and its name."""
     return next((size, name) for limit, size, name in _UNITS if window[1] - window[0] < limit)
 
@@ -58,16 +58,18 @@ def timeline_document(
     Returns
     -------
     dict
-        ``layout.meta.deeper`` counts the events of the window that lie deeper than the levels of the look.
+        ``layout.meta`` states the unit of the axis in ns (``unit_ns``), and counts the events of the window that lie
+        deeper than the levels of the look (``deeper``).
     """
     rows, window = timeline_rows(index, look), look.window(index, step)
     tracks = list(dict.fromkeys(row.track for row in rows if row.track >= 0))
     boxes = visible(index, tracks, *window, pixels=WIDTH, most_lanes=look.levels, most_boxes=most_boxes)
-    unit_ns, unit = time_unit(window)
+    unit_ns, unit = _time_unit(window)
     row_of = {(row.track, row.lane): place for place, row in enumerate(rows) if row.track >= 0}
     scene = Scene(index=index, look=look, window=window, rows=rows, boxes=boxes, unit_ns=unit_ns, row_of=row_of)
     traces = [*box_traces(scene), *launch_traces(scene, launches), *_strip(scene)]
-    return {"data": traces, "layout": {**_layout(scene, unit), "meta": {"deeper": sum(boxes.deeper.values())}}}
+    meta = {"unit_ns": unit_ns, "deeper": sum(boxes.deeper.values())}
+    return {"data": traces, "layout": {**_layout(scene, unit), "meta": meta}}
 
 
 def _layout(scene: Scene, unit: str) -> dict[str, Any]:

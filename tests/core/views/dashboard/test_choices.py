@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("dash", reason="the dashboard is an extra")
 
-from drynpu.views.dashboard._callbacks import chosen_query
+from drynpu.views.dashboard._changes import chosen_query
 
 
 def test_a_choice_is_added_and_the_default_taken_away() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -11,25 +10,18 @@ pytest.importorskip("dash", reason="the dashboard is an extra")
 
 from drynpu.views.content import PLACE, Control
 from drynpu.views.dashboard._app import _control
-from drynpu.views.dashboard._callbacks import _clicked
-
-
-def click(customdata: object) -> list[dict[str, Any]]:
-    return [{"prop_id": "x.clickData", "value": None}, {"prop_id": "y.clickData", "value": {"points": [customdata]}}]
+from drynpu.views.dashboard._changes import clicked_query
 
 
 def test_a_point_with_a_place_is_a_choice() -> None:
-    assert _clicked(click({"customdata": "at=1736408883719208640"})) == {PLACE: "1736408883719208640"}
+    assert clicked_query("at=1736408883719208640", "?rank=1&at=5") == "?rank=1&at=1736408883719208640"
+    assert clicked_query("at=7", None) == "?at=7"
 
 
-@pytest.mark.parametrize("point", [{}, {"customdata": "aten::mm"}, {"customdata": "rank=1"}, {"customdata": ["at", 5]}])
-def test_other_points_choose_nothing(point: dict[str, Any]) -> None:
-    assert _clicked(click(point)) is None
-
-
-def test_no_click_chooses_nothing() -> None:
-    assert _clicked([{"prop_id": "x.clickData", "value": None}]) is None
-    assert _clicked([]) is None
+@pytest.mark.parametrize("text", ["", "aten::mm", "rank=1", "at"])
+def test_other_points_choose_nothing(text: str) -> None:
+    assert clicked_query(text, "?rank=2") == "?rank=2"
+    assert clicked_query(text, None) is None
 
 
 def test_the_control_of_a_place_shows_what_was_clicked() -> None:

@@ -1,0 +1,59 @@
+// Tells the server what a reader does to the address: chooses in a field of the header, presses a button or figure.
+// Dash drops the request of a callback when its next one begins. So each request says everything that may not have
+// been answered, numbered; the server skips what it has answered, and tells how far it is.
+(function () {
+  "use strict";
+  let waiting = [];
+  let last = 0;
+  const add = (cause, value) => {
+    last += 1;
+    waiting = [...waiting, { number: last, path: window.location.pathname, cause: cause, value: value }];
+    window.dash_clientside.set_props("changes", { data: waiting });
+  };
+  const mark = (click) => {
+    const point = click && click.points && click.points[0];
+    return point && typeof point.customdata === "string" ? point.customdata : null;
+  };
+
+  // The first option of a field is the default and stands for nothing.
+  document.addEventListener("change", (event) => {
+    const field = event.target.closest("select[data-choice]");
+    if (field) { add(`choice:${field.dataset.choice}`, field.selectedIndex === 0 ? "" : field.value); }
+  });
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("button[data-change]");
+    if (button) { add(button.dataset.change, null); }
+  });
+
+  // A field that was used keeps its choice when the page is drawn anew; the way back has to put it right.
+  window.addEventListener("popstate", () => {
+    const query = new URLSearchParams(window.location.search);
+    document.querySelectorAll("select[data-choice]").forEach((field) => {
+      const value = query.get(field.dataset.choice);
+      if (value === null) { field.selectedIndex = 0; } else { field.value = value; }
+    });
+  });
+
+  const dash = (window.dash_clientside = window.dash_clientside || {});
+  dash.changes = {
+    answered: (number) => { waiting = waiting.filter((each) => each.number > number); },
+    chart: () => {
+      for (const change of dash.callback_context.triggered) {
+        const text = mark(change.value);
+        if (text !== null) { add("chart", text); }
+      }
+    },
+    timelinePoint: (click) => {
+      const text = mark(click);
+      if (text !== null) { add("timeline:point", text); }
+    },
+    // A figure also tells of its size; the window that it shows is counted in the unit of its axis.
+    timelineRange: (layout, figure) => {
+      const axes = Object.entries(layout || {}).filter(([name]) => name.startsWith("xaxis"));
+      if (axes.length) { add("timeline:range", { ...Object.fromEntries(axes), unit_ns: figure.layout.meta.unit_ns }); }
+    },
+    timelineFind: (submitted, left, text) => {
+      if (submitted || left) { add("timeline:find", text || ""); }
+    },
+  };
+})();
