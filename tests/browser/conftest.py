@@ -171,15 +171,15 @@ _FIGURES_ARE_THERE = """() => [...document.querySelectorAll("main figure")].ever
 _ROWS_ARE_THERE = """() => [...document.querySelectorAll("main .rows")].every((place) => {
   const grid = place.querySelector(".grid");
   const api = grid && window.dash_ag_grid && dash_ag_grid.getApi(grid.id);
-  if (!api) { return false; }
+  if (!api || grid.querySelector(".ag-delay-render")) { return false; }
   const blocks = Object.values(api.getCacheBlockState());
   const rows = [...grid.querySelectorAll(".ag-center-cols-container .ag-row")];
   return blocks.length > 0 && blocks.every((block) => block.pageStatus === "loaded")
     && (rows.length > 0 || api.getDisplayedRowCount() === 0) && rows.every((row) => row.textContent.trim());
 })"""
 """The browser fetches the scripts of figures and grids when a page has some; until then their places are empty. A grid
-draws empty rows until the server has answered, and cells some frames after that. What a grid has out of sight is
-skipped by the browser: it has a text content, but no inner text."""
+draws empty rows until the server has answered, and cells some frames after that. It hides them, with its headings,
+until it knows how wide its columns are."""
 
 
 def _own(address: str) -> bool:

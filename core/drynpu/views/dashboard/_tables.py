@@ -35,6 +35,9 @@ def grid(block: Table) -> list[Any]:
         "headerHeight": _HEAD_PX,
         "enableCellTextSelection": True,
         "suppressColumnVirtualisation": True,
+        # Else the cells of a grid that is out of sight may stay hidden until it is scrolled to, from screen readers and
+        # the browser's own search, too.
+        "suppressContentVisibilityAuto": True,
         "infiniteInitialRowCount": size,
     }
     table = dash_ag_grid.AgGrid(
