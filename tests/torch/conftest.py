@@ -180,6 +180,29 @@ class Scripts:
             return [future.result() for future in [pool.submit(call) for call in calls]]
 
 
+@pytest.fixture
+def native() -> bool:
+    """Return whether the native device serves this process; otherwise the sink does."""
+    from drynpu_torch.device import state
+
+    return state().library is not None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sink_only: what only the sink does; not run where the native device serves")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("sink_only")]
+    if not marked:
+        return
+    from drynpu_torch.device import install
+
+    if install().library is not None:
+        config.hook.pytest_deselected(items=marked)
+        items[:] = [item for item in items if item not in marked]
+
+
 @pytest.fixture(scope="session")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
     return Scripts(functools.partial(tmp_path_factory.mktemp, "run"))

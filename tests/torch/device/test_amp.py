@@ -29,14 +29,14 @@ def test_products_run_in_the_lower_precision(name: str) -> None:
         assert low.dtype is torch.bfloat16
         assert torch.get_autocast_dtype("npu") is torch.bfloat16
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        assert torch.equal(x @ x, low)
+        assert torch.equal(x.cpu() @ x.cpu(), low.cpu())
     assert (x @ x).dtype is torch.float32
     assert not torch.is_autocast_enabled("npu")
     assert torch.get_autocast_dtype("npu") is torch.float16
 
 
 def test_autocast_decorates_and_refuses_other_dtypes() -> None:
-    x = torch.rand(2, 2)
+    x = torch.rand(2, 2, device="npu")
     assert torch.autocast("npu")(lambda: x @ x)().dtype is torch.float16
     with pytest.warns(UserWarning, match="In npu autocast, but the target dtype is not supported"):
         refused = torch.autocast("npu", dtype=torch.float64)
@@ -49,7 +49,8 @@ def test_autocast_by_hand() -> None:
     torch.set_autocast_enabled("npu", True)
     torch.set_autocast_dtype("npu", torch.bfloat16)
     try:
-        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype is torch.bfloat16
+        there = torch.ones(2, 2, device="npu")
+        assert (there @ there).dtype is torch.bfloat16
     finally:
         torch.set_autocast_enabled("npu", False)
         torch.clear_autocast_cache()
@@ -74,7 +75,7 @@ def test_custom_functions_cast_their_inputs(decorate: str) -> None:
         def backward(ctx: object, grad: torch.Tensor) -> torch.Tensor:
             return grad * 2
 
-    x = torch.ones(2, dtype=torch.float16, requires_grad=True)
+    x = torch.ones(2, dtype=torch.float16, device="npu", requires_grad=True)
     with torch.autocast("npu"):
         Double.apply(x).sum().backward()
     assert seen == [torch.float32]

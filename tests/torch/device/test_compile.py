@@ -12,6 +12,7 @@ import sys, warnings
 import torch
 from torch import nn
 compiled = "compiled" in sys.argv
+device = "npu" if compiled else "cpu"
 if compiled:
     import torch_npu
 torch.manual_seed(0)
@@ -25,7 +26,7 @@ if compiled:
         torch.compile(backend="eager")(abs)
     print("warned", [str(w.message) for w in caught if "does not model fused kernels" in str(w.message)])
 def step():
-    loss = model(torch.randn(8, 16)).square().mean()
+    loss = model(torch.randn(8, 16).to(device)).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

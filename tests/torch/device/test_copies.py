@@ -10,7 +10,9 @@ import torch
 from drynpu_torch.device import COPY_TO_HOST, DeviceState, known_device
 
 H2D = ("aten::_to_copy", (("aten::empty_strided", (("aten::empty_strided", ()),)), ("aten::copy_", ())))
-"""What the capture recognises a copy to the device by: our empty_strided around the CPU's."""
+"""What the capture recognises a copy to the sink by: our empty_strided around the CPU's."""
+NATIVE_H2D = ("aten::_to_copy", (("aten::empty_strided", ()), ("aten::copy_", (("drynpu::to_device", ()),))))
+"""What the native device shows instead: a range inside the copy."""
 
 
 def _names(tree: tuple[tuple[str, tuple], ...]) -> list[str]:
@@ -32,11 +34,13 @@ def _names(tree: tuple[tuple[str, tuple], ...]) -> list[str]:
         lambda t: torch.tensor([1.0, 2.0], device="npu"),
     ],
 )
-def test_copy_to_the_device_shows_as_the_nest(copy: Callable[[torch.Tensor], torch.Tensor], traced: Callable) -> None:
+def test_copy_to_the_device_shows_as_the_nest(
+    copy: Callable[[torch.Tensor], torch.Tensor], traced: Callable, native: bool
+) -> None:
     host = torch.tensor([1.0, 2.0])
     made: list[torch.Tensor] = []
     tree = traced(lambda: made.append(copy(host)))
-    assert str(H2D) in str(tree)
+    assert str(NATIVE_H2D if native else H2D) in str(tree)
     assert made[0].tolist() == [1.0, 2.0]
     assert made[0].data_ptr() != host.data_ptr()
 
@@ -81,7 +85,7 @@ def test_what_is_on_the_device_comes_back_itself() -> None:
     ],
 )
 def test_copy_to_the_host_is_new_memory_and_annotated_while_recording(
-    copy: Callable[[torch.Tensor], torch.Tensor], traced: Callable, npu: DeviceState, recorded: object
+    copy: Callable[[torch.Tensor], torch.Tensor], traced: Callable, npu: DeviceState, recorded: object, native: bool
 ) -> None:
     there = torch.tensor([1.0, 2.0]).npu()
     made: list[torch.Tensor] = []
@@ -90,6 +94,9 @@ def test_copy_to_the_host_is_new_memory_and_annotated_while_recording(
     assert host.data_ptr() != there.data_ptr()
     assert host.tolist() == [1.0, 2.0]
     assert known_device(host) is None
+    if native:  # its copies have the range always
+        assert _names(tree).count("drynpu::to_host") == 1
+        return
     annotated = [node for node in tree if node[0] == COPY_TO_HOST]
     assert len(annotated) == 1
     assert [child[0] for child in annotated[0][1]] == ["aten::clone"]

@@ -14,6 +14,7 @@ def test_the_backend_is_registered() -> None:
     assert dist.get_default_backend_for_device("npu") == "hccl"
 
 
+@pytest.mark.sink_only
 def test_data_parallel_refuses_a_device_that_the_module_is_not_on() -> None:
     module = torch.nn.Linear(2, 2).to("npu:1")
     with pytest.raises(ValueError, match=r"parameter 'weight' was made for npu:1; give device_ids=\[1\]"):

@@ -47,7 +47,7 @@ def test_random_numbers_are_those_of_the_cpu(draw: object) -> None:
     torch.manual_seed(3)
     on_cpu = draw(6)
     torch.manual_seed(3)
-    assert torch.equal(draw(6, device="npu"), on_cpu)
+    assert torch.equal(draw(6, device="npu").cpu(), on_cpu)
 
 
 def test_dtype_layout_and_format_are_kept() -> None:
@@ -55,6 +55,13 @@ def test_dtype_layout_and_format_are_kept() -> None:
     assert torch.empty(2, 3, 4, 5, device="npu", memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
     assert torch.empty_strided((2, 3), (1, 2), device="npu").stride() == (1, 2)
     assert torch.zeros(2, device="npu", requires_grad=True).requires_grad
+
+
+def test_sparse_tensors_live_on_the_sink_alone(native: bool) -> None:
+    if native:
+        with pytest.raises(NotImplementedError, match="sparse_coo"):
+            torch.eye(2).to_sparse().to("npu")
+        return
     sparse = torch.eye(2).to_sparse().to("npu")
     assert sparse.layout is torch.sparse_coo
     assert sparse.to_dense().tolist() == [[1.0, 0.0], [0.0, 1.0]]
@@ -85,6 +92,7 @@ def test_a_device_without_index_is_the_current_one(npu: DeviceState) -> None:
     assert known_device(torch.zeros(1).npu(1)) == known_device(torch.zeros(1).to(1)) == 1
 
 
+@pytest.mark.sink_only
 def test_generator_for_the_device_is_a_cpu_generator() -> None:
     generator = torch.Generator("npu").manual_seed(5)
     assert isinstance(generator, torch.Generator)

@@ -7,6 +7,8 @@ import torch
 
 from drynpu_torch.device import known_device
 
+pytestmark = pytest.mark.sink_only
+
 
 def test_tensors_say_cpu() -> None:
     there = torch.zeros(2, device="npu:1")

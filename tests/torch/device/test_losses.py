@@ -39,9 +39,11 @@ def test_losses_equal_a_plain_cpu_run_bit_for_bit(
     assert len(set(cpu)) == 4, "the model must learn, or equal losses say nothing"
 
 
-def test_autocast_and_scaler_equal_a_plain_cpu_run_bit_for_bit(
-    losses: tuple[dict[str, list[str]], dict[str, list[str]]],
+def test_the_scaler_equals_a_plain_cpu_run_and_autocast_does_with_the_lists_of_the_cpu(
+    losses: tuple[dict[str, list[str]], dict[str, list[str]]], native: bool
 ) -> None:
     cpu, npu = (side["scaled bfloat16"] for side in losses)
-    assert npu == cpu
+    assert npu[1::2] == cpu[1::2], "scales"
+    if not native:  # the native device has the NPU's lists of operators, which lower others than the CPU's
+        assert npu == cpu
     assert float.fromhex(cpu[-1]) == 512.0, "two growths of the scale in four steps"

@@ -39,11 +39,12 @@ def test_views_share_and_gradients_count() -> None:
     del views
 
 
-def test_reserved_keeps_segments_until_emptied() -> None:
+def test_reserved_keeps_segments_until_emptied(native: bool) -> None:
     before = torch.npu.memory_reserved()
     large = torch.zeros(25 * MIB, dtype=torch.uint8, device="npu")
     held = torch.npu.memory_reserved()
-    assert held - before in (20 * MIB, 40 * MIB)
+    # A request of 10 MiB and more has a segment of its own, in whole steps of 2 MiB; the sink only knows the two sizes.
+    assert held - before in ((26 * MIB,) if native else (20 * MIB, 40 * MIB))
     del large
     assert torch.npu.memory_reserved() == held
     free, total = torch.npu.mem_get_info()
@@ -54,11 +55,12 @@ def test_reserved_keeps_segments_until_emptied() -> None:
     assert torch.npu.max_memory_reserved() == held
 
 
-def test_peaks_are_what_was_seen() -> None:
+def test_peaks_are_exact_or_what_was_seen(native: bool) -> None:
     base = torch.npu.memory_allocated()
     unseen = torch.zeros(4 * MIB, dtype=torch.uint8, device="npu")
     del unseen
-    assert torch.npu.max_memory_allocated() == base, "a documented limit: nobody asked while it lived"
+    # A documented limit of the sink: nobody asked while it lived.
+    assert torch.npu.max_memory_allocated() == base + (4 * MIB + 512 if native else 0)
     seen = torch.zeros(4 * MIB, dtype=torch.uint8, device="npu")
     assert torch.npu.max_memory_allocated() == base + 4 * MIB + 512
     del seen
@@ -66,15 +68,20 @@ def test_peaks_are_what_was_seen() -> None:
     assert torch.npu.max_memory_allocated() == base
 
 
-def test_memory_is_that_of_the_device_selected_last() -> None:
+def test_memory_is_that_of_its_device_or_of_the_one_selected_last(native: bool) -> None:
+    before = torch.npu.memory_allocated(1)
     tensor = torch.zeros(MIB, device="npu")
     torch.npu.set_device(1)
+    if native:
+        assert torch.npu.memory_allocated(0) >= 4 * MIB
+        assert torch.npu.memory_allocated() == before < 4 * MIB
+        return
     assert torch.npu.memory_allocated() >= 4 * MIB
     assert torch.npu.memory_allocated(0) == torch.npu.max_memory_allocated("npu:0") == 0
     del tensor
 
 
-def test_stats_agree_with_each_other_and_with_accelerator() -> None:
+def test_stats_agree_with_each_other_and_with_accelerator(native: bool) -> None:
     tensor = torch.zeros(MIB, device="npu")
     stats = torch.npu.memory_stats()
     assert stats["allocated_bytes.all.current"] == torch.npu.memory_allocated()
@@ -85,5 +92,6 @@ def test_stats_agree_with_each_other_and_with_accelerator() -> None:
     assert torch.accelerator.max_memory_reserved() == torch.npu.max_memory_reserved()
     assert torch.accelerator.get_memory_info() == torch.npu.mem_get_info()
     assert torch.npu.memory_stats_as_nested_dict()["allocated_bytes"]["all"]["current"] == torch.npu.memory_allocated()
-    assert f"{torch.npu.memory_allocated():,}" in torch.npu.memory_summary()
+    used = torch.npu.memory_allocated()
+    assert (f"{used // 1024} KiB" if native else f"{used:,}") in torch.npu.memory_summary()
     del tensor

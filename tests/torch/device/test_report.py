@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-ON = {"DRYNPU_REPORT_DEVICE": "1"}
+SINK = {"DRYNPU_DEVICE": "sink"}
+ON = {**SINK, "DRYNPU_REPORT_DEVICE": "1"}
 SAYS = """
 import copy, io, pickle
 from torch.optim.optimizer import _default_to_fused_or_foreach
@@ -60,14 +61,14 @@ def test_tensors_say_where_they_are(scripts: Any) -> None:
 
 
 def test_without_the_option_they_say_cpu(scripts: Any) -> None:
-    ended = scripts("import torch, torch_npu\nprint(torch.ones(2, device='npu').device)")
+    ended = scripts("import torch, torch_npu\nprint(torch.ones(2, device='npu').device)", environment=SINK)
     assert ended.stdout.splitlines() == ["cpu"]
 
 
 def test_the_example_trains_to_the_same_losses_by_the_optimizer_of_a_device(scripts: Any, example: Path) -> None:
     program = (str(Path(sys.executable).with_name("drynpu")), "run", "--report-device", "--quiet")
     calls = [
-        lambda: scripts(example, program=program),
+        lambda: scripts(example, program=program, environment=SINK),
         lambda: scripts(example, "--device", "cpu", environment={"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}),
     ]
     reporting, plain = scripts.together(*calls)
