@@ -51,7 +51,7 @@ class Settings:
 
     ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` names variables
     that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
-    would otherwise say cpu. ``device``: what serves the npu of PyTorch; ``None``: the native device where it is built.
+    would otherwise say cpu. ``device``: what serves the npu of PyTorch.
     """
 
     chip: str = DEFAULT_CHIP
@@ -61,7 +61,7 @@ class Settings:
     strict: bool = False
     quiet: bool = False
     report_device: bool = False
-    device: TorchDevice | None = None
+    device: TorchDevice = TorchDevice.SINK
     notices: tuple[Notice, ...] = field(default=(), eq=False)
 
     @classmethod

@@ -16,7 +16,6 @@ from drynpu_torch.device._report import patch_report
 from drynpu_torch.device._sink import register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
-from drynpu_torch.extension import find_build
 
 
 def install() -> DeviceState:
@@ -41,20 +40,13 @@ def _register() -> tuple[torch.library.Library, ...]:
     """Register the device; the cache keeps the libraries, whose kernels end with them."""
     _check_slot()
     settings = Settings.from_environ(os.environ)
-    libraries = _register_native() if _is_native(settings) else _register_sink(settings)
+    libraries = _register_native() if settings.device is TorchDevice.NATIVE else _register_sink(settings)
     alias_modules(f"torch.{DEVICE_TYPE}")
     # Imported late, because drynpu_torch.distributed imports this package.
     from drynpu_torch.distributed import install_hccl
 
     install_hccl()
     return libraries
-
-
-def _is_native(settings: Settings) -> bool:
-    """Return whether the native device serves: where the script does not say, it does if it has been built."""
-    if settings.device is None:
-        return find_build().done
-    return settings.device is TorchDevice.NATIVE
 
 
 def _register_native() -> tuple[torch.library.Library, ...]:
