@@ -15,7 +15,11 @@ MOST_ROWS = 200
 """Rows of a table that stand in a document; how many there are in all is said above them."""
 
 
-def blocks_html(blocks: Sequence[Block], *, charts: bool = True) -> str:
+_SHORT = 16
+"""Length of a text that is kept on one line in a picture, where long ones are broken."""
+
+
+def blocks_html(blocks: Sequence[Block], *, charts: bool = True, most_rows: int = MOST_ROWS) -> str:
     """
     Return blocks as HTML; all texts are escaped.
 
@@ -23,8 +27,10 @@ def blocks_html(blocks: Sequence[Block], *, charts: bool = True) -> str:
     ----------
     charts:
         Whether figures are put in, as data for a script of the document to draw. Without, their sentence stands there.
+    most_rows:
+        Rows of each table that are put in.
     """
-    return "\n".join(_html(block, charts=charts) for block in blocks)
+    return "\n".join(_html(block, charts=charts, most_rows=most_rows) for block in blocks)
 
 
 def text_html(text: str) -> str:
@@ -32,15 +38,15 @@ def text_html(text: str) -> str:
     return escape(printable(text))
 
 
-def _html(block: Block, *, charts: bool) -> str:
+def _html(block: Block, *, charts: bool, most_rows: int) -> str:
     if isinstance(block, Facts):
         return _facts(block)
     if isinstance(block, Chart):
         return _chart(block, charts=charts)
     if isinstance(block, Table):
-        return _table(block)
+        return _table(block, most_rows)
     if isinstance(block, Row):
-        return f'<div class="row">{blocks_html(block.blocks, charts=charts)}</div>'
+        return f'<div class="row">{blocks_html(block.blocks, charts=charts, most_rows=most_rows)}</div>'
     if isinstance(block, Hint):
         return _hint(block)
     return _note(block)
@@ -82,22 +88,20 @@ def _chart(block: Chart, *, charts: bool) -> str:
     )
 
 
-def _table(block: Table) -> str:
+def _table(block: Table, most_rows: int) -> str:
     head = _heading(block.title, block.detail, modelled=block.modelled)
     names = [column.name for column in block.columns]
-    rows = block.frame.select(names).head(MOST_ROWS)
+    rows = block.frame.select(names).head(most_rows)
     count = block.frame.height
-    said = f"{count_text(count)} rows" if count <= MOST_ROWS else f"the first {MOST_ROWS} of {count_text(count)} rows"
-    numeric = [rows.schema[name].is_numeric() for name in names]
+    said = f"{count_text(count)} rows" if count <= most_rows else f"the first {most_rows} of {count_text(count)} rows"
+    kinds = [_kind(rows[name]) for name in names]
     heads = "".join(
-        f'<th scope="col" tabindex="0"{_right(number)}>{text_html(column.heading)}</th>'
-        for column, number in zip(block.columns, numeric, strict=True)
+        f'<th scope="col" tabindex="0"{kind}>{text_html(column.heading)}</th>'
+        for column, kind in zip(block.columns, kinds, strict=True)
     )
     texts = zip(*(_cells(rows[column.name], column) for column in block.columns), strict=True)
     body = "".join(
-        "<tr>"
-        + "".join(f"<td{_right(number)}>{cell}</td>" for cell, number in zip(row, numeric, strict=True))
-        + "</tr>"
+        "<tr>" + "".join(f"<td{kind}>{cell}</td>" for cell, kind in zip(row, kinds, strict=True)) + "</tr>"
         for row in texts
     )
     search = (
@@ -110,8 +114,12 @@ def _table(block: Table) -> str:
     return f'<section class="card">{head}{search}{table}</section>'
 
 
-def _right(number: bool) -> str:
-    return ' class="number"' if number else ""
+def _kind(values: pl.Series) -> str:
+    """Return the class of a column: of numbers, of texts that fit on one line, or none."""
+    if values.dtype.is_numeric():
+        return ' class="number"'
+    longest = values.cast(pl.String).str.len_chars().max()
+    return ' class="short"' if isinstance(longest, int) and longest <= _SHORT else ""
 
 
 def _cells(values: pl.Series, column: Column) -> list[str]:

@@ -12,12 +12,14 @@ from drynpu import __version__
 from drynpu._extras import require
 from drynpu.views.content import EMPTY, Block, Note
 from drynpu.views.pages import PAGES, Page
-from drynpu.views.report._html import blocks_html, text_html
+from drynpu.views.report._html import MOST_ROWS, blocks_html, text_html
 from drynpu.views.runs import Rank, Run, Selection, View
 from drynpu.writers._files import new_file
 
 _STYLE = Path(__file__).parents[1] / "assets" / "style.css"
 _ASSETS = Path(__file__).parent / "assets"
+PICTURE_ROWS = 20
+"""Rows of a table in a picture, where nobody can scroll."""
 _Titled: TypeAlias = tuple[str, Selection]
 """A selection with its title in a document."""
 
@@ -72,13 +74,18 @@ def page_html(run: Run, rank: Rank, page: Page, plotly_script: str, theme: str) 
         ``light`` or ``dark``.
     """
     looks = f' data-theme="{theme}" data-picture'
-    return _document(run, rank, plotly_script, [(page, [("", Selection())])], looks)
+    return _document(run, rank, plotly_script, [(page, [("", Selection())])], looks, PICTURE_ROWS)
 
 
 def _document(
-    run: Run, rank: Rank, plotly_script: str, sections: Sequence[tuple[Page, Sequence[_Titled]]], looks: str
+    run: Run,
+    rank: Rank,
+    plotly_script: str,
+    sections: Sequence[tuple[Page, Sequence[_Titled]]],
+    looks: str,
+    most_rows: int = MOST_ROWS,
 ) -> str:
-    parts = [part for page, selections in sections for part in _parts(page, run, rank, selections)]
+    parts = [part for page, selections in sections for part in _parts(page, run, rank, selections, most_rows)]
     menu = "".join(f'<a href="#{page.name}">{text_html(page.title)}</a>' for page, _ in sections)
     style = _STYLE.read_text(encoding="utf-8") + (_ASSETS / "report.css").read_text(encoding="utf-8")
     script = (_ASSETS / "report.js").read_text(encoding="utf-8")
@@ -96,14 +103,14 @@ def _document(
     )
 
 
-def _parts(page: Page, run: Run, rank: Rank, selections: Sequence[_Titled]) -> Iterator[str]:
+def _parts(page: Page, run: Run, rank: Rank, selections: Sequence[_Titled], most_rows: int) -> Iterator[str]:
     head = f'<h2 class="page">{text_html(page.title)}</h2><p class="about">{text_html(page.about)}</p>'
     yield f'<section id="{page.name}">{head}'
     for title, selection in selections:
         blocks = page.blocks(View(run, rank, selection))
         if title and not _has_content(blocks):
             continue
-        yield (f"<h3>{text_html(title)}</h3>" if title else "") + blocks_html(blocks)
+        yield (f"<h3>{text_html(title)}</h3>" if title else "") + blocks_html(blocks, most_rows=most_rows)
     yield "</section>"
 
 

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("plotly", reason="figures are an extra")
 
-from drynpu.views.content import Column, Fact, Facts, Hint, Note, Table
+from drynpu.views.content import Column, Fact, Facts, Hint, Note, Row, Table
 from drynpu.views.pages import find_page
 from drynpu.views.report import blocks_html, write_report
 from drynpu.views.report._report import page_html, report_html
@@ -67,6 +67,20 @@ def test_long_tables_say_how_long_they_are() -> None:
     text = blocks_html([Table("t", "T", frame, (Column("n", "n"),))])
     assert text.count("<tr>") == 201
     assert "the first 200 of 1\u202f234 rows" in text
+    few = blocks_html([Row((Table("t", "T", frame, (Column("n", "n"),)),))], most_rows=7)
+    assert few.count("<tr>") == 8
+    assert "the first 7 of 1\u202f234 rows" in few
+
+
+def test_a_picture_says_how_many_rows_it_leaves_out(view: View, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody can scroll in it, so nothing is cut there."""
+    monkeypatch.setattr("drynpu.views.report._report.PICTURE_ROWS", 4)
+    kernels = view.rank.profile.kernels.height
+    text = page_html(view.run, view.rank, find_page("operators"), "", "light")
+    table = text[text.index("<h3>All kernels") :]
+    assert f"the first 4 of {kernels} rows" in table
+    assert table[: table.index("</table>")].count("<tr>") == 5
+    assert "[data-picture] .scroll { max-height: none; overflow: visible; }" in text
 
 
 @pytest.mark.parametrize("again", [(), ("--force",)])
