@@ -91,6 +91,17 @@ def open_at(rows: pl.DataFrame, time_ns: I64, tid: I64) -> I64:
     return intervals.innermost(start, end, thread, time_ns, tid)
 
 
+def first_rows(ids: I64, wanted: I64) -> I64:
+    """Return the row at which each wanted id stands first in *ids*, -1 where it is not there."""
+    if not len(ids):
+        return np.full(len(wanted), -1)
+    is_sorted = bool((ids[1:] >= ids[:-1]).all())
+    order = np.arange(len(ids)) if is_sorted else np.argsort(ids, kind="stable")
+    ordered = ids if is_sorted else ids[order]
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ids) - 1)
+    return np.where(ordered[place] == wanted, order[place], -1)
+
+
 @once_per_profile
 def link_operators(profile: Profile) -> Links:
     """
@@ -153,17 +164,13 @@ def _through_queue(queue: pl.DataFrame, ops: pl.DataFrame, work: pl.DataFrame) -
     found = open_at(dequeued, work["api_ns"].to_numpy(), work["api_tid"].to_numpy())
     put = queue.filter(pl.col("side") == "enqueue")
     op = open_at(ops, put["start_ns"].to_numpy(), put["tid"].to_numpy())
-    hung = (
-        put.select("correlation_id").with_columns(pl.Series("op_id", op, dtype=pl.Int64)).filter(pl.col("op_id") >= 0)
-    )
-    ids = hung["correlation_id"].to_numpy()
-    if not (ids[1:] > ids[:-1]).all():
-        hung = hung.unique("correlation_id", keep="first")
-    queued = found >= 0
-    return (
-        work.filter(pl.Series(queued))
-        .with_columns(dequeued["correlation_id"].gather(found[queued]).alias("correlation_id"))
-        .join(hung, on="correlation_id", how="inner", maintain_order="left")
+    hung = np.flatnonzero(op >= 0)
+    ids = np.append(dequeued["correlation_id"].to_numpy(), -1)[found]
+    row = first_rows(put["correlation_id"].to_numpy()[hung], ids)
+    linked = (found >= 0) & (row >= 0)
+    return work.filter(pl.Series(linked)).with_columns(
+        pl.Series("correlation_id", ids[linked], dtype=pl.Int64),
+        pl.Series("op_id", op[hung][row[linked]], dtype=pl.Int64),
     )
 
 

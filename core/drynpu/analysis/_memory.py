@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from drynpu.analysis._kept import stated_first
-from drynpu.analysis._links import Links, link_operators, open_at
+from drynpu.analysis._links import Links, first_rows, link_operators, open_at
 from drynpu.arrays import I64, Bools
 from drynpu.deliverables.framework_torch.facts import BLOCK_FREE, FREE, MALLOC
 from drynpu.deliverables.operator_memory.facts import NPU_DEVICE_TYPE
@@ -82,34 +82,52 @@ def operator_memory(profile: Profile) -> pl.DataFrame:
 
 def _groups(events: pl.DataFrame) -> pl.DataFrame:
     """Return one row per malloc with what its free and block free recorded."""
-    key = ["device_id", "component", "pointer"]
-    numbered = events.sort("time_ns", maintain_order=True).with_columns(
-        (pl.col("action") == MALLOC).cum_sum().over(key).alias("group")
-    )
-    numbered = numbered.filter(pl.col("group") > 0)
+    ordered = events.sort("time_ns", maintain_order=True)
+    keys = [ordered[name].fill_null(-1).to_numpy() for name in ("pointer", "component", "device_id")]
+    action = ordered["action"].to_numpy()
+    by_pointer = np.lexsort(keys)
+    # In the order of pointers a malloc begins a group, which ends before the next one or with the pointer.
+    begins = action[by_pointer] == MALLOC
+    malloc = by_pointer[begins]
+    group = np.cumsum(begins) - 1
+    same = np.logical_and.reduce([key[by_pointer] == key[malloc[group]] for key in keys]) if len(malloc) else begins
+    same &= group >= 0
 
-    def value(action: int, column: str) -> pl.Expr:
-        return pl.col(column).filter(pl.col("action") == action).first()
+    def first(kind: int) -> I64:
+        """Return for each malloc the first row of another action in its group, -1 if there is none."""
+        rows = np.flatnonzero(same & (action[by_pointer] == kind))
+        found = np.full(len(malloc), -1)
+        groups, place = np.unique(group[rows], return_index=True)
+        found[groups] = by_pointer[rows[place]]
+        return found
+
+    by_time = np.argsort(malloc)
+    malloc, free, block_free = malloc[by_time], first(FREE)[by_time], first(BLOCK_FREE)[by_time]
+
+    def value(rows: I64, column: str) -> pl.Series:
+        known = pl.Series(rows).replace(-1, None)
+        return ordered[column].gather(known)
 
     totals = [f"total_{name}_bytes" for name in _TOTALS]
-    return (
-        numbered.group_by(*key, "group", maintain_order=True)
-        .agg(
-            value(MALLOC, "size_bytes").alias("size_bytes"),
-            value(MALLOC, "time_ns").alias("allocation_ns"),
-            value(FREE, "time_ns").alias("release_ns"),
-            value(BLOCK_FREE, "time_ns").alias("active_release_ns"),
-            value(MALLOC, "stream").alias("stream"),
-            value(MALLOC, "tid").alias("tid"),
-            *(value(MALLOC, name).alias(f"allocation_{name}") for name in totals),
-            *(pl.coalesce(value(FREE, name), value(BLOCK_FREE, name)).alias(f"release_{name}") for name in totals),
-        )
-        .with_columns(
-            pl.when(pl.col("component") == _WORKSPACE)
-            .then(pl.lit("WORKSPACE"))
-            .otherwise(pl.lit("PTA"))
-            .alias("component")
-        )
+    return pl.DataFrame(
+        [
+            value(malloc, "device_id"),
+            value(malloc, "component"),
+            value(malloc, "size_bytes"),
+            value(malloc, "time_ns").alias("allocation_ns"),
+            value(free, "time_ns").alias("release_ns"),
+            value(block_free, "time_ns").alias("active_release_ns"),
+            value(malloc, "stream"),
+            value(malloc, "tid"),
+            *(value(malloc, name).alias(f"allocation_{name}") for name in totals),
+            *(value(free, name).alias(f"release_{name}") for name in totals),
+        ]
+    ).with_columns(
+        *(pl.coalesce(f"release_{name}", value(block_free, name)).alias(f"release_{name}") for name in totals),
+        pl.when(pl.col("component") == _WORKSPACE)
+        .then(pl.lit("WORKSPACE"))
+        .otherwise(pl.lit("PTA"))
+        .alias("component"),
     )
 
 
@@ -118,16 +136,14 @@ def _names(profile: Profile, rows: pl.DataFrame) -> pl.Series:
     ops = profile.host_ops
     allocating = ops.filter(~pl.col("name").is_in(_IGNORED))
     names = _pick(allocating["name"], open_at(allocating, time, tid))
-    dequeued = profile.queue.filter(pl.col("side") == "dequeue")
+    queue = profile.compact("queue", "correlation_id", "side", "start_ns", "end_ns", "tid")
+    dequeued = queue.filter(pl.col("side") == "dequeue")
     entry = open_at(dequeued, time, tid)
     queued = np.flatnonzero(entry >= 0)
-    put = profile.queue.filter(pl.col("side") == "enqueue").unique("correlation_id", keep="first")
-    origin = (
-        dequeued.select("correlation_id")[entry[queued]]
-        .join(put.select("correlation_id", "start_ns", "tid"), on="correlation_id", how="left", maintain_order="left")
-        .with_columns(pl.col("start_ns", "tid").fill_null(-1))
-    )
-    behind = open_at(ops, origin["start_ns"].to_numpy(), origin["tid"].to_numpy())
+    put = queue.filter(pl.col("side") == "enqueue")
+    row = first_rows(put["correlation_id"].to_numpy(), dequeued["correlation_id"].to_numpy()[entry[queued]])
+    start, thread = (np.append(put[name].to_numpy(), -1)[row] for name in ("start_ns", "tid"))
+    behind = open_at(ops, start, thread)
     is_framework = ops["name"].str.contains(_FRAMEWORK_NAME).to_numpy()
     named = _pick(ops["name"], _climb(behind, link_operators(profile), is_framework))
     return names.scatter(queued, named).alias("name") if len(queued) else names.alias("name")

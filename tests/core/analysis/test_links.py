@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.analysis import KERNEL_OP, OPERATOR_DETAILS, link_operators, operator_details
+from drynpu.analysis._links import first_rows
 
 from .conftest import host_op, make_profile
 
@@ -79,6 +80,28 @@ def test_an_enqueue_hangs_on_its_own_thread() -> None:
         kernels=[kernel(1, 50, 5)],
     )
     assert linked(profile) == {1: 0}
+
+
+def test_the_first_enqueue_of_a_number_counts_and_a_dequeue_without_one_is_left_out() -> None:
+    profile = make_profile(
+        host_ops=[host_op("aten::mm", 0, 100), host_op("aten::add", 200, 300)],
+        queue=[
+            *queue(7, (210, 220, MAIN), (400, 450)),
+            *queue(7, (10, 20, MAIN), (500, 550)),
+            *queue(4, (30, 40, MAIN), (600, 650)),
+            queue(9, (0, 0, MAIN), (700, 750))[1],
+        ],
+        api=[launch(number, start) for number, start in enumerate((410, 510, 610, 710, 800), 1)],
+        kernels=[kernel(number, 1000 + number, 1) for number in range(1, 6)],
+    )
+    table = link_operators(profile).kernel_op.select("connection_id", "op_id", "correlation_id")
+    assert table.rows() == [(1, 1, 7), (2, 1, 7), (3, 0, 4)]
+
+
+@given(st.lists(st.integers(0, 9), max_size=9), st.lists(st.integers(0, 9), max_size=9))
+def test_first_rows_are_those_of_a_search(ids: list[int], wanted: list[int]) -> None:
+    found = first_rows(np.array(ids, np.int64), np.array(wanted, np.int64))
+    assert found.tolist() == [ids.index(each) if each in ids else -1 for each in wanted]
 
 
 def test_without_a_queue_time_alone_counts() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drynpu.analysis import MEMORY_RECORD, OPERATOR_MEMORY, memory_record, operator_memory
 from drynpu.tables import Profile
@@ -55,6 +57,40 @@ def test_grouping() -> None:
     assert result["component"].unique().to_list() == ["PTA"]
     assert result["size_bytes"].unique().to_list() == [64]
     assert result["stream"].unique().to_list() == [5]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 3), st.integers(0, 6), st.sampled_from([MALLOC, FREE, BLOCK_FREE]), st.integers(0, 1)),
+        max_size=24,
+    )
+)
+def test_any_order_of_events_groups_as_it_does_one_by_one(events: list[tuple[int, int, int, int]]) -> None:
+    """Times may be equal, releases may come twice, before or without an allocation; components do not mix."""
+    profile = make_profile(
+        allocations=[
+            event(pointer, time, action, 10 * number, component=component)
+            for number, (pointer, time, action, component) in enumerate(events)
+        ]
+    )
+    expected: list[dict[int, int]] = []
+    alive: dict[tuple[int, int], dict[int, int]] = {}
+    for number in sorted(range(len(events)), key=lambda each: events[each][1]):
+        pointer, _, action, component = events[number]
+        if action == MALLOC:
+            alive[pointer, component] = {}
+            expected.append(alive[pointer, component])
+        alive.get((pointer, component), {}).setdefault(action, number)
+    found = rows(profile)
+    times = ("allocation_ns", "release_ns", "active_release_ns")
+    assert found.select(times).rows() == [
+        tuple(events[each[action]][1] if action in each else None for action in (MALLOC, FREE, BLOCK_FREE))
+        for each in expected
+    ]
+    released = [each.get(FREE, each.get(BLOCK_FREE)) for each in expected]
+    assert found["allocation_total_allocated_bytes"].to_list() == [10 * each[MALLOC] for each in expected]
+    assert found["release_total_reserved_bytes"].to_list() == [None if n is None else 10 * n + 1 for n in released]
+    assert found["component"].to_list() == [("PTA", "WORKSPACE")[events[each[MALLOC]][3]] for each in expected]
 
 
 def test_names() -> None:

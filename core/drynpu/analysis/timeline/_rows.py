@@ -95,9 +95,10 @@ def _coded(texts: pl.Series) -> tuple[I64, pl.Series]:
 
 def _joined(keys: I64) -> tuple[I64, I64]:
     """Return which of the distinct keys each one is, and these in order."""
-    distinct = np.sort(pl.Series(keys).unique().to_numpy())
-    if distinct[-1] >= max(len(keys), _FEW_KEYS):
+    largest = int(keys.max())
+    if largest >= max(len(keys), _FEW_KEYS):
+        distinct = np.sort(pl.Series(keys).unique().to_numpy())
         return np.searchsorted(distinct, keys), distinct
-    number = np.zeros(int(distinct[-1]) + 1, np.int64)
-    number[distinct] = np.arange(len(distinct))
-    return number[keys], distinct
+    is_there = np.zeros(largest + 1, bool)
+    is_there[keys] = True
+    return (np.cumsum(is_there) - 1)[keys], np.flatnonzero(is_there)
