@@ -132,14 +132,20 @@ def _stamp(path: Path) -> str:
 
 
 class Scripts:
-    """Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor."""
+    """
+    Runs scripts in processes of their own, in an environment without settings of drynpu or the vendor.
+
+    Only the device stays: ``DRYNPU_DEVICE=native pytest tests/torch`` tries everything on the native one.
+    """
 
     def __init__(self, new_folder: Callable[[], Path]) -> None:
         self._new_folder = new_folder
 
     @staticmethod
     def environment(given: Mapping[str, str]) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(_OURS)}
+        kept = {
+            name: value for name, value in os.environ.items() if name == "DRYNPU_DEVICE" or not name.startswith(_OURS)
+        }
         return {**kept, "TF_ENABLE_ONEDNN_OPTS": "0", "COLUMNS": "120", **given}
 
     def start(

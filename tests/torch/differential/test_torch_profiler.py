@@ -26,6 +26,9 @@ TRAININGS = ["mlp", "cnn", "transformer"]
 COPIES = {"mlp": {}, "cnn": {TO_DEVICE: 12, TO_HOST: 6}, "transformer": {}}
 """In three steps: the convolution's two batches of two tensors, and its two copies to the host."""
 
+SINK = {"DRYNPU_DEVICE": "sink"}
+"""On the native device PyTorch runs the backward pass in a thread of its own, and calls what a device makes it call."""
+
 Event = dict[str, Any]
 
 
@@ -196,8 +199,8 @@ def sides(scripts: Any) -> Sides:
     # Kineto announces itself unless it is told not to; drynpu does so by itself.
     runs = scripts.together(
         lambda: scripts(SCRIPT, "torch.profiler", "cpu", environment={"KINETO_LOG_LEVEL": "99"}),
-        lambda: scripts(SCRIPT, "torch_npu.profiler", "npu", environment={"DRYNPU_CLOCK": "wall"}),
-        lambda: scripts(SCRIPT, "torch_npu.profiler", "npu"),
+        lambda: scripts(SCRIPT, "torch_npu.profiler", "npu", environment={**SINK, "DRYNPU_CLOCK": "wall"}),
+        lambda: scripts(SCRIPT, "torch_npu.profiler", "npu", environment=SINK),
     )
     return Sides(dict(zip(("torch", "wall", "projected"), (run.folder for run in runs), strict=True)))
 

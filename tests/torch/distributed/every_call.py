@@ -30,7 +30,7 @@ torch.manual_seed(rank)
 
 def keep(*tensors: torch.Tensor) -> None:
     for tensor in tensors:
-        digest.update(tensor.detach().contiguous().numpy().tobytes())
+        digest.update(tensor.detach().contiguous().cpu().numpy().tobytes())
 
 
 def zeros(count: int) -> list[torch.Tensor]:
@@ -112,7 +112,8 @@ def models() -> None:
         fully_shard(sharded, mesh=init_device_mesh("cpu", (size,)))
         copied = DistributedDataParallel(copied)
     every = (sharded, copied, *others)
-    optimizer = torch.optim.AdamW([parameter for model in every for parameter in model.parameters()])
+    # Not foreach, which a device chooses: it refuses to mix tensors with those of FSDP.
+    optimizer = torch.optim.AdamW([parameter for model in every for parameter in model.parameters()], foreach=False)
     torch.manual_seed(rank)
     for _ in range(2):
         inputs = torch.randn(8, 16)
