@@ -16,6 +16,11 @@ from drynpu.views.theme import count_text
 PAGE_SIZES = (10, 20, 50, 100)
 _DEFAULT_SIZE = 10
 _ROW_PX, _HEAD_PX, _FOOT_PX = 32, 40, 46
+_LETTER_PX, _PADDING_PX = 9, 34
+_SHORT = 14
+"""Letters of a text that is shown whole, such as AI_VECTOR_CORE."""
+_LOOKED_AT = 1000
+"""Rows in which the longest text is looked for."""
 
 
 def grid(block: Table) -> list[Any]:
@@ -75,7 +80,8 @@ def grid(block: Table) -> list[Any]:
 
 def rows_text(found: int, whole: int) -> str:
     """Return what is said of the number of rows that were found in a table."""
-    return f"{count_text(whole)} rows" if found == whole else f"{count_text(found)} of {count_text(whole)} rows"
+    noun = "row" if whole == 1 else "rows"
+    return f"{count_text(whole)} {noun}" if found == whole else f"{count_text(found)} of {count_text(whole)} {noun}"
 
 
 def _definition(column: Column, frame: pl.DataFrame) -> dict[str, Any]:
@@ -89,8 +95,16 @@ def _definition(column: Column, frame: pl.DataFrame) -> dict[str, Any]:
         "filterParams": {"buttons": ["reset"], "maxNumConditions": 1},
         "flex": 3 if column.wide else 1,
         # Room for the heading and its two signs; a table that is wider than the page scrolls.
-        "minWidth": 200 if column.wide else 70 + 8 * len(column.heading),
+        "minWidth": 200
+        if column.wide
+        else max(70 + 8 * len(column.heading), 0 if number else _text_px(frame[column.name])),
     }
+
+
+def _text_px(texts: pl.Series) -> int:
+    """Return the room that short texts need; long ones end in dots."""
+    longest = texts.head(_LOOKED_AT).cast(pl.String).str.len_chars().max()
+    return _PADDING_PX + _LETTER_PX * min(longest if isinstance(longest, int) else 0, _SHORT)
 
 
 def _fixed(decimals: int) -> dict[str, str]:

@@ -128,10 +128,15 @@ def donut(labels: Sequence[str], values: Sequence[float], *, unit: str, height_p
         marker={"colors": _with_other(labels)},
         textinfo="percent",
         textposition="inside",
+        insidetextorientation="horizontal",
         hovertemplate=f"%{{customdata}}: %{{value:.3f}} {unit} (%{{percent}})<extra></extra>",
     )
     figure = new_figure([trace], height_px=height_px)
-    figure.update_layout(legend={"orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"})
+    figure.update_layout(
+        legend={"orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"},
+        # A slice that has no room for its share shows it when it is pointed at.
+        uniformtext={"minsize": 11, "mode": "hide"},
+    )
     return figure
 
 

@@ -139,10 +139,10 @@ def _type_chart(names: Sequence[str], values_ms: Sequence[float], view: View, mo
     return Chart(
         "types-chart",
         "Time by type",
-        lambda: donut(labels, values, unit="ms", height_px=420),
+        lambda: donut(labels, values, unit="ms", height_px=450),
         f"Longest types: {shares}.",
         modelled=modelled,
-        height_px=420,
+        height_px=450,
     )
 
 

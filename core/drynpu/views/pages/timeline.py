@@ -35,7 +35,12 @@ def _facts(view: View, index: TimelineIndex) -> Facts:
         (
             Fact("From first to last event", span, "over host and devices", view.modelled),
             Fact("Events", count_text(index.events), f"in {len(index.tracks)} tracks"),
-            Fact("Tasks of the devices", count_text(on_device), f"on {streams} streams", view.modelled),
+            Fact(
+                "Tasks of the devices",
+                count_text(on_device),
+                f"on {streams} stream{'' if streams == 1 else 's'}",
+                view.modelled,
+            ),
         )
     )
 
