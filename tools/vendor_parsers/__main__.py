@@ -18,12 +18,14 @@ import sys
 from pathlib import Path
 
 from comparison import Result, compare
+from databases import compare_databases
 from parsers import RESULTS, commit_of, export_msprof
 from recordings import CHIPS, FRAMEWORKS, Case, all_cases, record
 from run_comparison import compare_runs
 from torch_runs import OUTPUT, Run, all_runs, rebuild, record_run
 
 from drynpu.products import export_msprof as export_ours
+from drynpu.products import export_msprof_db as export_database
 from drynpu.products import load_profile
 
 
@@ -72,7 +74,9 @@ def _compared(case: Case, checkout: Path, folder: Path) -> Compared:
         if not (prof / RESULTS).is_dir():
             export_ours(load_profile(prof))
         errors += theirs.errors
-        results += compare(prof / RESULTS, theirs.files)
+        export_database(load_profile(prof))
+        databases = compare_databases(prof, theirs.prof)
+        results += [*compare(prof / RESULTS, theirs.files), *([] if databases is None else [databases])]
     return _print_case(case, tuple(errors), results)
 
 

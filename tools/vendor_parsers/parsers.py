@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-KINDS = ("timeline", "summary")
+KINDS = ("timeline", "summary", "db")
 RESULTS = "mindstudio_profiler_output"
 _LATIN = re.compile(r"\[ERROR\][^\n]*")
 _PLACE = re.compile(r"\[ERROR\] (?:\[MSVP\] \[\d+\] )?")

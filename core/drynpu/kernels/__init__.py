@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from drynpu.kernels._binding import Binding
 from drynpu.kernels._call import NO_DATA, Key, Operator, OperatorCall, bind
-from drynpu.kernels._columns import core_columns, core_metrics, metric_columns
+from drynpu.kernels._columns import absent_columns, core_columns, core_metrics, metric_columns
 from drynpu.kernels._core import CoreCounters
 from drynpu.kernels._cost import MODEL_VERSION, cost, task_type_on
 from drynpu.kernels._counter_groups import counter_group, metric_column_names
@@ -89,6 +89,7 @@ __all__ = [
     "TaskType",
     "TensorDesc",
     "Tuning",
+    "absent_columns",
     "bind",
     "broadcast_shape",
     "build_rule_book",

@@ -106,6 +106,27 @@ def core_columns(metrics: str, platform: Platform, events: Sequence[int]) -> tup
     return tuple(column for column in counter_group(metrics, platform).sampled if _whole(column, events))
 
 
+def absent_columns(metrics: str, platform: Platform) -> tuple[str, ...]:
+    """
+    Return the columns of units that a kind of core lacks, but whose events it is told to count, which are 0 there.
+
+    op_summary leaves them out; there are none where all cores are of one kind.
+
+    Raises
+    ------
+    OptionError
+        The platform has no group *metrics*.
+    """
+    group = counter_group(metrics, platform)
+    sides = (("aic_", group.cube_events, group.cube), ("aiv_", group.vector_events, group.vector))
+    return tuple(
+        f"{prefix}{column.name}"
+        for prefix, events, shown in (sides if platform.split else ())
+        for column in dict.fromkeys((*group.cube, *group.vector))
+        if column.name not in {each.name for each in shown} and _whole(column, events)
+    )
+
+
 def core_metrics(metrics: str, platform: Platform, cores: CoreCounters) -> dict[str, F64]:
     """
     Return the value of every column for each core, ``[cores]``; 0 where there is nothing to divide by.

@@ -11,8 +11,6 @@ from drynpu.arrays import F64, I64
 from drynpu.kernels import CoreCounters, metric_column_names, metric_columns
 from drynpu.platforms import Platform
 
-_DECIMALS = 3
-
 
 @frozen(kw_only=True)
 class CoreFacts:
@@ -73,7 +71,7 @@ def decodable(metrics: str, facts: CoreFacts) -> bool:
 
 def counter_columns(metrics: str, measured: Measured, facts: CoreFacts) -> dict[str, npt.NDArray[np.generic]]:
     """
-    Return the columns of a metric group in the order of op_summary, everything but cycles with three decimals.
+    Return the columns of a metric group in the order of op_summary, which rounds them; the database does not.
 
     A half that did not run is 0; NaN is ``N/A`` (:func:`drynpu.kernels.metric_columns`).
 
@@ -95,7 +93,7 @@ def counter_columns(metrics: str, measured: Measured, facts: CoreFacts) -> dict[
             duration_us=measured.duration_us,
         )
         columns = metric_columns(metrics, _half(together, 0, *cube), None, measured.duration_us, facts.platform)
-    return {n: v if v.dtype.kind == "i" else np.round(v.astype(np.float64), _DECIMALS) for n, v in columns.items()}
+    return {name: values if values.dtype.kind == "i" else values.astype(np.float64) for name, values in columns.items()}
 
 
 def _half(measured: Measured, half: int, mhz: int, cores: int, events: tuple[int, ...]) -> CoreCounters:

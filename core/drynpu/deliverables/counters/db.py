@@ -7,6 +7,7 @@ import polars as pl
 from drynpu.deliverables._db_columns import Rows
 from drynpu.deliverables._units import GB
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks
+from drynpu.kernels import absent_columns
 from drynpu.tables import Profile
 from drynpu.writers._text_table import TextTable
 
@@ -18,10 +19,11 @@ _FROM_DURATION = ("cube_utilization(%)", "memory_bound")
 
 def db_rows(profile: Profile) -> Rows:
     """
-    Yield the values of each counter column of op_summary; kernels that do not have it give no row.
+    Yield the values of each counter column of op_summary, not rounded; kernels that do not have it give no row.
 
-    Times are ns, bandwidths bytes/s; names are those of the toolkit's own tables (Ascend/msprof,
-    unified_pmu_processor.cpp).
+    Units that a kind of core lacks are there as 0, unlike in op_summary.
+
+    Times are ns; names are those of the toolkit's own tables (Ascend/msprof, unified_pmu_processor.cpp).
     """
     columns = [name for name in profile.pmu_columns if name not in _FROM_DURATION]
     if not columns or profile.level == "level0" or not profile.platform.stars:
@@ -31,18 +33,28 @@ def db_rows(profile: Profile) -> Rows:
         name, scale = counter_name(column, split="aiv_time(us)" in profile.pmu_columns)
         value = pl.col(column).cast(pl.Float64).fill_nan(None).alias("value")
         rows = profile.compact("kernels", column).select(ids.alias(TASK_ID), value).drop_nulls()
-        yield (
-            "TASK_PMU_INFO",
-            TextTable.from_rows(rows, [pl.col(TASK_ID), pl.lit(name).alias("name"), pl.col("value") * scale]),
-        )
+        yield _named(rows, name, pl.col("value") * scale)
+    counted = profile.compact("kernels", columns[0]).select(ids.alias(TASK_ID), pl.col(columns[0])).drop_nulls()
+    known = profile.aic_metrics in profile.platform.counter_groups
+    for column in absent_columns(profile.aic_metrics, profile.platform) if known else ():
+        yield _named(counted, counter_name(column, split=True)[0], pl.lit(0.0).alias("value"))
+
+
+def _named(rows: pl.DataFrame, name: str, value: pl.Expr) -> tuple[str, TextTable]:
+    return "TASK_PMU_INFO", TextTable.from_rows(rows, [pl.col(TASK_ID), pl.lit(name).alias("name"), value])
 
 
 def counter_name(column: str, *, split: bool) -> tuple[str, float]:
-    """Return the name of a counter in the database and the factor to its unit."""
+    """
+    Return the name of a counter in the database and the factor to its unit.
+
+    Bandwidths are bytes/s where one kind of core does everything; the path of the toolkit that computes those of
+    *split* cores leaves them in GB/s.
+    """
     if column in _CORE_TIMES:
         name = _CORE_TIMES[column]
         return (f"aic_{name}" if split and name == "total_time" else name), _NS_PER_US
-    for unit, scale in (("(us)", _NS_PER_US), ("(GB/s)", GB)):
+    for unit, scale in (("(us)", _NS_PER_US), ("(GB/s)", 1.0 if split else GB)):
         if column.endswith(unit):
             return column.removesuffix(unit), scale
     return column, 1.0

@@ -33,9 +33,13 @@ def db_rows(profile: Profile) -> Rows:
     """
     Yield the clock at the begin of the recording, at each change, and at the end where that is known.
 
+    Nothing on platforms whose timeline has no clock either.
+
     The one at the begin is what the last change before had set, else the first one (Ascend/msprof
     aicore_freq_processor.cpp).
     """
+    if not profile.platform.frequency_layer:
+        return
     changes = profile.frame("frequencies")
     if profile.begin_ns:
         changes = pl.concat([changes, *(_at_ends(rows, profile) for _, rows in changes.group_by("device_id"))])

@@ -7,12 +7,12 @@ import polars as pl
 from drynpu.deliverables._db_columns import Rows, global_tid
 from drynpu.deliverables._db_enums import enum_number
 from drynpu.tables import Profile
-from drynpu.writers._numbers import UNKNOWN
 
-_NO_RANGE = 4_294_967_295
-"""Range id of every mark: the toolkit's records have no ids of ranges."""
+_NONE = 4_294_967_295
+"""Range id of every mark, and category of extended ones: their records have neither (msproftx_host_processor.cpp)."""
 _HOST_ONLY = 4_000_000_000
-"""Connection id of marks of the host alone (torch_npu_profiler.md 4.16, MSTX_EVENTS)."""
+"""Connection id of plain marks, which never reach a stream (torch_npu_profiler.md 4.16, MSTX_EVENTS)."""
+_IS_EXTENDED = pl.col("mark_id").is_not_null()
 
 
 def db_rows(profile: Profile) -> Rows:
@@ -24,18 +24,17 @@ def db_rows(profile: Profile) -> Rows:
             pl.col("start_ns").alias("startNs"),
             pl.col("end_ns").alias("endNs"),
             enum_number(pl.col("event_type"), "ENUM_MSTX_EVENT_TYPE").alias("eventType"),
-            pl.lit(_NO_RANGE, pl.Int64).alias("rangeId"),
-            "category",
+            pl.lit(_NONE, pl.Int64).alias("rangeId"),
+            pl.when(_IS_EXTENDED).then(_NONE).otherwise("category").alias("category"),
             "message",
             thread.alias("globalTid"),
             thread.alias("endGlobalTid"),
-            pl.col("domain").fill_null(UNKNOWN).alias("domainId"),
+            pl.col("domain").fill_null("").alias("domainId"),
             mark_connection().alias("connectionId"),
         ),
     )
 
 
 def mark_connection() -> pl.Expr:
-    """Return the connection id of a mark: of those that reached no stream 4000000000, of the others above that."""
-    on_stream = pl.col("device_id").is_not_null()
-    return pl.when(on_stream).then(pl.col("mark_id") + _HOST_ONLY + 1).otherwise(_HOST_ONLY)
+    """Return the connection id of a mark: 4000000000 of plain ones, above that of extended ones."""
+    return pl.when(_IS_EXTENDED).then(pl.col("mark_id") + _HOST_ONLY + 1).otherwise(_HOST_ONLY)

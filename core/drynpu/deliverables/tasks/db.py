@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 from polars.selectors import categorical
 
@@ -11,11 +12,15 @@ from drynpu.deliverables.marks.db import mark_connection
 from drynpu.deliverables.tasks._task_ids import TASK_ID, kernel_task_ids, numbered_tasks
 from drynpu.deliverables.tasks.facts import SCHEDULING_SUFFIX
 from drynpu.tables import NO_CONTEXT, NO_MODEL, Profile
+from drynpu.tables.intervals import innermost
 from drynpu.writers._numbers import UNKNOWN
 from drynpu.writers._text_table import TextTable
 
 _MARK_TYPE, _COPY_TYPE = "MsTx", "MEMCPY_ASYNC"
 """Types of tasks that the toolkit's database has (Ascend/msprof analysis/csrc, compared)."""
+_ACL = "acl"
+_CALLERS = (_ACL, "model", "node")
+"""Levels of calls that call the runtime."""
 _TENSOR_COLUMNS = {
     f"{side}{title}": f"{side}_{part}"
     for side in ("input", "output")
@@ -30,7 +35,7 @@ _KERNEL_COLUMNS = (
 
 def db_rows(profile: Profile) -> Rows:
     """Yield tasks, kernels and copies; at level0 what operator information would tell of kernels is ``N/A``."""
-    tasks = numbered_tasks(profile, *_TASK_COLUMNS)
+    tasks = _copies_as_called(numbered_tasks(profile, *_TASK_COLUMNS), profile.api)
     yield "TASK", _tasks(tasks, profile.pid)
     marks = _marks(profile, tasks.height)
     yield "TASK", _tasks(marks, profile.pid)
@@ -43,6 +48,35 @@ def db_rows(profile: Profile) -> Rows:
     yield "COMPUTE_TASK_INFO", _compute(computing, detailed=detailed)
     yield "COMMUNICATION_SCHEDULE_TASK_INFO", _schedules(kernels.filter(schedules), detailed=detailed)
     yield "MEMCPY_INFO", _copies(tasks)
+
+
+def _copies_as_called(tasks: pl.DataFrame, api: pl.DataFrame) -> pl.DataFrame:
+    """
+    Return tasks whose copies belong to the call around the runtime's, where there is one.
+
+    A call of ACL is in no model, whatever is being executed around it (Ascend/msprof tree_analyzer.cpp).
+    """
+    copies = tasks.select("connection_id", pl.col("launch_type").cast(pl.String)).filter(
+        pl.col("launch_type") == _COPY_TYPE
+    )
+    calls = api.filter(pl.col("level").cast(pl.String).is_in(_CALLERS))
+    runtime = api.filter(pl.col("connection_id").is_in(copies["connection_id"].implode()))
+    around = innermost(
+        *(calls[name].to_numpy() for name in ("start_ns", "end_ns", "tid")),
+        *(runtime[name].to_numpy() for name in ("start_ns", "tid")),
+    )
+    caller = calls[np.maximum(around, 0)] if calls.height else calls.clear(runtime.height)
+    known = runtime.select(
+        "connection_id",
+        caller["connection_id"].alias("caller"),
+        (caller["level"].cast(pl.String) == _ACL).alias("from_acl"),
+    ).filter(pl.Series(around >= 0))
+    is_copy = pl.col("launch_type").cast(pl.String) == _COPY_TYPE
+    found = tasks.join(known, on="connection_id", how="left", maintain_order="left")
+    return found.with_columns(
+        pl.when(is_copy & pl.col("from_acl")).then(NO_MODEL).otherwise("model_id").alias("model_id"),
+        pl.when(is_copy).then(pl.coalesce("caller", "connection_id")).otherwise("connection_id").alias("connection_id"),
+    ).drop("caller", "from_acl")
 
 
 def _tasks(tasks: pl.DataFrame, pid: int) -> TextTable:

@@ -26,6 +26,8 @@ from drynpu.tables import API, COMMUNICATION_OPS, KERNELS, NO_CONTEXT, NO_MODEL,
 
 _ID = "global_id"
 _NS_PER_US, _GIB = 1000.0, 2.0**30
+_MOST_GIB = 1e6
+"""No core is as fast: larger values are bytes/s, as releases have them whose Python path computed the counters."""
 _CORE_TIMES = {"aic_total_time": "aicore_time(us)", "total_time": "aicore_time(us)", "aiv_total_time": "aiv_time(us)"}
 _ABSENT_IN_CORE = ("aic_vec", "aic_mte3", "aiv_mac", "aiv_mte1", "aiv_fixpipe")
 """Counters that older databases have with 0 though the core has no such unit, and that csv files leave out."""
@@ -127,7 +129,7 @@ def _kernels(database: Database, tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_counters(kernels: pl.DataFrame, values: pl.DataFrame) -> pl.DataFrame:
-    """Add counters as the columns of op_summary: there times are us and bandwidths GB/s, here ns and bytes/s."""
+    """Add counters as the columns of op_summary, with times in us and bandwidths in GB/s; here ns, GB/s or bytes/s."""
     if values.is_empty():
         return kernels
     names = values["name"].unique(maintain_order=True).to_list()
@@ -143,7 +145,8 @@ def _counter(name: str) -> pl.Expr:
     if name.endswith("_time"):
         return (value / _NS_PER_US).round(3).alias(f"{name}(us)")
     if "_bw" in name:
-        return (value / _GIB).round(3).alias(f"{name}(GB/s)")
+        unit = pl.when(value.max() > _MOST_GIB).then(_GIB).otherwise(1)
+        return (value / unit).round(3).alias(f"{name}(GB/s)")
     if name.endswith("cycles"):
         return value.round(0).cast(pl.Int64, strict=False).alias(name)
     return value.round(3).alias(name)
