@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from attrs import evolve
 from polars.testing import assert_frame_equal
@@ -55,6 +56,11 @@ def results(raw: Profile, tmp_path: Path) -> Callable[[str], Profile]:
     return make
 
 
+def without_calls_of_copies(tasks: pl.DataFrame) -> pl.DataFrame:
+    copies = pl.col("launch_type").cast(pl.String) == "MEMCPY_ASYNC"
+    return tasks.with_columns(pl.when(~copies).then("connection_id").alias("connection_id"))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_tables_are_those_of_the_raw_data(raw: Profile, results: Callable[[str], Profile], form: str) -> None:
     found = results(form)
@@ -67,6 +73,9 @@ def test_tables_are_those_of_the_raw_data(raw: Profile, results: Callable[[str],
     assert (found.pid, found.device_ids, found.product) == (raw.pid, raw.device_ids, "torch")
     for table, unknown in UNKNOWN[form].items():
         own, expected = getattr(found, table), getattr(raw, table)
+        if (form, table) == ("db", "tasks"):
+            # A database has copies belong to the call around the runtime's.
+            own, expected = (without_calls_of_copies(each) for each in (own, expected))
         assert own.height == expected.height > 0
         absent = set(expected.columns) - set(own.columns)
         assert absent <= {"cube_utilization(%)"}  # which the database does not have
