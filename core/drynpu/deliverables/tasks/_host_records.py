@@ -36,6 +36,9 @@ _HOST_TASK_TYPES: Mapping[TaskType, str] = {
     TaskType.MEMCPY: "MEMCPY_ASYNC",
 }
 
+_KIND_BITS = 16
+"""Width of the direction of a copy."""
+
 
 def task_numbers(simulation: Simulation) -> tuple[U16, U16]:
     """Return ``(task_id, batch_id)`` of every launch, shape ``[m]``."""
@@ -87,8 +90,12 @@ def _task_track(host: HostRows) -> Records:
 def _memcpy_info(host: HostRows) -> Records:
     copies = np.flatnonzero(host.is_copy)
     rows = _reports(host, facts.MEMCPY_INFO, _inside_runtime(host)[copies])
-    rows["size_bytes"] = rows["largest_bytes"] = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
-    rows["copy_kind"] = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
+    size = host.of_kernels(lambda k: max(k.bytes_read, k.bytes_written))[copies]
+    kind = host.of_kernels(lambda k: (k.copy or Copy.DEVICE_TO_DEVICE).value)[copies]
+    rows["size_bytes"], rows["copy_kind"] = size, kind
+    # A copy is one task, so the most that one can copy is any number that is not smaller. The toolkit's Python path
+    # takes its low half for the direction (cann_msprof.md 7.3): with the direction there, both paths read the same.
+    rows["largest_bytes"] = (((size >> _KIND_BITS) + 1) << _KIND_BITS) | kind
     return rows
 
 

@@ -18,7 +18,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from drynpu.deliverables.registry import GROUPS, schemas
-from drynpu.deliverables.tasks.db import _around_contexts, _copies_as_called
+from drynpu.deliverables.tasks.db import _around_contexts
 from drynpu.options import Level, Switches
 from drynpu.products import export_msprof_db, load_profile
 
@@ -260,36 +260,6 @@ def test_copies(made: SimpleNamespace, read: SimpleNamespace) -> None:
     assert {operation for *_, operation in others} == {"other"}
     launched = read.rows(made.db, f"SELECT * FROM TASK WHERE {text('taskType')} = 'MEMCPY_ASYNC'")
     assert len(others) == len(launched) - len(shown) > 0
-
-
-def test_copies_belong_to_the_call_around_the_runtime() -> None:
-    """As the toolkit's native path has it (tree_analyzer.cpp): a call of ACL is in no model that runs around it."""
-    none = 2**32 - 1
-    api = pl.DataFrame(
-        [
-            (1, "model", 0, 100, 7),
-            (2, "acl", 10, 30, 7),
-            (3, "runtime", 12, 20, 7),
-            (4, "runtime", 50, 60, 7),
-            (5, "acl", 0, 100, 8),
-            (6, "runtime", 200, 210, 8),
-            (7, "node", 62, 80, 7),
-            (8, "runtime", 64, 70, 7),
-        ],
-        schema=["connection_id", "level", "start_ns", "end_ns", "tid"],
-        orient="row",
-    )
-    tasks = pl.DataFrame(
-        {
-            "connection_id": [3, 4, 6, 8, -1],
-            "launch_type": ["MEMCPY_ASYNC", "MEMCPY_ASYNC", "MEMCPY_ASYNC", "KERNEL_AICORE", "MEMCPY_ASYNC"],
-            "model_id": [9, 9, none, 9, none],
-        }
-    )
-    found = _copies_as_called(tasks, api)
-    assert found["connection_id"].to_list() == [2, 1, 6, 8, -1]
-    assert found["model_id"].to_list() == [none, 9, none, 9, none]
-    assert _copies_as_called(tasks, api.clear()).equals(tasks)
 
 
 def test_marks_on_streams_are_tasks(made: SimpleNamespace, read: SimpleNamespace) -> None:
