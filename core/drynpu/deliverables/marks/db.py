@@ -8,7 +8,7 @@ from drynpu.deliverables._db_columns import Rows, global_tid
 from drynpu.deliverables._db_enums import enum_number
 from drynpu.tables import Profile
 
-_NONE = 4_294_967_295
+_NOT_RECORDED = 4_294_967_295
 """Range id of every mark, and category of extended ones: their records have neither (msproftx_host_processor.cpp)."""
 _HOST_ONLY = 4_000_000_000
 """Connection id of plain marks, which never reach a stream (torch_npu_profiler.md 4.16, MSTX_EVENTS)."""
@@ -24,8 +24,8 @@ def db_rows(profile: Profile) -> Rows:
             pl.col("start_ns").alias("startNs"),
             pl.col("end_ns").alias("endNs"),
             enum_number(pl.col("event_type"), "ENUM_MSTX_EVENT_TYPE").alias("eventType"),
-            pl.lit(_NONE, pl.Int64).alias("rangeId"),
-            pl.when(_IS_EXTENDED).then(_NONE).otherwise("category").alias("category"),
+            pl.lit(_NOT_RECORDED, pl.Int64).alias("rangeId"),
+            pl.when(_IS_EXTENDED).then(_NOT_RECORDED).otherwise("category").alias("category"),
             "message",
             thread.alias("globalTid"),
             thread.alias("endGlobalTid"),
