@@ -22,15 +22,16 @@ struct Access : c10::TensorImpl {
   static void copy(const c10::TensorImpl* from, c10::TensorImpl* to) { copy_generic_tensor_metadata(from, to); }
 };
 
-inline c10::DispatchKeySet cpu_keys(c10::DispatchKeySet keys) {
+inline c10::DispatchKeySet host_keys(c10::DispatchKeySet keys, bool outlined = false) {
   const bool autocast = keys.has(c10::DispatchKey::AutocastPrivateUse1);
-  keys = keys.remove_backend(c10::BackendComponent::PrivateUse1Bit) | c10::DispatchKeySet(c10::BackendComponent::CPUBit);
+  keys = keys.remove_backend(c10::BackendComponent::PrivateUse1Bit) |
+         c10::DispatchKeySet(outlined ? c10::BackendComponent::MetaBit : c10::BackendComponent::CPUBit);
   return autocast ? keys.remove(c10::DispatchKey::AutocastPrivateUse1).add(c10::DispatchKey::AutocastCPU) : keys;
 }
 
 inline c10::DispatchKeySet device_keys(c10::DispatchKeySet keys) {
   const bool autocast = keys.has(c10::DispatchKey::AutocastCPU);
-  keys = keys.remove_backend(c10::BackendComponent::CPUBit) | c10::DispatchKeySet(c10::BackendComponent::PrivateUse1Bit);
+  keys = keys.remove_backend(c10::BackendComponent::CPUBit).remove_backend(c10::BackendComponent::MetaBit) | c10::DispatchKeySet(c10::BackendComponent::PrivateUse1Bit);
   return autocast ? keys.remove(c10::DispatchKey::AutocastCPU).add(c10::DispatchKey::AutocastPrivateUse1) : keys;
 }
 
@@ -44,9 +45,11 @@ inline std::vector<TensorPointer>& spare_aliases() {
   return spare;
 }
 
-inline TensorPointer make_alias(const c10::TensorImpl* tensor) {
+// Returns a tensor of the CPU, or of Meta where it is *outlined*, with the storage that serves there.
+inline TensorPointer make_alias(const c10::TensorImpl* tensor, bool outlined = false) {
   auto& spare = spare_aliases();
-  c10::Storage twin(twin_of(*tensor->unsafe_storage().unsafeGetStorageImpl()));
+  const auto& holding = holding_of(*tensor->unsafe_storage().unsafeGetStorageImpl());
+  c10::Storage twin(outlined ? holding.outline : holding.twin);
   TensorPointer alias;
   if (spare.empty()) {
     alias = c10::make_intrusive<c10::TensorImpl>(
@@ -57,8 +60,8 @@ inline TensorPointer make_alias(const c10::TensorImpl* tensor) {
   }
   Access::copy(tensor, alias.get());
   alias.get()->*Access::storage_place() = std::move(twin);
-  alias.get()->*Access::keys() = cpu_keys(tensor->key_set());
-  alias.get()->*Access::device() = c10::Device(c10::kCPU);
+  alias.get()->*Access::keys() = host_keys(tensor->key_set(), outlined);
+  alias.get()->*Access::device() = c10::Device(outlined ? c10::kMeta : c10::kCPU);
   return alias;
 }
 
@@ -98,7 +101,7 @@ class Aliases {
         "CAUTION: The operator is not currently supported on the NPU backend for tensors of layout ", tensor->layout(),
         ".");
     if (device < 0) device = tensor->device().index();
-    tensors_.push_back({std::move(original), make_alias(tensor), written});
+    tensors_.push_back({std::move(original), make_alias(tensor, outlined), written});
     return at::Tensor(tensors_.back().alias);
   }
 
@@ -114,8 +117,10 @@ class Aliases {
       auto* tensor = each.original.unsafeGetTensorImpl();
       auto* alias = each.alias.get();
       auto* storage = tensor->unsafe_storage().unsafeGetStorageImpl();
-      auto* twin = twin_of(*storage).get();
-      if (alias->unsafe_storage().unsafeGetStorageImpl() != twin)
+      auto& holding = holding_of(*storage);
+      if (outlined) holding.has_values = false;
+      auto* used = (outlined ? holding.outline : holding.twin).get();
+      if (alias->unsafe_storage().unsafeGetStorageImpl() != used)
         tensor->*Access::storage_place() = c10::Storage(original_storage(alias->unsafe_storage()));
       else if (storage->_mutable_data_ptr_no_checks().get_deleter() == &release_holding)
         follow_twin(*storage);
@@ -135,7 +140,7 @@ class Aliases {
     auto* tensor = result.unsafeGetTensorImpl();
     for (auto& each : tensors_)
       if (each.alias.get() == tensor) return each.original;
-    if (tensor->device_type() != c10::kCPU) return result;
+    if (tensor->device_type() != c10::kCPU && !(outlined && tensor->device_type() == c10::kMeta)) return result;
     if (std::find(host_.begin(), host_.end(), tensor) != host_.end()) return result;
     TORCH_CHECK_NOT_IMPLEMENTED(
         tensor->has_storage() && tensor->layout() == c10::kStrided,
@@ -149,7 +154,19 @@ class Aliases {
 
   bool empty() const { return tensors_.empty(); }
 
+  // The first device tensor among the arguments, undefined if there is none.
+  at::Tensor first() const { return tensors_.empty() ? at::Tensor() : tensors_.front().original; }
+
+  // Calls a function with each tensor that the operator writes.
+  template <typename F>
+  void each_written(F&& function) const {
+    for (const auto& each : tensors_)
+      if (each.written) function(each.original);
+  }
+
   c10::DeviceIndex device = -1;
+  // Whether the operator runs on shapes alone.
+  bool outlined = false;
 
  private:
   // Returns the device storage whose twin this is: that of an argument, or a new one.
@@ -157,11 +174,12 @@ class Aliases {
     auto* wanted = storage.unsafeGetStorageImpl();
     for (auto& each : tensors_) {
       const auto& original = each.original.unsafeGetTensorImpl()->unsafe_storage();
-      if (twin_of(*original.unsafeGetStorageImpl()).get() == wanted) 
+      const auto& holding = holding_of(*original.unsafeGetStorageImpl());
+      if ((outlined ? holding.outline : holding.twin).get() == wanted)
         return StoragePointer::reclaim_copy(original.unsafeGetStorageImpl());
     }
     for (auto& each : storages_)
-      if (twin_of(*each).get() == wanted) return each;
+      if (twin_of(*each).get() == wanted || holding_of(*each).outline.get() == wanted) return each;
     storages_.push_back(device_storage(StoragePointer::reclaim_copy(wanted), device));
     return storages_.back();
   }

@@ -7,7 +7,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
 
-#include "alias.h"
+#include "outline.h"
 #include "generator.h"
 #include "marks.h"
 
@@ -30,6 +30,10 @@ struct Operator {
     }
     const std::string name = schema.operator_name().name;
     number = operator_number(name);
+    rule = rule_of(name);
+    copies = name == "aten::copy_";
+    indexes = name.rfind("aten::index", 0) == 0 || name.rfind("aten::_index_put", 0) == 0 ||
+              name.rfind("aten::_unsafe_index", 0) == 0;
     for (std::string_view each : {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_put_impl_",
                                   "aten::_unsafe_index", "aten::_unsafe_index_put", "aten::copy_", "aten::_copy_from",
                                   "aten::set_", "aten::_foreach_copy_"})
@@ -39,7 +43,8 @@ struct Operator {
   size_t arguments, returns;
   int64_t number;
   c10::SmallVector<bool, 12> writes;
-  bool any_written = false, takes_host_tensors = false;
+  bool any_written = false, takes_host_tensors = false, indexes = false, copies = false;
+  Rule rule = Rule::NONE;
   int generator = -1, device = -1;
 };
 
@@ -56,6 +61,10 @@ class Translation {
   Translation(const Operator& op, torch::jit::Stack& stack, size_t count)
       : op_(op), begin_ns_(marks_wanted.load(std::memory_order_relaxed) ? unix_ns() : 0) {
     const size_t first = stack.size() - count;
+    if (!computing) {
+      aliases.outlined = Outliner().decide(stack, first);
+      if (aliases.outlined) arguments_.assign(stack.begin() + static_cast<int64_t>(first), stack.end());
+    }
     for (size_t i = 0; i < count; ++i) translate(stack[first + i], i < op.writes.size() && op.writes[i]);
     if (op.generator >= 0) translate_generator(stack[first + static_cast<size_t>(op.generator)]);
     if (aliases.device < 0) aliases.device = named_device_ >= 0 ? named_device_ : current_device;
@@ -68,8 +77,14 @@ class Translation {
 
   void results(torch::jit::Stack& stack, size_t count) {
     if (op_.any_written) aliases.follow_written();
-    if (results_stay_on_host_) return;
-    for (size_t i = stack.size() - count; i < stack.size(); ++i) result(stack[i]);
+    if (!results_stay_on_host_)
+      for (size_t i = stack.size() - count; i < stack.size(); ++i) result(stack[i]);
+    if (aliases.outlined) estimate(stack, count);
+  }
+
+  // The keys of the kernels that serve the operator.
+  c10::DispatchKeySet keys() const {
+    return c10::DispatchKeySet(aliases.outlined ? c10::DispatchKey::Meta : c10::DispatchKey::CPU);
   }
 
   Aliases aliases;
@@ -94,13 +109,14 @@ class Translation {
     } else if (value.isOptionalTensorList()) {
       c10::List<std::optional<at::Tensor>> list;
       for (const auto& item : value.toListRef())
-        list.push_back(item.isNone() ? std::optional<at::Tensor>() : host_tensor(item.toTensor(), written));
+        if (item.isNone()) list.push_back(std::optional<at::Tensor>());
+        else push_index(list, item.toTensor(), written);
       value = std::move(list);
     } else if (value.isDevice()) {
       const auto device = value.toDevice();
       if (device.type() == TYPE) {
         named_device_ = device_of(device.index()).index();
-        value = c10::Device(c10::kCPU);
+        value = c10::Device(aliases.outlined ? c10::kMeta : c10::kCPU);
       } else {
         results_stay_on_host_ = true;
       }
@@ -108,9 +124,51 @@ class Translation {
       const auto storage = value.toStorage();
       if (storage.device_type() != TYPE) return;
       auto original = StoragePointer::reclaim_copy(storage.unsafeGetStorageImpl());
-      value = c10::Storage(twin_of(*original));
+      value = c10::Storage(aliases.outlined ? holding_of(*original).outline : twin_of(*original));
       aliases.add_storage(std::move(original));
     }
+  }
+
+  // A mask whose values nobody knows becomes the indices that it would have.
+  void push_index(c10::List<std::optional<at::Tensor>>& list, const at::Tensor& index, bool written) {
+    const bool is_mask = index.defined() && (index.scalar_type() == c10::kBool || index.scalar_type() == c10::kByte);
+    if (!aliases.outlined || !op_.indexes || !is_mask || has_values(index)) {
+      // Meta kernels count in masks, so those with values have to keep them.
+      list.push_back(is_mask && aliases.outlined && index.defined() ? known_mask(index) : host_tensor(index, written));
+      return;
+    }
+    note_device(index);
+    const auto count = count_holding(index);
+    for (int64_t i = 0; i < index.dim(); ++i) list.push_back(outlined_empty({count}, c10::kLong));
+  }
+
+  at::Tensor known_mask(const at::Tensor& mask) {
+    if (!on_device(mask.unsafeGetTensorImpl())) return mask;
+    note_device(mask);
+    return at::Tensor(make_alias(mask.unsafeGetTensorImpl()));
+  }
+
+  void estimate(const torch::jit::Stack& stack, size_t count) {
+    const auto input = arguments_.empty() ? at::Tensor() : first_tensor();
+    const auto note = [&](const at::Tensor& result) {
+      if (!result.defined() || !on_device(result.unsafeGetTensorImpl()) || has_values(result)) return;
+      // A view tells nothing new of the values that it shows.
+      const bool view = input.defined() && on_device(input.unsafeGetTensorImpl()) && result.is_alias_of(input);
+      if (!view || op_.any_written) set_estimate(result, estimate_result(op_.rule, input, arguments_, result));
+    };
+    if (op_.rule == Rule::NONE && !op_.any_written) return;
+    for (size_t i = stack.size() - count; i < stack.size(); ++i)
+      if (stack[i].isTensor()) note(stack[i].toTensor());
+    if (op_.any_written) aliases.each_written(note);
+  }
+
+  at::Tensor first_tensor() const {
+    // copy_(target, source): what is moved comes second.
+    const size_t place = op_.copies && arguments_.size() > 1 ? 1 : 0;
+    const auto& value = arguments_[place];
+    if (value.isTensor()) return value.toTensor();
+    if (value.isTensorList() && value.toListRef().size()) return value.toListRef()[0].toTensor();
+    return {};
   }
 
   at::Tensor host_tensor(const at::Tensor& tensor, bool written) {
@@ -169,6 +227,7 @@ class Translation {
   }
 
   const Operator& op_;
+  torch::jit::Stack arguments_;  // as they were, kept only where the operator runs on shapes
   int64_t begin_ns_;
   bool host_ = false, results_stay_on_host_ = false, seen_is_number_ = false;
   c10::DeviceIndex seen_ = -1, other_ = -1, named_device_ = -1;
@@ -178,7 +237,15 @@ inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& known = operator_of(op);
   Translation translation(known, *stack, known.arguments);
   SelectedDevice selected(translation.aliases.device);
-  op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
+  try {
+    op.redispatchBoxed(translation.keys(), stack);
+  } catch (const c10::NotImplementedError& error) {
+    if (!translation.aliases.outlined) throw;
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, op.schema().operator_name(), ": PyTorch does not know the shape of its result without values, and values "
+        "are not computed (DRYNPU_COMPUTE=0). Leave the operator out, give it tensors of at most "
+        "DRYNPU_COMPUTED_BYTES=", most_computed_bytes.load(), " bytes whose values come from the host, or compute.");
+  }
   translation.results(*stack, known.returns);
 }
 

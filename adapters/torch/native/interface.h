@@ -7,6 +7,7 @@
 #include "hooks.h"
 #include "marks.h"
 #include "memory.h"
+#include "operators.h"
 
 namespace npu {
 inline Hooks* hooks = nullptr;
@@ -27,6 +28,19 @@ DRYNPU_EXPORT void drynpu_configure(int devices, int64_t memory_bytes, int only_
 }
 
 DRYNPU_EXPORT int drynpu_finish_backward(double longest_s) { return npu::finish_backward(longest_s); }
+
+// Before the first tensor: values of more than *bytes* are not computed, and a number read by the script is *stand_in*.
+DRYNPU_EXPORT void drynpu_compute_nothing(double stand_in, int64_t bytes) {
+  npu::computing = false;
+  npu::stand_in = stand_in;
+  npu::most_computed_bytes = bytes;
+  npu::register_outlines();
+}
+// Fills how often stand-ins were given, in the order of npu::Asked; returns how many numbers these are.
+DRYNPU_EXPORT int64_t drynpu_stand_ins(int64_t* out, int64_t rows) {
+  for (int64_t i = 0; i < std::min<int64_t>(rows, npu::ASKED); ++i) out[i] = npu::asked_for[static_cast<size_t>(i)];
+  return npu::ASKED;
+}
 
 DRYNPU_EXPORT int drynpu_current_device() { return npu::current_device; }
 DRYNPU_EXPORT void drynpu_select_device(int index) { npu::current_device = static_cast<c10::DeviceIndex>(index); }

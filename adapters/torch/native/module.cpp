@@ -54,6 +54,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_copy_from_and_resize", TORCH_FN(copy_from_and_resize));
   m.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
   m.impl("record_stream", TORCH_FN(record_stream));
+  m.impl("_local_scalar_dense", torch::CppFunction::makeFromBoxedFunction<&local_scalar>());
+  m.impl("nonzero", torch::CppFunction::makeFromBoxedFunction<&nonzero>());
+  m.impl("bincount", torch::CppFunction::makeFromBoxedFunction<&bincount>());
+  m.impl("_unique2", torch::CppFunction::makeFromBoxedFunction<&unique>());
+  m.impl("masked_select", torch::CppFunction::makeFromBoxedFunction<&masked_select>());
+  m.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat_interleave>());
   m.impl("native_dropout", TORCH_FN(native_dropout));
   m.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
   m.impl("_thnn_fused_gru_cell_backward", TORCH_FN(gru_cell_backward));

@@ -5,6 +5,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/native/transformers/attention.h>
 #include <ATen/ops/_fused_sdp_choice.h>
+#include <ATen/ops/copy_native.h>
 #include <ATen/record_function.h>
 #include <torch/library.h>
 
@@ -36,9 +37,18 @@ inline at::Tensor empty_strided(
       dtype.value_or(at::typeMetaToScalarType(c10::get_default_dtype())));
 }
 
+// Returns a tensor of the host with stand-ins for the values of one that has none.
+inline at::Tensor stand_in_copy(const at::Tensor& tensor) {
+  ++asked_for[COPY];
+  auto copy = at::empty(tensor.sizes(), tensor.options().device(c10::kCPU));
+  fill_stand_in(copy, estimate_of(tensor));
+  return copy;
+}
+
 // Returns a tensor of the host that shares the memory of one of the device, for what runs on the host beside it (gloo).
 inline at::Tensor host_view(const at::Tensor& tensor) {
   if (!on_device(tensor.unsafeGetTensorImpl())) return tensor;
+  if (!has_values(tensor)) return stand_in_copy(tensor);
   return at::Tensor(make_alias(tensor.unsafeGetTensorImpl()));
 }
 
@@ -49,6 +59,15 @@ inline void copy(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const bool from_device = on_device((*stack)[first + 1].toTensor().unsafeGetTensorImpl());
   if (to_device == from_device) return fallback(op, stack);
   RECORD_FUNCTION(to_device ? "drynpu::to_device" : "drynpu::to_host", c10::ArrayRef<const c10::IValue>{});
+  const auto target = (*stack)[first].toTensor(), source = (*stack)[first + 1].toTensor();
+  if (from_device && !has_values(source)) {
+    Translation translation(operator_of(op), *stack, operator_of(op).arguments);  // notes the operator as the device's
+    ++asked_for[COPY];
+    fill_stand_in(target, estimate_of(source));
+    torch::jit::drop(*stack, operator_of(op).arguments);
+    stack->emplace_back(target);
+    return;
+  }
   fallback(op, stack);
 }
 
@@ -66,9 +85,125 @@ inline at::Tensor copy_from_and_resize(const at::Tensor& self, const at::Tensor&
   return copy_from(self, target, false);
 }
 
+// A copy between the device and PyTorch's own tensors without values, which parameters are before they are moved.
+inline void copy_outline(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const size_t count = operator_of(op).arguments, first = stack->size() - count;
+  const auto target = (*stack)[first].toTensor(), source = (*stack)[first + 1].toTensor();
+  if (on_device(target.unsafeGetTensorImpl())) {
+    RECORD_FUNCTION("drynpu::to_device", c10::ArrayRef<const c10::IValue>{});
+    Translation translation(operator_of(op), *stack, count);  // notes the operator as the device's
+    holding_of(*target.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl()).has_values = false;
+  } else {
+    at::native::copy_(const_cast<at::Tensor&>(target), source, false);
+  }
+  torch::jit::drop(*stack, count);
+  stack->emplace_back(target);
+}
+
+inline bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& other);
+
+// Takes PyTorch's tensors without values (device meta) for tensors of the host that have not been moved yet.
+inline void register_outlines() {
+  static torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::Meta, __FILE__, __LINE__);
+  static const bool once [[maybe_unused]] = [] {
+    library.impl("copy_", torch::CppFunction::makeFromBoxedFunction<&copy_outline>());
+    library.impl("_has_compatible_shallow_copy_type", TORCH_FN(has_compatible_shallow_copy_type));
+    return true;
+  }();
+}
+
+// The number that a tensor of one element holds.
+inline void local_scalar(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto tensor = stack->back().toTensor();
+  if (has_values(tensor)) return fallback(op, stack);
+  { Translation translation(operator_of(op), *stack, 1); }
+  ++asked_for[NUMBER];
+  const double mean = mean_of(estimate_of(tensor), tensor.scalar_type());
+  torch::jit::drop(*stack, 1);
+  if (tensor.scalar_type() == c10::kBool) stack->emplace_back(c10::Scalar(mean > 0.5));
+  else if (c10::isIntegralType(tensor.scalar_type(), false)) stack->emplace_back(c10::Scalar(std::llround(mean)));
+  else stack->emplace_back(c10::Scalar(mean));
+}
+
+// Operators whose result is as long as values say. Each serves a tensor without values and falls back for others.
+inline void nonzero(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto tensor = stack->back().toTensor();
+  if (has_values(tensor)) return fallback(op, stack);
+  Translation translation(operator_of(op), *stack, 1);
+  torch::jit::drop(*stack, 1);
+  stack->emplace_back(outlined_empty({count_holding(tensor), tensor.dim()}, c10::kLong));
+  translation.results(*stack, 1);
+}
+
+inline void masked_select(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto args = torch::jit::last(*stack, 2).vec();
+  const auto tensor = args[0].toTensor(), mask = args[1].toTensor();
+  if (has_values(tensor) && has_values(mask)) return fallback(op, stack);
+  Translation translation(operator_of(op), *stack, 2);
+  torch::jit::drop(*stack, 2);
+  const auto sizes = at::infer_size(tensor.sizes(), mask.sizes());
+  const auto elements = c10::multiply_integers(sizes);
+  const double holding = static_cast<double>(count_holding(mask)) / static_cast<double>(std::max<int64_t>(mask.numel(), 1));
+  stack->emplace_back(outlined_empty({expected_count(holding, elements)}, tensor.scalar_type()));
+  translation.results(*stack, 1);
+}
+
+// self, weights, minlength
+inline void bincount(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto args = torch::jit::last(*stack, 3).vec();
+  const auto tensor = args[0].toTensor();
+  const bool weighted = args[1].isTensor() && args[1].toTensor().defined();
+  if (has_values(tensor) && (!weighted || has_values(args[1].toTensor()))) return fallback(op, stack);
+  Translation translation(operator_of(op), *stack, 3);
+  torch::jit::drop(*stack, 3);
+  const auto choices = static_cast<int64_t>(estimate_of(tensor).choices);
+  if (choices > args[2].toInt() || !args[2].toInt()) ++asked_for[SHAPE];
+  const auto type = weighted ? c10::kDouble : c10::kLong;
+  stack->emplace_back(outlined_empty({std::max<int64_t>({args[2].toInt(), choices, 1})}, type));
+  translation.results(*stack, 1);
+}
+
+// self, sorted, return_inverse, return_counts: as many different values as may be chosen from, all of them if unknown.
+inline void unique(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto args = torch::jit::last(*stack, 4).vec();
+  const auto tensor = args[0].toTensor();
+  if (has_values(tensor)) return fallback(op, stack);
+  Translation translation(operator_of(op), *stack, 4);
+  torch::jit::drop(*stack, 4);
+  ++asked_for[SHAPE];
+  const auto choices = static_cast<int64_t>(estimate_of(tensor).choices);
+  const int64_t count = choices > 0 ? std::min(choices, tensor.numel()) : tensor.numel();
+  stack->emplace_back(outlined_empty({count}, tensor.scalar_type()));
+  stack->emplace_back(args[2].toBool() ? outlined_empty(tensor.sizes(), c10::kLong) : outlined_empty({0}, c10::kLong));
+  stack->emplace_back(outlined_empty({args[3].toBool() ? count : 0}, c10::kLong));
+  const auto first = stack->size() - 3;
+  translation.results(*stack, 3);
+  set_estimate((*stack)[first + 2].toTensor(), {static_cast<double>(tensor.numel()) / static_cast<double>(std::max<int64_t>(count, 1)), 0});
+}
+
+// repeats, output_size
+inline void repeat_interleave(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto args = torch::jit::last(*stack, 2).vec();
+  const auto repeats = args[0].toTensor();
+  if (has_values(repeats)) return fallback(op, stack);
+  Translation translation(operator_of(op), *stack, 2);
+  torch::jit::drop(*stack, 2);
+  int64_t count = 0;
+  if (args[1].isInt()) {
+    count = args[1].toInt();
+  } else {
+    ++asked_for[SHAPE];
+    count = std::llround(mean_of(estimate_of(repeats), repeats.scalar_type()) * static_cast<double>(repeats.numel()));
+  }
+  stack->emplace_back(outlined_empty({count}, repeats.scalar_type()));
+  translation.results(*stack, 1);
+}
+
 inline bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::Tensor& other) {
   const auto strided = [](const at::Tensor& t) { return t.layout() == c10::kStrided; };
-  const auto host_or_device = [](const at::Tensor& t) { return t.device().is_cpu() || t.device().type() == TYPE; };
+  const auto host_or_device = [](const at::Tensor& t) {
+    return t.device().is_cpu() || t.device().type() == TYPE || (!computing && t.device().is_meta());
+  };
   return strided(self) && strided(other) && host_or_device(self) && host_or_device(other);
 }
 
@@ -97,7 +232,9 @@ inline int64_t attention_choice(
     double dropout, bool causal, std::optional<double> scale, bool grouped) {
   Aliases aliases;
   const auto cpu = [&](const at::Tensor& tensor) {
-    return on_device(tensor.unsafeGetTensorImpl()) ? aliases.cpu(tensor, false) : tensor;
+    if (!on_device(tensor.unsafeGetTensorImpl())) return tensor;
+    // The choice reads sizes and types alone, so it is the CPU's also for tensors without values.
+    return has_values(tensor) ? aliases.cpu(tensor, false) : at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(c10::kCPU));
   };
   std::optional<at::Tensor> cpu_mask;
   if (mask && mask->defined()) cpu_mask = cpu(*mask);

@@ -8,6 +8,7 @@
 #include <c10/util/intrusive_ptr.h>
 
 #include "memory.h"
+#include "values.h"
 
 namespace npu {
 
@@ -18,6 +19,11 @@ struct Holding {
   StoragePointer twin;
   Block* block;
   c10::DeviceIndex device;
+  // Where values are not computed: a storage of the same size without memory, the twin itself if that has none, and
+  // whether the twin has the values.
+  StoragePointer outline{};
+  std::atomic<bool> has_values{true};
+  Estimate estimate{};
 };
 
 inline void report(void* data, int64_t bytes, int device) {
@@ -25,10 +31,21 @@ inline void report(void* data, int64_t bytes, int device) {
     c10::reportMemoryUsageToProfiler(data, bytes, 0, 0, c10::Device(TYPE, device));
 }
 
+// Returns what a script sees as the address of a storage: that of its memory, or of its block where it may have none.
+inline void* address_of(c10::StorageImpl& twin, const Block* block) {
+  if (computing) return twin.mutable_data();
+  return block ? reinterpret_cast<void*>(block->address) : nullptr;
+}
+
+inline StoragePointer make_outline(size_t bytes) {
+  return c10::make_intrusive<c10::StorageImpl>(
+      c10::StorageImpl::use_byte_size_t(), bytes, c10::GetAllocator(c10::kMeta), /*resizable=*/true);
+}
+
 inline void release_holding(void* context) {
   auto* holding = static_cast<Holding*>(context);
   if (holding->block) {
-    report(holding->twin->mutable_data(), -holding->block->requested, holding->device);
+    report(address_of(*holding->twin, holding->block), -holding->block->requested, holding->device);
     memory_of(holding->device).release(holding->block);
   }
   delete holding;
@@ -39,10 +56,15 @@ inline Block* new_block(size_t bytes, c10::DeviceIndex device) {
 }
 
 inline c10::DataPtr device_data(StoragePointer twin, Block* block, c10::DeviceIndex device) {
-  void* data = twin->mutable_data();
+  void* data = address_of(*twin, block);
   const auto bytes = static_cast<int64_t>(twin->nbytes());
   if (block) report(data, bytes, device);
-  return {data, new Holding{std::move(twin), block, device}, &release_holding, c10::Device(TYPE, device)};
+  auto* holding = new Holding{std::move(twin), block, device};
+  if (!computing) {
+    holding->has_values = holding->twin->device_type() == c10::kCPU;
+    holding->outline = holding->has_values ? make_outline(holding->twin->nbytes()) : holding->twin;
+  }
+  return {data, holding, &release_holding, c10::Device(TYPE, device)};
 }
 
 // Returns a data pointer of the device that shares the memory of a CPU storage and keeps it alive.
@@ -56,8 +78,10 @@ class DeviceAllocator final : public c10::Allocator {
   c10::DataPtr allocate(size_t bytes) override {
     Block* block = new_block(bytes, current_device);  // first, for the device may be full where the host is not
     try {
-      auto twin = c10::make_intrusive<c10::StorageImpl>(
-          c10::StorageImpl::use_byte_size_t(), bytes, c10::GetCPUAllocator(), /*resizable=*/true);
+      const bool outlined = !computing && static_cast<int64_t>(bytes) > most_computed_bytes;
+      auto twin = outlined ? make_outline(bytes)
+                           : c10::make_intrusive<c10::StorageImpl>(
+                                 c10::StorageImpl::use_byte_size_t(), bytes, c10::GetCPUAllocator(), /*resizable=*/true);
       return device_data(std::move(twin), block, current_device);
     } catch (...) {
       if (block) memory_of(current_device).release(block);
@@ -76,6 +100,7 @@ inline DeviceAllocator* allocator() {
 
 inline StoragePointer device_storage(StoragePointer twin, c10::DeviceIndex device) {
   const size_t bytes = twin->nbytes();
+  if (!computing && static_cast<int64_t>(bytes) > most_computed_bytes && twin->device_type() == c10::kCPU) twin = make_outline(bytes);
   auto data = device_data(std::move(twin), device);
   return c10::make_intrusive<c10::StorageImpl>(
       c10::StorageImpl::use_byte_size_t(), bytes, std::move(data), allocator(), /*resizable=*/true);
@@ -94,25 +119,32 @@ inline void adopt_foreign(c10::StorageImpl& storage) {
       c10::StorageImpl::use_byte_size_t(), storage.nbytes(),
       c10::DataPtr(memory, kept, [](void* context) { delete static_cast<c10::DataPtr*>(context); }, c10::kCPU),
       c10::GetCPUAllocator(), /*resizable=*/false);
-  data = c10::DataPtr(memory, new Holding{std::move(twin), nullptr, device.index()}, &release_holding, device);
+  auto* holding = new Holding{std::move(twin), nullptr, device.index()};
+  if (!computing) holding->outline = make_outline(storage.nbytes());
+  data = c10::DataPtr(memory, holding, &release_holding, device);
 }
 
-// Returns the CPU's storage of a device storage.
-inline const StoragePointer& twin_of(const c10::StorageImpl& storage) {
+inline Holding& holding_of(const c10::StorageImpl& storage) {
   // The other getters check for storages that copy on write, which the device has none of.
   const auto& data = const_cast<c10::StorageImpl&>(storage)._mutable_data_ptr_no_checks();
   if (C10_UNLIKELY(data.get_deleter() != &release_holding)) adopt_foreign(const_cast<c10::StorageImpl&>(storage));
-  return static_cast<Holding*>(data.get_context())->twin;
+  return *static_cast<Holding*>(data.get_context());
 }
 
-// Follows the twin after a kernel has resized it.
+// Returns the CPU's storage of a device storage.
+inline const StoragePointer& twin_of(const c10::StorageImpl& storage) { return holding_of(storage).twin; }
+
+// Follows the twin, or the outline, after a kernel has resized it.
 inline void follow_twin(c10::StorageImpl& storage) {
-  auto& data = storage._mutable_data_ptr_no_checks();
-  auto* holding = static_cast<Holding*>(data.get_context());
-  if (holding->twin->nbytes() == storage.nbytes() && holding->twin->data() == data.get()) return;
-  auto device = holding->device;
-  storage.set_data_ptr_noswap(device_data(holding->twin, device));
-  storage.set_nbytes(twin_of(storage)->nbytes());
+  auto& holding = holding_of(storage);
+  auto& used = computing || holding.has_values ? holding.twin : holding.outline;
+  const bool moved = computing && holding.twin->data() != storage._mutable_data_ptr_no_checks().get();
+  if (used->nbytes() == storage.nbytes() && !moved) return;
+  const StoragePointer twin = used;
+  const auto estimate = holding.estimate;
+  storage.set_data_ptr_noswap(device_data(twin, holding.device));
+  storage.set_nbytes(twin->nbytes());
+  holding_of(storage).estimate = estimate;
 }
 
 }  // namespace npu

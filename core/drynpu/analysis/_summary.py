@@ -111,8 +111,15 @@ def summarise(profile: Profile) -> Summary:
         peak_reserved_bytes=_peak(memory["total_reserved_bytes"], totals["reserved_bytes"], stated["reserved_bytes"]),
         files=_files(profile),
         missing=None if profile.results is None else _missing(profile),
-        notes=profile.notes,
+        notes=(*profile.notes, *_run_notes(profile)),
     )
+
+
+def _run_notes(profile: Profile) -> tuple[str, ...]:
+    """Return what the recording said of its run."""
+    simulated = profile.metadata.get("drynpu")
+    notes = simulated.get("run_notes") if isinstance(simulated, Mapping) else None
+    return tuple(map(str, notes)) if isinstance(notes, list) else ()
 
 
 def _steps(profile: Profile, overlaps: pl.DataFrame) -> pl.DataFrame:

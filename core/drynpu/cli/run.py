@@ -33,6 +33,9 @@ _QUIET_FRAMEWORKS = {"TF_ENABLE_ONEDNN_OPTS": "0", "KINETO_LOG_LEVEL": "99"}
 @click.option("--devices", type=int, help="Number of NPUs the script sees.")
 @click.option("--strict", is_flag=True, help="Read options as the current collector does, without leniency.")
 @click.option("--report-device", is_flag=True, help="Tensors say that they are on the NPU (PyTorch; slower).")
+@click.option(
+    "--no-compute", is_flag=True, help="Run models of full size on shapes alone: no values, no memory (PyTorch)."
+)
 @click.option("--quiet", "-q", is_flag=True, help="No summary at the end.")
 @click.option("--profile", is_flag=True, help="Profile a script that has no profiler code of its own (PyTorch).")
 @click.option(
@@ -63,6 +66,7 @@ def run(
     devices: int | None,
     strict: bool,
     report_device: bool,
+    no_compute: bool,
     quiet: bool,
     profile: bool,
     profile_steps: str | None,
@@ -85,6 +89,7 @@ def run(
         "DRYNPU_DEVICES": None if devices is None else str(devices),
         "DRYNPU_STRICT": "1" if strict else None,
         "DRYNPU_QUIET": "1" if quiet else None,
+        "DRYNPU_COMPUTE": "0" if no_compute else None,
         "DRYNPU_REPORT_DEVICE": "1" if report_device else None,
         "DRYNPU_TF1": None if tf1 is None else str(int(tf1)),
         PROFILE_VARIABLE: _order(profile, profile_steps, profile_output),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,6 +20,8 @@ from drynpu.platforms import DEFAULT_CHIP
 _PREFIX = "DRYNPU_"
 # The host takes device id 64 (cann_msprof.md 2.4), so a node has fewer devices than that.
 _MAX_DEVICES = 63
+# More than any device has.
+_MAX_BYTES = 2**50
 # The jitter of kernel times is computed in 64 bits.
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
@@ -51,7 +54,9 @@ class Settings:
 
     ``chip`` is a name of the chip catalogue, which is checked where chips are loaded. ``notices`` names variables
     that look like misspellings. ``report_device``: tensors say that they are on the device, where a framework's tensors
-    would otherwise say cpu. ``device``: what serves the npu of PyTorch.
+    would otherwise say cpu. ``device``: what serves the npu of PyTorch. ``compute``: its operators compute values.
+    Without, they run on shapes alone, the script reads ``values`` where it asks for a floating-point number, and only
+    tensors of at most ``computed_bytes`` are computed, where their values follow from the host's.
     """
 
     chip: str = DEFAULT_CHIP
@@ -62,6 +67,9 @@ class Settings:
     quiet: bool = False
     report_device: bool = False
     device: TorchDevice = TorchDevice.SINK
+    compute: bool = True
+    values: float = 1.0
+    computed_bytes: int = 1 << 20
     notices: tuple[Notice, ...] = field(default=(), eq=False)
 
     @classmethod
@@ -117,6 +125,16 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+def _finite(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise Refused(text, "a finite number")
+    return number
+
+
 def _flag(text: str) -> bool:
     if text.casefold() in _TRUE:
         return True
@@ -148,6 +166,9 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "QUIET": _flag,
     "REPORT_DEVICE": _flag,
     "DEVICE": _device,
+    "COMPUTE": _flag,
+    "VALUES": _finite,
+    "COMPUTED_BYTES": _integer(0, _MAX_BYTES),
 }
 
 

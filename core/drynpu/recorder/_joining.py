@@ -40,6 +40,7 @@ def join_recordings(parts: Sequence[Recording]) -> Recording:
         graphs=_graphs([graph for part in parts for graph in part.graphs]),
         calls=_calls([part.calls for part in parts if part.calls is not None]),
         modelled=tuple(dict.fromkeys(name for part in parts for name in part.modelled)),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         **lists,
     )
 

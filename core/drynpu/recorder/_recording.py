@@ -70,6 +70,8 @@ class Outcome:
     modelled: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """Requested data that is not written, and places where the model goes beyond the hardware, a readable line each."""
+    run_notes: tuple[str, ...] = ()
+    """What readers have to know of the run itself, a line each."""
 
     def describe(self) -> dict[str, object]:
         """Return the note that goes into the metadata, so that nobody takes modelled numbers for measured ones."""
@@ -87,6 +89,7 @@ class Outcome:
             "unmapped_operators": dict(self.unmapped),
             **({"unknown_kernels": dict(self.unknown)} if self.unknown else {}),
             **({"notes": list(self.notes)} if self.notes else {}),
+            **({"run_notes": list(self.run_notes)} if self.run_notes else {}),
         }
 
 
@@ -131,6 +134,7 @@ def write_devices(recordings: Mapping[int, Recording], destination: Destination,
         collectives=sum(len(each.recording.collectives) for each in contexts),
         modelled=tuple(dict.fromkeys(name for each in contexts for name in each.recording.modelled)),
         notes=notes,
+        run_notes=tuple(dict.fromkeys(note for each in contexts for note in each.recording.notes)),
     )
 
 

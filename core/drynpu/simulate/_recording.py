@@ -83,6 +83,8 @@ class Recording:
     """Calls that the script made into the vendor's library itself."""
     modelled: tuple[str, ...] = ()
     """Parts that the adapter modelled instead of measuring them, as the metadata names them."""
+    notes: tuple[str, ...] = ()
+    """What readers of the profile have to know of the run, a line each."""
 
     def highest_thread(self, pid: int) -> int:
         """

@@ -29,7 +29,7 @@ def install() -> DeviceState:
     OptionError
         ``DRYNPU_DEVICES`` cannot be used.
     CaptureError
-        ``DRYNPU_DEVICE=native``, but the native device has not been built.
+        ``DRYNPU_DEVICE=native`` or ``DRYNPU_COMPUTE=0``, but the native device has not been built.
     """
     _register()
     return state()
@@ -40,7 +40,7 @@ def _register() -> tuple[torch.library.Library, ...]:
     """Register the device; the cache keeps the libraries, whose kernels end with them."""
     _check_slot()
     settings = Settings.from_environ(os.environ)
-    libraries = _register_native() if settings.device is TorchDevice.NATIVE else _register_sink(settings)
+    libraries = _register_native(settings) if _is_native(settings) else _register_sink(settings)
     alias_modules(f"torch.{DEVICE_TYPE}")
     # Imported late, because drynpu_torch.distributed imports this package.
     from drynpu_torch.distributed import install_hccl
@@ -49,8 +49,13 @@ def _register() -> tuple[torch.library.Library, ...]:
     return libraries
 
 
-def _register_native() -> tuple[torch.library.Library, ...]:
-    register_native(state())
+def _is_native(settings: Settings) -> bool:
+    """Return whether the native device serves; only it runs on shapes alone, so it has to have been built for that."""
+    return settings.device is TorchDevice.NATIVE or not settings.compute
+
+
+def _register_native(settings: Settings) -> tuple[torch.library.Library, ...]:
+    register_native(state(), settings)
     return ()
 
 

@@ -27,6 +27,8 @@ class Library:
     path: Path
     generators: tuple[torch.Generator, ...] = field(default=(), init=False)
     """The default generator of each device."""
+    computes: bool = field(default=True, init=False)
+    """Whether operators compute values; without, they run on shapes alone."""
     _functions: ctypes.CDLL = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -53,6 +55,23 @@ class Library:
         A thread that releases such an object while the interpreter ends would end the process.
         """
         return bool(self._functions.drynpu_finish_backward(ctypes.c_double(longest_s)))
+
+    def compute_nothing(self, stand_in: float, most_bytes: int) -> None:
+        """
+        Run operators on shapes alone; called before the first tensor is made.
+
+        Where the script reads a floating-point value it gets *stand_in*. Tensors of up to *most_bytes* are computed if
+        their values follow from the host's.
+        """
+        self._functions.drynpu_compute_nothing(ctypes.c_double(stand_in), ctypes.c_int64(most_bytes))
+        self.computes = False
+
+    def stand_ins(self) -> tuple[int, int, int]:
+        """Return how many numbers, copies and sizes the script was given stand-ins for."""
+        counts = np.zeros(3, np.int64)
+        self._functions.drynpu_stand_ins(counts.ctypes.data_as(ctypes.c_void_p), ctypes.c_int64(len(counts)))
+        numbers, copies, sizes = map(int, counts)
+        return numbers, copies, sizes
 
     @property
     def current_device(self) -> int:

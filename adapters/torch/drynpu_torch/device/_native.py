@@ -10,9 +10,11 @@ from typing import Any
 import torch
 
 from drynpu import CaptureError
+from drynpu.options import Settings
 from drynpu_torch.device import npu
 from drynpu_torch.device._framework import patch_compile
 from drynpu_torch.device._library import Library
+from drynpu_torch.device._outlines import outline_parameters
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 from drynpu_torch.device.npu import memory
 from drynpu_torch.extension import find_build
@@ -21,7 +23,7 @@ _GO_ON = "warn"
 """Value of ``DRYNPU_OOM`` with which a full memory is told once and the script goes on."""
 
 
-def register_native(state: DeviceState) -> None:
+def register_native(state: DeviceState, settings: Settings) -> None:
     """
     Register the native device in PyTorch.
 
@@ -32,12 +34,20 @@ def register_native(state: DeviceState) -> None:
     """
     found = find_build()
     if not found.done:
+        asked, without = (
+            ("DRYNPU_DEVICE=native", "DRYNPU_DEVICE=sink does without")
+            if settings.compute
+            else ("DRYNPU_COMPUTE=0", "the sink always computes")
+        )
         raise CaptureError(
-            f"DRYNPU_DEVICE=native: the native device has not been built for torch {found.torch_version}; run: drynpu "
-            "native build. DRYNPU_DEVICE=sink does without"
+            f"{asked}: the native device has not been built for torch {found.torch_version}; run: drynpu native build. "
+            f"{without[0].upper()}{without[1:]}"
         )
     torch.utils.rename_privateuse1_backend(DEVICE_TYPE)
     library = Library(found.path)
+    if not settings.compute:
+        library.compute_nothing(settings.values, settings.computed_bytes)
+        outline_parameters(settings.computed_bytes)
     torch._register_device_module(DEVICE_TYPE, npu)  # type: ignore[no-untyped-call]
     torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
     state.use(library, only_warn=os.environ.get("DRYNPU_OOM") == _GO_ON)

@@ -16,6 +16,7 @@ from drynpu.options import Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import Plugins, from_plugins
 from drynpu_torch.device._library import Library
+from drynpu_torch.device._outlines import stand_in_note
 from drynpu_torch.device._script_marks import ScriptMarks
 
 DEVICE_TYPE = "npu"
@@ -124,6 +125,18 @@ class DeviceState:
         self.library, self._local = library, _NativeLocals(library)
         self.stream_ids = iter(library.next_stream, None)
         self.event_ids = iter(library.next_event, None)
+
+    @property
+    def computes(self) -> bool:
+        """Whether operators compute values; without, they run on shapes alone."""
+        return self.library is None or self.library.computes
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the readers of a profile have to know of the device."""
+        if self.library is None or self.computes:
+            return ()
+        return (stand_in_note(*self.library.stand_ins()),)
 
     @property
     def chip(self) -> Chip:

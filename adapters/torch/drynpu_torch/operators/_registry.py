@@ -11,6 +11,7 @@ from typing import Any, Final
 import torch
 from torch.autograd.function import once_differentiable
 
+from drynpu_torch.device import state
 from drynpu_torch.operators import _errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._operator import Compute, NpuOperator
@@ -102,25 +103,31 @@ def _cpu_kernel(operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
         arguments = bind(args, kwargs)
         # Without a gradient of its own an operator of torch_npu has none, whatever its CPU implementation calls.
         with torch._C._AutoDispatchBelowAutograd():
-            if not is_recording():
-                return compute(arguments)
-            with unrecorded():
-                results = compute(arguments)
-                launches = list(operator.kernels(Call(arguments, _as_tuple(results))))
-            with recorded():
-                for launch in launches:
-                    launch.emit()
-        return results
+            return _launching(operator, compute, arguments) if is_recording() else compute(arguments)
 
     return kernel
+
+
+def _launching(operator: NpuOperator, compute: Callable[[Mapping[str, Any]], Any], arguments: Mapping[str, Any]) -> Any:
+    """Return the results, after telling the recording of the kernels instead of what computes them here."""
+    with unrecorded():
+        results = compute(arguments)
+        launches = list(operator.kernels(Call(arguments, _as_tuple(results))))
+    with recorded():
+        for launch in launches:
+            launch.emit()
+    return results
 
 
 def _meta_kernel(operator: NpuOperator, bind: _Bind) -> Callable[..., Any]:
     compute = _chosen(operator.shapes or operator.compute)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
+        arguments = bind(args, kwargs)
         with torch._C._AutoDispatchBelowAutograd():
-            return compute(bind(args, kwargs))
+            # PyTorch's own tensors without values launch nothing; those of the npu may have none either.
+            launches = is_recording() and not state().computes
+            return _launching(operator, compute, arguments) if launches else compute(arguments)
 
     return kernel
 

@@ -322,6 +322,7 @@ class Result:
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
             marks=marks,
+            notes=device.state().notes,
         )
 
     def _destination(self) -> dict[str, Any]:
