@@ -56,6 +56,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("record_stream", TORCH_FN(record_stream));
   m.impl("_local_scalar_dense", torch::CppFunction::makeFromBoxedFunction<&local_scalar>());
   m.impl("nonzero", torch::CppFunction::makeFromBoxedFunction<&nonzero>());
+  m.impl("_amp_update_scale_", torch::CppFunction::makeFromBoxedFunction<&amp_update_scale>());
   m.impl("bincount", torch::CppFunction::makeFromBoxedFunction<&bincount>());
   m.impl("_unique2", torch::CppFunction::makeFromBoxedFunction<&unique>());
   m.impl("masked_select", torch::CppFunction::makeFromBoxedFunction<&masked_select>());

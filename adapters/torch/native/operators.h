@@ -148,6 +148,16 @@ inline void masked_select(const c10::OperatorHandle& op, torch::jit::Stack* stac
   translation.results(*stack, 1);
 }
 
+// scale, growth_tracker, found_inf, growth_factor, backoff_factor, growth_interval: nothing overflows, so the scale stays.
+inline void amp_update_scale(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const size_t count = operator_of(op).arguments;
+  const auto args = torch::jit::last(*stack, count).vec();
+  if (has_values(args[2].toTensor())) return fallback(op, stack);
+  { Translation translation(operator_of(op), *stack, count); }  // notes the operator as the device's
+  torch::jit::drop(*stack, count);
+  stack->emplace_back(args[0]);
+}
+
 // self, weights, minlength
 inline void bincount(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto args = torch::jit::last(*stack, 3).vec();

@@ -13,6 +13,7 @@ def test_defaults() -> None:
     settings = Settings()
     assert (settings.chip, settings.devices, settings.clock) == ("Ascend910B2", 8, Clock.PROJECTED)
     assert (settings.seed, settings.strict, settings.quiet, settings.notices) == (0, False, False, ())
+    assert (settings.compute, settings.values, settings.computed_bytes) == (True, 1.0, 1_048_576)
 
 
 def test_all_variables() -> None:
@@ -31,6 +32,18 @@ def test_all_variables() -> None:
     expected = Settings(chip="Ascend310P3", devices=2, clock=Clock.WALL, seed=7, strict=True, quiet=False)
     assert settings == expected
     assert settings.notices == ()
+
+
+def test_runs_without_values() -> None:
+    environ = {"DRYNPU_COMPUTE": "0", "DRYNPU_VALUES": "2.5e-1", "DRYNPU_COMPUTED_BYTES": "4096"}
+    settings = Settings.from_environ(environ)
+    assert (settings.compute, settings.values, settings.computed_bytes) == (False, 0.25, 4096)
+    with pytest.raises(OptionError) as caught:
+        Settings.checked({"DRYNPU_VALUES": "nan", "DRYNPU_COMPUTED_BYTES": "-1"})
+    assert caught.value.problems == (
+        "DRYNPU_VALUES: 'nan' is not allowed; allowed: a finite number.",
+        "DRYNPU_COMPUTED_BYTES: '-1' is not allowed; allowed: an integer from 0 to 1125899906842624.",
+    )
 
 
 def test_empty_counts_as_unset() -> None:

@@ -1,0 +1,204 @@
+"""Runs without values: shapes, memory and kernels are those of a run that computes; stand-ins are counted."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "torch" / "train_gpt.py"
+NETS = Path(__file__).parent / "outlined_training.py"
+COLUMNS = ("Name", "Type", "Accelerator Core", "Input Shapes", "Input Data Types", "Output Shapes", "Output Data Types")
+NOTHING = {"DRYNPU_COMPUTE": "0", "DRYNPU_COMPUTED_BYTES": "0"}
+
+Run = Callable[..., Any]
+
+
+def profile(folder: Path, script: Path, **environ: str) -> Path:
+    """Run a script that profiles itself in *folder*, and return its result directory."""
+    folder.mkdir()
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("DRYNPU_")}
+    command = [sys.executable, "-m", "drynpu", "run", "--quiet", str(script)]
+    environment = {**kept, "DRYNPU_DEVICE": "native", "RANK": "0", **environ}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, check=False, capture_output=True, text=True, timeout=280
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    (found,) = folder.rglob("*_ascend_pt")
+    return found
+
+
+def rows(run: Path, name: str, *columns: str) -> list[list[str]]:
+    with (run / "ASCEND_PROFILER_OUTPUT" / name).open(newline="") as file:
+        return [[row[column] for column in columns] for row in csv.DictReader(file)]
+
+
+def run_notes(run: Path) -> list[str]:
+    return json.loads((run / "profiler_metadata.json").read_text())["drynpu"].get("run_notes", [])
+
+
+@pytest.mark.parametrize("script", [EXAMPLE, NETS], ids=["gpt", "nets"])
+def test_kernels_and_memory_are_those_of_a_run_that_computes(script: Path, tmp_path: Path) -> None:
+    computed, outlined = profile(tmp_path / "one", script), profile(tmp_path / "other", script, **NOTHING)
+    kernels = rows(computed, "kernel_details.csv", *COLUMNS)
+    assert len(kernels) > 100
+    assert rows(outlined, "kernel_details.csv", *COLUMNS) == kernels
+    sizes = rows(computed, "operator_memory.csv", "Name", "Size(KB)")
+    assert sizes
+    assert rows(outlined, "operator_memory.csv", "Name", "Size(KB)") == sizes
+    assert run_notes(computed) == []
+    (note,) = run_notes(outlined)
+    assert note.startswith("values not computed (DRYNPU_COMPUTE=0): operators ran on shapes alone")
+
+
+def test_the_example_tells_of_a_model_that_no_laptop_holds(tmp_path: Path) -> None:
+    result = profile(tmp_path / "run", EXAMPLE.with_name("train_llama.py"), DRYNPU_COMPUTE="0")
+    (forward,) = (float(row[0]) for row in rows(result, "step_trace_time.csv", "Computing"))
+    # 6 x 6.6e9 x 2048 floating-point operations of the products take 0.2 s at the least on a chip of 353e12 a second.
+    assert 200_000 < forward < 1_500_000
+    kinds = [kind for (kind,) in rows(result, "kernel_details.csv", "Type")]
+    assert (kinds.count("FlashAttentionScore"), kinds.count("FlashAttentionScoreGrad")) == (32, 32)
+
+
+def test_a_model_of_a_billion_weights_needs_no_memory(run: Run) -> None:
+    script = """
+import json, resource, torch, torch_npu
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(32000, 4096)
+        self.layers = torch.nn.Sequential(*(torch.nn.Linear(4096, 4096, bias=False) for _ in range(60)))
+        self.head = torch.nn.Linear(4096, 32000, bias=False)
+        self.head.weight = self.table.weight
+    def forward(self, ids):
+        return self.head(self.layers(self.table(ids)))
+net = Net().to(torch.bfloat16).npu()
+count = sum(p.numel() for p in net.parameters())
+held = torch.npu.memory_allocated()
+optimizer = torch.optim.AdamW(net.parameters(), foreach=False)
+loss = net(torch.randint(32000, (2, 512), device="npu")).float().logsumexp(-1).mean()
+loss.backward()
+optimizer.step()
+number = loss.item()
+del loss
+host_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps([count, held - 2 * count, net.head.weight is net.table.weight, net.table.weight.device.type,
+                  number, torch.npu.memory_allocated() / count, host_mb < 1200]))
+"""
+    count, padding, tied, device, loss, bytes_each, small = run(script, DRYNPU_COMPUTE="0")
+    assert count == 32000 * 4096 + 60 * 4096 * 4096
+    # Blocks are multiples of 512 after 32 bytes of padding, one for each of 61 weights.
+    assert padding == 61 * 512
+    assert (tied, device, loss, small) == (True, "npu", 1.0, True)
+    # Weights, gradients and two moments in two bytes each, and what the optimizer counts.
+    assert 8 <= bytes_each < 8.1
+
+
+def test_values_that_follow_from_the_host_are_computed(run: Run) -> None:
+    script = """
+import json, torch, torch_npu
+mask = torch.ones(2, 5, dtype=torch.long).npu()
+mask[1, 3:] = 0
+lengths = mask.sum(-1)
+x = torch.randn(1024, 1024, device="npu")
+mixed = (mask[:, :1] * x[0, 0]).sum()
+print(json.dumps([
+    lengths.tolist(), mask.nonzero().shape[0], bool(mask.all()), torch.arange(7, device="npu").cumsum(0)[-1].item(),
+    mixed.item(), x.sum().item(), torch.ops.drynpu.host_view(lengths).tolist(),
+]))
+"""
+    assert run(script, DRYNPU_COMPUTE="0", DRYNPU_VALUES="0.25") == [[5, 3], 8, False, 21, 0.25, 0.25, [5, 3]]
+
+
+def test_stand_ins(run: Run) -> None:
+    script = """
+import json, torch, torch_npu
+x = torch.randn(64, 1024, device="npu")
+ids = x.softmax(-1)[:, :8].topk(2, dim=-1)[1]
+hot = torch.nn.functional.one_hot(ids, num_classes=8)
+rows, slots = torch.where(hot.permute(2, 1, 0)[3])
+scaler = torch.amp.GradScaler("npu")
+weight = torch.nn.Parameter(torch.ones(1024, 1024, device="npu"))
+optimizer = torch.optim.SGD([weight], lr=1.0)
+scaler.scale((x @ weight).sum()).backward()
+scaler.step(optimizer)
+scaler.update()
+print(json.dumps([
+    torch.isfinite(x).all().item(), torch.isnan(x).any().item(), x.isinf().any().item(), scaler.get_scale(),
+    hot.sum((0, 1)).tolist(), torch.bincount(ids.flatten(), minlength=8).tolist(), list(rows.shape),
+    (ids == 3).nonzero().shape[0], x[x > 0].shape[0], x[x[:, 0] > 0].shape[0], torch.masked_select(x, x < 1).shape[0],
+    ids.unique().shape[0], x.cpu().unique().tolist(), x.argmax().item(),
+    torch.repeat_interleave(x, hot.sum((0, 1)).repeat(8), dim=0).shape[0],
+]))
+"""
+    found = run(script, **NOTHING)
+    assert found[:3] == [True, False, False]
+    assert found[4] == found[5] == [16] * 8  # 64 tokens, two of eight experts each
+    assert found[6:8] == [[16], 16]
+    assert found[8:11] == [32768, 32, 32768]  # a comparison holds for half of the elements
+    assert found[11:] == [8, [1.0], 0, 1024]
+    assert found[3] == 1.0  # the scale is a value too
+
+
+def test_no_gradient_overflows(run: Run) -> None:
+    script = """
+import json, torch, torch_npu
+weight = torch.nn.Parameter(torch.ones(1024, 1024, device="npu"))
+optimizer = torch.optim.SGD([weight], lr=1.0)
+steps = []
+optimizer.step = lambda *a, **k: steps.append(1)
+scaler = torch.amp.GradScaler("npu")
+scaler.scale((weight * weight).sum()).backward()
+scaler.step(optimizer)
+scaler.update()
+print(json.dumps([len(steps), scaler.get_scale()]))
+"""
+    assert run(script, DRYNPU_COMPUTE="0") == [1, 65536.0]
+
+
+def test_what_has_no_shape_without_values_is_refused_by_name(run: Run) -> None:
+    script = """
+import json, torch, torch_npu
+try:
+    torch.linalg.lstsq(torch.randn(700, 700, device="npu"), torch.randn(700, 2, device="npu"), driver="gelsd")
+    text = ""
+except NotImplementedError as error:
+    text = str(error)
+print(json.dumps(text))
+"""
+    text = run(script, DRYNPU_COMPUTE="0")
+    assert text.startswith("aten::linalg_lstsq")
+    assert "DRYNPU_COMPUTE=0" in text
+
+
+def test_operators_of_torch_npu_launch_their_kernels(run: Run, tmp_path: Path) -> None:
+    script = f"""
+import csv, glob, json, torch, torch_npu
+from torch_npu.profiler import profile, tensorboard_trace_handler, ProfilerLevel, _ExperimentalConfig
+q = torch.randn(2, 1024, 512, device="npu", dtype=torch.float16, requires_grad=True)
+g = torch.ones(512, device="npu", dtype=torch.float16)
+config = _ExperimentalConfig(profiler_level=ProfilerLevel.Level1)
+with profile(experimental_config=config, on_trace_ready=tensorboard_trace_handler({str(tmp_path)!r})):
+    out = torch_npu.npu_rms_norm(torch_npu.npu_fusion_attention(q, q, q, 8, "BSH")[0], g)[0]
+    out.sum().backward()
+(file,) = glob.glob({str(tmp_path)!r} + "/*/ASCEND_PROFILER_OUTPUT/kernel_details.csv")
+print(json.dumps([row["Type"] for row in csv.DictReader(open(file))]))
+"""
+    kinds = run(script, DRYNPU_COMPUTE="0")
+    assert {"FlashAttentionScore", "FlashAttentionScoreGrad", "RmsNorm", "RmsNormGrad"} <= set(kinds)
+
+
+def test_only_the_native_device_runs_on_shapes(tmp_path: Path) -> None:
+    environment = {**os.environ, "DRYNPU_COMPUTE": "0", "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", "import torch_npu"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode
+    assert "DRYNPU_COMPUTE=0: the native device has not been built" in done.stderr
