@@ -34,13 +34,13 @@ def register_native(state: DeviceState, settings: Settings) -> None:
     """
     found = find_build()
     if not found.done:
-        asked, without = (
+        setting, without = (
             ("DRYNPU_DEVICE=native", "DRYNPU_DEVICE=sink does without")
             if settings.compute
             else ("DRYNPU_COMPUTE=0", "the sink always computes")
         )
         raise CaptureError(
-            f"{asked}: the native device has not been built for torch {found.torch_version}; run: drynpu native build. "
+            f"{setting}: the native device has not been built for torch {found.torch_version}; run: drynpu native build. "
             f"{without[0].upper()}{without[1:]}"
         )
     torch.utils.rename_privateuse1_backend(DEVICE_TYPE)

@@ -14,9 +14,9 @@ def stand_in_note(numbers: int, copies: int, sizes: int) -> str:
         (copies, "copy to the host", "copies to the host"),
         (sizes, "size that depends on values", "sizes that depend on values"),
     )
-    given = [f"{count} {one if count == 1 else many}" for count, one, many in names if count]
+    counts = [f"{count} {one if count == 1 else many}" for count, one, many in names if count]
     text = "values not computed (DRYNPU_COMPUTE=0): operators ran on shapes alone"
-    return f"{text}; the script was given stand-ins for {', '.join(given)}" if given else text
+    return f"{text}; the script was given stand-ins for {', '.join(counts)}" if counts else text
 
 
 def outline_parameters(most_bytes: int) -> None:
