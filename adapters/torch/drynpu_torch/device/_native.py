@@ -40,8 +40,8 @@ def register_native(state: DeviceState, settings: Settings) -> None:
             else ("DRYNPU_COMPUTE=0", "the sink always computes")
         )
         raise CaptureError(
-            f"{setting}: the native device has not been built for torch {found.torch_version}; run: drynpu native build. "
-            f"{without[0].upper()}{without[1:]}"
+            f"{setting}: the native device has not been built for torch {found.torch_version}; run: drynpu native build."
+            f" {without[0].upper()}{without[1:]}"
         )
     torch.utils.rename_privateuse1_backend(DEVICE_TYPE)
     library = Library(found.path)
