@@ -37,11 +37,11 @@ def register_native(state: DeviceState, settings: Settings) -> None:
         setting, without = (
             ("DRYNPU_DEVICE=native", "DRYNPU_DEVICE=sink does without")
             if settings.compute
-            else ("DRYNPU_COMPUTE=0", "the sink always computes")
+            else ("DRYNPU_COMPUTE=0", "The sink always computes")
         )
         raise CaptureError(
-            f"{setting}: the native device has not been built for torch {found.torch_version}; run: drynpu native build."
-            f" {without[0].upper()}{without[1:]}"
+            f"{setting}: the native device has not been built for torch {found.torch_version}; "
+            f"run: drynpu native build. {without}"
         )
     torch.utils.rename_privateuse1_backend(DEVICE_TYPE)
     library = Library(found.path)
