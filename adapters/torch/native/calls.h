@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,9 +29,14 @@ inline int64_t unix_ns() {
   return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
+// Asked of the system once per thread; 0 where that has to be done.
+inline thread_local int64_t known_thread_id = 0;
+
 inline int64_t thread_id() {
-  static thread_local int64_t id = syscall(SYS_gettid);
-  return id;
+  // The thread that forks goes on in the child under another id.
+  static const int registered [[maybe_unused]] = pthread_atfork(nullptr, nullptr, [] { known_thread_id = 0; });
+  if (!known_thread_id) known_thread_id = syscall(SYS_gettid);
+  return known_thread_id;
 }
 
 inline void note_call(Call kind, int64_t stream, int64_t event) {

@@ -20,9 +20,10 @@ def test_the_other_device_passes_the_same_tests(native: bool) -> None:
         if find_compiler() is None:
             pytest.skip("no C++ compiler")
         build()
-    files = [HERE / f"test_{name}.py" for name in SHARED]
+    beside = ("capture/test_capture.py", "profiler/test_forked.py")
+    files = [*(HERE / f"test_{name}.py" for name in SHARED), *(HERE.parent / name for name in beside)]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *map(str, files), str(HERE.parent / "capture" / "test_capture.py")],
+        [sys.executable, "-m", "pytest", "-q", *map(str, files)],
         env={**os.environ, "DRYNPU_DEVICE": "sink" if native else "native"},
         capture_output=True,
         text=True,
