@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drynpu.device.collectives import CollectiveRequest, LinkType
+from drynpu.device.collectives import CollectiveRequest, LinkType, Topology, choose
 from drynpu.device.samplers.links import LinkBytes, link_bytes
 from drynpu.platforms import load_chip
 
@@ -61,3 +61,12 @@ def test_dies_of_a_package_use_their_own_link() -> None:
 def test_reducing_says_what_is_added_in_place() -> None:
     found = per_rank("reduceScatter", (0, 1), 4096, "Ascend910B2")
     assert all(rank[LinkType.HCCS].reduced == rank[LinkType.HCCS].received == 2048 for rank in found)
+
+
+def test_a_rank_moves_its_parts_inside_its_memory_before_and_after() -> None:
+    chip = load_chip("Ascend910B2")
+    request = CollectiveRequest(kind="allReduce", size_bytes=4096, ranks=(0, 1, 2, 3), rank=1)
+    algorithm = choose(request, Topology(chip, request.ranks))
+    assert algorithm.before_bytes > 0
+    assert algorithm.after_bytes > 0
+    assert link_bytes(request, chip)[LinkType.ON_CHIP].local == algorithm.before_bytes + algorithm.after_bytes

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drynpu.kernels import Copy, KernelCost, KernelSpec, TaskType, TensorDesc, Tuning, cost, task_type_on
+from drynpu.kernels._pipes import vector_blocks
 from drynpu.platforms import Chip, known_chips, load_chip
 
 CHIPS = known_chips()
@@ -302,3 +303,13 @@ def test_one_block_moves_at_the_pace_of_one_core() -> None:
     c = cost(vector(1024), chip)
     assert c.aiv_mte2_ns - tuning.latency_ns == pytest.approx(4096 / one_core_gbs)
     assert c.vec_ns - tuning.latency_ns == pytest.approx(1024 / (64 * 1.8 * tuning.vector_efficiency))
+
+
+def test_blocks_of_a_vector_kernel_round_up() -> None:
+    tuning = Tuning()
+    ops = int(tuning.vector_block_ops)
+    scalar = evolve(vector(1), vector_ops=0)
+    assert vector_blocks(evolve(scalar, vector_ops=2 * ops + 1), 48, tuning) == 3
+    assert vector_blocks(evolve(scalar, vector_ops=2 * ops), 48, tuning) == 2
+    assert vector_blocks(evolve(scalar, vector_ops=ops, cube_flops=ops + 1), 48, tuning) == 3
+    assert vector_blocks(evolve(scalar, vector_ops=100 * ops), 48, tuning) == 48

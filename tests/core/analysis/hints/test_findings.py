@@ -130,6 +130,8 @@ def test_memory_that_is_reserved_and_not_used() -> None:
     assert found.evidence == "6.0 GiB reserved for a peak of 4.0 GiB."
     assert not named(memory_findings(5 * gib, 6 * gib))
     assert not named(memory_findings(gib // 4, gib))
+    assert not named(memory_findings(2 * gib, 3 * gib))  # the least difference has to be exceeded
+    assert named(memory_findings(2 * gib, 3 * gib + 1))
     assert not named(memory_findings(None, gib))
 
 

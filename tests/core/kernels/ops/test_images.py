@@ -50,6 +50,12 @@ def test_max_pooling_makes_a_mask_per_sixteen_channels(ask) -> None:
     assert (back.kernels[2].inputs[2], back.kernels[2].outputs[0].shape) == (mask, (2, 2, 9, 9, 16))
 
 
+def test_the_gradient_of_a_window_of_one_is_made(ask) -> None:
+    plan = ask(masked_max_pool_gradient, "(dy x edge)", tensor(2, 16, 5, 4), tensor(2, 16, 5, 4), (1,))
+    assert "MaxPoolGradWithArgmaxV1" in types(plan)
+    assert ask(masked_max_pool_gradient, "(dy x edge)", tensor(2, 16, 5, 4), tensor(2, 16, 5, 4), (0,)) is None
+
+
 def test_pooling_over_nothing_launches_nothing() -> None:
     rule = bind(global_pool, "ReduceMeanD(x)", NodeCall)
     (kernel,) = rule(node_signature("G", [tensor(2, 3, 5, 7)], [tensor(2, 3, 1, 1)], {})).kernels
