@@ -10,6 +10,7 @@ from drynpu.analysis import MEMORY_RECORD, OVERLAP, OVERLAP_KINDS, STEP_TRACE
 from drynpu.deliverables._units import MB
 from drynpu.deliverables.bandwidth.tables import ALL_UNITS, LLC_SAMPLES, MEMORY_BANDWIDTH
 from drynpu.deliverables.frequency.tables import FREQUENCIES
+from drynpu.deliverables.monitors.tables import ACC_PMU_SAMPLES, QOS_SAMPLES, SOC_LEVELS
 from drynpu.deliverables.npu_memory.tables import NPU_MEM, NPU_MODULE_MEM
 from drynpu.deliverables.operator_memory.facts import RELEASE
 from drynpu.deliverables.operator_memory.tables import CANN_ALLOCATIONS
@@ -210,7 +211,7 @@ def _samples(database: Database) -> dict[str, pl.DataFrame]:
         rows = typed(frequencies, FREQUENCIES).sort("device_id", "time_ns", maintain_order=True)
         changed = pl.struct("device_id", "mhz") != pl.struct("device_id", "mhz").shift()
         tables["frequencies"] = rows.filter(changed.fill_null(value=True))
-    return tables | _bandwidths(database) | _toolkit_memory(database)
+    return tables | _bandwidths(database) | _monitors(database) | _toolkit_memory(database)
 
 
 def _bandwidths(database: Database) -> dict[str, pl.DataFrame]:
@@ -227,6 +228,20 @@ def _bandwidths(database: Database) -> dict[str, pl.DataFrame]:
     if llc.height:
         rates = {"hit_rate": pl.col("hit_percent") / 100, "mb_s": pl.col("rate") / MB}
         tables["llc_samples"] = typed(llc, LLC_SAMPLES, **rates)
+    return tables
+
+
+def _monitors(database: Database) -> dict[str, pl.DataFrame]:
+    """Return the load of accelerators, buses and partitions; chips of one die have -1 as its number."""
+    loads, levels, partitions = (database.frame(name) for name in ("ACC_PMU", "SOC_BANDWIDTH_LEVEL", "QOS"))
+    tables = {}
+    if loads.height:
+        tables["acc_pmu_samples"] = typed(loads, ACC_PMU_SAMPLES)
+    if levels.height:
+        tables["soc_levels"] = typed(levels, SOC_LEVELS)
+    if partitions.height:
+        die = pl.when(pl.col("die") >= 0).then("die") if "die" in partitions.columns else pl.lit(None, pl.Int64)
+        tables["qos_samples"] = typed(partitions, QOS_SAMPLES, die=die)
     return tables
 
 

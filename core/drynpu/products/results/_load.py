@@ -24,6 +24,7 @@ from drynpu.products.results._tables import ResultTables, first_known
 from drynpu.products.results._text_tables import read_text
 from drynpu.products.results._trace_device import device_tables, stated_overlap
 from drynpu.products.results._trace_host import host_tables
+from drynpu.products.results._trace_samples import counter_tables
 from drynpu.products.toolkit._load import no_toolkit
 from drynpu.tables import Profile
 
@@ -128,7 +129,7 @@ def _further(paths: Sequence[Path], notes: list[str]) -> dict[str, pl.DataFrame]
 def _timeline(trace: Trace | None, schemas: Mapping[str, pl.Schema], text: ResultTables) -> Iterator[ResultTables]:
     if trace is None:
         return
-    tables = {**host_tables(trace, schemas), **device_tables(trace, schemas)}
+    tables = {**host_tables(trace, schemas), **device_tables(trace, schemas), **counter_tables(trace)}
     if "communication_ops" in text.tables:
         tables["communication_ops"] = with_file_times(tables["communication_ops"], text.tables["communication_ops"])
     unread = trace.unread

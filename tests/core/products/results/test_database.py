@@ -113,6 +113,34 @@ def test_a_database_of_torch(tmp_path: Path, compute: Mapping[str, Any]) -> None
     assert profile.frame("npu_mem")["hbm_bytes"].to_list() == [2212077568]
 
 
+def test_samples_of_memory_caches_and_monitors(tmp_path: Path) -> None:
+    place = {"deviceId": 2, "timestampNs": START + 7}
+    loads = {"readBwLevel": 3, "writeBwLevel": 4, "readOstLevel": 5, "writeOstLevel": 6}
+    content = tables(SCHEMA_1_2) | {
+        "HBM": [place | {"bandwidth": 3 * 2**20, "hbmId": 1, "type": ID["app"]}],
+        "DDR": [place | {"read": 7 * 2**20, "write": 2**19}, place | {"timestampNs": START, "read": 0, "write": 2**20}],
+        "LLC": [place | {"llcId": 4, "mode": ID["group"], "hitRate": 12.5, "throughput": 5 * 2**20}],
+        "ACC_PMU": [place | {"accId": 9} | loads],
+        "SOC_BANDWIDTH_LEVEL": [place | {"l2BufferBwLevel": 8, "mataBwLevel": 1}],
+        "QOS": [place | {"eventName": ID["app"], "bandwidth": 77, "dieId": die} for die in (-1, 1)],
+    }
+    profile = load_profile(make(tmp_path / "msprof_20250109074803.db", content))
+    memory = profile.frame("memory_bandwidth").select("device_id", "time_ns", "kind", "unit_id", "event", "mb_s")
+    assert memory.rows() == [
+        (2, START + 7, "hbm", 1, "app", 3.0),
+        (2, START, "ddr", -1, "read", 0.0),
+        (2, START, "ddr", -1, "write", 1.0),
+        (2, START + 7, "ddr", -1, "read", 7.0),
+        (2, START + 7, "ddr", -1, "write", 0.5),
+    ]
+    assert profile.frame("llc_samples").select("llc_id", "mode", "hit_rate", "mb_s").rows() == [
+        (4, "group", 0.125, 5.0)
+    ]
+    assert profile.frame("acc_pmu_samples").rows() == [(2, START + 7, 9, 3, 4, 5, 6)]
+    assert profile.frame("soc_levels").rows() == [(2, START + 7, 8, 1)]
+    assert profile.frame("qos_samples").rows() == [(2, START + 7, None, "app", 77), (2, START + 7, 1, "app", 77)]
+
+
 def test_types_and_shapes_that_stand_in_each_others_columns(tmp_path: Path) -> None:
     content = tables(SCHEMA_1_0)
     calls = [row | {"inputDtypes": ID['"32,3;8"'], "inputShapes": ID["FLOAT"]} for row in content["PYTORCH_API"]]

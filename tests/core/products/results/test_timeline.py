@@ -129,3 +129,54 @@ def test_what_the_timeline_states_is_shown(tmp_path: Path) -> None:
     (busy,) = summarise(profile).busy
     assert (busy.device_id, busy.span_us) == (DEVICE, 69.875)
     assert "shapes of kernels" in (summarise(profile).missing or ())
+
+
+def count(name: str, pid: int, us: float, **value: Any) -> Event:
+    return {"ph": "C", "name": name, "pid": pid, "tid": 0, "ts": at(us), "args": value}
+
+
+def test_counters_of_memory_caches_and_monitors(tmp_path: Path) -> None:
+    ids = {name: layer(number, name) for name, number in {"DDR": 18, "Acc PMU": 19, "HBM": 24, "LLC": 27}.items()}
+    ids |= {"Stars Soc Info": layer(25, "Stars Soc Info"), "QoS": layer(29, "QoS")}
+    pid = {name: number for name, (number, _) in ids.items()}
+    found = [event for _, events_of_layer in ids.values() for event in events_of_layer]
+    for us, factor in ((10, 1), (20.5, 3)):
+        found += [
+            count("DDR/Read", pid["DDR"], us, **{"Read(MB/s)": 5.5 * factor}),
+            count("DDR/Write", pid["DDR"], us, **{"Write(MB/s)": str(2.25 * factor)}),
+            count("HBM 3/Write", pid["HBM"], us, **{"Write(MB/s)": 7.0 * factor}),
+            count("LLC 1 Read/Throughput", pid["LLC"], us, **{"Throughput(MB/s)": 900.0 * factor}),
+            count("LLC 1 Read/Hit Rate", pid["LLC"], us, **{"Hit Rate(%)": 0.25 * factor}),
+            count("read_bandwidth", pid["Acc PMU"], us, value=str(11 * factor)),
+            count("write_ost", pid["Acc PMU"], us, value=4 * factor),
+            count("L2 Buffer Bw Level", pid["Stars Soc Info"], us, **{"L2 Buffer Bw Level": 2 * factor}),
+            count("Mata Bw Level", pid["Stars Soc Info"], us, **{"Mata Bw Level": 1 * factor}),
+            count("QoS other", pid["QoS"], us, value=8 * factor),
+            count("QoS split", pid["QoS"], us, **{"die 0": 6 * factor, "die 1": 5 * factor}),
+        ]
+    (tmp_path / "msprof_20250109074803.json").write_text(json.dumps(found))
+    profile = load_profile(tmp_path)
+    assert profile.notes == ()
+    memory = profile.frame("memory_bandwidth").select("device_id", "kind", "unit_id", "event", "time_ns", "mb_s")
+    assert memory.rows() == [
+        (DEVICE, "hbm", 3, "write", ns(10), 7.0),
+        (DEVICE, "hbm", 3, "write", ns(20.5), 21.0),
+        (DEVICE, "ddr", -1, "read", ns(10), 5.5),
+        (DEVICE, "ddr", -1, "write", ns(10), 2.25),
+        (DEVICE, "ddr", -1, "read", ns(20.5), 16.5),
+        (DEVICE, "ddr", -1, "write", ns(20.5), 6.75),
+    ]
+    caches = profile.frame("llc_samples").select("llc_id", "mode", "time_ns", "hit_rate", "mb_s")
+    assert caches.rows() == [(1, "read", ns(10), 0.25, 900.0), (1, "read", ns(20.5), 0.75, 2700.0)]
+    loads = profile.frame("acc_pmu_samples").select("time_ns", "acc_id", "read_bandwidth", "write_outstanding")
+    assert loads.rows() == [(ns(10), None, 11, 4), (ns(20.5), None, 33, 12)]
+    assert profile.frame("soc_levels").select("l2_buffer_level", "mata_level").rows() == [(2, 1), (6, 3)]
+    partitions = profile.frame("qos_samples").select("event", "time_ns", "die", "bandwidth")
+    assert partitions.rows() == [
+        ("other", ns(10), None, 8),
+        ("other", ns(20.5), None, 24),
+        ("split", ns(10), 0, 6),
+        ("split", ns(10), 1, 5),
+        ("split", ns(20.5), 0, 18),
+        ("split", ns(20.5), 1, 15),
+    ]
