@@ -68,7 +68,8 @@ def _accelerators(profile: Profile, style: JsonStyle) -> Iterator[Block]:
     largest = samples.group_by("device_id", "time_ns", maintain_order=True).agg(pl.col(list(_LOADS.values())).max())
     yield from layer_head(profile.pid, facts.ACC_PMU_LAYER, largest, style)
     for title, column in _LOADS.items():
-        yield counters(profile.pid, facts.ACC_PMU_LAYER, largest, title, {"value": _whole(column)})
+        known = largest.filter(pl.col(column).is_not_null())  # results of others may lack a counter
+        yield counters(profile.pid, facts.ACC_PMU_LAYER, known, title, {"value": _whole(column)})
 
 
 def _chip_links(profile: Profile, style: JsonStyle, writer: Writer) -> Iterator[Block]:

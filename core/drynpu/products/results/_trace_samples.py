@@ -16,6 +16,7 @@ _LOADS = {
     "read_bandwidth": "read_bandwidth",
     "read_ost": "read_outstanding",
     "write_bandwidth": "write_bandwidth",
+    "write_band_width": "write_bandwidth",  # CANN 8.0
     "write_ost": "write_outstanding",
 }
 """What a counter of the accelerators is called, and the column that it is."""
@@ -68,10 +69,11 @@ def _caches(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _accelerators(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the largest load at each time; the timeline does not say of which accelerator it is."""
-    shown = rows.group_by("device_id", "time_ns", maintain_order=True).agg(
-        pl.col("value").filter(pl.col("name") == name).max().cast(pl.Int64).alias(column)
-        for name, column in _LOADS.items()
+    """Return the load of each accelerator, or, where newer timelines do not say of which, the largest at a time."""
+    named = rows.with_columns(pl.col("name").replace(_LOADS))
+    shown = named.group_by("device_id", "time_ns", "acc_id", maintain_order=True).agg(
+        pl.col("value").filter(pl.col("name") == column).max().cast(pl.Int64).alias(column)
+        for column in dict.fromkeys(_LOADS.values())
     )
     return typed(shown, ACC_PMU_SAMPLES)
 

@@ -149,6 +149,7 @@ def test_counters_of_memory_caches_and_monitors(tmp_path: Path) -> None:
             count("LLC 1 Read/Hit Rate", pid["LLC"], us, **{"Hit Rate(%)": 0.25 * factor}),
             count("read_bandwidth", pid["Acc PMU"], us, value=str(11 * factor)),
             count("write_ost", pid["Acc PMU"], us, value=4 * factor),
+            count("write_band_width", pid["Acc PMU"], us, value=factor, acc_id=6),
             count("L2 Buffer Bw Level", pid["Stars Soc Info"], us, **{"L2 Buffer Bw Level": 2 * factor}),
             count("Mata Bw Level", pid["Stars Soc Info"], us, **{"Mata Bw Level": 1 * factor}),
             count("QoS other", pid["QoS"], us, value=8 * factor),
@@ -168,8 +169,14 @@ def test_counters_of_memory_caches_and_monitors(tmp_path: Path) -> None:
     ]
     caches = profile.frame("llc_samples").select("llc_id", "mode", "time_ns", "hit_rate", "mb_s")
     assert caches.rows() == [(1, "read", ns(10), 0.25, 900.0), (1, "read", ns(20.5), 0.75, 2700.0)]
-    loads = profile.frame("acc_pmu_samples").select("time_ns", "acc_id", "read_bandwidth", "write_outstanding")
-    assert loads.rows() == [(ns(10), None, 11, 4), (ns(20.5), None, 33, 12)]
+    loads = profile.frame("acc_pmu_samples").drop("device_id", "read_outstanding")
+    assert loads.columns == ["time_ns", "acc_id", "read_bandwidth", "write_bandwidth", "write_outstanding"]
+    assert loads.rows() == [
+        (ns(10), None, 11, None, 4),
+        (ns(10), 6, None, 1, None),
+        (ns(20.5), None, 33, None, 12),
+        (ns(20.5), 6, None, 3, None),
+    ]
     assert profile.frame("soc_levels").select("l2_buffer_level", "mata_level").rows() == [(2, 1), (6, 3)]
     partitions = profile.frame("qos_samples").select("event", "time_ns", "die", "bandwidth")
     assert partitions.rows() == [
