@@ -3,8 +3,12 @@ Train a decoder of 6.7 billion weights for two steps, as one would on an NPU:
 
     drynpu run --no-compute train_llama.py
 
-tells on a laptop whether it fits, how long a step takes and where the time goes. Without --no-compute choose a smaller
-one: --width 256 --layers 2 --tokens 64.
+tells on a laptop whether it fits, how long a step takes and where the time goes. One of 69 billion weights on 16 NPUs,
+each with its share of the layers:
+
+    drynpu run --no-compute --devices 16 train_llama.py --width 8192 --layers 80 --inner 28672 --npus 16
+
+Without --no-compute choose a smaller one: --width 256 --layers 2 --inner 512 --tokens 64.
 """
 
 import argparse
@@ -50,24 +54,35 @@ class Decoder(nn.Module):
         self.blocks = nn.ModuleList(Block(width, heads, options.inner) for _ in range(options.layers))
         self.norm = nn.RMSNorm(width)
         self.head = nn.Linear(width, options.words, bias=False)
+        self.places = [f"npu:{layer * options.npus // options.layers}" for layer in range(options.layers)]
         size = width // heads
         angles = torch.outer(torch.arange(options.tokens), 10000.0 ** (-torch.arange(0, size, 2) / size)).repeat(1, 2)
         self.register_buffer("cos", angles.cos())
         self.register_buffer("sin", angles.sin())
 
+    def spread(self) -> "Decoder":
+        """Put each block on its NPU, what comes before them on the first and what comes behind on the last."""
+        self.npu()
+        for block, place in zip(self.blocks, self.places, strict=True):
+            block.to(place)
+        self.norm.to(self.places[-1])
+        self.head.to(self.places[-1])
+        return self
+
     def forward(self, words: torch.Tensor) -> torch.Tensor:
         x = self.words(words)
-        for block in self.blocks:
-            x = block(x, self.cos, self.sin)
+        for block, place in zip(self.blocks, self.places, strict=True):
+            x = block(x.to(place), self.cos.to(place), self.sin.to(place))
         return self.head(self.norm(x))
 
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-for name, default in {"width": 4096, "layers": 32, "inner": 11008, "words": 32000, "tokens": 2048}.items():
+sizes = {"width": 4096, "layers": 32, "inner": 11008, "words": 32000, "tokens": 2048, "npus": 1}
+for name, default in sizes.items():
     parser.add_argument(f"--{name}", type=int, default=default)
 options = parser.parse_args()
 
-decoder = Decoder(options).to(torch.bfloat16).npu()
+decoder = Decoder(options).to(torch.bfloat16).spread()
 optimizer = torch.optim.AdamW(decoder.parameters(), lr=1e-4, foreach=False)
 print(f"{sum(weight.numel() for weight in decoder.parameters()) / 1e9:.2f} billion weights")
 with torch_npu.profiler.profile(
@@ -79,10 +94,11 @@ with torch_npu.profiler.profile(
     for _ in range(2):
         words = torch.randint(options.words, (1, options.tokens + 1), device="npu")
         scores = decoder(words[:, :-1])
-        loss = F.cross_entropy(scores.float().flatten(0, 1), words[:, 1:].flatten())
+        loss = F.cross_entropy(scores.float().flatten(0, 1), words[:, 1:].flatten().to(scores.device))
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
         recording.step()
-peak, whole = torch.npu.max_memory_allocated(), torch.npu.get_device_properties(0).total_memory
-print(f"peak {peak / 2**30:.1f} GiB of {whole / 2**30:.0f} GiB")
+peaks = [torch.npu.max_memory_allocated(device) / 2**30 for device in range(options.npus)]
+whole = torch.npu.get_device_properties(0).total_memory / 2**30
+print(f"peak {', '.join(f'{peak:.1f}' for peak in peaks)} GiB of {whole:.0f} GiB")

@@ -73,7 +73,8 @@ class TestGuides:
     WHOLE = ("finalize", "analyse", "clear")
 
     def calls(self, guides: Any, name: str) -> list[str]:
-        return [" ".join(map(str, each)) for each in guides.printed(name)]
+        # When the journal saves depends on how fast the steps are.
+        return [" ".join(map(str, each)) for each in guides.printed(name) if each[0] != "save"]
 
     def test_a_profiler_around_the_training(self, guides: Any) -> None:
         assert self.calls(guides, "example") == ["init", "start", "stop", *self.WHOLE]
