@@ -57,7 +57,7 @@ with (
             profiler_level=torch_npu.profiler.ProfilerLevel.Level1
         ),
         on_trace_ready=torch_npu.profiler.tensorboard_trace_handler("./generate_out"),
-    ) as recording,
+    ),
 ):
     new = found
     for _ in range(options.new):
@@ -66,7 +66,6 @@ with (
             x = block(x, cache)
         new = head(x[:, -1]).argmax(-1, keepdim=True)
         found = torch.cat((found, new), 1)
-        recording.step()
         if bool((new[:, 0] == end).all()):
             break
 print(f"{found.shape[1]} words, peak {torch.npu.max_memory_allocated() / 2**30:.1f} GiB")

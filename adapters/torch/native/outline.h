@@ -81,6 +81,13 @@ inline Estimate estimate_result(
     case Rule::NO_OVERFLOW: return {0.0, 0};
     case Rule::EQUAL: return {share_of_equals(before, arguments), 0};
     case Rule::UNEQUAL: return {1.0 - share_of_equals(before, arguments), 0};
+    case Rule::ABOVE:
+    case Rule::BELOW: {
+      // Counts of which the mean is known are all alike: each of the experts has tokens.
+      if (std::isnan(before.mean) || arguments.size() < 2 || !arguments[1].isScalar()) return {};
+      const bool above = before.mean > arguments[1].toScalar().toDouble();
+      return {above == (rule == Rule::ABOVE) ? 1.0 : 0.0, 0};
+    }
     case Rule::BOTH:
     case Rule::EITHER: {
       if (result.scalar_type() != c10::kBool || arguments.size() < 2 || !arguments[1].isTensor()) return {};

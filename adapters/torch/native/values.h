@@ -52,7 +52,7 @@ inline int64_t expected_count(double mean, int64_t elements) {
 }
 
 // How the values of an operator's results follow from those of its first tensor.
-enum class Rule { NONE, MOVED, FAILS, NO_OVERFLOW, SUM, EQUAL, UNEQUAL, BOTH, EITHER, NEITHER, INDEX, SCATTERED, HISTOGRAM };
+enum class Rule { NONE, MOVED, FAILS, NO_OVERFLOW, SUM, EQUAL, UNEQUAL, ABOVE, BELOW, BOTH, EITHER, NEITHER, INDEX, SCATTERED, HISTOGRAM };
 
 inline Rule rule_of(std::string_view name) {
   struct Row {
@@ -70,6 +70,8 @@ inline Rule rule_of(std::string_view name) {
       {Rule::SUM, {"aten::sum"}},
       {Rule::EQUAL, {"aten::eq"}},
       {Rule::UNEQUAL, {"aten::ne"}},
+      {Rule::ABOVE, {"aten::gt", "aten::ge"}},
+      {Rule::BELOW, {"aten::lt", "aten::le"}},
       {Rule::BOTH, {"aten::mul", "aten::logical_and", "aten::bitwise_and", "aten::__and__"}},
       {Rule::EITHER, {"aten::logical_or", "aten::bitwise_or", "aten::__or__"}},
       {Rule::NEITHER, {"aten::logical_not", "aten::bitwise_not"}},

@@ -21,16 +21,17 @@ NOTHING = {"DRYNPU_COMPUTE": "0", "DRYNPU_COMPUTED_BYTES": "0"}
 Run = Callable[..., Any]
 
 
-def profile(folder: Path, script: Path, **environ: str) -> Path:
-    """Run a script that profiles itself in *folder*, and return its result directory."""
+def profile(folder: Path, script: Path, *arguments: object, **environ: str) -> Path:
+    """Run a script that profiles itself in *folder*, and return its result directory; ``printed`` keeps its output."""
     folder.mkdir()
     kept = {name: text for name, text in os.environ.items() if not name.startswith("DRYNPU_")}
-    command = [sys.executable, "-m", "drynpu", "run", "--quiet", str(script)]
+    command = [sys.executable, "-m", "drynpu", "run", "--quiet", str(script), *map(str, arguments)]
     environment = {**kept, "DRYNPU_DEVICE": "native", "RANK": "0", **environ}
     done = subprocess.run(
         command, cwd=folder, env=environment, check=False, capture_output=True, text=True, timeout=280
     )
     assert done.returncode == 0, done.stderr[-3000:]
+    (folder / "printed").write_text(done.stdout)
     (found,) = folder.rglob("*_ascend_pt")
     return found
 
@@ -65,6 +66,36 @@ def test_the_example_tells_of_a_model_that_no_laptop_holds(tmp_path: Path) -> No
     assert 200_000 < forward < 1_500_000
     kinds = [kind for (kind,) in rows(result, "kernel_details.csv", "Type")]
     assert (kinds.count("FlashAttentionScore"), kinds.count("FlashAttentionScoreGrad")) == (32, 32)
+
+
+def test_layers_on_several_devices_hold_memory_there(tmp_path: Path) -> None:
+    sizes = ("--width", 1024, "--layers", 4, "--inner", 2048, "--words", 4000, "--tokens", 256, "--npus", 3)
+    script = EXAMPLE.with_name("train_llama.py")
+    profile(tmp_path / "run", script, *sizes, DRYNPU_COMPUTE="0", DRYNPU_DEVICES="4")
+    shown = (tmp_path / "run" / "printed").read_text().splitlines()[-1]
+    peaks = [float(each) for each in shown.removeprefix("peak ").partition(" GiB")[0].split(", ")]
+    # The first holds two of the four layers and the words, the last one layer and the head.
+    assert len(peaks) == 3
+    assert peaks[0] > peaks[2] >= peaks[1] > 0
+
+
+def test_tokens_are_spread_evenly_over_experts(tmp_path: Path) -> None:
+    sizes = ("--layers", 2, "--width", 512, "--inner", 256, "--experts", 16, "--tokens", 384, "--words", 3000)
+    run = profile(tmp_path / "run", EXAMPLE.with_name("train_moe.py"), *sizes, DRYNPU_COMPUTE="0")
+    shapes = [text for kind, text in rows(run, "kernel_details.csv", "Type", "Output Shapes") if "MatMul" in kind]
+    # 384 tokens go to 8 of 16 experts each: 192 to every one, which has two products of this shape, gate and up.
+    assert shapes.count('"192,256"') >= 2 * 16 * 2
+
+
+def test_words_are_generated_with_a_cache(tmp_path: Path) -> None:
+    sizes = ("--layers", 3, "--width", 512, "--inner", 700, "--words", 3000, "--prompt", 200, "--new", 5, "--batch", 2)
+    run = profile(tmp_path / "run", EXAMPLE.with_name("generate_llama.py"), *sizes, DRYNPU_COMPUTE="0")
+    assert (tmp_path / "run" / "printed").read_text().splitlines()[-1].startswith("205 words")
+    kinds = [kind for (kind,) in rows(run, "kernel_details.csv", "Type")]
+    attention = sum("Attention" in kind or "FlashAttention" in kind for kind in kinds)
+    assert attention == 3 * 5
+    (note,) = run_notes(run)
+    assert note.endswith("the script was given stand-ins for 5 numbers")
 
 
 def test_a_model_of_a_billion_weights_needs_no_memory(run: Run) -> None:
