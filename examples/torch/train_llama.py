@@ -3,10 +3,10 @@ Train a decoder of 6.7 billion weights for two steps, as one would on an NPU:
 
     drynpu run --no-compute train_llama.py
 
-tells on a laptop whether it fits, how long a step takes and where the time goes. One of 69 billion weights on 16 NPUs,
+tells on a laptop whether it fits, how long a step takes and where the time goes. One of 78 billion weights on 24 NPUs,
 each with its share of the layers:
 
-    drynpu run --no-compute --devices 16 train_llama.py --width 8192 --layers 80 --inner 28672 --npus 16
+    drynpu run --no-compute --devices 24 train_llama.py --width 8192 --layers 80 --inner 28672 --npus 24
 
 Without --no-compute choose a smaller one: --width 256 --layers 2 --inner 512 --tokens 64.
 """
@@ -62,7 +62,8 @@ class Decoder(nn.Module):
 
     def spread(self) -> "Decoder":
         """Put each block on its NPU, what comes before them on the first and what comes behind on the last."""
-        self.npu()
+        self.words.to(self.places[0])
+        self.cos, self.sin = self.cos.to(self.places[0]), self.sin.to(self.places[0])
         for block, place in zip(self.blocks, self.places, strict=True):
             block.to(place)
         self.norm.to(self.places[-1])

@@ -6,6 +6,7 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/stack.h>
+#include <ATen/record_function.h>
 
 #include "outline.h"
 #include "generator.h"
@@ -237,6 +238,9 @@ inline void fallback(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const auto& known = operator_of(op);
   Translation translation(known, *stack, known.arguments);
   SelectedDevice selected(translation.aliases.device);
+  // What a Meta kernel calls works out shapes; it is nothing that a device runs.
+  std::optional<at::DisableRecordFunctionGuard> hidden;
+  if (translation.aliases.outlined) hidden.emplace();
   try {
     op.redispatchBoxed(translation.keys(), stack);
   } catch (const c10::NotImplementedError& error) {
