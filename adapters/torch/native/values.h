@@ -18,10 +18,8 @@ namespace npu {
 // Set once by the Python side, before the first tensor.
 inline std::atomic<bool> computing{true};
 
-// Tensors of more bytes never have values. A mask of 8 sequences of 8 192 tokens in int64 is half of it; an operator on
-// so much takes the host less than a millisecond.
-constexpr int64_t MOST_COMPUTED_BYTES = 1 << 20;
-inline std::atomic<int64_t> most_computed_bytes{MOST_COMPUTED_BYTES};
+// Tensors of more bytes never have values; set with the flag above (computed_bytes of the settings).
+inline std::atomic<int64_t> most_computed_bytes{0};
 
 // The stand-in of a floating-point value: finite, and neither its logarithm nor its inverse is an error.
 inline std::atomic<double> stand_in{1.0};

@@ -22,6 +22,8 @@ _PREFIX = "DRYNPU_"
 _MAX_DEVICES = 63
 # More than any device has.
 _MAX_BYTES = 2**50
+# A mask of 8 sequences of 8 192 tokens in int64 is half of it; an operator on so much takes the host a millisecond.
+_COMPUTED_BYTES = 2**20
 # The jitter of kernel times is computed in 64 bits.
 _MAX_SEED = 2**64 - 1
 _TRUE, _FALSE = ("1", "true", "on", "yes"), ("0", "false", "off", "no")
@@ -69,7 +71,7 @@ class Settings:
     device: TorchDevice = TorchDevice.SINK
     compute: bool = True
     values: float = 1.0
-    computed_bytes: int = 1 << 20
+    computed_bytes: int = _COMPUTED_BYTES
     notices: tuple[Notice, ...] = field(default=(), eq=False)
 
     @classmethod
