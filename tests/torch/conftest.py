@@ -188,10 +188,10 @@ class Scripts:
 
 @pytest.fixture
 def native() -> bool:
-    """Return whether the native device serves this process; otherwise the sink does."""
-    from drynpu_torch.device import state
+    """Return whether the native device serves this process and the scripts; otherwise the sink does."""
+    from drynpu_torch.device import install
 
-    return state().library is not None
+    return install().library is not None
 
 
 def pytest_configure(config: pytest.Config) -> None:

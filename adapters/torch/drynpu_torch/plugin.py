@@ -6,6 +6,7 @@ The import is cheap: torch and the rest of the adapter are imported when a hook 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -23,12 +24,11 @@ def drynpu_facades() -> tuple[Facade, ...]:
 
 
 def _native_note() -> str:
-    from drynpu_torch.extension import find_build, find_compiler
+    from drynpu.options import Settings
+    from drynpu_torch.extension import find_build
+    from drynpu_torch.extension.choice import choose
 
-    found = find_build()
-    if found.done:
-        return f"native device for torch {found.torch_version} is built (DRYNPU_DEVICE=native)"
-    return "native device: run drynpu native build" if find_compiler() else "native device: needs a C++ compiler"
+    return choose(Settings.from_environ(os.environ), find_build()).sentence
 
 
 @hookimpl
@@ -44,6 +44,6 @@ def drynpu_kernel_rules(framework: str) -> Mapping[str, KernelRule]:
 @hookimpl
 def drynpu_cli(group: click.Group) -> None:
     """Add ``drynpu native``."""
-    from drynpu_torch.extension import native
+    from drynpu_torch.extension.command import native
 
     group.add_command(native)

@@ -45,13 +45,14 @@ inline std::vector<TensorPointer>& spare_aliases() {
   return spare;
 }
 
-// Returns a tensor of the CPU, or of Meta where it is *outlined*, with the storage that serves there.
-inline TensorPointer make_alias(const c10::TensorImpl* tensor, bool outlined = false) {
+// Returns a tensor of the CPU, or of Meta where it is *outlined*, with the storage that serves there. One that a graph keeps
+// has to be *fresh*: those that were made in inference mode cannot be part of any.
+inline TensorPointer make_alias(const c10::TensorImpl* tensor, bool outlined = false, bool fresh = false) {
   auto& spare = spare_aliases();
   const auto& holding = holding_of(*tensor->unsafe_storage().unsafeGetStorageImpl());
   c10::Storage twin(outlined ? holding.outline : holding.twin);
   TensorPointer alias;
-  if (spare.empty()) {
+  if (fresh || spare.empty()) {
     alias = c10::make_intrusive<c10::TensorImpl>(
         c10::Storage(twin), c10::DispatchKeySet(c10::DispatchKey::CPU), tensor->dtype());
   } else {
@@ -99,7 +100,7 @@ class Aliases {
     TORCH_CHECK_NOT_IMPLEMENTED(
         tensor->has_storage() && tensor->layout() == c10::kStrided,
         "CAUTION: The operator is not currently supported on the NPU backend for tensors of layout ", tensor->layout(),
-        ".");
+        ".", tag(OPS_NOT_SUPPORTED));
     if (device < 0) device = tensor->device().index();
     tensors_.push_back({std::move(original), make_alias(tensor, outlined), written});
     return at::Tensor(tensors_.back().alias);
@@ -145,7 +146,7 @@ class Aliases {
     TORCH_CHECK_NOT_IMPLEMENTED(
         tensor->has_storage() && tensor->layout() == c10::kStrided,
         "CAUTION: The operator is not currently supported on the NPU backend: its result has layout ", tensor->layout(),
-        ".");
+        ".", tag(OPS_NOT_SUPPORTED));
     tensor->*Access::storage_place() = c10::Storage(original_storage(tensor->unsafe_storage()));
     tensor->*Access::keys() = device_keys(tensor->key_set());
     tensor->*Access::device() = c10::Device(TYPE, device);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <unordered_map>
 
 #include <c10/core/Device.h>
@@ -30,11 +31,11 @@ inline c10::StreamId stream_of(c10::DeviceIndex index) {
   return found == current_streams.end() ? 0 : found->second;
 }
 
+// The text of an error for a device that is not there (errors.h).
+std::string index_error(c10::DeviceIndex index);
+
 inline void check_index(c10::DeviceIndex index) {
-  TORCH_CHECK(
-      index >= 0 && index < device_count.load(std::memory_order_relaxed),
-      "Invalid device ID. Set device failed, invalid device, set device=", static_cast<int>(index),
-      ", valid device range is [0, ", device_count.load(), "). DRYNPU_DEVICES sets how many devices there are.");
+  TORCH_CHECK(index >= 0 && index < device_count.load(std::memory_order_relaxed), index_error(index));
 }
 
 // Selects a device for the length of a block.

@@ -53,6 +53,10 @@ DRYNPU_EXPORT int64_t drynpu_next_event() { return npu::next_event++; }
 
 DRYNPU_EXPORT int drynpu_statistics_rows() { return npu::STATISTICS; }
 DRYNPU_EXPORT void drynpu_memory_statistics(int device, int64_t* out) { npu::memory_of(device).read(out); }
+DRYNPU_EXPORT int64_t drynpu_max_split_size() {
+  const auto size = npu::PyTorchSettings::max_split_size();
+  return size == std::numeric_limits<size_t>::max() ? -1 : static_cast<int64_t>(size);
+}
 DRYNPU_EXPORT void drynpu_memory_empty_cache() {
   for (int i = 0; i < npu::device_count; ++i) npu::memory_of(i).empty_cache();
 }

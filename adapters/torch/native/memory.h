@@ -1,105 +1,89 @@
 // The caching allocator of torch_npu as a model: blocks, segments and statistics, without any memory behind them.
 //
 // The rules are those of NPUCachingAllocator.cpp (Ascend/pytorch): requests are padded and rounded, small ones have
-// segments of their own, the smallest free block that fits is taken and split, free neighbours are merged.
+// segments of their own, the smallest free block that fits is taken and split, free neighbours are merged. With
+// expandable_segments each stream has one segment for each pool, of more addresses than the device has memory, which
+// grows where it ends.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <cstdio>
-#include <limits>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
+#include <vector>
 
-#include <c10/util/Exception.h>
-
-#include "device.h"
+#include "segments.h"
 
 namespace npu {
 
-constexpr int64_t MIN_BLOCK = 512;           // kMinBlockSize
-constexpr int64_t PADDING = 32;              // AddPadSize()
-constexpr int64_t SMALL_REQUEST = 1 << 20;   // kSmallSize
-constexpr int64_t SMALL_SEGMENT = 2 << 20;   // kSmallBuffer
-constexpr int64_t LARGE_SEGMENT = 20 << 20;  // kLargeBuffer
-constexpr int64_t MIN_LARGE = 10 << 20;      // kMinLargeAlloc
-constexpr int64_t ROUND_LARGE = 2 << 20;     // kRoundLarge
-// Addresses of the modelled memory; they only have to be distinct and aligned.
-constexpr int64_t FIRST_ADDRESS = 0x12c0'0000'0000;
-
-struct Stat {
-  int64_t current = 0, peak = 0, allocated = 0, freed = 0;
-  void add(int64_t amount) {
-    current += amount;
-    if (amount > 0) {
-      allocated += amount;
-      peak = std::max(peak, current);
-    } else {
-      freed -= amount;
-    }
-  }
+// A block as Python reads it: segment, address, size, requested, state, small, stream, expandable.
+struct BlockRow {
+  std::array<int64_t, 8> values;
+  Trace stack, segment_stack;
 };
 
-// In the order of the rows that Python reads: see STATISTICS in drynpu_torch/device/_memory_statistics.py.
-enum Statistic {
-  ALLOCATION, SEGMENT, ACTIVE, INACTIVE_SPLIT, ALLOCATED_BYTES, RESERVED_BYTES, ACTIVE_BYTES, INACTIVE_SPLIT_BYTES,
-  REQUESTED_BYTES, STATISTICS
-};
-enum Pool { ALL, SMALL, LARGE, POOLS };
-
-struct Block {
-  int64_t address, size, requested = 0;
-  c10::StreamId stream;
-  bool small, used = false;
-  Block *previous = nullptr, *next = nullptr;
-  bool split() const { return previous || next; }
-};
-
-struct BySize {
-  bool operator()(const Block* a, const Block* b) const {
-    if (a->stream != b->stream) return a->stream < b->stream;
-    return a->size != b->size ? a->size < b->size : a->address < b->address;
-  }
-};
-
-class DeviceMemory {
+class DeviceMemory : public Segments {
  public:
   Block* allocate(int64_t bytes, c10::StreamId stream, int device) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const Call call(*this, Context::STATE);
+    settings().read_environment();
+    free_awaiting();
     const int64_t size = rounded(bytes);
     const bool small = size <= SMALL_REQUEST;
     Block* block = take(size, stream, small);
-    if (!block) block = reserve(size, stream, small, bytes, device);
-    split(block, size, small);
-    block->used = true;
+    if (!block) block = reserve(size, stream, small, device);
+    block = align(block, size);
+    split(block, size);
+    block->state = State::USED;
     block->requested = bytes;
+    block->stack = stack_;
+    history_.note(Action::ALLOC, block->address, bytes, stream, stack_);
     count(ALLOCATION, small, 1);
     count(ALLOCATED_BYTES, small, block->size);
     count(ACTIVE, small, 1);
     count(ACTIVE_BYTES, small, block->size);
     count(REQUESTED_BYTES, small, bytes);
+    if (is_oversize(block->size)) count_whole(OVERSIZE_ALLOCATIONS, 1);
     return block;
   }
 
   void release(Block* block) {
+    const Call call(*this, Context::ALL);
+    history_.note(
+        Action::FREE_REQUESTED, block->address, block->requested, block->stream, stack_ ? stack_ : block->stack);
+    count(ALLOCATION, block->small, -1);
+    count(ALLOCATED_BYTES, block->small, -block->size);
+    if (is_oversize(block->size)) count_whole(OVERSIZE_ALLOCATIONS, -1);
+    if (block->used_by.empty()) return free(block);
+    block->state = State::AWAITING;
+    awaiting_.push_back(block);
+  }
+
+  // Notes that another stream uses a block: when it is released it is free only with the next allocation.
+  void use_on(Block* block, c10::StreamId stream) {
     std::lock_guard<std::mutex> lock(mutex_);
-    const bool small = block->small;
-    count(ALLOCATION, small, -1);
-    count(ALLOCATED_BYTES, small, -block->size);
-    count(ACTIVE, small, -1);
-    count(ACTIVE_BYTES, small, -block->size);
-    count(REQUESTED_BYTES, small, -block->requested);
-    block->used = false;
-    merge(block);
+    block->used_by.insert(stream);
   }
 
   // Gives the segments back of which nothing is used.
   void empty_cache() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    const Call call(*this, Context::ALL);
     drop_free_segments();
+  }
+
+  // Forgets the events, of which the settings may have changed.
+  void forget_history() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    history_.clear();
+  }
+
+  // Returns the events in order, and rows as of snapshot() with the stack of each block and of its segment.
+  std::pair<std::vector<Event>, std::vector<BlockRow>> events_and_blocks() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto events = history_.in_order();
+    auto rows = block_rows();
+    history_.note(Action::SNAPSHOT, 0, stats_[ACTIVE_BYTES][ALL].current, 0);
+    return {std::move(events), std::move(rows)};
   }
 
   void reset_peaks() {
@@ -125,146 +109,205 @@ class DeviceMemory {
     *out++ = ooms_;
   }
 
-  // Writes one row per block in the order of addresses: segment, address, size, requested, used, small, stream.
+  // Writes the rows of the blocks, as many as there is room for; returns how many there are.
   int64_t snapshot(int64_t* out, int64_t rows) {
     std::lock_guard<std::mutex> lock(mutex_);
-    int64_t row = 0, segment = 0;
-    for (Block* first : segments_) {
-      for (Block* block = first; block; block = block->next, ++row) {
-        if (row >= rows) continue;
-        const int64_t values[] = {segment, block->address, block->size, block->requested, block->used, block->small,
-                                  block->stream};
-        std::copy(std::begin(values), std::end(values), out + row * 7);
-      }
-      ++segment;
-    }
-    return row;
+    const auto found = block_rows();
+    for (size_t row = 0; row < std::min(found.size(), static_cast<size_t>(rows)); ++row)
+      out = std::copy(found[row].values.begin(), found[row].values.end(), out);
+    return static_cast<int64_t>(found.size());
   }
 
-  int64_t total = std::numeric_limits<int64_t>::max();
-  int64_t allowed = std::numeric_limits<int64_t>::max();
-  bool only_warn = false;
-
  private:
+  // A call that changes blocks: it holds the lock, and its stack is read before that.
+  struct Call {
+    Call(DeviceMemory& memory, Context context) : memory(memory), stack(read_stack(context)), lock(memory.mutex_) {
+      memory.stack_ = stack;
+    }
+    ~Call() { memory.stack_ = nullptr; }
+    DeviceMemory& memory;
+    Trace stack;
+    std::lock_guard<std::mutex> lock;
+  };
+
+  // One row per block in the order of addresses.
+  std::vector<BlockRow> block_rows() const {
+    std::vector<BlockRow> rows;
+    int64_t segment = 0;
+    for (const auto& [address, first] : segments_) {
+      for (Block* block = first; block; block = block->next)
+        if (block->mapped)
+          rows.push_back({{segment, block->address, block->size, block->requested, static_cast<int64_t>(block->state),
+                           block->small, block->stream, block->expandable},
+                          block->stack, first->segment_stack});
+      ++segment;
+    }
+    return rows;
+  }
+
   static int64_t rounded(int64_t bytes) {
     bytes += PADDING;
-    return bytes < MIN_BLOCK ? MIN_BLOCK : (bytes + MIN_BLOCK - 1) / MIN_BLOCK * MIN_BLOCK;
+    if (bytes < MIN_BLOCK) return MIN_BLOCK;
+    const auto divisions = static_cast<int64_t>(PyTorchSettings::roundup_power2_divisions(static_cast<size_t>(bytes)));
+    if (divisions <= 1 || bytes <= MIN_BLOCK * divisions) return rounded_up(bytes, MIN_BLOCK);
+    if (!(bytes & (bytes - 1))) return bytes;
+    int64_t power = MIN_BLOCK;
+    while (power * 2 <= bytes) power *= 2;
+    int64_t parts = 1;
+    while (parts * 2 <= divisions) parts *= 2;
+    return power < parts ? power * 2 : rounded_up(bytes, power / parts);
   }
 
   static int64_t segment_bytes(int64_t size) {
     if (size <= SMALL_REQUEST) return SMALL_SEGMENT;
-    if (size < MIN_LARGE) return LARGE_SEGMENT;
-    return (size + ROUND_LARGE - 1) / ROUND_LARGE * ROUND_LARGE;
+    if (settings().whole_gigabytes) return rounded_up(size, int64_t{1} << 30);
+    if (size < MIN_LARGE) return static_cast<int64_t>(PyTorchSettings::large_segment_size());
+    return rounded_up(size, ROUND_LARGE);
   }
-
-  void count(Statistic statistic, bool small, int64_t amount) {
-    stats_[statistic][ALL].add(amount);
-    stats_[statistic][small ? SMALL : LARGE].add(amount);
-  }
-
-  std::set<Block*, BySize>& free_blocks(bool small) { return small ? free_small_ : free_large_; }
 
   Block* take(int64_t size, c10::StreamId stream, bool small) {
     Block key{0, size, 0, stream, small};
     auto& blocks = free_blocks(small);
+    if (collects())
+      for (Block* each : blocks) ++each->age;
     auto found = blocks.lower_bound(&key);
     if (found == blocks.end() || (*found)->stream != stream) return nullptr;
+    // A block that can grow counts as what it can grow to.
+    for (auto next = std::next(found); (*found)->expandable && next != blocks.end() && (*next)->stream == stream &&
+                                       (*next)->room() < (*found)->room();)
+      found = next++;
     Block* block = *found;
+    if (is_oversize(block->size) && !is_oversize(size)) return nullptr;
+    const auto more = static_cast<int64_t>(PyTorchSettings::max_non_split_rounding_size());
+    if (is_oversize(size) && block->size >= size + more) return nullptr;
     blocks.erase(found);
+    block->age = 0;
     return block;
   }
 
-  Block* reserve(int64_t size, c10::StreamId stream, bool small, int64_t requested, int device) {
-    const int64_t bytes = segment_bytes(size);
-    const int64_t most = std::min(total, allowed);
-    if (reserved() + bytes > most) {
+  Block* reserve(int64_t size, c10::StreamId stream, bool small, int device) {
+    if (collects()) collect_unused();
+    const auto bytes = segment_bytes(size);
+    Block* block = grow(size, bytes, stream, small);
+    if (!block && drop_oversize(size, stream, small)) block = grow(size, bytes, stream, small);
+    if (!block) {
       ++retries_;
       drop_free_segments();
-      if (reserved() + bytes > most) {
-        ++ooms_;
-        fail(bytes, requested, device);
-      }
+      block = grow(size, bytes, stream, small);
     }
-    auto* block = new Block{next_address_, bytes, 0, stream, small};
-    next_address_ += bytes;
-    segments_.insert(block);
-    count(SEGMENT, small, 1);
-    count(RESERVED_BYTES, small, bytes);
+    if (block) return block;
+    ++ooms_;
+    history_.note(Action::OOM, std::max<int64_t>(total - reserved(), 0), bytes, stream, stack_);
+    fail(bytes, device);
+    full_ = true;
+    block = grow(size, bytes, stream, small);
+    full_ = false;
     return block;
   }
 
-  void split(Block*& block, int64_t size, bool small) {
-    const bool was_split = block->split();
+  // Returns a new segment, or the free end of one that has grown to *size*; nothing where there is no memory for it.
+  Block* grow(int64_t size, int64_t bytes, c10::StreamId stream, bool small) {
+    if (expandable()) return fits(most() < total ? bytes : 0) ? expand(size, stream, small) : nullptr;
+    if (!fits(bytes)) return nullptr;
+    auto* block = new Block{next_address_, bytes, 0, stream, small};
+    next_address_ += bytes;
+    segments_[block->address] = block;
+    block->segment_stack = stack_;
+    history_.note(Action::SEGMENT_ALLOC, block->address, bytes, stream, stack_);
+    count(SEGMENT, small, 1);
+    count(RESERVED_BYTES, small, bytes);
+    if (is_oversize(bytes)) count_whole(OVERSIZE_SEGMENTS, 1);
+    return block;
+  }
+
+  // With expandable segments large blocks begin at a multiple of base_addr_aligned_kb, if they still fit then.
+  Block* align(Block* block, int64_t size) {
+    const int64_t alignment = settings().alignment;
+    if (!expandable() || size < ROUND_LARGE || !alignment || block->address % alignment == 0) return block;
+    const int64_t before = alignment - block->address % alignment;
+    if (before + size > block->size) return block;
+    Block* rest = cut(block, before);
+    free_blocks(block->small).insert(block);
+    return rest;
+  }
+
+  void split(Block* block, int64_t size) {
+    const bool was_split = block->split(), small = block->small;
     const int64_t remaining = block->size - size;
-    if (small ? remaining >= MIN_BLOCK : remaining > SMALL_REQUEST) {
-      auto* rest = new Block{block->address + size, remaining, 0, block->stream, small, false, block, block->next};
-      if (rest->next) rest->next->previous = rest;
-      block->next = rest;
-      block->size = size;
-      free_blocks(small).insert(rest);
-      if (was_split) {
-        count(INACTIVE_SPLIT_BYTES, small, -size);
-      } else {
-        count(INACTIVE_SPLIT_BYTES, small, remaining);
-        count(INACTIVE_SPLIT, small, 1);
-      }
+    const bool cuts = small || expandable() ? remaining >= MIN_BLOCK : !is_oversize(size) && remaining > SMALL_REQUEST;
+    if (cuts) free_blocks(small).insert(cut(block, size));
+    if (block->expandable) return;  // their pages can always be given back, so the vendor does not count them
+    if (cuts) {
+      count(INACTIVE_SPLIT_BYTES, small, was_split ? -size : remaining);
+      if (!was_split) count(INACTIVE_SPLIT, small, 1);
     } else if (was_split) {
       count(INACTIVE_SPLIT_BYTES, small, -block->size);
       count(INACTIVE_SPLIT, small, -1);
     }
   }
 
-  void merge(Block* block) {
-    const bool small = block->small;
-    const int64_t size = block->size;
-    int64_t inactive = 0, bytes = 0;
-    for (Block* other : {block->previous, block->next}) {
-      if (!other || other->used) continue;
-      free_blocks(small).erase(other);
-      --inactive;
-      bytes -= other->size;
-      if (other == block->previous) {  // the earlier one stays, because a segment is known by its first block
-        other->size += block->size;
-        other->next = block->next;
-        if (other->next) other->next->previous = other;
-        delete block;
-        block = other;
-      } else {
-        block->size += other->size;
-        block->next = other->next;
-        if (block->next) block->next->previous = block;
-        delete other;
-      }
+  // Work runs during the call, so other streams are through with a block when it is asked for again.
+  void free_awaiting() {
+    for (Block* block : awaiting_) {
+      block->used_by.clear();
+      free(block);
     }
-    free_blocks(small).insert(block);
-    if (block->split()) {
-      ++inactive;
-      bytes += block->size;
-    }
-    (void)size;
-    if (inactive) count(INACTIVE_SPLIT, small, inactive);
-    if (bytes) count(INACTIVE_SPLIT_BYTES, small, bytes);
+    awaiting_.clear();
   }
 
   void drop_free_segments() {
+    free_awaiting();
     for (bool small : {true, false}) {
-      auto& blocks = free_blocks(small);
-      for (auto it = blocks.begin(); it != blocks.end();) {
-        Block* block = *it;
-        if (block->split()) {
-          ++it;
-          continue;
-        }
-        it = blocks.erase(it);
-        segments_.erase(block);
-        count(SEGMENT, small, -1);
-        count(RESERVED_BYTES, small, -block->size);
-        delete block;
-      }
+      const std::vector<Block*> blocks(free_blocks(small).begin(), free_blocks(small).end());
+      for (Block* block : blocks)
+        if (block->expandable) unmap(block);
+        else if (!block->split()) drop(block);
     }
   }
 
-  int64_t reserved() const { return stats_[RESERVED_BYTES][ALL].current; }
+  // Drops the smallest oversize block that is large enough, or as many of the largest as are.
+  bool drop_oversize(int64_t size, c10::StreamId stream, bool small) {
+    const auto limit = PyTorchSettings::max_split_size();
+    if (limit == std::numeric_limits<size_t>::max()) return false;
+    auto& blocks = free_blocks(small);
+    Block key{0, std::max<int64_t>(size, static_cast<int64_t>(limit)), 0, stream, small};
+    const auto found = blocks.lower_bound(&key);
+    if (found != blocks.end() && (*found)->stream == stream) return drop(*found), true;
+    int64_t dropped = 0;
+    for (auto it = found; dropped < key.size && it != blocks.begin();) {
+      Block* block = *--it;
+      if (!is_oversize(block->size) || block->stream != stream) break;
+      dropped += block->size;
+      it = std::next(it);
+      drop(block);
+    }
+    return dropped >= key.size;
+  }
+
+  // Above the threshold, drops the large segments without a use that are older than their average, until enough is free.
+  void collect_unused() {
+    const auto threshold =
+        static_cast<int64_t>(PyTorchSettings::garbage_collection_threshold() * static_cast<double>(most()));
+    const int64_t wanted = reserved() - threshold;
+    std::vector<Block*> blocks;
+    for (Block* each : free_large_)
+      if (!each->split() && !each->expandable) blocks.push_back(each);
+    for (int64_t dropped = 0; wanted > 0 && dropped < wanted && !blocks.empty();) {
+      double age = 0;
+      for (const Block* each : blocks) age += static_cast<double>(each->age);
+      age /= static_cast<double>(blocks.size());
+      std::vector<Block*> kept;
+      for (Block* each : blocks) {
+        if (static_cast<double>(each->age) < age) {
+          kept.push_back(each);
+          continue;
+        }
+        dropped += each->size;
+        drop(each);
+      }
+      blocks.swap(kept);
+    }
+  }
 
   static std::string bytes_text(double bytes) {
     char text[64];
@@ -275,9 +318,8 @@ class DeviceMemory {
     return text;
   }
 
-  void fail(int64_t bytes, int64_t requested, int device) {
-    (void)requested;
-    std::string allowed_text = allowed < total ? bytes_text(double(allowed)) + " allowed; " : "";
+  void fail(int64_t bytes, int device) {
+    std::string allowed_text = most() < total ? bytes_text(double(most())) + " allowed; " : "";
     std::string text = c10::str(
         "NPU out of memory. Tried to allocate ", bytes_text(double(bytes)), " (NPU ", device, "; ",
         bytes_text(double(total)), " total capacity; ",
@@ -292,13 +334,8 @@ class DeviceMemory {
   }
 
   std::mutex mutex_;
-  std::array<std::array<Stat, POOLS>, STATISTICS> stats_{};
-  std::set<Block*, BySize> free_small_, free_large_;
-  struct ByAddress {
-    bool operator()(const Block* a, const Block* b) const { return a->address < b->address; }
-  };
-  std::set<Block*, ByAddress> segments_;  // by their first blocks, whose addresses never change
-  int64_t next_address_ = FIRST_ADDRESS, retries_ = 0, ooms_ = 0;
+  std::vector<Block*> awaiting_;
+  int64_t retries_ = 0, ooms_ = 0;
 };
 
 // Never destroyed, because tensors of other static objects may outlive this library's.

@@ -15,6 +15,9 @@
 #include "hooks.h"
 #include "interface.h"
 #include "operators.h"
+#include "recurrent.h"
+#include "stacks.h"
+#include "transport.h"
 
 namespace npu {
 
@@ -62,6 +65,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("masked_select", torch::CppFunction::makeFromBoxedFunction<&masked_select>());
   m.impl("repeat_interleave.Tensor", torch::CppFunction::makeFromBoxedFunction<&repeat_interleave>());
   m.impl("native_dropout", TORCH_FN(native_dropout));
+  serve_recurrent_layers(m);
   m.impl("_thnn_fused_gru_cell", TORCH_FN(gru_cell));
   m.impl("_thnn_fused_gru_cell_backward", TORCH_FN(gru_cell_backward));
   m.impl("_thnn_fused_lstm_cell", TORCH_FN(lstm_cell));
@@ -77,7 +81,12 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 TORCH_LIBRARY(drynpu, m) {
   m.def("set_default_generator(Generator? generator, int index) -> ()", &set_default_generator);
-  m.def("host_view(Tensor tensor) -> Tensor", &host_view);
+  m.def(
+      "record_memory_history(bool wanted, int context, bool native_stacks, int most) -> ()", &record_memory_history);
+  m.def(
+      "memory_history(int device) -> (Tensor events, Tensor blocks, str[] files, str[] names, int[] lines, int[][] frames)",
+      &memory_history);
+  m.def("serve_collectives(str[] names) -> ()", &serve_collectives);
 }
 
 }  // namespace npu

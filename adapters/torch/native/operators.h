@@ -217,7 +217,10 @@ inline bool has_compatible_shallow_copy_type(const at::Tensor& self, const at::T
   return strided(self) && strided(other) && host_or_device(self) && host_or_device(other);
 }
 
-inline void record_stream(at::Tensor&, c10::Stream) {}  // a block is free when its tensor is, whatever the stream
+inline void record_stream(at::Tensor& tensor, c10::Stream stream) {
+  const auto& holding = holding_of(*tensor.unsafeGetTensorImpl()->unsafe_storage().unsafeGetStorageImpl());
+  if (holding.block) memory_of(holding.device).use_on(holding.block, stream.id());
+}
 
 inline void convolution(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   static const auto instead = find_operator("aten::convolution");

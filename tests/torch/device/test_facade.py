@@ -64,24 +64,33 @@ def test_the_profiler_has_the_vendors_names() -> None:
     assert lines == ["{'_KinetoProfile'} True", "True True"]
 
 
-def test_what_is_not_built_says_so_and_what_never_was_does_not() -> None:
+def test_names_that_never_were_are_missing_and_submodules_are_there() -> None:
     lines = _output(
         """
         import torch_npu
-        for path in ("Format", "distributed", "npu.npurt", "profilr"):
+        from torch_npu.optim import NpuFusedAdamW, NpuFusedLamb
+        from torch_npu.utils import collect_env, npu_combine_tensors
+        import torch_npu.dynamo
+        print(torch_npu.distributed.is_hccl_available(), torch_npu.Format.ND.name, collect_env.get_cann_version())
+        for path in ("npu.nothing", "profilr", "npu_nothing"):
             owner, _, name = path.rpartition(".")
             try:
                 getattr(getattr(torch_npu, owner) if owner else torch_npu, name)
             except AttributeError as error:
                 print(error)
+        try:
+            NpuFusedLamb([])
+        except NotImplementedError as error:
+            print(str(error).partition(";")[0])
         """
     )
-    later = "exists in torch_npu, but drynpu does not provide it yet"
+    later = "exists in torch_npu, but drynpu does not provide it"
     assert lines == [
-        f"torch_npu.Format {later}",
-        f"torch_npu.distributed {later}",
-        f"torch.npu.npurt {later}",
+        "True ND 9.0.0",
+        "module 'torch.npu' has no attribute 'nothing'",
         "module 'torch_npu' has no attribute 'profilr'",
+        f"torch_npu.npu_nothing {later} yet",
+        f"torch_npu.optim.NpuFusedLamb {later}",
     ]
 
 

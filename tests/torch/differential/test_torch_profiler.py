@@ -202,7 +202,7 @@ def sides(scripts: Any) -> Sides:
         lambda: scripts(SCRIPT, "torch_npu.profiler", "npu", environment={**SINK, "DRYNPU_CLOCK": "wall"}),
         lambda: scripts(SCRIPT, "torch_npu.profiler", "npu", environment=SINK),
     )
-    return Sides(dict(zip(("torch", "wall", "projected"), (run.folder for run in runs), strict=True)))
+    return Sides(dict(zip(("torch", "wall", "modelled"), (run.folder for run in runs), strict=True)))
 
 
 @pytest.mark.parametrize("training", TRAININGS)
@@ -217,7 +217,7 @@ def test_operators_nesting_and_shapes_are_those_of_torch_profiler(sides: Sides, 
 
 @pytest.mark.parametrize("training", TRAININGS)
 def test_beside_an_npu_only_what_computes_a_kernel_is_left_out(sides: Sides, training: str) -> None:
-    theirs, ours = sides.torch(training), sides.ours(training, "projected")
+    theirs, ours = sides.torch(training), sides.ours(training, "modelled")
     comparison = Comparison(hides=True)
     comparison.walk(forest(theirs), forest(ours))
     assert comparison.problems == []
@@ -298,10 +298,10 @@ def renumber(where: list[Node], at: int) -> None:
 
 
 @pytest.mark.parametrize("change", [lose, double, lift, lose_children, rename, reshape, retype, renumber])
-@pytest.mark.parametrize("run", ["wall", "projected"])
+@pytest.mark.parametrize("run", ["wall", "modelled"])
 def test_any_other_difference_is_seen(sides: Sides, run: str, change: Callable[[list[Node], int], None]) -> None:
     def outcome(ours: list[Node]) -> Comparison:
-        comparison = Comparison(hides=run == "projected")
+        comparison = Comparison(hides=run == "modelled")
         comparison.walk(theirs, ours)
         return comparison
 

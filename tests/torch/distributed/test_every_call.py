@@ -12,7 +12,11 @@ import pytest
 SCRIPT = Path(__file__).with_name("every_call.py")
 RANKS = 4
 TICK_US = 0.02
-ROOTED = ("broadcast", "reduce", "scatter")
+LATENCY_US = 2.4
+"""Of a small message over HCCS, as measured (docs/device-model.md)."""
+STEPS = {"broadcast": 2, "reduce": 2, "scatter": 1}
+"""Steps of a collective that has a root: parts are dealt out or reduced, then gathered."""
+ROOTED = tuple(STEPS)
 MESSAGES = ("send", "receive", "batchSendRecv")
 
 
@@ -79,7 +83,8 @@ def test_all_ranks_leave_a_collective_together_and_the_last_to_come_waits_for_no
     for row in rows:
         latest = max(row, key=lambda of: of.start)
         if row[0].kind in ROOTED:  # the root has other tasks than the rest and is through at another time
-            assert latest.wait_us < 2
+            # A root that moves nothing by itself waits while the others read from it, in one step or in two.
+            assert latest.wait_us < STEPS[row[0].kind] * LATENCY_US + 2 * TICK_US + 0.1, latest
             continue
         assert latest.wait_us < 2 * TICK_US + 0.1, latest
         transfers = {of.info["Transit Time(ms)"] for of in row}

@@ -25,7 +25,7 @@ def _cache() -> str:
 @pytest.mark.parametrize("value", ["nativ", "cuda"])
 def test_other_devices_are_refused_and_the_default_serves(run: object, value: str) -> None:
     script = "import torch, torch_npu, json; print(json.dumps(str(torch.zeros(1, device='npu').device)))"
-    assert run(script, device=value) == "cpu"
+    assert run(script, device=value) == "npu:0", "the default, where it is built"
 
 
 def test_without_a_build_the_script_is_told_what_to_do(tmp_path: Path) -> None:

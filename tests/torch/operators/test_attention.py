@@ -269,3 +269,32 @@ def test_misuse_of_packed_sequences(lengths: tuple[list[int], list[int]], option
     x = torch.ones(4, 2, 8)
     with pytest.raises(RuntimeError, match=text):
         npu.npu_fusion_attention(x, x, x, 2, "TND", actual_seq_qlen=lengths[0], actual_seq_kvlen=lengths[1], **options)
+
+
+def test_third_version_takes_and_returns_tensors(kernels: Check) -> None:
+    torch.manual_seed(2)
+    operands = [torch.randn(n, 2, 4, dtype=torch.double, requires_grad=True) for n in (5, 7, 7)]
+    ends = torch.tensor([2, 5]), torch.tensor([3, 7])
+    plain = {"actual_seq_qlen": [2, 5], "actual_seq_kvlen": [3, 7], "scale": 0.5}
+    tensors = {"actual_seq_qlen": ends[0], "actual_seq_kvlen": ends[1], "scale": 0.5}
+    first = npu.npu_fusion_attention(*operands, 2, "TND", **plain)
+    launched = kernels(lambda: npu.npu_fusion_attention_v3(*operands, 2, "TND", **tensors)[0].sum().backward())
+    third = npu.npu_fusion_attention_v3(*operands, 2, "TND", **tensors)
+    assert all(torch.equal(one, other) for one, other in zip(third[:3], first[:3], strict=True))
+    assert [t.dtype for t in third[4:]] == [torch.int64] * 2
+    wanted = torch.autograd.grad(first[0].sum(), operands)
+    assert all(torch.equal(one.grad, other) for one, other in zip(operands, wanted, strict=True))
+    assert [k.op_type for k in launched] == ["FlashAttentionScore", "FlashAttentionScoreGrad"]
+
+
+def test_third_version_replays_its_dropout() -> None:
+    operands = [torch.randn(1, 3, 2, 4, requires_grad=True) for _ in range(3)]
+    options = {"keep_prob": 0.5, "scale": 1.0}
+    torch.manual_seed(9)
+    first = npu.npu_fusion_attention(*operands, 2, "BSND", **options)
+    torch.manual_seed(9)
+    third = npu.npu_fusion_attention_v3(*operands, 2, "BSND", **options)
+    assert torch.equal(first[0], third[0])
+    assert (third[4].item(), third[5].item()) == (first[4], first[5])
+    wanted, found = (torch.autograd.grad(each[0].sum(), operands) for each in (first, third))
+    assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True))

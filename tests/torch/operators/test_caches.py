@@ -73,3 +73,48 @@ def test_partial_attention_is_merged(check: Check) -> None:
     (kernel,) = check("npu_attention_update", (sums, outs, 0), (expected, weights.sum(0).log()))
     assert kernel.op_type == "AttentionUpdate"
     assert not math.isnan(float(expected.sum()))
+
+
+def _ring_parts(shape: tuple[int, ...], statistics: tuple[int, ...]) -> list[torch.Tensor]:
+    torch.manual_seed(len(shape))
+    parts = []
+    for _ in range(2):
+        parts += [torch.randn(shape), torch.randn(statistics).unsqueeze(-1).expand(*statistics, 8).contiguous()]
+        parts.append((torch.rand(statistics) + 0.5).unsqueeze(-1).expand(*statistics, 8).contiguous())
+    return parts
+
+
+def _ring(out: list[torch.Tensor], maxima: list[torch.Tensor], sums: list[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+    """Merge outputs [tokens, heads, width] with one maximum and one sum for each token and head."""
+    highest = torch.maximum(maxima[0], maxima[1]).double()
+    parts = [total.double() * (maximum.double() - highest).exp() for total, maximum in zip(sums, maxima, strict=True)]
+    total = parts[0] + parts[1]
+    return sum(o.double() * (p / total).unsqueeze(-1) for o, p in zip(out, parts, strict=True)), highest, total  # type: ignore[return-value]
+
+
+def test_ring_attention_merges_partial_results(check: Check) -> None:
+    parts = _ring_parts((4, 2, 6), (2, 3, 4))  # [tokens, batch, heads * width]; [batch, heads, tokens, 8]
+    outs = [parts[i].reshape(4, 2, 3, 2) for i in (0, 3)]
+    maxima, sums = ([parts[i + first][..., 0].permute(2, 0, 1) for i in (0, 3)] for first in (1, 2))
+    merged, highest, total = _ring(outs, maxima, sums)
+    back = [t.permute(1, 2, 0).unsqueeze(-1).expand(2, 3, 4, 8) for t in (highest, total)]
+    (kernel,) = check("npu_ring_attention_update", parts, (merged.reshape(4, 2, 6), *back))
+    assert kernel.op_type == "RingAttentionUpdate"
+
+
+@pytest.mark.parametrize("by_token", [True, False])
+def test_ring_attention_of_packed_sequences(check: Check, by_token: bool) -> None:
+    parts = _ring_parts((5, 3, 4), (5, 3))
+    options: dict[str, Any] = {"input_layout": "TND", "actual_seq_qlen": torch.tensor([2, 5])}
+    given = list(parts)
+    if by_token:
+        options["input_softmax_layout"] = "TND"
+    else:  # heads, then tokens, inside each sequence
+        for i in (1, 2, 4, 5):
+            rows = [part.transpose(0, 1).reshape(-1, 3, 8) for part in (parts[i][:2], parts[i][2:])]
+            given[i] = torch.cat(rows)
+    maxima, sums = ([parts[i + first][..., 0] for i in (0, 3)] for first in (1, 2))
+    merged, _, _ = _ring([parts[0], parts[3]], maxima, sums)
+    highest = torch.maximum(given[1], given[4])
+    total = given[2] * (given[1] - highest).exp() + given[5] * (given[4] - highest).exp()
+    check("npu_ring_attention_update", given, (merged, highest, total), **options)

@@ -29,12 +29,12 @@ def test_a_script_calls_operators_by_both_names() -> None:
     lines = _output(
         """
         import torch, torch_npu
-        from torch_npu import npu_rms_norm, npu_sparse_flash_attention
+        from torch_npu import npu_rms_norm, npu_sub_sample
         print(npu_rms_norm is torch.ops.npu.npu_rms_norm, npu_rms_norm.default)
         x = torch.ones(2, 4).npu()
         print(torch_npu.npu_rms_norm(x, torch.full((4,), 3.0).npu())[0].sum().item())
         try:
-            npu_sparse_flash_attention(x, x, x)
+            npu_sub_sample(x, x, x)
         except NotImplementedError as error:
             print(error)
         print(hasattr(torch_npu, "npu_no_such_operator"))
@@ -43,7 +43,7 @@ def test_a_script_calls_operators_by_both_names() -> None:
     )
     assert lines[0] == "True npu.npu_rms_norm.default"
     assert float(lines[1]) == pytest.approx(24.0, rel=1e-5)
-    assert lines[2].startswith("torch_npu.npu_sparse_flash_attention exists in torch_npu, but drynpu does not compute")
+    assert lines[2].startswith("torch_npu.npu_sub_sample exists in torch_npu, but drynpu does not compute")
     assert lines[3:] == ["False", "293 296"]
 
 
@@ -82,8 +82,8 @@ def test_no_name_is_both_computed_and_refused() -> None:
 
 @pytest.mark.parametrize("form", ["default", "out"])
 def test_overloads_of_refused_operators_refuse(form: str) -> None:
-    operator = getattr(exported()["npu_mla_prolog"], form)
-    with pytest.raises(NotImplementedError, match=r"npu_mla_prolog .* compute it step by step"):
+    operator = getattr(exported()["npu_sub_sample"], form)
+    with pytest.raises(NotImplementedError, match=r"npu_sub_sample .* use torchvision.ops"):
         operator(1, key=2)
 
 
@@ -119,3 +119,41 @@ def test_the_default_of_an_argument_that_is_not_computed_is_no_error() -> None:
     x = torch.ones(4, 64, dtype=torch.bfloat16)
     plain, same = (torch.ops.npu.npu_dynamic_mx_quant(x, **given) for given in ({}, {"round_mode": "rint"}))
     assert torch.equal(plain[0].view(torch.uint8), same[0].view(torch.uint8))
+
+
+META_CALLS: list[tuple[str, tuple[object, ...], dict[str, object], tuple[int, ...] | None]] = [
+    (
+        "npu_grouped_matmul",
+        ([torch.empty(6, 4)], [torch.empty(2, 4, 8)]),
+        {"group_list": torch.tensor([1, 6]), "group_type": 0, "split_item": 2},
+        (6, 8),
+    ),
+    (
+        "_npu_paged_attention",
+        (torch.empty(2, 4, 16), torch.empty(4, 4, 2, 16), torch.empty(4, 4, 2, 16), 2, 4, 1.0),
+        {"block_table": torch.zeros(2, 2).int(), "context_lens": torch.tensor([7, 2]), "out": torch.empty(2, 4, 16)},
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "options", "shape"), META_CALLS)
+def test_operators_that_read_counts_have_kernels_without_values(
+    name: str, arguments: tuple[object, ...], options: dict[str, object], shape: tuple[int, ...] | None
+) -> None:
+    from torch.utils._pytree import tree_map_only
+
+    from drynpu_torch.operators._call import Call
+    from drynpu_torch.operators._registry import overload_of
+    from drynpu_torch.operators._table import FAMILIES
+
+    operator = next(family.OPERATORS[name] for family in FAMILIES if name in family.OPERATORS)
+    arguments, options = tree_map_only(torch.Tensor, lambda t: t.to("meta"), (arguments, options))
+    result = overload_of(name)(*arguments, **options)
+    schema = overload_of(name)._schema.arguments
+    names = [argument.name for argument in schema]
+    given = {argument.name: argument.default_value for argument in schema}
+    call = Call(given | dict(zip(names, arguments, strict=False)) | options, tuple(result or ()))
+    (launch,) = operator.kernels(call)
+    assert launch.flops > 0
+    assert shape is None or result[0].shape == shape

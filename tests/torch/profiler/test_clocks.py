@@ -60,7 +60,7 @@ def ranges(events: list[dict[str, Any]], ns: Callable[[str], int]) -> list[tuple
 
 
 @pytest.mark.parametrize("clock", ["projected", "wall"])
-def test_cause_comes_before_effect(runs: dict[str, Any], ns: Callable[[str], int], clock: str) -> None:
+def test_cause_comes_before_effect(runs: dict[str, Any], ns: Callable[[str], int], clock: str, native: bool) -> None:
     output = runs[clock].output("out")
     assert output.document("profiler_metadata.json")["drynpu"]["clock"] == clock
     assert f"Clock: {clock}." in runs[clock].stdout
@@ -68,11 +68,13 @@ def test_cause_comes_before_effect(runs: dict[str, Any], ns: Callable[[str], int
     for event in output.trace:
         if event["ph"] in "sf":
             flows[event["cat"], event["id"]][event["ph"]] = ns(event["ts"])
-    assert {category for category, _ in flows} == {"async_npu", "async_task_queue", "HostToDevice"}
+    # A device has a thread for the backward pass, to which arrows lead from the forward pass.
+    expected = {"async_npu", "async_task_queue", "HostToDevice"} | ({"fwdbwd"} if native else set())
+    assert {category for category, _ in flows} == expected
     assert all(ends["s"] <= ends["f"] for ends in flows.values())
     calls = sorted(ranges([e for e in output.layer("CANN") if e["args"]["level"] == "runtime"], ns))
     tasks = sorted(ranges(output.layer("Ascend Hardware"), ns))
-    assert len(calls) == len(tasks) > 20
+    assert len(calls) == len(tasks) >= 20
     assert all(task[0] >= call[1] for call, task in zip(calls, tasks, strict=True))
     assert all(later[0] >= earlier[1] for earlier, later in itertools.pairwise(tasks))
 

@@ -167,7 +167,7 @@ def test_metadata_is_one_line_and_says_what_is_simulated(demo: Any) -> None:
     assert set(metadata["ENV_VARIABLES"].values()) == {""}
     assert re.fullmatch(r"[0-9A-F]{32}", metadata["trace_id"])
     assert metadata["drynpu"]["chip"] == "Ascend910B2"
-    assert metadata["drynpu"]["clock"] == "projected"
+    assert metadata["drynpu"]["clock"] == "modelled"
     assert metadata["drynpu"]["unmapped_operators"] == {}
 
 

@@ -92,7 +92,7 @@ def test_offline_analysis(scripts: Any) -> None:
         ("ERROR", "ProfilerActivity.CPU is set in activities, but FWK Profiling data does not exist."),
         ("ERROR", "ProfilerActivity.NPU is set in activities, but CANN Profiling data does not exist."),
     ]
-    assert [len(half.rows("kernel_details.csv")) for half in halves if "kernel_details.csv" in half.files] == [3]
+    assert [len(half.rows("kernel_details.csv")) for half in halves if "kernel_details.csv" in half.files] == [4]
     assert [bool(half.operators()) for half in halves] == [False, True]
     assert run.section("wrong") == [
         ("ERROR", "Call analyse failed. Exception: The path does not exist: missing"),
@@ -109,7 +109,7 @@ def test_offline_analysis(scripts: Any) -> None:
         )
     drynpu = Path(sys.executable).with_name("drynpu")
     again = scripts(first.path, program=(str(drynpu), "analyze"), folder=run.folder)
-    assert "Top kernels (3 in all" in again.stdout
+    assert "Top kernels (4 in all" in again.stdout
     assert "trace_view.json" in first.files
     assert not [name for name in first.files if name.endswith(".db")], "text is what the recording was asked for"
     before = {path: path.read_bytes() for path in first.folder.iterdir()}

@@ -14,10 +14,11 @@ TRAIN = """
 import torch
 from torch import nn
 torch.manual_seed(0)
-model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4))
+device = "npu" if hasattr(torch, "npu") else "cpu"
+model = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 4)).to(device)
 optimizer, other = (torch.optim.Adam(model.parameters(), lr=lr) for lr in (1e-3, 1e-4))
 for step in range(7):
-    loss = model(torch.randn(8, 16)).square().mean()
+    loss = model(torch.randn(8, 16).to(device)).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
@@ -28,7 +29,7 @@ INFER = """
 import torch
 with torch.no_grad():
     for _ in range(3):
-        torch.nn.functional.linear(torch.ones(4, 8), torch.ones(2, 8))
+        torch.nn.functional.linear(torch.ones(4, 8, device="npu"), torch.ones(2, 8, device="npu"))
 """
 
 
@@ -92,6 +93,16 @@ def test_nothing_recorded_says_why(runs: dict[str, Any]) -> None:
     assert not (runs["too far"].folder / "profile_out").exists()
     (message,) = runs["too far"].said("WARNING")
     assert "7 optimizer steps were made in this process, and 8 are skipped" in message
+
+
+def test_a_script_that_uses_no_npu_is_told(scripts: Any, native: bool) -> None:
+    program = (str(DRYNPU), "run", "--profile-steps", "all")
+    ended = scripts(INFER.replace(', device="npu"', ""), program=program)
+    files = ended.output("profile_out").files
+    # The sink cannot tell the host's operators from those of the npu.
+    assert ("kernel_details.csv" in files) == (not native)
+    note = "note: nothing ran on the npu: the script's tensors are on the host; move model and data to it with"
+    assert (note in ended.stdout) == native
 
 
 def test_a_script_that_does_not_train_is_told(scripts: Any) -> None:

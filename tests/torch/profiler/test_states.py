@@ -156,7 +156,7 @@ def test_start_and_stop_by_hand(documented: Any) -> None:
 def test_start_and_stop_around_one_step(documented: Any) -> None:
     output = documented.output("one_step")
     assert recorded_steps(output) == []
-    assert len(output.rows("kernel_details.csv")) == 3
+    assert len(output.rows("kernel_details.csv")) == 4
     assert "Step Id" not in output.columns("kernel_details.csv")
     assert [row["Step"] for row in output.rows("step_trace_time.csv")] == [""]
     assert warnings_of(documented, "one_step") == [DEFAULT, DEFAULT, IN_RECORD]
@@ -217,7 +217,7 @@ def test_kineto_profile(documented: Any) -> None:
 
 def test_a_profiler_can_be_started_again(documented: Any) -> None:
     outputs = documented.outputs("restart")
-    assert [len(output.rows("kernel_details.csv")) for output in outputs] == [3, 3]
+    assert [len(output.rows("kernel_details.csv")) for output in outputs] == [4, 4]
 
 
 def test_nothing_else_is_left(documented: Any) -> None:
@@ -393,7 +393,7 @@ def test_a_function_that_never_records_is_told_before_training(never: Any) -> No
 
 def test_starting_and_stopping_twice_keeps_the_recording(never: Any) -> None:
     output = never.output("twice")
-    assert len(output.rows("kernel_details.csv")) == 3
+    assert len(output.rows("kernel_details.csv")) == 4
     said = warnings_of(never, "twice")
     assert said[2:] == [
         "Profiler is already started, start takes no effect!",
@@ -419,7 +419,7 @@ def test_a_second_recording_is_refused_and_the_first_has_everything(never: Any) 
     errors = [message for severity, message in never.section("inside") if severity == "ERROR"]
     assert len(errors) == 2
     assert all("Call start failed. Exception: another recording is already running" in error for error in errors)
-    assert len(never.output("inside").rows("kernel_details.csv")) == 9
+    assert len(never.output("inside").rows("kernel_details.csv")) == 12
     assert not never.outputs("second")
 
 
@@ -428,7 +428,7 @@ def test_a_profiler_of_pytorch_that_is_started_meanwhile_is_told(never: Any) -> 
 
 
 def test_a_profiler_that_is_dropped_while_recording_is_stopped(never: Any) -> None:
-    assert len(never.output("dropped").rows("kernel_details.csv")) == 3
+    assert len(never.output("dropped").rows("kernel_details.csv")) == 4
 
 
 RAISING = (
@@ -477,8 +477,8 @@ def test_exceptions_of_the_script_stay_as_they_are(scripts: Any) -> None:
     assert run.stderr.rstrip().endswith("KeyError: 'at the end'")
     output = run.output("raised")
     assert recorded_steps(output) == ["ProfilerStep#0", "ProfilerStep#1"]
-    assert len(output.rows("kernel_details.csv")) == 6
+    assert len(output.rows("kernel_details.csv")) == 8
     assert run.said("ERROR") == ["Call step failed. Exception: RuntimeError('the handler is at fault')"]
     assert "trained to the end" in run.stdout
     # A recording that the script never stopped is written when the process ends.
-    assert len(run.output("unfinished").rows("kernel_details.csv")) == 3
+    assert len(run.output("unfinished").rows("kernel_details.csv")) == 4

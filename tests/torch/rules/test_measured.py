@@ -7,6 +7,7 @@ import pytest
 from drynpu.kernels import KernelPlan, KernelSpec, Signature, TaskType, TensorDesc
 from drynpu_torch.rules import RULES, signature_from_kineto
 
+COPY = TaskType.MEMCPY
 V, C, XC, XV, D = (
     TaskType.AI_VECTOR_CORE,
     TaskType.AI_CORE,
@@ -63,7 +64,8 @@ def texts(tensors: tuple[TensorDesc, ...]) -> tuple[str, str, str]:
 
 
 TABLE = [
-    (("aten::mm", [64, 32], [32, 16]), "aclnnMm", [("MatMulV2", C)]),
+    (("aten::mm", [64, 32], [32, 16]), "aclnnMm", [("MemSet", V), ("MatMulV2", C)]),
+    (("aten::mm", ("c10::Half", [64, 32]), ("c10::Half", [32, 16])), "aclnnMm", [("MatMulV2", C)]),
     (("aten::mm", [4096, 1024], [1024, 2048]), "aclnnMm", [("MatMulV3", C)]),
     (("aten::addmm", [16], [64, 32], [32, 16], 1, 1), "aclnnAddmm", [("MatMulV2", C)]),
     (("aten::bmm", [4, 8, 8], [4, 8, 8]), "aclnnBatchMatMul", [("BatchMatMulV2", C)]),
@@ -92,12 +94,12 @@ TABLE = [
     (
         ("aten::nll_loss_forward", [4, 6], ("long int", [4]), None, 1, -100),
         "aclnnNLLLoss",
-        [("MemSet", V), ("NLLLoss", XV)],
+        [("OnesLike", V), ("MemSet", V), ("NLLLoss", XV)],
     ),
     (
         ("aten::nll_loss_backward", [], [4, 6], ("long int", [4]), None, 1, -100, []),
         "aclnnNLLLossBackward",
-        [("Cast", V), ("NLLLossGrad", V)],
+        [("OnesLike", V), ("Cast", V), ("NLLLossGrad", V)],
     ),
     (("aten::native_layer_norm", [4, 6], (6,), [6], [6], 1e-5), "aclnnLayerNorm", [("LayerNormV3", V)]),
     (
@@ -134,15 +136,16 @@ TABLE = [
     (("aten::bitwise_not", ("bool", [4, 6])), "aclnnBitwiseNot", [("LogicalNot", V)]),
     (("aten::bitwise_or", ("bool", [4]), ("bool", [4])), "aclnnBitwiseOrTensor", [("LogicalOr", V)]),
     (("aten::_to_copy", [4, 6], 15, None, None, None, False, None), "aclnnCast", [("Cast", V)]),
-    (("aten::copy_", [4, 6], [4, 6], False), "aclnnInplaceCopy", [("TensorMove", V)]),
+    (("aten::copy_", [4, 6], [4, 6], False), "aclnnInplaceCopy", [(COPY.value, COPY)]),
+    (("aten::copy_", [192, 64, 5, 5], [192, 64, 5, 5], False), "aclnnInplaceCopy", [("TensorMove", V)]),
     (("aten::copy_", [4, 6], ("c10::Half", [4, 6]), False), "aclnnInplaceCopy", [("Cast", V)]),
     (("aten::clone", [2, 8, 16], 0), "aclnnInplaceCopy", [("Transpose", V)]),
-    (("aten::clone", [2, 8, 16], None), "aclnnInplaceCopy", [("TensorMove", V)]),
+    (("aten::clone", [64, 3, 11, 11], None), "aclnnInplaceCopy", [(COPY.value, COPY)]),
     (("aten::cat", [[2, 8], [2, 8]], 1), "aclnnCat", [("ConcatD", V)]),
     (("aten::cat", [[2, 8]], 1), "aclnnCat", [("TensorMove", V)]),
     (("aten::stack", [[2, 8], [2, 8]], 0), "aclnnStack", [("Pack", V)]),
     (("aten::zero_", [4, 6]), "aclnnInplaceZero", [("ZerosLike", V)]),
-    (("aten::ones_like", [4, 6], None, None, None, None, None), "aclnnInplaceOne", [("OnesLike", V)]),
+    (("aten::ones_like", [4, 6], None, None, None, None, None), "aclnnInplaceFillScalar", [("Fill", V)]),
     (("aten::fill_", [4, 6], 1.0), "aclnnInplaceFillScalar", [("Fill", V)]),
     (("aten::arange", 8, None, None, None, False), "aclnnArange", [("Range", V)]),
     (("aten::where", ("bool", [4, 6]), [4, 6], [4, 6]), "aclnnSWhere", [("SelectV2", V)]),
@@ -232,8 +235,17 @@ def test_convolution_backward_of_the_measured_run() -> None:
     assert texts(db.inputs)[:2] == ("32,192,729;2", "FLOAT;INT64")
     assert texts(db.outputs)[0] == "192"
     assert dx.cube_flops == dw.cube_flops == 2 * 32 * 192 * 27 * 27 * 64 * 5 * 5
-    assert sum(k.op_type == "TransData" for k in plan.kernels) == 5
-    assert sum(k.op_type == "MemSet" for k in plan.kernels) == 1
+    change = "TransData"
+    assert [k.op_type for k in plan.kernels] == [
+        *(change, change, "Conv2DBackpropInput", change),
+        *(change, change, "MemSet", "Conv2DBackpropFilter", change),
+        *("ReduceSum", "TensorMove"),
+    ]
+    assert [texts(k.inputs)[0] for k in plan.kernels if k.op_type == change] == [
+        *("192,64,5,5", "32,192,27,27", "32,8,27,27,8", "32,64,27,27", "32,192,27,27", "200,12,16,8"),
+    ]
+    clear = plan.kernels[6]
+    assert (clear.inputs, clear.outputs, clear.bytes_written) == ((), (), 4 * 200 * 12 * 16 * 8)
 
 
 def test_gradients_that_nobody_wants_are_not_computed() -> None:
@@ -242,7 +254,7 @@ def test_gradients_that_nobody_wants_are_not_computed() -> None:
         (0,), (1, 1), (1, 1), (1, 1), False, (0, 0), 1, (False, True, False),
     )  # fmt: skip
     assert [k.op_type for k in plan.kernels if k.cube_flops] == ["Conv2DBackpropFilter"]
-    assert plan.kernels[-1].op_type == "TransData"
+    assert [k.op_type for k in plan.kernels[-2:]] == ["TransData", COPY.value]
 
 
 def test_max_pooling_of_the_measured_run() -> None:
@@ -254,6 +266,8 @@ def test_max_pooling_of_the_measured_run() -> None:
         (3, 3), (2, 2), (0, 0), (1, 1), False, ("long int", [32, 192, 13, 13]),
     )  # fmt: skip
     assert [k.op_type for k in backward] == ["TransData", "TransData", "MaxPoolGradWithArgmaxV1", "TransData"]
+    assert [texts(k.inputs)[0] for k in backward[:2]] == ["32,192,13,13", "32,192,27,27"]
+    assert texts(backward[2].inputs)[0] == "32,12,27,27,16;32,12,13,13,16;32,192,9,9,12,16"
     assert texts(backward[2].outputs)[0] == "32,12,27,27,16"
 
 
@@ -285,7 +299,7 @@ def test_operands_listed_like_the_samples(arguments, inputs, outputs: str) -> No
 
 
 def test_nll_gradient_of_the_measured_run() -> None:
-    kernel = kernels_of("aten::nll_loss_backward", [], [32, 1000], ("long int", [32]), None, 1, -100, [])[1]
+    kernel = kernels_of("aten::nll_loss_backward", [], [32, 1000], ("long int", [32]), None, 1, -100, [])[2]
     assert texts(kernel.inputs)[:2] == ("32,1000;;32;1000;", "FLOAT;FLOAT;INT32;FLOAT;FLOAT")
 
 
@@ -304,10 +318,17 @@ def test_fused_adamw_of_the_measured_run() -> None:
     [
         ([32, 4096], [4096, 4096], "MatMulV2", 16),
         ([1000, 32], [32, 4096], "MatMulV2", 128),
+        ([32, 4096], [4096, 9216], "MatMulV2", 36),
         ([4096, 32], [32, 9216], "MatMulV3", 1152),
     ],
 )
 def test_dispatch_of_the_measured_products(a: list[int], b: list[int], op_type: str, tiles: int) -> None:
-    kernel = kernels_of("aten::mm", a, b)[0]
+    kernel = kernels_of("aten::mm", a, b)[-1]
     assert (kernel.op_type, kernel.cube_tiles, kernel.hf32) == (op_type, tiles, False)
     assert kernel.cube_flops == 2 * a[0] * a[1] * b[1]
+
+
+def test_results_of_lists_are_listed_flat() -> None:
+    kernel = kernels_of("aten::_foreach_mul_", [[64, 3, 11, 11], [64]], 0.9)[0]
+    assert texts(kernel.inputs)[0] == "64,3,11,11;64;"
+    assert texts(kernel.outputs)[0] == "23232;64"

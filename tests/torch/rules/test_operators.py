@@ -253,6 +253,13 @@ CALLS: dict[str, Callable[[], torch.Tensor]] = {
     "bce with logits": lambda: functional.binary_cross_entropy_with_logits(X, MASK.float()),
     "cross_entropy": lambda: functional.cross_entropy(X, torch.tensor([0, 1, 2, 3])),
     "cross_entropy none": lambda: functional.cross_entropy(X, torch.tensor([0, 1, 2, 3]), reduction="none"),
+    "isin": lambda: torch.isin(WHOLE, torch.tensor([3, 8, 23])),
+    "isin inverted": lambda: torch.isin(WHOLE, torch.tensor([3, 8]), invert=True),
+    "isin number": lambda: torch.isin(WHOLE, 3),
+    "linspace": lambda: torch.linspace(0, 1, 7),
+    "upsample": lambda: functional.interpolate(IMAGE, scale_factor=2, mode="nearest"),
+    "upsample row": lambda: functional.interpolate(BATCH, size=11, mode="nearest"),
+    "to_dense": lambda: (X + 1).to_dense(),
     "kl_div": lambda: functional.kl_div(X.log(), Y, reduction="sum"),
     "attention": lambda: functional.scaled_dot_product_attention(*[torch.rand(2, 3, 5, 8)] * 3),
     "attention mask": lambda: functional.scaled_dot_product_attention(

@@ -15,6 +15,8 @@ from drynpu_torch.capture._kineto import rows_named
 _TO_DEVICE, _TO_HOST = "drynpu::to_device", "drynpu::to_host"
 COPY_RANGES = (_TO_DEVICE, _TO_HOST)
 """Names of the ranges inside a copy that crosses between host and device (operators.h of the native device)."""
+_LAYERS = frozenset({"npu::npu_lstm", "npu::npu_lstm_backward", "npu::npu_gru", "npu::npu_gru_backward"})
+"""Names of the ranges that stand for the kernels of recurrent layers (recurrent.h of the native device)."""
 _COPY, _CONVERSION = "aten::copy_", "aten::_to_copy"
 
 
@@ -41,10 +43,11 @@ def place_native(
     """
     Change the *placement* of operators, ``[n]`` indices into *placements*, to where they ran.
 
-    An operator is the device's if it was marked, or lies inside one that was, or around one. Copies have the direction
-    of the range inside them; what converts and copies at once (``aten::_to_copy``) has that of its copy.
+    An operator is the device's if it was marked, or lies inside one that was, or around one. Ranges that stand for the
+    kernels of recurrent layers are the device's by their names. Copies have the direction of the range inside them;
+    what converts and copies at once (``aten::_to_copy``) has that of its copy.
     """
-    marked = _marked(name, start_ns, thread, marks)
+    marked = _marked(name, start_ns, thread, marks) | rows_named(names, name, _LAYERS.__contains__)
     on_device = marked | inherit(depth, parent, marked) | around(parent, marked)
     placement[~on_device] = placements.index(Placement.HOST)
     for range_name, place in ((_TO_DEVICE, Placement.TO_DEVICE), (_TO_HOST, Placement.TO_HOST)):

@@ -11,6 +11,7 @@ Importing this package changes nothing; :func:`install` changes PyTorch, once pe
 
 from __future__ import annotations
 
+from drynpu_torch.device._errors import ErrCode, dist_error, graph_error, ops_error, prof_error, pta_error
 from drynpu_torch.device._install import alias_modules, install
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._script_marks import ScriptMarks
@@ -24,15 +25,21 @@ __all__ = [
     "DEVICE_TYPE",
     "DeviceListener",
     "DeviceState",
+    "ErrCode",
     "Event",
     "Library",
     "ScriptMarks",
     "Stream",
     "alias_modules",
+    "dist_error",
     "get_npu_format",
+    "graph_error",
     "install",
     "known_device",
     "npu_format_cast",
     "npu_format_cast_",
+    "ops_error",
+    "prof_error",
+    "pta_error",
     "state",
 ]

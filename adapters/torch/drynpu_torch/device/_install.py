@@ -8,14 +8,18 @@ import sys
 
 import torch
 
+from drynpu import CaptureError, cann_release
 from drynpu.options import Settings, TorchDevice
 from drynpu_torch.device import npu
 from drynpu_torch.device._framework import patch_framework
-from drynpu_torch.device._native import register_native
+from drynpu_torch.device._library import Library
+from drynpu_torch.device._native import load_native, register_native
 from drynpu_torch.device._report import patch_report
 from drynpu_torch.device._sink import register_sink
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState, state
 from drynpu_torch.device._tensor import patch_tensor
+from drynpu_torch.extension import find_build
+from drynpu_torch.extension.choice import Choice, choose
 
 
 def install() -> DeviceState:
@@ -29,7 +33,7 @@ def install() -> DeviceState:
     OptionError
         ``DRYNPU_DEVICES`` cannot be used.
     CaptureError
-        ``DRYNPU_DEVICE=native`` or ``DRYNPU_COMPUTE=0``, but the native device has not been built.
+        ``DRYNPU_DEVICE=native`` or ``DRYNPU_COMPUTE=0``, but the native device has not been built or does not load.
     """
     _register()
     return state()
@@ -40,8 +44,15 @@ def _register() -> tuple[torch.library.Library, ...]:
     """Register the device; the cache keeps the libraries, whose kernels end with them."""
     _check_slot()
     settings = Settings.from_environ(os.environ)
-    libraries = _register_native(settings) if _is_native(settings) else _register_sink(settings)
+    library, choice = _load(settings)
+    state().choice = choice
+    libraries: tuple[torch.library.Library, ...] = ()
+    if library is None:
+        libraries = _register_sink(settings)
+    else:
+        register_native(library, state(), settings)
     alias_modules(f"torch.{DEVICE_TYPE}")
+    torch.version.cann = cann_release()  # type: ignore[attr-defined] # as torch_npu/utils/collect_env.py
     # Imported late, because drynpu_torch.distributed imports this package.
     from drynpu_torch.distributed import install_hccl
 
@@ -49,14 +60,19 @@ def _register() -> tuple[torch.library.Library, ...]:
     return libraries
 
 
-def _is_native(settings: Settings) -> bool:
-    """Return whether the native device serves; only it runs on shapes alone, so it has to have been built for that."""
-    return settings.device is TorchDevice.NATIVE or not settings.compute
-
-
-def _register_native(settings: Settings) -> tuple[torch.library.Library, ...]:
-    register_native(state(), settings)
-    return ()
+def _load(settings: Settings) -> tuple[Library | None, Choice]:
+    """Return the native device, ``None`` where the sink serves, and the choice that was made."""
+    found = find_build()
+    choice = choose(settings, found)
+    if choice.device is TorchDevice.SINK:
+        return None, choice
+    try:
+        return load_native(found, choice), choice
+    except OSError as error:
+        if choice.is_asked:
+            raise CaptureError(f"the native device does not load: {error}; run: drynpu native build --again") from error
+        why = "the native device does not load"
+        return None, Choice(TorchDevice.SINK, why, "to get it run: drynpu native build --again")
 
 
 def _register_sink(settings: Settings) -> tuple[torch.library.Library, ...]:

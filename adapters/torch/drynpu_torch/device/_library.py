@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import torch
@@ -12,12 +13,20 @@ from attrs import define, field
 
 from drynpu.arrays import I64
 
-_SNAPSHOT_COLUMNS = 7
+_SNAPSHOT_COLUMNS = 8
 _CALL_COLUMNS = 5
 _MARK_COLUMNS = 3
 _COUNTERS = 2
 """Numbers behind the statistics: retries and failures."""
 _POOLS, _VALUES = 3, 4
+
+
+class Frame(TypedDict):
+    """A frame of a stack, as snapshots of PyTorch list it."""
+
+    filename: str
+    name: str
+    line: int
 
 
 @define(eq=False)
@@ -36,6 +45,7 @@ class Library:
         functions = ctypes.CDLL(str(self.path))
         for name in ("current_stream", "next_stream", "next_event", "memory_snapshot", "take_calls"):
             getattr(functions, f"drynpu_{name}").restype = ctypes.c_int64
+        functions.drynpu_max_split_size.restype = ctypes.c_int64
         functions.drynpu_take_marks.restype = ctypes.c_int64
         functions.drynpu_operator_name.restype = ctypes.c_char_p
         self._functions = functions
@@ -107,12 +117,39 @@ class Library:
         return table, int(numbers[-2]), int(numbers[-1])
 
     def memory_snapshot(self, device: int) -> I64:
-        """Return ``[block, 7]``: segment, address, size, requested, used, small, stream, in the order of addresses."""
+        """
+        Return the blocks in the order of addresses, ``[block, 8]``.
+
+        The columns are segment, address, size, requested, state, small, stream, expandable.
+        """
         rows = self._functions.drynpu_memory_snapshot(device, None, ctypes.c_int64(0))
         table = np.empty((rows, _SNAPSHOT_COLUMNS), np.int64)
         pointer = table.ctypes.data_as(ctypes.c_void_p)
         found = self._functions.drynpu_memory_snapshot(device, pointer, ctypes.c_int64(rows))
         return table[:found]
+
+    def record_memory_history(self, *, wanted: bool, context: int, native_stacks: bool, most: int) -> None:
+        """Begin or end to record what the allocators do; *context* counts as :data:`_memory_history.CONTEXTS`."""
+        torch.ops.drynpu.record_memory_history(wanted, context, native_stacks, most)
+
+    def memory_history(self, device: int) -> tuple[I64, I64, list[Frame], list[list[int]]]:
+        """
+        Return what was recorded of a device.
+
+        These are events ``[event, 5]``: action, address, size, stream, stack; blocks ``[block, 10]``: the columns of
+        :meth:`memory_snapshot`, the stack of the block and of its segment; all frames; and of each stack its frames,
+        innermost first. A stack of -1 is none.
+        """
+        events, blocks, files, names, lines, stacks = torch.ops.drynpu.memory_history(device)
+        frames = [
+            Frame(filename=file, name=name, line=line) for file, name, line in zip(files, names, lines, strict=True)
+        ]
+        return events.numpy(), blocks.numpy(), frames, stacks
+
+    @property
+    def max_split_size(self) -> int:
+        """The setting ``max_split_size_mb`` in bytes, -1 without a limit."""
+        return int(self._functions.drynpu_max_split_size())
 
     def empty_cache(self) -> None:
         """Give back the segments of which nothing is used."""

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from drynpu_torch.device._library import Library
 
-# The order of `Statistic`, `Pool` and `Stat` in adapters/torch/native/memory.h.
+# The order of `Statistic`, `Pool` and `Stat` in adapters/torch/native/block.h.
 STATISTICS = (
     "allocation",
     "segment",
@@ -21,10 +21,10 @@ STATISTICS = (
     "inactive_split_bytes",
     "requested_bytes",
 )
+_OVERSIZE_STATISTICS = ("oversize_allocations", "oversize_segments")
+"""The rows behind them, which are of all pools together."""
 _POOLS = ("all", "small_pool", "large_pool")
 _VALUES = ("current", "peak", "allocated", "freed")
-_WHOLE = -1
-"""``max_split_size`` without a limit, as the vendor's module shows it."""
 _WIDTH = 75
 
 
@@ -58,13 +58,13 @@ def statistics(library: Library, device: int) -> dict[str, Any]:
         name: {pool: dict(zip(_VALUES, table[row, column].tolist(), strict=True)) for column, pool in enumerate(_POOLS)}
         for row, name in enumerate(STATISTICS)
     }
-    # Blocks are of any size, so that none is oversize.
-    found |= {name: dict.fromkeys(_VALUES, 0) for _, name in _OVERSIZE}
+    for row, name in enumerate(_OVERSIZE_STATISTICS, len(STATISTICS)):
+        found[name] = dict(zip(_VALUES, table[row, 0].tolist(), strict=True))
     return found | {
         "num_alloc_retries": retries,
         "num_ooms": failures,
         "num_oom_rejections": 0,
-        "max_split_size": _WHOLE,
+        "max_split_size": library.max_split_size,
     }
 
 
@@ -108,34 +108,3 @@ def _count(value: int) -> str:
     while value > 750 * 1000:
         value, prefix = value // 1000, next(prefixes)
     return f"{value:7d} {prefix} "
-
-
-def snapshot(library: Library, device: int) -> list[dict[str, Any]]:
-    """Return the segments and their blocks, as ``torch.npu.memory_snapshot`` lists them."""
-    segments: list[dict[str, Any]] = []
-    last = -1
-    for segment, address, size, requested, used, small, stream in library.memory_snapshot(device).tolist():
-        if segment != last:
-            last = segment
-            segments.append(
-                {
-                    "device": device,
-                    "address": address,
-                    "total_size": 0,
-                    "allocated_size": 0,
-                    "active_size": 0,
-                    "stream": stream,
-                    "segment_type": "small" if small else "large",
-                    "segment_pool_id": (0, 0),
-                    "blocks": [],
-                }
-            )
-        found = segments[-1]
-        found["total_size"] += size
-        found["allocated_size"] += size if used else 0
-        found["active_size"] += size if used else 0
-        state = "active_allocated" if used else "inactive"
-        found["blocks"].append(
-            {"address": address, "size": size, "requested_size": requested if used else 0, "state": state, "frames": []}
-        )
-    return segments

@@ -17,34 +17,32 @@ from drynpu_torch.device._library import Library
 from drynpu_torch.device._outlines import outline_parameters
 from drynpu_torch.device._state import DEVICE_TYPE, DeviceState
 from drynpu_torch.device.npu import memory
-from drynpu_torch.extension import find_build
+from drynpu_torch.extension import Build
+from drynpu_torch.extension.choice import Choice
 
 _GO_ON = "warn"
 """Value of ``DRYNPU_OOM`` with which a full memory is told once and the script goes on."""
 
 
-def register_native(state: DeviceState, settings: Settings) -> None:
+def load_native(found: Build, choice: Choice) -> Library:
     """
-    Register the native device in PyTorch.
+    Load the native device, which registers its kernels in PyTorch.
 
     Raises
     ------
     CaptureError
-        It has not been built for this PyTorch.
+        The settings ask for it, and it has not been built for this PyTorch.
+    OSError
+        It does not load.
     """
-    found = find_build()
-    if not found.done:
-        setting, without = (
-            ("DRYNPU_DEVICE=native", "DRYNPU_DEVICE=sink does without")
-            if settings.compute
-            else ("DRYNPU_COMPUTE=0", "The sink always computes")
-        )
-        raise CaptureError(
-            f"{setting}: the native device has not been built for torch {found.torch_version}; "
-            f"run: drynpu native build. {without}"
-        )
+    if choice.is_missing:
+        raise CaptureError(f"the npu has no {choice.sentence}")
+    return Library(found.path)
+
+
+def register_native(library: Library, state: DeviceState, settings: Settings) -> None:
+    """Register the device that *library* is in PyTorch."""
     torch.utils.rename_privateuse1_backend(DEVICE_TYPE)
-    library = Library(found.path)
     if not settings.compute:
         library.compute_nothing(settings.values, settings.computed_bytes)
         outline_parameters(settings.computed_bytes)

@@ -14,11 +14,13 @@ import torch
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
 from drynpu_torch.device import npu
+from drynpu_torch.device._placement import MARK
+from drynpu_torch.device._placement import known_device as known_device
+from drynpu_torch.device._placement import storage_device as storage_device
 from drynpu_torch.device._state import DEVICE_TYPE, state
 
 CPU = torch.device("cpu")
-# Attributes of a storage; the prefix keeps them apart from those of PyTorch and of other packages.
-_MARK = "_drynpu_device"
+# An attribute of a storage; the prefix keeps it apart from those of PyTorch and of other packages.
 _PINNED = "_drynpu_pinned"
 
 
@@ -39,23 +41,8 @@ def mark(tensor: torch.Tensor, device: torch.device | int) -> torch.Tensor:
 
 def mark_storage(storage: torch.UntypedStorage, index: int) -> torch.UntypedStorage:
     """Note on *storage* that it was created for device *index*, and return it."""
-    setattr(storage, _MARK, index)
+    setattr(storage, MARK, index)
     return storage
-
-
-def storage_device(storage: torch.UntypedStorage) -> int | None:
-    """Return the device that *storage* was created for, or None if that is not known."""
-    return getattr(storage, _MARK, None)
-
-
-def known_device(tensor: torch.Tensor) -> int | None:
-    """Return the device that *tensor* was created for, or None if that is not known (docs/torch-device.md)."""
-    if state().library is not None:
-        return tensor.device.index if tensor.device.type == DEVICE_TYPE else None
-    try:
-        return storage_device(tensor.untyped_storage())
-    except (NotImplementedError, RuntimeError):
-        return None  # sparse tensors and wrappers have no storage
 
 
 def register_sink() -> tuple[torch.library.Library, ...]:

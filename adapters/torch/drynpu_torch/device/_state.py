@@ -15,11 +15,14 @@ from attrs import define, field
 from drynpu.options import Settings
 from drynpu.platforms import Chip, load_chip
 from drynpu.plugins import Plugins, from_plugins
+from drynpu_torch.device._errors import tagged
 from drynpu_torch.device._library import Library
 from drynpu_torch.device._outlines import stand_in_note
 from drynpu_torch.device._script_marks import ScriptMarks
+from drynpu_torch.extension.choice import Choice
 
 DEVICE_TYPE = "npu"
+_ACL_FAILED = "ERR00100"
 _DEVICE_KIND = torch._C._autograd.DeviceType.PrivateUse1.value
 
 DeviceLike = torch.device | str | int | None
@@ -97,6 +100,8 @@ class DeviceState:
         The device that any thread selected last; measured memory is counted as its memory.
     library:
         The native device; ``None`` where the sink serves.
+    choice:
+        Which of the two serves and why; ``None`` before the device is registered.
     options:
         Values set by ``torch.npu.set_option`` and its relatives, by option name.
     """
@@ -107,6 +112,7 @@ class DeviceState:
     script_marks: ScriptMarks | None = None
     last_device: int = 0
     library: Library | None = None
+    choice: Choice | None = None
     options: dict[str, str] = field(factory=dict)
     stream_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
     event_ids: Iterator[int] = field(factory=lambda: itertools.count(1))
@@ -132,11 +138,19 @@ class DeviceState:
         return self.library is None or self.library.computes
 
     @property
+    def served_by(self) -> str:
+        """What serves the npu, as profiles name it; empty before the device is registered."""
+        return "" if self.choice is None else f"{self.choice.device.value} device"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What the readers of a profile have to know of the device."""
-        if self.library is None or self.computes:
+        if self.library is not None:
+            return () if self.computes else (stand_in_note(*self.library.stand_ins()),)
+        # Who chose the sink knows that; who has it for want of the other one may not know that there is another.
+        if self.choice is None or self.choice.is_asked:
             return ()
-        return (stand_in_note(*self.library.stand_ins()),)
+        return (f"tensors of the npu say cpu: {self.choice.sentence}",)
 
     @property
     def chip(self) -> Chip:
@@ -200,10 +214,17 @@ class DeviceState:
 
     def out_of_range(self, index: int) -> str:
         """Return the message for a device that is not there."""
+        call = "ExchangeDevice:drynpu NPU function error: c10_npu::SetDevice(device), error code is 107001"
         return (
-            f"Invalid device ID. Set device failed, invalid device, set device={index}, valid device range is "
-            f"[0, {self.device_count}). DRYNPU_DEVICES sets how many devices there are."
+            f"{tagged(call, _ACL_FAILED)}\n[Error]: Invalid device ID.\n"
+            "        Check whether the device ID is valid.\n"
+            f"        EE1001: Set device failed, invalid device, set device={index}, {self.valid_range}"
         )
+
+    @property
+    def valid_range(self) -> str:
+        """Which devices there are, in words."""
+        return f"valid device range is [0, {self.device_count}). DRYNPU_DEVICES sets how many devices there are."
 
 
 def _parse(text: str) -> torch.device:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from drynpu_torch.distributed._backend import install_hccl
 from drynpu_torch.distributed._collective_capture import CollectiveCapture
 from drynpu_torch.distributed._exchange import Exchange
-from drynpu_torch.distributed._groups import ProcessGroupHCCL, parallel_group_info
+from drynpu_torch.distributed._groups import ProcessGroupHCCL, find_group, parallel_group_info
 from drynpu_torch.distributed._issued import Communication, Issued
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Exchange",
     "Issued",
     "ProcessGroupHCCL",
+    "find_group",
     "install_hccl",
     "parallel_group_info",
 ]

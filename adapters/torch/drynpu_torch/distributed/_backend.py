@@ -19,14 +19,10 @@ from drynpu_torch.distributed._host_transport import install_transport
 
 
 @functools.cache
-def install_hccl() -> torch.library.Library | None:
-    """
-    Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP accept its tensors.
-
-    Returns the kernels that move tensors of the native device; they end with it.
-    """
+def install_hccl() -> None:
+    """Register the backend ``hccl``; let groups, their splits, DistributedDataParallel and FSDP accept its tensors."""
     if not dist.is_available() or not dist.is_gloo_available():
-        return None
+        return
     dist.Backend.register_backend(BACKEND, _create, devices=["npu", "cpu"], extended_api=True)
     name_communicators()
     dist.is_hccl_available = lambda: True  # type: ignore[attr-defined]
@@ -34,7 +30,8 @@ def install_hccl() -> torch.library.Library | None:
     _patch_splits()
     _patch_batches()
     _patch_data_parallel()
-    return install_transport() if state().library is not None else None
+    if state().library is not None:
+        install_transport()
 
 
 def _create(group: Any, options: Any) -> dist.ProcessGroup:

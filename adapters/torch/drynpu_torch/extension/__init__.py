@@ -1,12 +1,12 @@
 """
-Building the native npu device (adapters/torch/native), once for each version of PyTorch, and ``drynpu native``.
+Building the native npu device (adapters/torch/native), once for each version of PyTorch.
 
-Importing this package does not import PyTorch.
+Importing this package is cheap: it imports neither PyTorch nor what chooses the device (``extension.choice``) and the
+command ``drynpu native`` (``extension.command``).
 """
 
 from __future__ import annotations
 
 from drynpu_torch.extension._build import Build, build, find_build, find_compiler
-from drynpu_torch.extension._command import native
 
-__all__ = ["Build", "build", "find_build", "find_compiler", "native"]
+__all__ = ["Build", "build", "find_build", "find_compiler"]

@@ -7,7 +7,8 @@ it launches and how it is differentiated. :func:`register` gives them to PyTorch
 
 from __future__ import annotations
 
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._numbers import TYPE_NUMBERS
 from drynpu_torch.operators._table import exported, register
 
-__all__ = ["TYPE_NUMBERS", "exported", "register"]
+__all__ = ["TYPE_NUMBERS", "errors", "exported", "register"]

@@ -9,7 +9,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._heads import DENSE, PACKED, Stack, bounds, stacks, widths, with_heads
 from drynpu_torch.operators._masks import Mask
@@ -47,7 +47,7 @@ class Fusion:
         layout = call["input_layout"].upper()
         query, key = call["query"], call["key"]
         if arguments.get("query_rope") is not None:
-            _errors.require(layout not in ("BSH", "SBH"), "query_rope needs a layout with heads of its own")
+            errors.require(layout not in ("BSH", "SBH"), "query_rope needs a layout with heads of its own")
             query, key = torch.cat((query, call["query_rope"]), -1), torch.cat((key, call["key_rope"]), -1)
         names = ("pre_tockens", "next_tockens") if "pre_tockens" in arguments else ("pre_tokens", "next_tokens")
         scale = arguments["scale"] if "scale" in arguments else arguments["scale_value"]
@@ -148,27 +148,27 @@ class Fusion:
 def _check(call: Call) -> None:
     """Check as op-plugin's FlashAttentionKernelNpuOpApi.cpp does, in its words."""
     layout, mode, keep, heads = (call[n] for n in ("input_layout", "sparse_mode", "keep_prob", "head_num"))
-    _errors.require(heads > 0, f"head_num must > 0, but got {heads}")
+    errors.require(heads > 0, f"head_num must > 0, but got {heads}")
     for name in ("query", "key", "value", "dy"):
         tensor = call.arguments.get(name)
         if tensor is not None:
             text = f"The shapes of the input {name} should be 3 or 4 dimensional, but got {tensor.dim()}-dimensional"
-            _errors.require(tensor.dim() in (3, 4), text)
-    _errors.require(0 < keep <= 1, f"The keep_prob value must be in range of (0, 1], but got {keep}")
-    _errors.require(bool(layout), "input_layout is empty")
+            errors.require(tensor.dim() in (3, 4), text)
+    errors.require(0 < keep <= 1, f"The keep_prob value must be in range of (0, 1], but got {keep}")
+    errors.require(bool(layout), "input_layout is empty")
     known = layout.upper() in (*DENSE, PACKED)
-    _errors.require(known, f"The input_layout should be BSH/SBH/BNSD/BSND/TND(case-insensitive), but got {layout}")
+    errors.require(known, f"The input_layout should be BSH/SBH/BNSD/BSND/TND(case-insensitive), but got {layout}")
     statistics = call["softmax_layout"]
     if layout.upper() == PACKED:
         text = f"The sparse_mode value must be in range of [0,5) or (5,8], but got {mode}"
-        _errors.require(0 <= mode <= 8 and mode != 5, text)
+        errors.require(0 <= mode <= 8 and mode != 5, text)
         queries, keys = (call[name] or () for name in ("actual_seq_qlen", "actual_seq_kvlen"))
         text = "the size of actual_seq_qlen and actual_seq_kvlen must be the same and cannot be empty."
-        _errors.require(len(queries) == len(keys) > 0, text)
-        _errors.require(statistics in ("", "TND"), "only supported softmax_layout=TND")
+        errors.require(len(queries) == len(keys) > 0, text)
+        errors.require(statistics in ("", "TND"), "only supported softmax_layout=TND")
     else:
-        _errors.require(0 <= mode <= 6, f"The sparse_mode value must be in range of [0,6], but got {mode}")
-        _errors.require(not statistics, "softmax_layout=TND only supported when input_layout_str=TND")
+        errors.require(0 <= mode <= 6, f"The sparse_mode value must be in range of [0,6], but got {mode}")
+        errors.require(not statistics, "softmax_layout=TND only supported when input_layout_str=TND")
     types = {call[name].dtype for name in ("query", "key", "value")}
     if len(types) > 1:
-        _errors.reject("aclnnFlashAttentionScore", "query, key and value should have the same dtype.")
+        errors.reject("aclnnFlashAttentionScore", "query, key and value should have the same dtype.")

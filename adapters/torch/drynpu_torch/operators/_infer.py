@@ -9,7 +9,7 @@ import torch
 from attrs import frozen
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._heads import Stack, bounds, with_heads, without_heads
 from drynpu_torch.operators._masks import Mask
@@ -67,9 +67,9 @@ class Inference:
 
         layout = a["input_layout"].upper()
         text = f"Layout {layout} is not supported in get_query_t_n_d function!"
-        _errors.require(layout in _LAYOUTS, text, _errors.VALUE)
+        errors.require(layout in _LAYOUTS, text, errors.VALUE)
         heads = first("num_heads", "num_query_heads")
-        _errors.require(heads > 0, f"numHeads should be greater than 0, but got {heads}", _errors.VALUE)
+        errors.require(heads > 0, f"numHeads should be greater than 0, but got {heads}", errors.VALUE)
         single = "scale_value" in a and "next_tokens" not in a  # one query for each sequence: its lengths are the keys'
         source, _, result = layout.partition("_")
         return cls(
@@ -118,7 +118,7 @@ class Inference:
         value = self.given["value"]
         if self.paged:
             text = f"when Page Attention enabled, value's dim should be 3/4/5, but got {value.dim()}"
-            _errors.require(value.dim() in (3, 4, 5), text, _errors.VALUE)
+            errors.require(value.dim() in (3, 4, 5), text, errors.VALUE)
             if value.dim() == 5:
                 return int(value.shape[2] * value.shape[4])
             return int(value.shape[-1]) // (self.kv_heads if value.dim() == 3 else 1)
@@ -199,7 +199,7 @@ class Inference:
             offset = self._first(f"{name}_antiquant_offset", f"dequant_offset_{name}")
             mode = self._first(f"{name}_antiquant_mode", f"{name}_quant_mode") or 0
         text = f"drynpu computes {name} caches of INT8 with a scale for each channel or tensor (mode 0) only"
-        _errors.require(mode == _PER_CHANNEL and scale is not None, text, _errors.NOT_SUPPORTED)
+        errors.require(mode == _PER_CHANNEL and scale is not None, text, errors.NOT_SUPPORTED)
         shape = (1, x.shape[1], 1, x.shape[3])
         factor, shift = (t if t is None or t.numel() == 1 else t.reshape(shape) for t in (scale, offset))
         restored: Tensor = (x.float() if shift is None else x.float() + shift.float()) * factor.float()

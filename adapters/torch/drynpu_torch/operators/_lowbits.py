@@ -7,7 +7,7 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 
 BLOCK: Final = 32
 """Numbers that share a scale in the mx formats."""
@@ -57,25 +57,32 @@ def in_mx_type(x: Tensor, number: int) -> Tensor:
     return codes[..., ::2] | (codes[..., 1::2] << 4)
 
 
-def mx_quantised(x: Tensor, axis: int, number: int, algorithm: int, block: int = BLOCK) -> tuple[Tensor, Tensor]:
+def mx_exponents(largest: Tensor, number: int, algorithm: int) -> tuple[Tensor, Tensor]:
     """
-    Return *x* in an mx type with the scales of its blocks along *axis*.
+    Return the exponents of blocks with those *largest* magnitudes, and their codes: the exponent plus 127 as UINT8.
 
-    A scale is the exponent plus 127 as UINT8. The axis of the scales has half as many places as there are blocks, and
-    the last axis two. Algorithm 0 takes the exponent of the largest number, 1 rounds that of largest / limit up.
+    Algorithm 0 takes the exponent of the largest number, 1 rounds that of largest / limit up.
     """
-    _errors.require(number in _LARGEST, f"the dst_type {number} is not supported", _errors.TYPE)
-    _errors.require(algorithm in (0, 1), f"scale_alg {algorithm} is not supported by drynpu", _errors.NOT_SUPPORTED)
-    rows = x.float().movedim(axis, -1)
-    length = rows.shape[-1]
-    padded = torch.nn.functional.pad(rows, (0, -length % block)).reshape(*rows.shape[:-1], -1, block)
-    largest = padded.abs().amax(-1)
+    errors.require(number in _LARGEST, f"the dst_type {number} is not supported", errors.TYPE)
+    errors.require(algorithm in (0, 1), f"scale_alg {algorithm} is not supported by drynpu", errors.NOT_SUPPORTED)
     mantissa, exponent = torch.frexp(largest if algorithm == 0 else largest / _LARGEST[number])
     exponent = exponent - 1
     exponent = exponent - _LARGEST_EXPONENT[number] if algorithm == 0 else exponent + (mantissa != 0.5).int()
     exponent = torch.where(largest == 0, -_EXPONENT_BIAS, exponent.clamp(-_EXPONENT_BIAS, _EXPONENT_BIAS))
+    return exponent, (exponent + _EXPONENT_BIAS).to(torch.uint8)
+
+
+def mx_quantised(x: Tensor, axis: int, number: int, algorithm: int, block: int = BLOCK) -> tuple[Tensor, Tensor]:
+    """
+    Return *x* in an mx type with the scales of its blocks along *axis*.
+
+    The axis of the scales has half as many places as there are blocks, and the last axis two.
+    """
+    rows = x.float().movedim(axis, -1)
+    length = rows.shape[-1]
+    padded = torch.nn.functional.pad(rows, (0, -length % block)).reshape(*rows.shape[:-1], -1, block)
+    exponent, codes = mx_exponents(padded.abs().amax(-1), number, algorithm)
     scaled = torch.ldexp(padded, -exponent.unsqueeze(-1)).flatten(-2)[..., :length].movedim(-1, axis)
-    codes = (exponent + _EXPONENT_BIAS).to(torch.uint8)
     codes = torch.nn.functional.pad(codes, (0, codes.shape[-1] % 2)).reshape(*codes.shape[:-1], -1, 2)
     place = axis % x.dim() - x.dim()
     return in_mx_type(scaled, number), codes.movedim(-2, place - 1).contiguous()

@@ -6,7 +6,7 @@ from typing import Final, overload
 
 import torch
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 
 _BY_NUMBER: Final = {
     0: torch.uint8,
@@ -92,7 +92,7 @@ def torch_dtype(number: int | None, default: torch.dtype) -> torch.dtype:
         return default
     found = _BY_NUMBER.get(number)
     if found is None:
-        raise RuntimeError(_errors.tagged(f"the type number {number} is not supported", _errors.TYPE))
+        raise RuntimeError(errors.tagged(f"the type number {number} is not supported", errors.TYPE))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 from attrs import field, frozen
@@ -14,6 +14,9 @@ from drynpu_torch.operators._launch import Launch
 Compute: TypeAlias = Callable[..., Any]
 """Computes results; its parameters are those arguments of the schema that it needs, by name, or the whole call."""
 
+
+SIXTEEN_BITS: Final = "float16, bfloat16"
+"""Types of operators that take no others, as :class:`NpuOperator` lists them."""
 
 Launches: TypeAlias = Callable[[Call], Iterable[Launch]]
 """States the kernels of a call."""

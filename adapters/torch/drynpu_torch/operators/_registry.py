@@ -12,7 +12,7 @@ import torch
 from torch.autograd.function import once_differentiable
 
 from drynpu_torch.device import state
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._operator import Compute, NpuOperator
 from drynpu_torch.operators._recording import is_recording, recorded, unrecorded
@@ -74,7 +74,7 @@ def _refusing(bind: _Bind, name: str, left_out: Sequence[str]) -> _Bind:
             value = values[argument]
             if isinstance(value, (torch.Tensor, list)) or value != defaults[argument]:
                 text = f"npu::{name}: drynpu does not compute the argument {argument}; leave it out"
-                raise RuntimeError(_errors.tagged(text, _errors.NOT_SUPPORTED))
+                raise RuntimeError(errors.tagged(text, errors.NOT_SUPPORTED))
         return values
 
     return bind_or_refuse
@@ -86,11 +86,14 @@ def _chosen(compute: Compute) -> Callable[[Mapping[str, Any]], Any]:
 
     Its parameter ``call`` is all of them, ``input_`` the argument ``input``.
     """
-    if tuple(inspect.signature(compute).parameters) == ("call",):
-        return lambda arguments: compute(Call(arguments))
-    parameters = {name: name.removesuffix("_") for name in inspect.signature(compute).parameters}
+    parameters: dict[str, str] = {}
 
     def run(arguments: Mapping[str, Any]) -> Any:
+        # Not when the operator is registered: every `import torch_npu` would wait for 400 signatures.
+        if not parameters:
+            parameters.update({name: name.removesuffix("_") for name in inspect.signature(compute).parameters})
+        if parameters.keys() == {"call"}:
+            return compute(Call(arguments))
         return compute(**{parameter: arguments[name] for parameter, name in parameters.items()})
 
     return run

@@ -13,28 +13,66 @@ import torch
 from drynpu_torch.operators import (
     activations,
     attention,
+    attention_third,
+    boxes,
     caches,
+    communication,
+    deformable,
+    delta_rule,
+    dequantisation,
+    dropout,
+    expert_exchange,
+    expert_maps,
+    ffn,
+    fused_experts,
     grouped,
+    indexer,
     inference,
+    latent,
+    latent_cache,
     layer_norms,
     layouts,
+    losses,
     matmul,
     moe,
+    mx_quantisation,
     norms,
     optimizers,
+    paged,
+    projected_attention,
     quantisation,
+    regions,
     rotary,
+    sampling,
+    sparse_attention,
+    suppression,
+    tensors,
 )
+from drynpu_torch.operators._composites import COMPOSITES
 from drynpu_torch.operators._packets import packet
 from drynpu_torch.operators._refused import RefusedOperator
 from drynpu_torch.operators._refused_names import SUBSTITUTES
 from drynpu_torch.operators._registry import NAMESPACE, register_operator, schemas_by_name
 
 FAMILIES: Final[tuple[ModuleType, ...]] = (
-    *(attention, norms, layer_norms, rotary, activations),
-    *(inference, caches, grouped, matmul, quantisation),
-    *(moe, optimizers, layouts),
+    *(attention, attention_third, norms, layer_norms, rotary, activations, dropout, losses),
+    *(inference, paged, indexer, sparse_attention, latent, latent_cache, delta_rule, caches, sampling),
+    *(grouped, fused_experts, ffn, matmul, communication, quantisation, mx_quantisation, dequantisation),
+    *(moe, expert_maps, expert_exchange, optimizers, layouts, tensors),
+    *(projected_attention, boxes, regions, deformable, suppression),
 )
+
+
+ATB_NAMES: Final = (
+    *("_npu_matmul_add_fp32", "_npu_quant_rms_norm", "_npu_group_topk", "_npu_quantize_per_tensor"),
+    *("_npu_reshape_and_cache", "_npu_reshape_and_cache_siso", "_npu_rotary_embedding"),
+    *("_npu_flash_attention", "_npu_flash_attention_v3", "_npu_flash_attention_unpad"),
+    *("_npu_flash_attention_unpad_v2", "_npu_flash_attention_qlens", "_npu_paged_attention"),
+    *("_npu_paged_attention_get_workspace", "_npu_paged_attention_mla", "_npu_paged_attention_splitfuse"),
+    *("_npu_paged_attention_splitfuse_v2", "npu_paged_cache_load", "npu_multi_head_latent_attention"),
+    *("npu_fused_add_topk_div", "npu_ring_mla", "npu_self_attention_prefix_encoder", "npu_mla_preprocess"),
+)
+"""Operators of the Ascend transformer boost library, which have a namespace of their own, ``torch.ops.atb``."""
 
 
 @functools.cache
@@ -47,6 +85,8 @@ def register() -> tuple[torch.library.Library, ...]:
             register_operator(library, schemas[name], operator)
     for name, value in exported().items():
         setattr(getattr(torch.ops, NAMESPACE), name, value)
+    for name in ATB_NAMES:
+        setattr(torch.ops.atb, name, exported()[name])
     return (library,)
 
 
@@ -57,4 +97,5 @@ def exported() -> Mapping[str, Any]:
     for name in (name for family in FAMILIES for name in family.OPERATORS):
         forms[name.partition(".")[0]].append(name)
     computed = {base: packet(base, overloads) for base, overloads in forms.items()}
-    return {name: RefusedOperator(name, substitute) for name, substitute in SUBSTITUTES.items()} | computed
+    refused = {name: RefusedOperator(name, substitute) for name, substitute in SUBSTITUTES.items()}
+    return {**refused, **computed, **COMPOSITES}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import vector
 from drynpu_torch.operators._numbers import wide
@@ -48,11 +48,11 @@ _SWIGLU, _SWIGLU_GRADIENT, _GEGLU, _GEGLU_GRADIENT, _SOFTMAX, _SOFTMAX_GRADIENT 
 
 def _halves(name: str, x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """Return both halves of an axis in the type in which vector units compute."""
-    _errors.require(1 <= x.dim() <= 8, "dim num out of range [1, 8]")
+    errors.require(1 <= x.dim() <= 8, "dim num out of range [1, 8]")
     size = x.shape[dim]
     text = f"x shape: {list(x.shape)}. Dim [{dim}] of x should be divisible by 2, but get [{size}]"
     if size % 2:
-        _errors.reject(name, text)
+        errors.reject(name, text)
     first, second = wide(x).chunk(2, dim)
     return first, second
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from drynpu.kernels import TaskType, ops
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._fusion import Fusion
 from drynpu_torch.operators._heads import PACKED, joined, with_heads, without_heads
@@ -55,7 +55,8 @@ _STATISTICS = 8
 _ROPES = ("query_rope", "key_rope")
 
 
-def _attention(call: Call) -> tuple[Any, ...]:
+def attention(call: Call) -> tuple[Any, ...]:
+    """Compute npu_fusion_attention: output, maxima, sums, nothing, seed, offset and number of scores."""
     fusion = Fusion.from_call(call)
     query = call["query"]
     dropout, seed, offset, numels = fusion.dropout(call)
@@ -101,7 +102,8 @@ def _statistics_of_stacks(statistics: Tensor, fusion: Fusion) -> Iterable[Tensor
         yield (part.transpose(0, 1) if fusion.by_token else part).reshape(1, heads, tokens, 1)
 
 
-def _attention_shapes(call: Call) -> tuple[Any, ...]:
+def attention_shapes(call: Call) -> tuple[Any, ...]:
+    """Make the results of :func:`attention` without values."""
     fusion = Fusion.from_call(call)
     query = call["query"]
     rows = query.shape[:2]
@@ -115,9 +117,10 @@ def _attention_shapes(call: Call) -> tuple[Any, ...]:
     return out, statistics, torch.empty_like(statistics), query.new_empty(0), 0, 0, fusion.numels
 
 
-def _attention_grad(call: Call) -> tuple[Tensor, ...]:
+def attention_grad(call: Call) -> tuple[Tensor, ...]:
+    """Compute the gradients of query, key, value, shift and sink."""
     fusion = Fusion.from_call(call)
-    _errors.require(call["softmax_max"] is not None and call["softmax_sum"] is not None, "softmax_max is needed")
+    errors.require(call["softmax_max"] is not None and call["softmax_sum"] is not None, "softmax_max is needed")
     tokens = fusion.query.shape[0], fusion.key.shape[0]
     dropout, begin = fusion.replayed(call), 0
     incoming = zip(
@@ -149,7 +152,7 @@ def _attention_grad(call: Call) -> tuple[Tensor, ...]:
 
 
 def _grad_v2(call: Call) -> tuple[Tensor, ...]:
-    dq, dk, dv, dpse, dsink = _attention_grad(call)
+    dq, dk, dv, dpse, dsink = attention_grad(call)
     if call["query_rope"] is None:
         empty = dq.new_empty(0)
         return dq, dk, dv, dpse, empty, empty.clone(), dsink
@@ -158,7 +161,8 @@ def _grad_v2(call: Call) -> tuple[Tensor, ...]:
     return dq[..., :width].contiguous(), dk[..., :width].contiguous(), dv, dpse, dq_rope, dk_rope, dsink
 
 
-def _grad_shapes(call: Call) -> tuple[Tensor, ...]:
+def grad_shapes(call: Call) -> tuple[Tensor, ...]:
+    """Make the results of :func:`attention_grad` without values."""
     query, pse, sink = call["query"], call["pse"], call["sink"]
     first = tuple(torch.empty_like(call[name]) for name in ("query", "key", "value"))
     dpse = query.new_empty(0) if pse is None else torch.empty_like(pse)
@@ -166,12 +170,13 @@ def _grad_shapes(call: Call) -> tuple[Tensor, ...]:
 
 
 def _grad_v2_shapes(call: Call) -> tuple[Tensor, ...]:
-    dq, dk, dv, dpse, dsink = _grad_shapes(call)
+    dq, dk, dv, dpse, dsink = grad_shapes(call)
     ropes = [dq.new_empty(0) if call[name] is None else torch.empty_like(call[name]) for name in _ROPES]
     return dq, dk, dv, dpse, *ropes, dsink
 
 
-def _forward_kernels(call: Call) -> Iterable[Launch]:
+def forward_kernels(call: Call) -> Iterable[Launch]:
+    """State the kernels of a forward pass: bits of a dropout mask, if any, and the attention."""
     fusion = Fusion.from_call(call)
     if 0 < call["keep_prob"] < 1:
         mask = torch.empty(ops.drop_mask(fusion.numels).shape, dtype=torch.uint8)
@@ -181,7 +186,8 @@ def _forward_kernels(call: Call) -> Iterable[Launch]:
     yield _launch("FlashAttentionScore", call, fusion, ops.attention_work)
 
 
-def _grad_kernels(call: Call) -> Iterable[Launch]:
+def grad_kernels(call: Call) -> Iterable[Launch]:
+    """State the kernel of a backward pass."""
     yield _launch("FlashAttentionScoreGrad", call, Fusion.from_call(call), ops.attention_gradient_work)
 
 
@@ -233,20 +239,20 @@ _KEPT = ("query", "key", "value", "pse", "atten_mask", "sink", 0, 1, 2)
 
 OPERATORS: Mapping[str, NpuOperator] = {
     "npu_fusion_attention": NpuOperator(
-        compute=_attention,
-        shapes=_attention_shapes,
-        kernels=_forward_kernels,
+        compute=attention,
+        shapes=attention_shapes,
+        kernels=forward_kernels,
         gradient=Gradient(compute=_gradient(("pre_tockens", "next_tockens"), "npu_fusion_attention_grad"), keeps=_KEPT),
     ),
-    "npu_fusion_attention_grad": NpuOperator(compute=_attention_grad, shapes=_grad_shapes, kernels=_grad_kernels),
+    "npu_fusion_attention_grad": NpuOperator(compute=attention_grad, shapes=grad_shapes, kernels=grad_kernels),
     "npu_fusion_attention_v2": NpuOperator(
-        compute=_attention,
-        shapes=_attention_shapes,
-        kernels=_forward_kernels,
+        compute=attention,
+        shapes=attention_shapes,
+        kernels=forward_kernels,
         gradient=Gradient(
             compute=_gradient(("pre_tokens", "next_tokens"), "npu_fusion_attention_grad_v2", _MORE),
             keeps=(*_KEPT[:6], *_ROPES, *_KEPT[6:]),
         ),
     ),
-    "npu_fusion_attention_grad_v2": NpuOperator(compute=_grad_v2, shapes=_grad_v2_shapes, kernels=_grad_kernels),
+    "npu_fusion_attention_grad_v2": NpuOperator(compute=_grad_v2, shapes=_grad_v2_shapes, kernels=grad_kernels),
 }

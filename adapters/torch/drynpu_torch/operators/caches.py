@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
+from drynpu_torch.operators._heads import bounds
 from drynpu_torch.operators._launch import Launch, vector
 from drynpu_torch.operators._numbers import wide
 from drynpu_torch.operators._operator import Launches, NpuOperator
+from drynpu_torch.operators._values import integers
 
 SCHEMAS = """
 npu_scatter_pa_kv_cache(Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor slot_mapping,
@@ -27,6 +29,9 @@ npu_scatter_nd_update_(Tensor(a!) self, Tensor indices, Tensor updates) -> Tenso
 scatter_update(Tensor self, Tensor indices, Tensor updates, int axis) -> Tensor
 scatter_update_(Tensor(a!) self, Tensor indices, Tensor updates, int axis) -> Tensor(a!)
 npu_attention_update(Tensor[] lse, Tensor[] local_out, int update_type) -> (Tensor, Tensor)
+npu_ring_attention_update(Tensor prev_attn_out, Tensor prev_softmax_max, Tensor prev_softmax_sum,
+    Tensor cur_attn_out, Tensor cur_softmax_max, Tensor cur_softmax_sum, *, Tensor? actual_seq_qlen=None,
+    str input_layout="SBH", str input_softmax_layout="") -> (Tensor, Tensor, Tensor)
 """
 
 _BLOCKED = "PA_NZ"
@@ -54,7 +59,7 @@ def _scatter_pa_kv_cache(
     cache_mode: str | None,
 ) -> None:
     text = "drynpu does not write compressed caches (compress_lens); write the rows with Tensor.index_put_"
-    _errors.require(compress_lens is None and key.dim() == 3, text, _errors.NOT_SUPPORTED)
+    errors.require(compress_lens is None and key.dim() == 3, text, errors.NOT_SUPPORTED)
     for rows, cache in ((key, key_cache), (value, value_cache)):
         _write_slots(rows, cache, slot_mapping, blocked=cache_mode == _BLOCKED)
 
@@ -121,6 +126,40 @@ def _attention_update(lse: Sequence[Tensor], local_out: Sequence[Tensor]) -> tup
     shares = (sums - total).exp().unsqueeze(-1)
     merged = (torch.stack([wide(part) for part in local_out]) * shares).sum(0)
     return merged.to(local_out[0].dtype), total.to(lse[0].dtype)
+
+
+def _ring_update(call: Call) -> tuple[Tensor, Tensor, Tensor]:
+    maxima, sums = ([wide(call[f"{part}_softmax_{name}"]) for part in ("prev", "cur")] for name in ("max", "sum"))
+    highest = torch.maximum(*maxima)
+    weights = [total * (maximum - highest).exp() for total, maximum in zip(sums, maxima, strict=True)]
+    total = weights[0] + weights[1]
+    shares = [(weight / total)[..., 0] for weight in weights]
+    out = call["prev_attn_out"]
+    layout = call["input_layout"].upper()
+    text = f"input_layout should be SBH or TND, but got {call['input_layout']}"
+    errors.require(layout in ("SBH", "TND"), text)
+    if layout == "SBH":  # statistics are [batch, heads, tokens, 8]
+        shares = [share.permute(2, 0, 1) for share in shares]
+    elif call["input_softmax_layout"].upper() != "TND":
+        shares = [_by_token(share, call["actual_seq_qlen"]) for share in shares]
+    parts = (wide(call[f"{part}_attn_out"]).reshape(*shares[0].shape, -1) for part in ("prev", "cur"))
+    merged = sum(part * share.unsqueeze(-1) for part, share in zip(parts, shares, strict=True))
+    return torch.as_tensor(merged).reshape(out.shape).to(out.dtype), highest, total
+
+
+def _by_token(shares: Tensor, ends: Tensor | None) -> Tensor:
+    """Return statistics of packed sequences, ordered by head and token inside each, as [tokens, heads]."""
+    text = "actual_seq_qlen is needed where input_layout is TND and input_softmax_layout is not"
+    errors.require(ends is not None, text)
+    assert ends is not None
+    rows = []
+    for begin, end in bounds(integers(ends, [shares.shape[0]])):
+        rows.append(shares[begin:end].reshape(shares.shape[1], end - begin).t())
+    return torch.cat(rows)
+
+
+def _ring_shapes(prev_attn_out: Tensor, prev_softmax_max: Tensor, prev_softmax_sum: Tensor) -> tuple[Tensor, ...]:
+    return tuple(map(torch.empty_like, (prev_attn_out, prev_softmax_max, prev_softmax_sum)))
 
 
 def _writes(kernel: str, rows: Sequence[str], caches: Sequence[str], api: str = "") -> Launches:
@@ -203,4 +242,7 @@ OPERATORS: Mapping[str, NpuOperator] = {
         kernels=_writes("Scatter", ("updates",), ("self",), _UPDATE_API),
     ),
     "npu_attention_update": NpuOperator(compute=_attention_update, kernels=vector("AttentionUpdate", cost=6)),
+    "npu_ring_attention_update": NpuOperator(
+        compute=_ring_update, shapes=_ring_shapes, kernels=vector("RingAttentionUpdate", cost=6)
+    ),
 }

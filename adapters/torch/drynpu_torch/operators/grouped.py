@@ -8,12 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, product
 from drynpu_torch.operators._lowbits import mx_factors, mx_row_factors
 from drynpu_torch.operators._numbers import saturated, torch_dtype, wide
 from drynpu_torch.operators._operator import NpuOperator
+from drynpu_torch.operators._values import even_shares
 from drynpu_torch.operators.matmul import exact_product, scale_numbers, weights
 
 SCHEMAS = """
@@ -44,8 +45,14 @@ _ACTIVATIONS: Mapping[int, Callable[[Tensor], Tensor]] = {
 }
 
 
-def group_sizes(group_list: Any, kind: int, groups: int) -> list[int]:
-    """Return how many rows each group has, of cumulative ends, counts, or pairs of a group's number and its count."""
+def group_sizes(group_list: Any, kind: int, groups: int, rows: int) -> list[int]:
+    """
+    Return how many rows each group has, of cumulative ends, counts, or pairs of a group's number and its count.
+
+    Without values, in a run that computes nothing, the *rows* are spread evenly.
+    """
+    if isinstance(group_list, Tensor) and group_list.device.type == "meta":
+        return even_shares(rows, group_list.shape[0])
     values = group_list.tolist() if isinstance(group_list, Tensor) else list(group_list)
     if kind == _INDEXED:
         counts = [0] * groups
@@ -57,22 +64,22 @@ def group_sizes(group_list: Any, kind: int, groups: int) -> list[int]:
     sizes = []
     for place, (before, end) in enumerate(zip([0, *values], values, strict=False)):
         text = f"group_list[{place}] - group_list[{place - 1}] should be larger than or equal to 0, but now is "
-        _errors.require(end >= before, f"{text}{end - before}.")
+        errors.require(end >= before, f"{text}{end - before}.")
         sizes.append(int(end - before))
     return sizes
 
 
 def _check(call: Call) -> None:
     kind, split = call["group_type"], call["split_item"]
-    _errors.require(kind is not None, "Requires manual passing group_type, current is None.")
-    _errors.require(kind in (_PAIRS, _ROWS, _INNER), f"group_type only supports -1, 0 and 2, but got {kind}")
-    _errors.require(bool(call["x"]) and bool(call["weight"]), "Invalid inputs: neither x nor weight could be empty.")
+    errors.require(kind is not None, "Requires manual passing group_type, current is None.")
+    errors.require(kind in (_PAIRS, _ROWS, _INNER), f"group_type only supports -1, 0 and 2, but got {kind}")
+    errors.require(bool(call["x"]) and bool(call["weight"]), "Invalid inputs: neither x nor weight could be empty.")
     text = f"Invalid value of split_item [{split}], which should only be one of 0/1/2/3."
-    _errors.require(split in (0, 1, 2, 3), text)
-    _errors.require(call["act_type"] in _ACTIVATIONS, f"act_type {call['act_type']} is not supported by drynpu")
+    errors.require(split in (0, 1, 2, 3), text)
+    errors.require(call["act_type"] in _ACTIVATIONS, f"act_type {call['act_type']} is not supported by drynpu")
     if kind == _INNER and split in (2, 3):
         text = "When group_list is 2(K_SPLIT) and split_item is 2/3, the length of weight must equal x."
-        _errors.require(len(call["weight"]) == len(call["x"]), text)
+        errors.require(len(call["weight"]) == len(call["x"]), text)
 
 
 def _expert(call: Call, name: str, number: int) -> Tensor | None:
@@ -103,14 +110,14 @@ def _pieces(call: Call) -> Sequence[tuple[int, Tensor, Tensor, Tensor | None]]:
         return [(i, a, b, rows[i] if rows else None) for i, (a, b) in enumerate(zip(x, call["weight"], strict=True))]
     if kind == _INNER:
         found, begin = [], 0
-        for number, size in enumerate(group_sizes(call["group_list"], call["group_list_type"] or 0, 0)):
+        for number, size in enumerate(group_sizes(call["group_list"], call["group_list_type"] or 0, 0, x[0].shape[1])):
             found.append((number, x[0][:, begin : begin + size], call["weight"][0][begin : begin + size], None))
             begin += size
         return found
     experts = _experts(call)
     if len(x) > 1:
         return [(i, part, _weight(call, i), rows[i] if rows else None) for i, part in enumerate(x)]
-    sizes = group_sizes(call["group_list"], call["group_list_type"] or 0, experts)
+    sizes = group_sizes(call["group_list"], call["group_list_type"] or 0, experts, x[0].shape[0])
     found, begin = [], 0
     for number, size in enumerate(sizes):
         part = slice(begin, begin + size)
@@ -194,7 +201,7 @@ def _grouped_matmul_add(
 ) -> Tensor:
     left = x.t() if transpose_x else x
     begin, total = 0, self.view(-1, left.shape[0], weight.shape[-1])
-    for number, size in enumerate(group_sizes(group_list, group_list_type or 0, total.shape[0])):
+    for number, size in enumerate(group_sizes(group_list, group_list_type or 0, total.shape[0], weight.shape[0])):
         part = slice(begin, begin + size)
         total[number].add_(wide(left[:, part]) @ wide(weight[part]))
         begin += size
@@ -210,7 +217,8 @@ def _grouped_add_kernels(call: Call) -> Iterable[Launch]:
     total = call["self"] if "self" in call.arguments else call["C"]
     kind = call.arguments.get("group_list_type") or 0
     edge = x.shape[1] if call.arguments.get("transpose_x", True) else x.shape[0]
-    sides = [(edge, size, weight.shape[-1]) for size in group_sizes(call["group_list"], kind, total.shape[0])]
+    sizes = group_sizes(call["group_list"], kind, total.shape[0], weight.shape[0])
+    sides = [(edge, size, weight.shape[-1]) for size in sizes]
     yield product("GroupedMatmulAdd", call.inputs, [total], sides)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import vector
 from drynpu_torch.operators._numbers import torch_dtype
@@ -34,7 +34,7 @@ def _transpose(self: Tensor, perm: Sequence[int]) -> Tensor:
 def _confusion(self: Tensor, perm: Sequence[int], shape: Sequence[int], transpose_first: bool) -> Tensor:
     size, form = self.dim() if transpose_first else len(shape), "npu_confusion_transpose forward/backward input invalid"
     for place, axis in enumerate(perm):
-        _errors.require(axis < size, f"{form}, shape has size {size} but perm[{place}] is, {axis}")
+        errors.require(axis < size, f"{form}, shape has size {size} but perm[{place}] is, {axis}")
     if transpose_first:
         return self.permute(tuple(perm)).reshape(tuple(shape)).clone(memory_format=torch.contiguous_format)
     return self.reshape(tuple(shape)).permute(tuple(perm)).clone(memory_format=torch.contiguous_format)
@@ -56,7 +56,7 @@ def _confusion_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]
 
 def _dtype_cast(self: Tensor, dtype: int, input_dtype: int | None) -> Tensor:
     text = f"drynpu does not cast to or from the type number {dtype}; use npu_dynamic_mx_quant or npu_anti_quant"
-    _errors.require(dtype not in _CARRIED and input_dtype not in _CARRIED, text, _errors.NOT_SUPPORTED)
+    errors.require(dtype not in _CARRIED and input_dtype not in _CARRIED, text, errors.NOT_SUPPORTED)
     return self.to(torch_dtype(dtype, self.dtype), copy=True)
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from drynpu.kernels import TaskType, ops
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, product
 from drynpu_torch.operators._lowbits import mx_factors, mx_row_factors, unpacked_int4
@@ -74,10 +74,10 @@ def _quant_matmul(
 ) -> Tensor:
     x, weight = _int4_operands(x1, x2)
     if x.shape[-1] != weight.shape[-2]:
-        _errors.reject("aclnnQuantMatmulV5", f"the k of x1 {list(x1.shape)} and x2 {list(x2.shape)} should be equal.")
+        errors.reject("aclnnQuantMatmulV5", f"the k of x1 {list(x1.shape)} and x2 {list(x2.shape)} should be equal.")
     if scale.dtype is torch.uint8 or (group_sizes and scale.dim() > 1):
         if pertoken_scale is None:
-            _errors.reject("aclnnQuantMatmulV5", "pertoken_scale is needed where x2 has a scale for each block.")
+            errors.reject("aclnnQuantMatmulV5", "pertoken_scale is needed where x2 has a scale for each block.")
         found = _by_block(x, weight, scale, pertoken_scale, group_sizes or ())
     else:
         accumulated = exact_product(x, weight)
@@ -132,6 +132,8 @@ def weights(weight: Tensor, scale: Tensor, offset: Tensor | None, dtype: torch.d
     factor, shift = parts
     assert factor is not None
     shifted = weight.float() if shift is None else weight.float() + shift
+    if dtype is torch.float16:
+        shifted = shifted.half().float()  # the vector unit computes in FP16 here, and rounds behind each step
     return (shifted * factor).to(dtype)
 
 
@@ -174,13 +176,13 @@ def _transpose_batchmatmul(
     batch_split_factor: int | None,
 ) -> Tensor:
     first, second, result = (list(p or default) for p, default in zip((perm_x1, perm_x2, perm_y), _PERMS, strict=True))
-    _errors.require(first in ([0, 1, 2], [1, 0, 2]), "perm_x1 should be [0, 1, 2] or [1, 0, 2]")
-    _errors.require(second in ([0, 1, 2], [0, 2, 1]), "perm_x2 should be [0, 1, 2] or [0, 2, 1]")
-    _errors.require(result == [1, 0, 2], "perm_y should be [1, 0, 2]")
-    _errors.require(bias is None, "The bias is not supported in TransposeBatchMatMul")
+    errors.require(first in ([0, 1, 2], [1, 0, 2]), "perm_x1 should be [0, 1, 2] or [1, 0, 2]")
+    errors.require(second in ([0, 1, 2], [0, 2, 1]), "perm_x2 should be [0, 1, 2] or [0, 2, 1]")
+    errors.require(result == [1, 0, 2], "perm_y should be [1, 0, 2]")
+    errors.require(bias is None, "The bias is not supported in TransposeBatchMatMul")
     dtype = str(input_.dtype).removeprefix("torch.")
     text = f"input's type supported for float16, float32 and bfloat16, but now is {dtype}"
-    _errors.require(input_.dtype in (torch.float16, torch.float32, torch.bfloat16), text)
+    errors.require(input_.dtype in (torch.float16, torch.float32, torch.bfloat16), text)
     out = (wide(input_).permute(first) @ wide(weight).permute(second)).permute(result)
     rows, batch, columns = out.shape
     factor = batch_split_factor or 1

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from drynpu.kernels import TaskType
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, vector
 from drynpu_torch.operators._numbers import quantised_by_row, wide
@@ -58,8 +58,8 @@ def _kept_rows(total: int, wanted: int | None) -> int:
 def _permute(tokens: Tensor, indices: Tensor, num_out_tokens: int | None, padded_mode: bool) -> tuple[Tensor, Tensor]:
     dims = tokens.dim()
     text = f"The dims of input tokens should be 2 dimensional, but got {dims}-dimensional."
-    _errors.require(dims == 2, text)
-    _errors.require(not padded_mode, "padded_mode is not supported", _errors.NOT_SUPPORTED)
+    errors.require(dims == 2, text)
+    errors.require(not padded_mode, "padded_mode is not supported", errors.NOT_SUPPORTED)
     order, places = _sorted_places(indices)
     width = indices.shape[1] if indices.dim() > 1 else 1
     return tokens[order[: _kept_rows(len(order), num_out_tokens)] // width], places.int()
@@ -91,7 +91,7 @@ def _permute_gradient(call: Call, grad: Tensor, *others: Tensor) -> Mapping[str,
 
 
 def _unpermute(permuted_tokens: Tensor, sorted_indices: Tensor, probs: Tensor | None, padded_mode: bool) -> Tensor:
-    _errors.require(not padded_mode, "padded_mode is not supported", _errors.NOT_SUPPORTED)
+    errors.require(not padded_mode, "padded_mode is not supported", errors.NOT_SUPPORTED)
     width = 1 if probs is None else probs.shape[1]
     rows = _rows_at(wide(permuted_tokens), sorted_indices).reshape(-1, width, permuted_tokens.shape[-1])
     rows = rows if probs is None else rows * wide(probs).unsqueeze(-1)
@@ -156,8 +156,8 @@ def _gating(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
     text = "drynpu does not route by token ids (tid2eid); use torch.gather on the table"
-    _errors.require(tid2eid is None, text, _errors.NOT_SUPPORTED)
-    _errors.require(renorm == 0, f"renorm should be 0, but got {renorm}")
+    errors.require(tid2eid is None, text, errors.NOT_SUPPORTED)
+    errors.require(renorm == 0, f"renorm should be 0, but got {renorm}")
     scores = wide(x).sigmoid() if norm_type == _SIGMOID else wide(x).softmax(-1)
     choosing = scores if bias is None else scores + wide(bias)
     if group_count > 1:
@@ -185,7 +185,7 @@ def _check_routing(call: Call) -> tuple[int, int]:
     """Return the range of experts, after refusing what drynpu does not compute."""
     text = "drynpu routes without capacity (drop_pad_mode 0), unquantised or with quant_mode 1"
     plain = call["drop_pad_mode"] == 0 and call["quant_mode"] in (_UNQUANTISED, _DYNAMIC)
-    _errors.require(plain, text, _errors.NOT_SUPPORTED)
+    errors.require(plain, text, errors.NOT_SUPPORTED)
     low, high = call["active_expert_range"] or (0, call["expert_num"])
     return low, high
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import vector
 from drynpu_torch.operators._numbers import quantised_by_row, saturated, torch_dtype, wide
@@ -44,7 +44,7 @@ def _normalised(x: Tensor, gamma: Tensor, epsilon: float) -> tuple[Tensor, Tenso
 def _check_suffix(api: str, x: Tensor, gamma: Tensor) -> None:
     if not gamma.dim() or x.shape[-gamma.dim() :] != gamma.shape:
         shapes = f"x {list(x.shape)}, gamma {list(gamma.shape)}"
-        _errors.reject(api, f"the shape of gamma should be the last dims of the shape of x, but got {shapes}.")
+        errors.reject(api, f"the shape of gamma should be the last dims of the shape of x, but got {shapes}.")
 
 
 def _rms_norm(self: Tensor, gamma: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
@@ -120,7 +120,7 @@ def _add_rms_norm_quant(
     div_mode: bool,
     dst_type: int | None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    _errors.require(axis == -1, f"axis should be -1, but got {axis}.")
+    errors.require(axis == -1, f"axis should be -1, but got {axis}.")
     y, _, total = _sum_and_norm(x1, x2, gamma, epsilon)
     y = y if beta is None else y + wide(beta)
     first = _scaled(y, scales1, zero_points1, dst_type, divide=div_mode)
@@ -144,7 +144,7 @@ def _add_rms_norm_dynamic_quant(
     y = y if beta is None else y + wide(beta)
     wanted = output_mask or (True, smooth_scale1 is not None and smooth_scale2 is not None)
     message = "When the output_mask is not empty, at least one of y1 and y2 must be output. "
-    _errors.require(any(wanted), message, _errors.NOT_SUPPORTED)
+    errors.require(any(wanted), message, errors.NOT_SUPPORTED)
     dtype = torch_dtype(y_dtype, torch.int8)
     quantised = []
     for smooth, shown in zip((smooth_scale1, smooth_scale2), wanted, strict=True):

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, no_kernels
 from drynpu_torch.operators._numbers import wide
@@ -28,7 +28,7 @@ npu_apply_adam.out(Scalar beta1_power, Scalar beta2_power, Scalar lr, Scalar bet
 
 
 def _without_results(name: str) -> NoReturn:
-    raise RuntimeError(_errors.tagged(f"{name} is not implemented for Tensor", _errors.NOT_SUPPORTED))
+    raise RuntimeError(errors.tagged(f"{name} is not implemented for Tensor", errors.NOT_SUPPORTED))
 
 
 def _adam_w_alone() -> NoReturn:
@@ -56,7 +56,7 @@ def _adam_w(
     v: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor]:
     # The powers are those of the step before: the kernel multiplies once more.
-    _errors.require(not amsgrad or max_grad_norm is not None, "if amsgrad is true, max_grad_norm input must be entered")
+    errors.require(not amsgrad or max_grad_norm is not None, "if amsgrad is true, max_grad_norm input must be entered")
     slope = -wide(grad) if maximize else wide(grad)
     first = wide(m) * beta1 + (1 - beta1) * slope
     second = wide(v) * beta2 + (1 - beta2) * slope.square()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._launch import no_kernels, vector
 from drynpu_torch.operators._lowbits import HIFLOAT8, mx_quantised, packed_int4, unpacked_int4
 from drynpu_torch.operators._numbers import saturated, torch_dtype, wide
@@ -45,7 +45,7 @@ _COST, _SWIGLU_COST = 8, 14
 def _limit(dst_type: int | None) -> float:
     """Return the largest number of a type."""
     text = "drynpu does not know the codes of hifloat8, which are not public; use torch_npu.float8_e4m3fn"
-    _errors.require(dst_type != HIFLOAT8, text, _errors.NOT_SUPPORTED)
+    errors.require(dst_type != HIFLOAT8, text, errors.NOT_SUPPORTED)
     if dst_type in _INT4:
         return _INT4_LIMIT
     dtype = torch_dtype(dst_type, torch.int8)
@@ -57,13 +57,13 @@ def _in_type(x: Tensor, dst_type: int | None) -> Tensor:
     if dst_type not in _INT4:
         return saturated(x, torch_dtype(dst_type, torch.int8))
     text = "If dst_dtype is quint4x2, the last dim of input must be divisible by 8"
-    _errors.require(x.shape[-1] % 8 == 0, text)
+    errors.require(x.shape[-1] % 8 == 0, text)
     return packed_int4(x.round().clamp(-8, 7))
 
 
 def _smoothed(x: Tensor, smooth: Tensor | None, group_index: Tensor | None) -> Tensor:
     """Return *x* times the smooth scales; with *group_index* (cumulative ends of rows) each group has its own."""
-    _errors.require(x.dim() > 1, "Input shape dim should be greater than 1")
+    errors.require(x.dim() > 1, "Input shape dim should be greater than 1")
     if smooth is None:
         return wide(x)
     if group_index is None:
@@ -125,7 +125,7 @@ def _quantize(
 
 def _trans_quant_param(scale: Tensor, offset: Tensor | None) -> Tensor:
     fits = scale.dim() == 1 or (scale.dim() == 2 and scale.shape[0] == 1)
-    _errors.require(fits, "the scale shape support only (1, ) and (1, n)")
+    errors.require(fits, "the scale shape support only (1, ) and (1, n)")
     bits = scale.float().contiguous().view(torch.int32).long() & _ROUNDED_SCALE
     found = bits | _HAS_SCALE
     if offset is not None:
@@ -144,8 +144,8 @@ def _anti_quant(
 
 
 def _convert_weight_to_int4pack(weight: Tensor) -> Tensor:
-    _errors.require(weight.is_contiguous(), "weight should be contiguous")
-    _errors.require(weight.shape[-1] % 8 == 0, "the last dim of weight should be divisible by 8")
+    errors.require(weight.is_contiguous(), "weight should be contiguous")
+    errors.require(weight.shape[-1] % 8 == 0, "the last dim of weight should be divisible by 8")
     return packed_int4(weight.round().clamp(-8, 7))
 
 
@@ -160,7 +160,7 @@ def _swiglu_quant(
     dst_type: torch.dtype | None,
 ) -> tuple[Tensor, Tensor]:
     text = f"npu_swiglu_quant: drynpu computes results in INT8 alone, not in {dst_type}"
-    _errors.require(dst_type in (None, torch.int8), text, _errors.NOT_SUPPORTED)
+    errors.require(dst_type in (None, torch.int8), text, errors.NOT_SUPPORTED)
     first, second = wide(x).chunk(2, -1)
     gate, linear = (first, second) if activate_left else (second, first)
     y = gate * gate.sigmoid() * linear
@@ -177,7 +177,7 @@ def _swiglu_quant(
 def _dynamic_block_quant(
     x: Tensor, min_scale: float, dst_type: int, row_block_size: int, col_block_size: int, dst_type_max: float
 ) -> tuple[Tensor, Tensor]:
-    _errors.require(x.dim() in (2, 3), "x must be 2 or 3 dimensional.")
+    errors.require(x.dim() in (2, 3), "x must be 2 or 3 dimensional.")
     limit, (rows, columns) = dst_type_max or _limit(dst_type), x.shape[-2:]
     values = torch.nn.functional.pad(wide(x), (0, -columns % col_block_size, 0, -rows % row_block_size))
     blocks = values.reshape(*x.shape[:-2], -1, row_block_size, values.shape[-1] // col_block_size, col_block_size)
@@ -190,9 +190,9 @@ def _dynamic_mx_quant(
     input_: Tensor, axis: int, dst_type: int, block_size: int, scale_alg: int | None
 ) -> tuple[Tensor, Tensor]:
     text = "Param (axis) is out of input dimension range"
-    _errors.require(-input_.dim() <= axis < input_.dim(), text)
+    errors.require(-input_.dim() <= axis < input_.dim(), text)
     text = "Param (block_size) must be divisible by 32 and no greater than 1024, greater than 0"
-    _errors.require(0 < block_size <= 1024 and block_size % 32 == 0, text)
+    errors.require(0 < block_size <= 1024 and block_size % 32 == 0, text)
     return mx_quantised(input_, axis, dst_type, scale_alg or 0, block_size)
 
 

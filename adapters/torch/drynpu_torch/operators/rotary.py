@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from drynpu_torch.operators import _errors
+from drynpu_torch.operators import errors
 from drynpu_torch.operators._call import Call
 from drynpu_torch.operators._launch import Launch, vector
 from drynpu_torch.operators._numbers import wide
@@ -42,7 +42,7 @@ def _turned(x: Tensor, mode: str) -> Tensor:
 
 def _check_mode(mode: str) -> None:
     message = f"The rotary_mode of npu_rotary_mul should be half or interleave, but got {mode}"
-    _errors.require(mode in _MODES, message)
+    errors.require(mode in _MODES, message)
 
 
 def _rotary_mul(self: Tensor, r1: Tensor, r2: Tensor, rotary_mode: str, rotate: Tensor | None) -> Tensor:
@@ -80,7 +80,7 @@ def _rotary_gradient(call: Call, grad: Tensor) -> Mapping[str, Tensor | None]:
 
 def _interleave_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     if x.dim() != 4 or x.shape[-1] != _INTERLEAVED_WIDTH:
-        _errors.reject("aclnnInterleaveRope", f"x should be [B, N, S, 64], but got {list(x.shape)}.")
+        errors.reject("aclnnInterleaveRope", f"x should be [B, N, S, 64], but got {list(x.shape)}.")
     halves = torch.cat((x[..., ::2], x[..., 1::2]), -1)
     return _rotary_mul(halves, cos, sin, "half", None)
 
@@ -128,7 +128,7 @@ def _mrope(
     cos, sin = wide(cos_sin_cache)[positions.long()].chunk(2, -1)
     if positions.dim() == 2:
         if not mrope_section or len(mrope_section) != 3:
-            _errors.reject("aclnnRopeWithSinCosCache", "mrope_section should have 3 values for 2-dim positions.")
+            errors.reject("aclnnRopeWithSinCosCache", "mrope_section should have 3 values for 2-dim positions.")
         cos, sin = _sections(cos, mrope_section, cache_mode), _sections(sin, mrope_section, cache_mode)
     mode = rotary_mode or "half"
     return _rotated_heads(query, head_size, cos, sin, mode), _rotated_heads(key, head_size, cos, sin, mode)

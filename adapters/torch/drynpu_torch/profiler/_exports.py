@@ -75,7 +75,8 @@ def export_memory_timeline(interface: ProfInterface, output_path: str, device: s
     if chosen is None:
         print_error(f"{device} is not in a valid format.")
         return
-    timeline = MemoryTimeline.from_results(*interface.memory) if chosen == torch.device(current) else None
+    events_of = None if state().library is None else chosen
+    timeline = MemoryTimeline.from_results(*interface.memory, events_of) if chosen == torch.device(current) else None
     if timeline is None or not len(timeline.time_ns):
         print_error("No memory timeline data.")
         return

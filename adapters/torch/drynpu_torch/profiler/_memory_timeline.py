@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from attrs import frozen
 from torch.profiler._memory_profiler import Action, Category, MemoryProfile, TensorKey
 
@@ -57,9 +58,15 @@ class MemoryTimeline:
     category: I64
 
     @classmethod
-    def from_results(cls, results: Sequence[Any], time_map: Callable[[I64], I64]) -> MemoryTimeline:
-        """Return the classified events of Kineto's results; *time_map* maps measured times to those of the files."""
-        rows = [row for result in results for row in _rows(MemoryProfile(result))]
+    def from_results(
+        cls, results: Sequence[Any], time_map: Callable[[I64], I64], device: torch.device | None
+    ) -> MemoryTimeline:
+        """
+        Return the classified events of Kineto's results for *device*; ``None``: all, where tensors do not say theirs.
+
+        *time_map* maps measured times to those of the files.
+        """
+        rows = [row for result in results for row in _rows(MemoryProfile(result), device)]
         columns = np.array(rows, np.int64).reshape(-1, 4)
         time_ns = np.where(columns[:, 0] < 0, -1, time_map(columns[:, 0]))
         return cls(time_ns, columns[:, 1], columns[:, 2], columns[:, 3])
@@ -119,9 +126,11 @@ class MemoryTimeline:
         )
 
 
-def _rows(profile: Any) -> list[tuple[int, int, int, int]]:
+def _rows(profile: Any, device: torch.device | None) -> list[tuple[int, int, int, int]]:
     rows = []
     for time_ns, action, (key, version), size in profile.timeline:
+        if device not in (None, key.device):
+            continue
         before, after = _category(profile, key, version), _category(profile, key, version + 1)
         code = _CODES[action]
         if action is Action.INCREMENT_VERSION:

@@ -14,6 +14,7 @@ import torch
 from attrs import define, evolve, field
 
 from drynpu import CaptureError, OutputError, __version__
+from drynpu.kernels import Operators, Placement
 from drynpu.options import Activity, ProfilingRequest, Settings
 from drynpu.raw import ClockAnchors, write_document
 from drynpu.recorder import METADATA_FILE, Outcome, Recorder, framework_plan, rank_number, with_end_info
@@ -27,6 +28,10 @@ from drynpu_torch.profiler._process import PROCESS
 from drynpu_torch.rules import FALLBACKS
 
 _FRAMEWORK = "torch"
+_NOTHING = (
+    "nothing ran on the npu: the script's tensors are on the host; move model and data to it with .npu() or "
+    ".to('npu'), or let DRYNPU_DEVICE=sink take all tensors for the npu's"
+)
 
 
 def rank_id() -> str | int | None:
@@ -322,7 +327,8 @@ class Result:
             python_frames=captured.frames,
             garbage_ns=captured.garbage_ns,
             marks=marks,
-            notes=device.state().notes,
+            notes=(*device.state().notes, *_notes(captured.operators)),
+            served_by=device.state().served_by,
         )
 
     def _destination(self) -> dict[str, Any]:
@@ -332,6 +338,14 @@ class Result:
             "host_data": Activity.HOST in self.request.activities,
             "device_data": Activity.DEVICE in self.request.activities,
         }
+
+
+def _notes(operators: Operators) -> tuple[str, ...]:
+    """Return a line for a recording without kernels, where tensors say whether they are on the device."""
+    on_host = all(signature.placement is Placement.HOST for signature in operators.signatures)
+    if device.state().library is None or not len(operators.start_ns) or not on_host:
+        return ()
+    return (_NOTHING,)
 
 
 def _live_device_bytes() -> int:

@@ -14,6 +14,7 @@ from typing import Final
 
 from drynpu.kernels import KernelPlan, Rule, Signature, join_rules, ops
 from drynpu_torch.rules import (
+    _attention,
     _composed,
     _convolution,
     _copies,
@@ -65,6 +66,7 @@ _FAMILIES: Final = (
     _optimizer,
     _matmul,
     _convolution,
+    _attention,
 )
 
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from drynpu.kernels import KernelPlan, Key, TensorDesc, broadcast_shape
-from drynpu_torch.rules._call import AtenCall, is_wrapped_number, scalar
+from drynpu.kernels.ops import fill_kernel
+from drynpu_torch.rules._call import AtenCall, copy_on_device, is_wrapped_number, scalar
 from drynpu_torch.rules._dtypes import promote
 
 TABLE: Final = """
@@ -23,6 +24,9 @@ gradient () | threshold_backward=ThresholdBackward:ReluGrad/ReluGrad gelu_backwa
     hardswish_backward=HardswishBackward:HardSwishGrad hardsigmoid_backward=HardsigmoidBackward:HardSigmoidGrad
     softplus_backward=SoftplusBackward:SoftplusV2Grad log_sigmoid_backward=LogSigmoidBackward:LogSigmoidGrad
 glu (x! axis) | glu=Glu:GLU
+membership (x! values unique invert) | isin=IsInTensorScalar:Equal
+resize (x! size) | upsample_nearest1d=UpsampleNearest1d:ResizeNearestNeighborV2
+    upsample_nearest2d=UpsampleNearest2d:ResizeNearestNeighborV2
 """
 
 
@@ -60,7 +64,7 @@ def masked_fill(call: AtenCall) -> KernelPlan | None:
     if out is None:
         return None
     fill = call.kernel("MaskedFill", [out, mask, scalar(x.dtype)], [out], over=out.elements)
-    copy = call.under("aclnnInplaceCopy").kernel("TensorMove", [x], [out], cost=0)
+    copy = copy_on_device(call.under("aclnnInplaceCopy"), out)
     return call.plan(fill) if call.in_place else call.plan(copy, fill)
 
 
@@ -92,6 +96,41 @@ def glu(call: AtenCall) -> KernelPlan | None:
         return None
     shape = tuple(dim // 2 if i == axis % len(x.shape) else dim for i, dim in enumerate(x.shape))
     return call.plan(call.main_kernel([x], [call.tensor_of(shape, x.dtype)]))
+
+
+def membership(call: AtenCall) -> KernelPlan | None:
+    """
+    Return the plan of looking each element of ``x`` up among few values: compare with all of them, then reduce.
+
+    torch_npu does so up to ten times the 0.145th power of the number of elements, and sorts more values
+    (op_plugin/ops/opapi/IsInKernelNpuOpApi.cpp), which the operators that PyTorch calls then stand for.
+    """
+    (x,), values, invert = call.tensors("x"), call.tensor("values"), call.flag("invert")
+    out = call.tensor_of(x.shape, "BOOL")
+    compare = "NotEqual" if invert else "Equal"
+    if values is None or is_wrapped_number(values):
+        return call.plan(call.kernel(compare, [x, scalar(x.dtype)], [out]))
+    if not x.elements or values.elements >= 10 * x.elements**0.145:
+        return None
+    table = call.tensor_of((*x.shape, values.elements), "BOOL")
+    word = "Ne" if invert else "Eq"
+    return call.plan(
+        fill_kernel(call.spelled("aclnnInplaceFillScalar:Fill()"), [scalar("BOOL")], out),
+        call.under(f"aclnn{word}Tensor").kernel(compare, [x, values], [table]),
+        call.under("aclnnAll" if invert else "aclnnAny").kernel(
+            "ReduceAll" if invert else "ReduceAny", [table], [out], over=table.elements
+        ),
+        call.under("aclnnInplaceCopy").kernel("TensorMove", [out], [out], cost=0),
+    )
+
+
+def resize(call: AtenCall) -> KernelPlan | None:
+    """Return the plan of repeating the nearest elements of an image; its last axes get the given sizes."""
+    (x,), size = call.tensors("x"), call.dims("size")
+    if size is None or len(size) >= len(x.shape):
+        return None
+    out = call.tensor_of((*x.shape[: -len(size)], *size), x.dtype)
+    return call.plan(call.main_kernel([x, TensorDesc((len(size),), "INT32")], [out]))
 
 
 def _bound(call: AtenCall, key: Key, x: TensorDesc) -> TensorDesc | None:

@@ -14,7 +14,7 @@ from attrs import evolve
 
 from drynpu.kernels import KernelPlan, TensorDesc
 from drynpu.kernels.ops import cast_kernel
-from drynpu_torch.rules._call import AtenCall
+from drynpu_torch.rules._call import AtenCall, copy_on_device
 
 TABLE: Final = """
 copy (x! source!) | copy_=InplaceCopy:
@@ -61,4 +61,4 @@ def item(call: AtenCall) -> KernelPlan | None:
 
 
 def _move(call: AtenCall, x: TensorDesc) -> KernelPlan:
-    return call.plan(call.kernel("TensorMove", [x], [x], cost=0, over=0))
+    return call.plan(copy_on_device(call, x))

@@ -16,10 +16,11 @@ create (size dtype) | zeros=InplaceZero:ZerosLike ones=InplaceOne:OnesLike
 create (size value dtype) | full=InplaceFillScalar:Fill
 create (x! size dtype) | new_zeros=InplaceZero:ZerosLike new_ones=InplaceOne:OnesLike
 create (x! size value dtype) | new_full=InplaceFillScalar:Fill
-create_like (x! dtype) | zeros_like=InplaceZero:ZerosLike ones_like=InplaceOne:OnesLike
+create_like (x! dtype) | zeros_like=InplaceZero:ZerosLike ones_like=InplaceFillScalar:Fill
 create_like (x! value dtype) | full_like=InplaceFillScalar:Fill
 wrap (value dtype) | scalar_tensor=InplaceFillScalar:Fill
 arange () | arange=Arange:Range
+linspace (start end count dtype) | linspace=Linspace:LinSpace*2
 random (x!) | normal_=InplaceNormal:DSARandomNormal uniform_=InplaceUniform:DSARandomUniform
     random_=InplaceRandom:DSARandomUniform bernoulli_=InplaceBernoulli:DSARandomUniform
     bernoulli=Bernoulli:DSARandomUniform exponential_=InplaceExponential:DSARandomUniform
@@ -90,6 +91,16 @@ def arange(call: AtenCall) -> KernelPlan | None:
     bound = scalar("INT64" if dtype.startswith("INT") else "DOUBLE")
     result = call.tensor_of((length,), dtype)
     return call.plan(call.kernel("Range", [bound] * 3, [result], cost=2, over=length, read=0))
+
+
+def linspace(call: AtenCall) -> KernelPlan | None:
+    """Return the plan of evenly spaced numbers."""
+    count = call.attribute("count")
+    if not isinstance(count, int) or count < 0:
+        return None
+    dtype = call.dtype("dtype") or _DEFAULT_FLOAT
+    bounds = [scalar(dtype), scalar(dtype), scalar("INT64")]
+    return call.plan(call.main_kernel(bounds, [call.tensor_of((count,), dtype)], over=count, read=0))
 
 
 def random(call: AtenCall) -> KernelPlan | None:

@@ -11,8 +11,8 @@ from typing import Final
 from attrs import evolve
 
 from drynpu.kernels import KernelPlan, TaskType, TensorDesc, tensor_like
-from drynpu.kernels.ops import cast_kernel, concatenated, gather_kernel, padded, replaced, stacked, tiled
-from drynpu_torch.rules._call import AtenCall, scalar
+from drynpu.kernels.ops import cast_kernel, clear_kernel, concatenated, gather_kernel, padded, replaced, stacked, tiled
+from drynpu_torch.rules._call import AtenCall, copy_on_device, scalar
 
 TABLE: Final = """
 embedding (x! index!) | embedding=Embedding:GatherV2
@@ -61,7 +61,7 @@ def embedding_gradient(call: AtenCall) -> KernelPlan | None:
     written = min(dy.size_bytes, out.size_bytes)
     inputs, task = [dy, places, places], TaskType.MIX_AIV
     grad = call.main_kernel(inputs, [out], task=task, over=dy.elements, written=written)
-    return call.plan(convert, order, call.kernel("MemSet", [], [out], cost=0), grad)
+    return call.plan(convert, order, clear_kernel(call, [out]), grad)
 
 
 def select(call: AtenCall) -> KernelPlan | None:
@@ -108,13 +108,13 @@ def scatter(call: AtenCall) -> KernelPlan | None:
     changed = places * (x.size_bytes // max(x.elements, 1))
     read = changed + index.size_bytes
     spec = call.main_kernel([x, index, source], [x], over=places, read=read, written=changed)
-    copy = call.under("aclnnInplaceCopy").kernel("TensorMove", [x], [x], cost=0)
+    copy = copy_on_device(call.under("aclnnInplaceCopy"), x)
     return call.plan(spec) if call.in_place else call.plan(copy, spec)
 
 
 def nonzero(call: AtenCall) -> KernelPlan | None:
     """Return the plan of finding the elements that are not 0; the host waits for their number."""
-    clear = call.kernel("MemSet", [], [_ONE], cost=0)
+    clear = clear_kernel(call, [_ONE])
     spec = call.main_kernel(call.tensors("x"), [], task=TaskType.MIX_AIV, cost=2)
     return evolve(call.plan(clear, spec, call.copy_to_host(_ONE)), synchronizes=True)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from drynpu.kernels import KernelPlan, TaskType, TensorDesc, broadcast_shape, tensor_like
-from drynpu.kernels.ops import cast_kernel
+from drynpu.kernels import KernelPlan, KernelSpec, TaskType, TensorDesc, broadcast_shape, tensor_like
+from drynpu.kernels.ops import cast_kernel, clear_kernel
 from drynpu_torch.rules._call import AtenCall, scalar
 
 TABLE: Final = """
@@ -34,8 +34,9 @@ def nll(call: AtenCall) -> KernelPlan | None:
     inputs = [x, tensor_like(labels, dtype="INT32"), _class_weight(call, x)]
     read = labels.elements * (4 + 2 * out.size_bytes // max(out.elements, 1))
     outputs, over = [out, weight], labels.elements
+    clear = clear_kernel(call.under(_nll_api(x), "NLLLossAiCore"), outputs)
     spec = call.kernel("NLLLoss", inputs, outputs, task=TaskType.MIX_AIV, cost=_NLL_OPS, over=over, read=read)
-    return call.plan(call.kernel("MemSet", [], outputs, cost=0), spec)
+    return call.plan(*_ones(call, inputs[-1]), clear, spec)
 
 
 def nll_gradient(call: AtenCall) -> KernelPlan | None:
@@ -45,7 +46,8 @@ def nll_gradient(call: AtenCall) -> KernelPlan | None:
     convert = cast_kernel(call, labels, "INT32")
     inputs = [x, dy, convert.outputs[0], weight, scalar(x.dtype)]
     read = dy.size_bytes + weight.size_bytes + 4 * labels.elements
-    return call.plan(convert, call.kernel("NLLLossGrad", inputs, [x], cost=_NLL_OPS, over=labels.elements, read=read))
+    main = call.kernel("NLLLossGrad", inputs, [x], cost=_NLL_OPS, over=labels.elements, read=read)
+    return call.plan(*_ones(call, weight), convert, main)
 
 
 def loss(call: AtenCall) -> KernelPlan | None:
@@ -67,6 +69,13 @@ def _result(call: AtenCall, shape: tuple[int, ...], dtype: str) -> TensorDesc:
 
 def _nll_api(x: TensorDesc) -> str:
     return f"aclnnNLLLoss{'2d' if len(x.shape) == 4 else ''}"
+
+
+def _ones(call: AtenCall, weight: TensorDesc) -> list[KernelSpec]:
+    """Return the kernel that makes the weights of the classes where the script gave none."""
+    if call.tensor("weight") is not None:
+        return []
+    return [call.under("aclnnInplaceOne", "OnesLikeAiCore").kernel("OnesLike", [weight], [weight], read=0)]
 
 
 def _class_weight(call: AtenCall, x: TensorDesc) -> TensorDesc:

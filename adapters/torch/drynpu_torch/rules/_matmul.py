@@ -6,9 +6,10 @@ import math
 from typing import Final
 
 from drynpu.kernels import KernelPlan, OperatorCall, TensorDesc, broadcast_shape
-from drynpu.kernels.ops import Sides, matrix_sides, product_kernel
+from drynpu.kernels.ops import Sides, clear_kernel, matrix_sides, product_kernel
 
 TABLE: Final = """
+matrix_product (a b) | mm=Mm:
 addbmm (onto a b) | addbmm=Addbmm:
 addmm_activation (bias a b beta alpha gelu) | _addmm_activation=Addmm:
 matrix_vector (a x) | mv=Mv:
@@ -17,6 +18,18 @@ dot (a b) | dot=Dot: vdot=Dot:
 linear (x weight bias) | mkldnn_linear=Addmm:
 bias_rescale_qkv (qkv bias heads) | _transform_bias_rescale_qkv=Add:
 """
+
+
+def matrix_product(call: OperatorCall) -> KernelPlan | None:
+    """Return the plan of a product without a bias; for FP32 the kernel MatMulV2 finds its result cleared (measured)."""
+    sides = matrix_sides(call)
+    if sides is None:
+        return None
+    main = product_kernel(call, sides, call.tensors("a", "b"), call.output())
+    if main.op_type != "MatMulV2" or main.outputs[0].dtype != "FLOAT":
+        return call.plan(main)
+    clear = clear_kernel(call.under(call.binding.api, "MatMulCommon"), main.outputs)
+    return call.plan(clear, main)
 
 
 def linear(call: OperatorCall) -> KernelPlan | None:

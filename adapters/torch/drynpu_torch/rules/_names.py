@@ -35,7 +35,7 @@ _COMPOSITES: Final = """
 _native_multi_head_attention _pin_memory _transformer_encoder_layer_fwd alpha_dropout atleast_1d atleast_2d atleast_3d
 batch_norm_backward_elemt batch_norm_backward_reduce batch_norm_elemt batch_norm_gather_stats_with_counts
 batch_norm_stats broadcast_tensors contiguous dropout_ feature_dropout flatten index_put index_put_ meshgrid
-pin_memory positive ravel reshape reshape_as to type_as
+pin_memory positive ravel reshape reshape_as to to_dense type_as
 """
 
 NO_KERNEL: Final = frozenset(

@@ -123,6 +123,7 @@ def _multi_tensor(
     call: AtenCall, word: str, inputs: list[TensorDesc], outputs: Sequence[TensorDesc], **options: Any
 ) -> KernelPlan:
     op_type = f"Foreach{word}"
+    outputs = [TensorDesc((t.elements,), t.dtype) if t.shape else t for t in outputs]  # they are listed flat (measured)
     api, options = f"aclnn{op_type}", {"cost": call.binding.operations, "over": _elements(outputs), **options}
     if op_type in _SECOND_VERSION:
         call = call.under(f"{api}V2", f"{op_type}V2")

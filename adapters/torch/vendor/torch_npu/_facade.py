@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from drynpu import require
+from drynpu import facade_version, require
 
 torch = require("torch", "torch")
 
@@ -24,30 +24,20 @@ register_operators()
 globals().update(exported() | TYPE_NUMBERS)
 alias_modules("torch_npu.npu")
 
-from torch_npu import _C, contrib, profiler  # noqa: E402 - they find the device in place
+from torch_npu import _C, contrib, distributed, optim, profiler, utils  # noqa: E402 - they find the device in place
+
+from drynpu_torch.services import Format, copy_memory_, empty_with_format, unsupported_dtype  # noqa: E402
 
 profiler._NonIntrusiveProfile.init()
 
-__version__ = f"{torch.__version__.partition('+')[0]}+drynpu"
+__version__ = facade_version(torch.__version__)
 
-__all__ = ["_C", "contrib", "get_npu_format", "npu", "npu_format_cast", "npu_format_cast_", "profiler"]
+__all__ = ["_C", "Format", "contrib", "copy_memory_", "distributed", "empty_with_format", "get_npu_format", "npu"]
+__all__ += ["npu_format_cast", "npu_format_cast_", "optim", "profiler", "unsupported_dtype", "utils"]
 __all__ += [*exported(), *TYPE_NUMBERS]
-
-_NOT_PROVIDED = frozenset(
-    [
-        "Format",
-        "copy_memory_",
-        "distributed",
-        "dynamo",
-        "empty_with_format",
-        "optim",
-        "testing",
-        "utils",
-    ]
-)
 
 
 def __getattr__(name: str) -> NoReturn:
-    if name in _NOT_PROVIDED or name.startswith("npu_"):
+    if name.startswith("npu_"):
         raise AttributeError(f"torch_npu.{name} exists in torch_npu, but drynpu does not provide it yet")
     raise AttributeError(f"module 'torch_npu' has no attribute {name!r}")

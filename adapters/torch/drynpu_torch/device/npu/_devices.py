@@ -8,6 +8,7 @@ import re
 import torch
 from attrs import frozen
 
+from drynpu_torch.device._errors import tagged
 from drynpu_torch.device._state import DeviceLike, state
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 _CAPABILITY = "TORCH_NPU_DEVICE_CAPABILITY"
+INVALID_VALUE = "ERR00003"
+"""The code of the vendor's errors for a device that is not there, where a function only asks for it."""
 
 
 @frozen
@@ -143,5 +146,6 @@ def can_device_access_peer(device_id: DeviceLike, peer_device_id: DeviceLike) ->
 def _existing(device: DeviceLike) -> int:
     try:
         return state().device_index(device)
-    except RuntimeError as error:
-        raise AssertionError(f"Invalid device id. {error}") from None
+    except RuntimeError:
+        text = f"Invalid device id, {state().valid_range}"
+        raise AssertionError(tagged(text, INVALID_VALUE)) from None

@@ -13,20 +13,28 @@ from __future__ import annotations
 
 import functools
 import gc
+import pickle
+import sys
 from collections import OrderedDict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from attrs import define, frozen
+from torch._utils import _augment_memory_snapshot_stack_traces
 
 from drynpu.device import account
-from drynpu_torch.device._memory_statistics import snapshot, statistics, summary
+from drynpu_torch.device._errors import tagged
+from drynpu_torch.device._library import Library
+from drynpu_torch.device._memory_history import CONTEXTS, read_history, snapshot
+from drynpu_torch.device._memory_statistics import statistics, summary
 from drynpu_torch.device._state import DeviceLike, state
 
 __all__ = [
     "empty_cache",
+    "get_per_process_memory_fraction",
     "max_memory_allocated",
     "max_memory_cached",
     "max_memory_reserved",
@@ -44,6 +52,9 @@ __all__ = [
     "reset_peak_memory_stats",
     "set_per_process_memory_fraction",
 ]
+
+_FRACTION = "MEMORY_FRACTION"
+_NOT_FOUND = "ERR00008"
 
 
 @frozen
@@ -161,6 +172,11 @@ def reset_accumulated_memory_stats(device: DeviceLike = None) -> None:
         library.reset_accumulated(state().device_index(device))
 
 
+def get_per_process_memory_fraction(device: DeviceLike = None) -> float:
+    """Return the part of the device's memory that this process may reserve."""
+    return float(state().options.get(f"{_FRACTION}:{state().device_index(device)}", "1.0"))
+
+
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
     """
     Let this process reserve no more than that part of the device's memory; the sink has no limit to set.
@@ -177,6 +193,7 @@ def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) 
     if not 0 <= fraction <= 1:
         raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     index, library = state().device_index(device), state().library
+    state().options[f"{_FRACTION}:{index}"] = str(fraction)
     if library is not None:
         library.limit_memory(index, int(fraction * state().chip.memory_bytes))
 
@@ -190,10 +207,78 @@ def memory_snapshot(device: DeviceLike = None) -> list[dict[str, Any]]:
     NotImplementedError
         The sink serves, which has no allocator.
     """
+    return snapshot(_allocators(), state().device_index(device))
+
+
+def _allocators() -> Library:
     library = state().library
     if library is None:
-        raise NotImplementedError("the sink has no allocator to look into; DRYNPU_DEVICE=native has one")
-    return snapshot(library, state().device_index(device))
+        raise NotImplementedError("the sink has no allocator to look into; run drynpu native build for one that has")
+    return library
+
+
+def _record_memory_history(
+    enabled: str | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = sys.maxsize,
+    device: DeviceLike = None,
+) -> None:
+    """
+    Begin, or with ``None`` end, to record what the allocators of all devices do.
+
+    Parameters
+    ----------
+    enabled:
+        ``all`` keeps every event, ``state`` the last one only, beside the stacks of what is allocated.
+    context:
+        Where stacks are read: ``state`` and ``alloc`` for allocations, ``all`` also for what is freed. None reads none.
+    stacks:
+        ``python``, or ``all`` with the frames of C++.
+    max_entries:
+        How many events of each device are kept, the last ones.
+    device:
+        Accepted as by the vendor, without effect.
+
+    Raises
+    ------
+    NotImplementedError
+        The sink serves, which has no allocator.
+    RuntimeError
+        One of the texts is none of those above.
+    """
+    del device
+    for value, allowed, text in (
+        (enabled, (None, "state", "all"), "expected state to be 'state', 'all', or None"),
+        (context, CONTEXTS, "expected context to be 'state', 'alloc', 'all', or None"),
+        (stacks, ("python", "all"), "expected stacks to be 'python', or 'all'"),
+    ):
+        if value not in allowed:
+            raise RuntimeError(tagged(text, _NOT_FOUND))
+    most = max_entries if enabled == "all" else 1
+    _allocators().record_memory_history(
+        wanted=enabled is not None, context=CONTEXTS.index(context), native_stacks=stacks == "all", most=most
+    )
+
+
+def _snapshot(device: DeviceLike = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
+    """
+    Return the segments of all devices, and for each device the events recorded since ``_record_memory_history``.
+
+    It has the layout that ``torch.cuda._memory_viz`` and pytorch.org/memory_viz read.
+    """
+    del device  # as by the vendor
+    library = _allocators()
+    found: Any = read_history(library, state().device_count)
+    if augment_with_fx_traces:
+        found = _augment_memory_snapshot_stack_traces(found)
+    return dict(found)
+
+
+def _dump_snapshot(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
+    """Write :func:`_snapshot` to a file, pickled."""
+    with Path(filename).open("wb") as file:
+        pickle.dump(_snapshot(augment_with_fx_traces=augment_with_fx_traces), file)
 
 
 # Older names, which the vendor keeps.

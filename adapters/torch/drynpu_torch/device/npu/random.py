@@ -30,9 +30,16 @@ def _generator(device: DeviceLike = None) -> torch.Generator:
     return torch.default_generator if library is None else library.generators[state().device_index(device)]
 
 
-def _generators() -> tuple[torch.Generator, ...]:
+def generators() -> tuple[torch.Generator, ...]:
+    """Return the generators of the devices; the sink has one, the CPU's."""
     library = state().library
     return (torch.default_generator,) if library is None else library.generators
+
+
+def generators_by_device() -> tuple[torch.Generator, ...]:
+    """Return the generator of every device; with the sink it is the same one."""
+    found = generators()
+    return found * (state().device_count // len(found))
 
 
 def manual_seed(seed: int) -> None:
@@ -42,7 +49,7 @@ def manual_seed(seed: int) -> None:
 
 def manual_seed_all(seed: int) -> None:
     """Seed the generators of all devices."""
-    for generator in _generators():
+    for generator in generators():
         generator.manual_seed(int(seed))
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from drynpu_torch.device.npu._control import npu_check_overflow as npu_check_overflow
 from drynpu_torch.device.npu._devices import current_device as current_device
 from drynpu_torch.device.npu._devices import device as device
 from drynpu_torch.device.npu._devices import device_of as device_of
 from drynpu_torch.device.npu._devices import get_device_name as get_device_name
 from drynpu_torch.device.npu._devices import get_device_properties as get_device_properties
 from drynpu_torch.device.npu._devices import set_device as set_device
+from drynpu_torch.device.npu._releases import get_cann_version as get_cann_version
+from drynpu_torch.device.npu._releases import is_gte_cann_version as is_gte_cann_version
+from drynpu_torch.device.npu._versions import get_soc_version as get_soc_version
 from drynpu_torch.device.npu.amp import is_bf16_supported as is_bf16_supported
 from drynpu_torch.device.npu.streams import StreamContext as StreamContext
 from drynpu_torch.device.npu.streams import current_stream as current_stream
@@ -15,3 +19,5 @@ from drynpu_torch.device.npu.streams import default_stream as default_stream
 from drynpu_torch.device.npu.streams import set_stream as set_stream
 from drynpu_torch.device.npu.streams import stream as stream
 from drynpu_torch.device.npu.streams import synchronize as synchronize
+
+_is_gte_cann_version = is_gte_cann_version

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from drynpu_torch.extension._build import build, find_build, find_compiler
+from drynpu_torch.extension._build import build, find_build
 
 
 @click.group()
@@ -24,12 +26,16 @@ def build_device(again: bool) -> None:
 
 @native.command()
 def status() -> None:
-    """Say whether the device is built, and which compiler would build it. Ends with status 1 if it is not built."""
+    """Say which device serves the npu, why, and how to get the other; status 1 if the native one is not built."""
+    # Imported late: this module is loaded for every command.
+    from drynpu.options import Settings
+    from drynpu_torch.extension.choice import choose
+
     found = find_build()
     if found.done:
         click.echo(f"torch {found.torch_version}: {found.path}")
-        return
-    compiler = find_compiler()
-    how = f"{compiler} is there; run: drynpu native build" if compiler else "no C++ compiler was found either"
-    click.echo(f"torch {found.torch_version}: not built; {how}")
-    raise SystemExit(1)
+    else:
+        click.echo(f"torch {found.torch_version}: not built")
+    click.echo(f"the npu is served by the {choose(Settings.checked(os.environ), found).sentence}")
+    if not found.done:
+        raise SystemExit(1)

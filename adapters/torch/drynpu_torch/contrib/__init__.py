@@ -1,0 +1,1 @@
+"""Functions and modules of ``torch_npu.contrib``, by torch_npu's operators."""

@@ -1,0 +1,23 @@
+"""The services of ``torch_npu.utils``: versions, floating point operations, threads and files."""
+
+from __future__ import annotations
+
+from drynpu_torch.device.npu.utils import get_cann_version
+from drynpu_torch.services._environment import describe_environment
+from drynpu_torch.services._files import save_async
+from drynpu_torch.services._flops import FlopsCounter
+from drynpu_torch.services._tensors import Format, copy_memory_, empty_with_format, unsupported_dtype
+from drynpu_torch.services._threads import reset_thread_affinity, set_thread_affinity
+
+__all__ = [
+    "FlopsCounter",
+    "Format",
+    "copy_memory_",
+    "describe_environment",
+    "empty_with_format",
+    "get_cann_version",
+    "reset_thread_affinity",
+    "save_async",
+    "set_thread_affinity",
+    "unsupported_dtype",
+]

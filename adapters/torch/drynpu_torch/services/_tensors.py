@@ -1,0 +1,60 @@
+"""Functions of ``torch_npu`` that make and copy tensors in the device's formats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+import torch
+
+from drynpu_torch.device import DEVICE_TYPE
+
+
+class Format(IntEnum):
+    """Where the elements of a tensor lie on the device: ``torch_npu/npu/_format.py``, the numbers are ``aclFormat``."""
+
+    UNDEFINED = -1
+    NCHW = 0
+    NHWC = 1
+    ND = 2
+    NC1HWC0 = 3
+    FRACTAL_Z = 4
+    NC1HWC0_C04 = 12
+    HWCN = 16
+    NDHWC = 27
+    FRACTAL_NZ = 29
+    NCDHW = 30
+    NDC1HWC0 = 32
+    FRACTAL_Z_3D = 33
+    NC = 35
+    NCL = 47
+    FRACTAL_NZ_C0_16 = 50
+    FRACTAL_NZ_C0_32 = 51
+    FRACTAL_NZ_C0_2 = 52
+    FRACTAL_NZ_C0_4 = 53
+    FRACTAL_NZ_C0_8 = 54
+
+
+unsupported_dtype = [torch.quint8, torch.quint4x2, torch.quint2x4, torch.qint32, torch.qint8]
+"""Types of PyTorch that the device does not have (torch_npu/_init/registry/backend.py)."""
+
+
+def copy_memory_(destination: torch.Tensor, source: torch.Tensor, non_blocking: bool = False) -> torch.Tensor:
+    """
+    Copy the elements of *source* into *destination*, both on the device, and return it.
+
+    Raises
+    ------
+    RuntimeError
+        The dtypes differ: the memory is copied as it is.
+    """
+    if destination.dtype != source.dtype:
+        raise RuntimeError("input tensors of copy_memory_ should have same dtype")
+    return destination.copy_(source, non_blocking=non_blocking)
+
+
+def empty_with_format(size: Sequence[int], *, acl_format: int = Format.ND, **options: Any) -> torch.Tensor:
+    """Return a tensor without values, as ``torch.empty`` does on the device; the format changes no value."""
+    Format(acl_format)
+    return torch.empty(tuple(size), **({"device": DEVICE_TYPE} | options))

@@ -1,0 +1,3 @@
+"""The facade of ``torch_npu.dynamo``; graphs run operator by operator (docs/torch-device.md)."""
+
+from __future__ import annotations
