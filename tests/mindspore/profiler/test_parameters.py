@@ -339,6 +339,15 @@ def test_what_the_current_release_does_not_know_has_no_effect(bench: Any) -> Non
     assert settled.parameters.aic_metrics is AicoreMetrics.AiCoreNone
 
 
+@pytest.mark.parametrize(
+    ("value", "lines"), [(AicoreMetrics.Memory, 1), (2, 1), (AicoreMetrics.AiCoreNone, 0), (None, 0)]
+)
+def test_metrics_by_their_old_name_get_a_line_on_stderr(bench: Any, value: Any, lines: int, capsys: Any) -> None:
+    Settled(bench, aicore_metrics=value)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.startswith("[drynpu] aicore_metrics is ignored by MindSpore since") for line in said] == [True] * lines
+
+
 @pytest.mark.parametrize("value", ["db", ExportType.Db, [ExportType.Db], [ExportType.Db, ExportType.Db]])
 def test_export_types_may_be_one_or_many(bench: Any, value: Any) -> None:
     settled = Settled(bench, export_type=value)

@@ -123,7 +123,7 @@ def test_two_starts_before_the_analysis_are_one_recording(recorded: Any) -> None
     assert profile.notes == ()
     metadata = json.loads((path / "profiler_metadata.json").read_text())
     assert metadata["who"] == "drynpu"
-    assert metadata["drynpu"]["clock"] == "projected"
+    assert metadata["drynpu"]["clock"] == "modelled"
     assert "kernel times" in metadata["drynpu"]["simulated"]
     (prof,) = path.glob("PROF_*")
     assert not (prof / "mindstudio_profiler_output").exists(), "simplified, as is the default"

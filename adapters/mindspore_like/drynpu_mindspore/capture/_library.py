@@ -8,11 +8,12 @@ on. The library exports the functions under the linker's names; those here are o
 from __future__ import annotations
 
 import ctypes
-import struct
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
+
+from drynpu_mindspore._native import ALWAYS, find_symbol, new_table, new_text, read_functions
 
 _FILE = "lib/libmindspore_profiler.so"
 _PROFILER = "_ZN9mindspore8profiler"
@@ -30,9 +31,6 @@ _SYMBOLS = {
 }
 _SHAPES_ASKED = f"{_PROFILER}8Profiler18EnableRecordShapesEv"
 _CPU, _ASCEND = "CPU", "Ascend"
-# What precedes the functions in a table of virtual functions (Itanium C++ ABI 2.5.2), and more than any table has.
-_TABLE_HEAD, _TABLE_LONGEST = 2, 64
-_WORD = struct.calcsize("P")
 _CAPACITY = 1 << 20
 """Events that the library buffers until its own thread has written them."""
 # Values of ``PythonTracer::Command`` in MindSpore's sources.
@@ -64,24 +62,24 @@ class ProfilerLibrary:
             False where the profiler does not look as it does in MindSpore 2.7; nothing is changed then.
         """
         shared = (ctypes.c_void_p * 2)()
-        self._functions["profiler"](ctypes.addressof(shared), _text(_CPU))
+        self._functions["profiler"](ctypes.addressof(shared), new_text(_CPU))
         if shared[0] is None:
             return False
         table = ctypes.c_void_p.from_address(shared[0])
-        functions = _functions_at(table.value or 0)
-        names = [_symbol(function) for function in functions]
-        if _ALWAYS in functions:
+        functions = read_functions(table.value or 0)
+        names = [find_symbol(function) for function in functions]
+        if ALWAYS in functions:
             return True
         if names.count(_SHAPES_ASKED) != 1:
             return False
-        functions[names.index(_SHAPES_ASKED)] = _ALWAYS
-        table.value = _new_table(table.value or 0, functions)
-        self._functions["register"](_text(_ASCEND), ctypes.addressof(shared))
+        functions[names.index(_SHAPES_ASKED)] = ALWAYS
+        table.value = new_table(table.value or 0, functions)
+        self._functions["register"](new_text(_ASCEND), ctypes.addressof(shared))
         return True
 
     def record_into(self, folder: Path) -> None:
         """Write events into ``<folder>/mindspore.op_range`` from now on; one recording at a time."""
-        self._functions["dumper_init"](self._dumper, _text(str(folder)), _CAPACITY)
+        self._functions["dumper_init"](self._dumper, new_text(str(folder)), _CAPACITY)
         self._functions["dumper_start"](self._dumper)
 
     def stop_recording(self) -> None:
@@ -129,62 +127,3 @@ def load_library(package: Path) -> ProfilerLibrary | None:
     found = ProfilerLibrary(functions, functions["dumper"]())
     found.enable_shapes()
     return found
-
-
-def _text(text: str) -> ctypes.Array[ctypes.c_char]:
-    """
-    Return a ``std::string`` of the library, to be passed by reference; it is copied by whoever takes it.
-
-    That is a pointer to the characters, in front of which stand length, capacity and number of sharers (GNU C++ before
-    C++11, which is what ``Ss`` in the linker's names says); a negative number forbids to share it.
-    """
-    characters = text.encode()
-    body = struct.pack("<QQq", len(characters), len(characters), -1) + characters + b"\0"
-    buffer = ctypes.create_string_buffer(8 + len(body))
-    start = ctypes.addressof(buffer) + 8
-    buffer.raw = struct.pack("<Q", start + 24) + body
-    return buffer
-
-
-class _Place(ctypes.Structure):
-    """``Dl_info`` of ``dladdr``."""
-
-    _fields_ = (
-        ("file", ctypes.c_char_p),
-        ("base", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("address", ctypes.c_void_p),
-    )
-
-
-_C = ctypes.CDLL(None)
-_C.malloc.restype, _C.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
-_ALWAYS: int = ctypes.cast(_C.ffsl, ctypes.c_void_p).value or 0
-"""A function of C that is true for every address but 0: the place of the first bit that is set."""
-
-
-def _symbol(address: int) -> str:
-    place = _Place()
-    found = _C.dladdr(ctypes.c_void_p(address), ctypes.byref(place))
-    return place.name.decode() if found and place.name else ""
-
-
-def _functions_at(table: int) -> list[int]:
-    """Return the virtual functions of a table; a 0 ends it, or the head of the next one, whose first word is 0."""
-    functions = []
-    for number in range(_TABLE_LONGEST):
-        function = ctypes.c_void_p.from_address(table + number * _WORD).value
-        if not function:
-            break
-        functions.append(function)
-    return functions
-
-
-def _new_table(table: int, functions: list[int]) -> int:
-    """Return the address of a table with the head of *table*; it lives as long as the process."""
-    words = _TABLE_HEAD + len(functions)
-    memory: int = _C.malloc(words * _WORD)
-    copy = (ctypes.c_void_p * words).from_address(memory)
-    head = (ctypes.c_void_p * _TABLE_HEAD).from_address(table - _TABLE_HEAD * _WORD)
-    copy[:] = [*head, *functions]
-    return memory + _TABLE_HEAD * _WORD

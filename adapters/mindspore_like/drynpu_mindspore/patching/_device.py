@@ -10,7 +10,6 @@ from typing import Any
 
 from attrs import define, field
 
-from drynpu.products.mindspore import WHOLE_GRAPH
 from drynpu_mindspore.target import ASCEND, CPU
 
 _NAMES_OF_ASCEND = (ASCEND, "Davinci")
@@ -73,7 +72,7 @@ class SimulatedDevice:
 
         @functools.wraps(genuine)
         def set_context(**kwargs: Any) -> None:
-            if _is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
+            if is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
                 genuine(**kwargs)
                 return
             genuine(**self._for_the_cpu(kwargs))
@@ -115,7 +114,7 @@ class SimulatedDevice:
 
         @functools.wraps(genuine)
         def get_context(attr_key: str) -> Any:
-            if self.is_ascend and not _is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
+            if self.is_ascend and not is_mindspores_own(sys._getframe(1).f_globals.get("__name__", "")):
                 if attr_key == "device_target":
                     return self.device_target
                 if attr_key == "device_id":
@@ -134,6 +133,9 @@ class SimulatedDevice:
         device_target = script_options.get("device_target", self.device_target)
         if device_target not in _NAMES_OF_ASCEND:
             return options
+        # Every `drynpu run` imports this module, and the room of products takes longer than all the rest of it.
+        from drynpu.products.mindspore import WHOLE_GRAPH
+
         if "device_target" in options:
             options["device_target"] = CPU
         for name in _ONLY_ON_ASCEND & options.keys():
@@ -160,8 +162,13 @@ class SimulatedDevice:
             self.kept.update({name: options[name] for name in _ONLY_ON_ASCEND & options.keys()})
 
 
-def _is_mindspores_own(module: str) -> bool:
-    return module == "mindspore" or module.startswith("mindspore.")
+_AS_SCRIPTS = frozenset({"mindspore.train.amp"})
+"""Modules of MindSpore that refuse on the CPU what its kernels, with those that drynpu adds, compute."""
+
+
+def is_mindspores_own(module: str) -> bool:
+    """Return whether a module of this name is one that MindSpore's library has to look like the CPU to."""
+    return (module == "mindspore" or module.startswith("mindspore.")) and module not in _AS_SCRIPTS
 
 
 Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]

@@ -7,14 +7,20 @@ import os
 import sys
 import weakref
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from drynpu.options import Settings
 from drynpu_mindspore import profiler as room
 from drynpu_mindspore.capture import Capture
+from drynpu_mindspore.compositions import serve_compositions
 from drynpu_mindspore.patching._device import SimulatedDevice, answers, chosen_device_id
 from drynpu_mindspore.patching._host import MindSporeHost
+from drynpu_mindspore.patching._narrow_types import follow_narrow_types
+from drynpu_mindspore.patching._overflow import check_overflow_by_gradients
+from drynpu_mindspore.patching._ranks import replace_init
+from drynpu_mindspore.patching._refusals import speak_of_ascend
 from drynpu_mindspore.profiler import API_VARIABLE, Surface, build_surface, generation_of
 from drynpu_mindspore.recording import RecordingBackend
 
@@ -22,6 +28,8 @@ _RELEASE = "2.7"
 """The release whose modules the patches were written for."""
 _DONE = "_drynpu_surface"
 """Attribute of the package once it is patched."""
+_COMPOSITIONS = "_drynpu_compositions"
+"""Attribute of the package that keeps what MindSpore's kernels call."""
 
 
 def install(package: ModuleType) -> Surface:
@@ -43,12 +51,23 @@ def install(package: ModuleType) -> Surface:
     device = SimulatedDevice(device_id=chosen_device_id())
     host = MindSporeHost(package, device)
     backend = RecordingBackend(Capture())
-    device.before_graphs = backend.prepare
     surface = build_surface(host, backend, generation)
     _replace_context(package, device)
     _replace_runtime(package, host, settings)
     _replace_profiler(surface)
+    check_overflow_by_gradients(package, device)
+    speak_of_ascend(device)
+    replace_init(device)
     _follow_training(surface)
+    served = serve_compositions(Path(next(iter(package.__path__))))
+    setattr(package, _COMPOSITIONS, served)
+    follow_narrow_types(package, served.widen)
+
+    def before_graphs() -> None:
+        backend.prepare()
+        served.widen()
+
+    device.before_graphs = before_graphs
     setattr(package, _DONE, surface)
     # Temporary folders are removed by finalizers, whose own exit handler has to be there first to run last.
     weakref.finalize(package, len, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,9 +38,18 @@ _V22_METRICS: Mapping[int, AicoreMetrics] = {
 }
 
 
+_NO_METRICS = AicoreMetrics.AiCoreNone
+_IGNORED = (
+    "aicore_metrics is ignored by MindSpore since 2.6; counters are named by "
+    "experimental_config=_ExperimentalConfig(aic_metrics=...), or set DRYNPU_MINDSPORE_API=2.4"
+)
+
+
 def with_current_names(keywords: Mapping[str, Any], generation: Generation) -> dict[str, Any]:
-    """Return the keywords of 2.4 and later by their current names; in 2.7 ``aicore_metrics`` has no effect."""
+    """Return the keywords of 2.4 and later by their current names; in 2.7 ``aicore_metrics`` only gets a line."""
     current = dict(keywords)
+    if generation.is_current and current.get("aicore_metrics", _NO_METRICS) not in (None, _NO_METRICS):
+        sys.stderr.write(f"[drynpu] {_IGNORED}\n")
     if not generation.is_current:
         current.pop("aic_metrics", None)
         if "aicore_metrics" in current:

@@ -36,6 +36,7 @@ from drynpu_mindspore.capture import (
     write_pipeline,
 )
 from drynpu_mindspore.profiler import RunRequest
+from drynpu_mindspore.recording._collectives import find_collectives
 from drynpu_mindspore.recording._directory import (
     FRAMEWORK,
     clear_raw,
@@ -235,6 +236,7 @@ class MindSporeRecording:
         memory = model_memory(self.run, [part.memory for part in parts], operators, progress)
         recording = Recording(
             operators=operators,
+            collectives=find_collectives(operators, self._rank_id),
             allocations=memory.allocations,
             live_before_bytes=memory.live_before_bytes,
             # At jit level O2 a device plans memory ahead, which the pool of the CPU says nothing of.
@@ -256,6 +258,10 @@ class MindSporeRecording:
     def _device_id(self) -> int:
         return int(self.run.device_id) if self.run.device_id.isdecimal() else 0
 
+    @property
+    def _rank_id(self) -> int:
+        return int(self.run.rank_id) if self.run.rank_id.isdecimal() else 0
+
     def _planner(self) -> Planner:
         plan = framework_plan(_FRAMEWORK, [unknown_without_tensors])
         return launching_plans(plan, whole_graph=self._graph_engine)
@@ -264,7 +270,7 @@ class MindSporeRecording:
         """Return further fields of `Destination`."""
         run, activities = self.run, self._recorder.request.activities
         return {
-            "rank_id": int(run.rank_id) if run.rank_id.isdecimal() else 0,
+            "rank_id": self._rank_id,
             "host_data": Activity.HOST in activities,
             "device_data": run.device_target == ASCEND and Activity.DEVICE in activities,
         }

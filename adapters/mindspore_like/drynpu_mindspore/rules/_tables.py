@@ -18,7 +18,9 @@ _GRAPH: Final = """
 Load UpdateState Depend MakeTuple TupleGetItem Return Identity StopGradient Partial Switch SwitchLayer Call
 TupleToTensor ScalarToTensor TensorToTuple TensorToScalar RealMakeTuple RealTupleGetItem InitDataSetQueue GetNext
 """
-NOTHING: Final = frozenset((_SHAPES + _VIEWS + _GRAPH).split())
+# The recording makes rows of communication of them, which are no kernels of a core.
+_COMMUNICATION: Final = "AllGather AllReduce Broadcast ReduceScatter"
+NOTHING: Final = frozenset(f"{_SHAPES} {_VIEWS} {_GRAPH} {_COMMUNICATION}".split())
 _AI_CPU: Final = """
 UniformReal UniformInt StandardNormal StandardLaplace Gamma Poisson Multinomial RandomChoiceWithMask RandpermV2
 RandomShuffle TruncatedNormal Unique UniqueWithPad Where NonZero Bincount MatrixDiagV3 MatrixDiagPartV3 MatrixInverse

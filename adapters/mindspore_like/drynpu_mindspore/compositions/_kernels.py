@@ -1,0 +1,237 @@
+"""
+Kernels of the CPU whose work is a function of Python.
+
+MindSpore creates them as it creates its own, infers shapes, differentiates, launches and profiles them alike. Each is a
+kernel of MindSpore with another table of virtual functions: the one that launches calls back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import inspect
+import itertools
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from drynpu_mindspore._native import (
+    ALWAYS,
+    LAUNCH,
+    WORD_BYTES,
+    find_symbol,
+    new_table,
+    read_functions,
+    read_text,
+    read_vector,
+    read_word,
+    write_word,
+)
+from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS, narrow, widen
+from drynpu_mindspore.compositions._factory import KernelFactory
+from drynpu_mindspore.compositions._tensors import TensorLibrary
+
+Composition = Callable[..., Any]
+"""
+Takes the arguments of a primitive by position as arrays; returns its results, one or several in a tuple.
+
+A parameter that is annotated as ``Numbers`` gets a tuple of numbers as one array. GRAPH mode may pass each number of it
+on its own; parameters annotated as ``Flag`` help to find out which belong together.
+"""
+
+NUMBERS, FLAG = "Numbers", "Flag"
+_PATTERN = "RaggedTensorToSparse"
+"""A kernel of MindSpore that holds nothing but what every kernel holds, and accepts all types."""
+# Places in the table of virtual functions of a NativeCpuKernelMod (kernel_base/kernel.h, cpu/cpu_kernel.h of 2.7.2).
+_INIT, _RESIZE, _LAUNCH, _SHORT_LAUNCH, _FUNCTIONS = 3, 4, 5, 24, 25
+_FIRST_PLAIN, _LAST_PLAIN = 6, 23
+_IN_PLACE = "Inplace"
+_NAME_AT = WORD_BYTES
+"""Where a kernel keeps the name of its primitive."""
+_CREATE = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def find_resize(hardware: ctypes.CDLL) -> int:
+    """
+    Return the address of ``KernelMod::Resize``, which works out the sizes of outputs from their shapes.
+
+    Raises
+    ------
+    AttributeError
+        MindSpore's library has no such function.
+    """
+    resize = hardware["_ZN9mindspore6kernel9KernelMod6ResizeERKSt6vectorIPNS0_12KernelTensorESaIS4_EES8_"]
+    return ctypes.cast(resize, ctypes.c_void_p).value or 0
+
+
+@define(eq=False)
+class CompositionKernels:
+    """Adds compositions to MindSpore's table of kernels; lives as long as the process."""
+
+    factory: KernelFactory
+    tensors: TensorLibrary
+    resize: int
+    """As :func:`find_resize` returns it."""
+    _compositions: dict[str, Composition] = field(factory=dict)
+    _table: int = 0
+    _pattern: int = 0
+    _callbacks: tuple[Any, ...] = ()
+
+    def add(self, compositions: Mapping[str, Composition]) -> tuple[str, ...]:
+        """Add those that MindSpore has no kernel for; return their names. Nothing is added to another MindSpore."""
+        known = self.factory.names()
+        if not self._prepare(known):
+            return ()
+        new = [name for name in compositions if name not in known]
+        create = ctypes.cast(self._callbacks[0], ctypes.c_void_p).value or 0
+        for name in new:
+            self._compositions[name] = compositions[name]
+            self.factory.add(name, self._pattern, create)
+        return tuple(new)
+
+    def _prepare(self, known: Mapping[str, int]) -> bool:
+        """Make the table of virtual functions; return whether MindSpore's kernels look as they do in 2.7.2."""
+        self._pattern = known.get(_PATTERN, 0)
+        if not self._pattern:
+            return False
+        if self._callbacks:
+            return True
+        kernel = self._create_pattern()
+        functions = read_functions(read_word(kernel))[:_FUNCTIONS]
+        plain = [find_symbol(function) for function in functions[_FIRST_PLAIN : _LAST_PLAIN + 1]]
+        if len(functions) != _FUNCTIONS or not all("KernelMod" in name for name in plain):
+            return False
+        self._callbacks = _CREATE(self._create), LAUNCH(self._launch)
+        functions[_INIT], functions[_RESIZE] = ALWAYS, self.resize
+        functions[_LAUNCH] = functions[_SHORT_LAUNCH] = ctypes.cast(self._callbacks[1], ctypes.c_void_p).value or 0
+        self._table = new_table(read_word(kernel), functions)
+        return True
+
+    def _create_pattern(self) -> int:
+        shared = (ctypes.c_void_p * 2)()
+        _CREATE(read_word(self._pattern + 3 * WORD_BYTES))(ctypes.addressof(shared), self._pattern)
+        return shared[0] or 0
+
+    def _create(self, result: int, function: int) -> int:
+        """Create a kernel into the shared pointer at *result*."""
+        del function
+        _CREATE(read_word(self._pattern + 3 * WORD_BYTES))(result, self._pattern)
+        write_word(read_word(result), self._table)
+        return result
+
+    def _launch(self, kernel: int, inputs: int, workspace: int, outputs: int, stream: int) -> bool:
+        """Compute one launch; a failure is printed, because nothing may be raised through C++."""
+        del workspace, stream
+        name = read_text(kernel + _NAME_AT)
+        try:
+            arguments = [self.tensors.read(tensor) for tensor in read_vector(inputs)]
+            results = [self.tensors.read(tensor) for tensor in read_vector(outputs)]
+            # A primitive that works in place returns its first argument, which may be another piece of memory here.
+            changed = arguments[:1] if name.startswith(_IN_PLACE) else []
+            compute(self._compositions[name], arguments, results, changed)
+        except Exception:  # noqa: BLE001 - whatever it is, C++ gets to know
+            sys.stderr.write(f"[drynpu] {name} cannot be computed:\n{traceback.format_exc()}")
+            return False
+        return True
+
+
+def compute(
+    composition: Composition, arguments: Sequence[Any], results: Sequence[Any], changed: Sequence[Any] = ()
+) -> None:
+    """
+    Compute a composition and write what it returns into *results*, the first of it into *changed* as well.
+
+    Numbers of 16 bits are computed in float32, and rounded once at the end.
+
+    Raises
+    ------
+    ValueError
+        The composition cannot be computed with these arguments.
+    """
+    with np.errstate(all="ignore"):
+        wide = [_wide(argument) for argument in arguments]
+        found = _results(composition, wide, [0 if place is None else place.size for place in results])
+    for value, place in [*zip(found, results, strict=True), *zip(found[:1], changed, strict=False)]:
+        if value is None or place is None or not place.size:
+            continue
+        value = np.asarray(value)
+        value = value.reshape(place.shape) if value.ndim else value
+        if place.dtype == BFLOAT16_BITS:
+            value = narrow(value)
+        place[...] = value.astype(place.dtype, copy=False)
+
+
+def _results(composition: Composition, arguments: list[Any], sizes: list[int]) -> tuple[Any, ...]:
+    """
+    Return what a composition makes of *arguments* whose numbers of tuples may have been passed one by one.
+
+    How many numbers belong to which tuple is not said. So it is tried, tuples of equal length first, until the results
+    have the *sizes* that the primitive infers.
+
+    Raises
+    ------
+    ValueError
+        No way of joining them gives such results.
+    """
+    failure: Exception | None = None
+    for joined in joinings(_parameters(composition), arguments):
+        try:
+            found = composition(*joined)
+        except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+            failure = failure or error
+            continue
+        found = found if isinstance(found, tuple) else (found,)
+        if len(found) == len(sizes) and all(map(_fits, found, sizes)):
+            return found
+    raise failure or ValueError(f"results of {sizes} elements are expected")
+
+
+def _fits(value: Any, size: int) -> bool:
+    return value is None or np.size(value) == size or not np.ndim(value)
+
+
+def joinings(parameters: Sequence[str], arguments: list[Any]) -> Iterator[list[Any]]:
+    """Yield *arguments* with as many as there are parameters, numbers joined to tuples in all possible ways."""
+    extra, tuples = len(arguments) - len(parameters), list(parameters).count(NUMBERS)
+    if extra <= 0 or not tuples:
+        yield arguments
+        return
+    ways = [way for way in itertools.product(range(extra + 1), repeat=tuples) if sum(way) == extra]
+    for way in sorted(ways, key=_oddness):
+        rest, more = iter(arguments), iter(way)
+        parts = [
+            [next(rest) for _ in range(1 + (next(more) if parameter == NUMBERS else 0))] for parameter in parameters
+        ]
+        if all(map(_suits, parameters, parts)):
+            yield [np.array(part) if len(part) > 1 else part[0] for part in parts]
+
+
+def _oddness(way: tuple[int, ...]) -> tuple[Any, ...]:
+    """Order ways: tuples of equal length first, and where some are one number, the last ones, which have defaults."""
+    return len({count for count in way if count}), way.count(0), tuple(-count for count in way)
+
+
+def _suits(parameter: str, part: list[Any]) -> bool:
+    if parameter == FLAG:
+        return len(part) == 1 and getattr(part[0], "dtype", None) == np.bool_
+    return len(part) == 1 or all(each is not None and not each.ndim and each.dtype != np.bool_ for each in part)
+
+
+@functools.cache
+def _parameters(composition: Composition) -> tuple[str, ...]:
+    """Return the annotations of parameters by position; a function of C has none."""
+    try:
+        named = inspect.signature(composition).parameters.values()
+    except ValueError:
+        return ()
+    return tuple(str(each.annotation) for each in named if each.kind is not each.VAR_POSITIONAL)
+
+
+def _wide(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray) and argument.dtype == np.float16:
+        return argument.astype(np.float32)
+    return widen(argument)

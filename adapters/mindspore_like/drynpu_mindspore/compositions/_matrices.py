@@ -1,0 +1,64 @@
+"""Products and other functions of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+from scipy import linalg
+
+
+def _addmm(x: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return beta * x + alpha * (a @ b)
+
+
+def _addbmm(x: Any, a: Any, b: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    return beta * x + alpha * np.einsum("bij,bjk->ik", a, b)
+
+
+def _triangular_solve(b: Any, a: Any, upper: Any = True, transpose: Any = False, unit: Any = False) -> Any:
+    rows = a.shape[-1]
+    triangle = np.triu(a) if upper else np.tril(a)
+    if unit:
+        triangle = np.where(np.eye(rows, dtype=bool), 1, triangle)
+    left = np.swapaxes(triangle, -1, -2) if transpose else triangle
+    return np.linalg.solve(left, b), triangle
+
+
+def _qr(a: Any, mode: Any = 0) -> Any:
+    # Values of ``LinalgQrMode`` in MindSpore: reduced, complete, r.
+    names: Any = ("reduced", "complete", "r")
+    found = np.linalg.qr(a, mode=names[int(mode)])
+    return (np.zeros(0, a.dtype), found) if int(mode) == names.index("r") else tuple(found)
+
+
+def _matrix_exp(a: Any) -> Any:
+    return linalg.expm(a)
+
+
+def _einsum(equation: Any, *operands: Any) -> Any:
+    return np.einsum(str(equation), *operands)
+
+
+MATRICES: Final[Mapping[str, Any]] = MappingProxyType(
+    {
+        "Mm": np.matmul,
+        "Mv": np.matmul,
+        "Dot": np.dot,
+        "Outer": np.outer,
+        "Addmm": _addmm,
+        "Addmv": _addmm,
+        "Baddbmm": _addmm,
+        "Addbmm": _addbmm,
+        "InplaceAddmm": _addmm,
+        "InplaceMatmulAdd": lambda x, weight, c: c + x.T @ weight,
+        "TriangularSolve": _triangular_solve,
+        "MatrixInverseExt": np.linalg.inv,
+        "LinalgQr": _qr,
+        "MatrixExp": _matrix_exp,
+        "EinsumExt": _einsum,
+    }
+)
+"""By primitive, as MindSpore's documentation of the primitive or of its function defines it."""

@@ -1,0 +1,91 @@
+"""Compositions in place: all of them are added to MindSpore's kernels of the CPU when a script imports it."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
+
+from attrs import define, field
+
+from drynpu_mindspore.compositions._activations import ACTIVATIONS
+from drynpu_mindspore.compositions._attention import ATTENTION
+from drynpu_mindspore.compositions._convolutions import CONVOLUTIONS
+from drynpu_mindspore.compositions._elementwise import ELEMENTWISE
+from drynpu_mindspore.compositions._factory import find_factory
+from drynpu_mindspore.compositions._gradients import keep_inputs
+from drynpu_mindspore.compositions._indexing import INDEXING
+from drynpu_mindspore.compositions._kernels import Composition, CompositionKernels, find_resize
+from drynpu_mindspore.compositions._losses import LOSSES
+from drynpu_mindspore.compositions._matrices import MATRICES
+from drynpu_mindspore.compositions._norms import NORMS
+from drynpu_mindspore.compositions._pooling import POOLING
+from drynpu_mindspore.compositions._random import RANDOM
+from drynpu_mindspore.compositions._reductions import REDUCTIONS
+from drynpu_mindspore.compositions._tensors import load_tensors
+from drynpu_mindspore.compositions._views import VIEWS
+from drynpu_mindspore.compositions._wide import WideKernels, load_wide
+
+COMPOSITIONS: Final[Mapping[str, Composition]] = MappingProxyType(
+    {
+        **ACTIVATIONS,
+        **ATTENTION,
+        **CONVOLUTIONS,
+        **ELEMENTWISE,
+        **INDEXING,
+        **LOSSES,
+        **MATRICES,
+        **NORMS,
+        **POOLING,
+        **RANDOM,
+        **REDUCTIONS,
+        **VIEWS,
+    }
+)
+"""By primitive."""
+
+_CORE, _HARDWARE = "lib/libmindspore_core.so", "lib/libmindspore_hardware_abstract.so"
+_PYNATIVE = "lib/libmindspore_pynative.so"
+_KERNELS = "lib/plugin/libmindspore_ops_cpu.so"
+
+
+@define
+class Served:
+    """The compositions that were added; the kernels have to live as long as MindSpore, which calls them."""
+
+    names: tuple[str, ...] = ()
+    kernels: CompositionKernels | None = field(default=None, repr=False)
+    wide: WideKernels | None = field(default=None, repr=False)
+
+    def widen(self) -> None:
+        """Add types of 16 bits to MindSpore's own kernels, now that a script uses one or compiles a graph."""
+        if self.wide is not None:
+            self.wide.add()
+
+
+def serve_compositions(package: Path, compositions: Mapping[str, Any] = COMPOSITIONS) -> Served:
+    """
+    Add *compositions* to the MindSpore in the folder *package*, except where it has a kernel of its own.
+
+    Nothing is added to a MindSpore whose libraries are not those of 2.7 for Linux.
+    """
+    try:
+        core, hardware, cpu = (ctypes.CDLL(str(package / file)) for file in (_CORE, _HARDWARE, _KERNELS))
+        factory, tensors = find_factory(hardware), load_tensors(core, hardware)
+        resize, wide_library = find_resize(hardware), load_wide(core, hardware, cpu)
+    except (OSError, AttributeError):
+        return Served()
+    if factory is None:
+        return Served()
+    kernels = CompositionKernels(factory, tensors, resize)
+    names = kernels.add(compositions)
+    if not names:
+        return Served()
+    wide = WideKernels(factory, tensors, wide_library)
+    keep_inputs(ctypes.CDLL(str(package / _PYNATIVE)))
+    from drynpu_mindspore.compositions._methods import replace_methods
+
+    replace_methods()
+    return Served(names, kernels, wide)

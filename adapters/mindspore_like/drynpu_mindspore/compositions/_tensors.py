@@ -1,0 +1,110 @@
+"""The inputs and outputs of a launch, as arrays that share MindSpore's memory."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from drynpu_mindspore._native import read_vector, read_word
+from drynpu_mindspore.compositions._bfloat import BFLOAT16_BITS
+
+_TYPES = {
+    30: np.dtype(np.bool_),
+    32: np.dtype(np.int8),
+    33: np.dtype(np.int16),
+    34: np.dtype(np.int32),
+    35: np.dtype(np.int64),
+    37: np.dtype(np.uint8),
+    38: np.dtype(np.uint16),
+    39: np.dtype(np.uint32),
+    40: np.dtype(np.uint64),
+    42: np.dtype(np.float16),
+    43: np.dtype(np.float32),
+    44: np.dtype(np.float64),
+    45: BFLOAT16_BITS,
+    51: np.dtype(np.complex64),
+    52: np.dtype(np.complex128),
+}
+"""``TypeId`` of MindSpore (mindapi/base/type_id.h) -> type of an array."""
+_TEXT, _NOTHING = 12, 7
+"""``kObjectTypeString`` and ``kMetaTypeNone``."""
+
+
+@frozen(eq=False)
+class TensorLibrary:
+    """The functions of MindSpore that read a ``KernelTensor``, each called with its address."""
+
+    device_address: Callable[[int], int]
+    type_id: Callable[[int], int]
+    shape: Callable[[int], int]
+    pointer: Callable[[int], int | None]
+    size_bytes: Callable[[int], int]
+    value: Callable[[int], int | None]
+
+    def read(self, tensor: int) -> Any:
+        """
+        Return one argument of a launch.
+
+        Returns
+        -------
+        argument
+            An array of the tensor's shape that shares its memory; numbers, truth values and tuples of them are arrays
+            of 0 or 1 dims, a text is a string, nothing is ``None``.
+
+        Raises
+        ------
+        TypeError
+            The argument has a type that no array has.
+        """
+        address = read_word(self.device_address(tensor))
+        kind = self.type_id(address)
+        if kind == _NOTHING:
+            return None
+        pointer = self.pointer(address)
+        shape = tuple(np.array(read_vector(self.shape(address)), np.uint64).astype(np.int64).tolist())
+        if kind == _TEXT:
+            return ctypes.string_at(pointer or self.value(tensor) or 0, self.size_bytes(address)).decode()
+        if kind not in _TYPES:
+            raise TypeError(f"type {kind} of MindSpore has no array")
+        dtype = _TYPES[kind]
+        count = int(np.prod(shape, dtype=np.int64))
+        if not count:
+            return np.zeros(shape, dtype)
+        found = pointer or self.value(tensor)
+        if not found:
+            return None
+        memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(found)
+        return np.frombuffer(memory, dtype).reshape(shape)
+
+
+def load_tensors(core: ctypes.CDLL, hardware: ctypes.CDLL) -> TensorLibrary:
+    """
+    Return the functions of the two libraries of MindSpore.
+
+    Raises
+    ------
+    AttributeError
+        A function is not there.
+    """
+    address = "_ZNK9mindspore6device13DeviceAddress"
+    tensor = "9mindspore6kernel12KernelTensor"
+    word, number, size = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
+    return TensorLibrary(
+        device_address=function(hardware, f"_ZNK{tensor}14device_addressEv", word, word),
+        type_id=function(core, f"{address}7type_idEv", number, word),
+        shape=function(core, f"{address}14GetShapeVectorEv", word, word),
+        pointer=function(core, f"{address}6GetPtrEv", word, word),
+        size_bytes=function(core, f"{address}7GetSizeEv", size, word),
+        value=function(hardware, f"_ZN{tensor}11GetValuePtrEv", word, word),
+    )
+
+
+def function(library: ctypes.CDLL, symbol: str, result: Any, *arguments: Any) -> Any:
+    """Return a function of a library by the linker's name."""
+    found = library[symbol]
+    found.restype, found.argtypes = result, list(arguments)
+    return found

@@ -1,0 +1,90 @@
+"""
+Several ranks: the communication of the CPU build, ``mccl``, in place of ``hccl``.
+
+``msrun`` starts a scheduler beside the ranks and tells all of them where it is. Ranks that were started in another way
+say who they are in ``RANK_ID`` and ``RANK_SIZE``, or with names of Open MPI; the first of them starts the scheduler.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, MutableMapping
+from typing import Any, Final
+
+from drynpu_mindspore.patching._device import SimulatedDevice
+
+HCCL, MCCL = "hccl", "mccl"
+_ROLE, _WORKER, _SCHEDULER = "MS_ROLE", "MS_WORKER", "MS_SCHED"
+_HOST, _PORT, _RANKS, _NODE = "MS_SCHED_HOST", "MS_SCHED_PORT", "MS_WORKER_NUM", "MS_NODE_ID"
+_LOCAL_HOST, _SHARED_PORT = "127.0.0.1", 8118
+"""Where ``msrun`` has its scheduler if nothing else is said."""
+_RANK_NAMES: Final = ("RANK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK")
+_SIZE_NAMES: Final = ("RANK_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE")
+# It ends when the ranks have said that they are done, and with its parent (PR_SET_PDEATHSIG of Linux) if they cannot.
+_RUN_SCHEDULER = "import ctypes; ctypes.CDLL(None).prctl(1, 9); from mindspore.communication import init; init('mccl')"
+
+
+def find_rank(environment: MutableMapping[str, str]) -> tuple[int, int]:
+    """Return the rank and how many there are, 0 and 1 where *environment* says nothing."""
+    rank, size = (
+        next((int(environment[name]) for name in names if environment.get(name, "").isdigit()), missing)
+        for names, missing in ((_RANK_NAMES, 0), (_SIZE_NAMES, 1))
+    )
+    return rank, size
+
+
+def join_ranks(environment: MutableMapping[str, str]) -> dict[str, str] | None:
+    """
+    Say in *environment* what ``msrun`` would say, unless it has; return that of a scheduler that is to be started.
+
+    One rank alone has its scheduler at a port that is free.
+    """
+    if _ROLE in environment:
+        return None
+    rank, size = find_rank(environment)
+    port = _free_port() if size == 1 else int(environment.get(_PORT, _SHARED_PORT))
+    environment.setdefault(_HOST, environment.get("MASTER_ADDR", _LOCAL_HOST))
+    environment.update({_PORT: str(port), _RANKS: str(size), _NODE: str(rank), _ROLE: _WORKER})
+    return {**environment, _ROLE: _SCHEDULER} if rank == 0 else None
+
+
+def init_for_ascend(genuine: Callable[..., None], device: SimulatedDevice) -> Callable[..., None]:
+    """Return ``communication.init`` for scripts: on Ascend it joins the ranks by the CPU build's communication."""
+
+    @functools.wraps(genuine)
+    def init(backend_name: Any = None) -> None:
+        if not device.is_ascend or backend_name not in (None, HCCL):
+            genuine(backend_name)
+            return
+        chosen = "DEVICE_ID" in os.environ or device.device_id
+        scheduler = join_ranks(os.environ)
+        if scheduler is not None:
+            quiet = subprocess.DEVNULL
+            subprocess.Popen([sys.executable, "-c", _RUN_SCHEDULER], env=scheduler, stdout=quiet, stderr=quiet)
+        genuine(MCCL)
+        if not chosen:
+            device.device_id = find_rank(os.environ)[0]
+
+    return init
+
+
+def replace_init(device: SimulatedDevice) -> None:
+    """Replace ``init`` in all modules of MindSpore that have it."""
+    genuine = getattr(sys.modules.get("mindspore.communication.management"), "init", None)
+    if genuine is None:
+        return
+    replaced = init_for_ascend(genuine, device)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("mindspore") and getattr(module, "init", None) is genuine:
+            setattr(module, "init", replaced)  # noqa: B010 - to mypy a module has no such name
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind((_LOCAL_HOST, 0))
+        port: int = found.getsockname()[1]
+        return port

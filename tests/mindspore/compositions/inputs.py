@@ -1,0 +1,28 @@
+"""Inputs of the calls of docs/mindspore-calls.yaml, by name; the same numbers in every process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def inputs() -> dict[str, Any]:
+    """Return arrays of asymmetric shapes; floating point numbers are far from the corners of ``where(x > 0, ...)``."""
+    rng = np.random.default_rng(20)
+
+    def normal(*shape: int) -> Any:
+        values = rng.normal(size=shape)
+        return values + 0.04 * np.sign(values)
+
+    arrays = {name: normal(4, 6) for name in "xyz"} | {name: normal(6) for name in "wbm"}
+    arrays |= {"s": 0.5 + rng.random(6), "q": 0.1 + 0.8 * rng.random((4, 6)), "p": 1.1 + rng.random((4, 6))}
+    arrays |= {"c": normal(4, 3), "t": normal(6, 3), "sq": normal(4, 4) + 4 * np.eye(4)}
+    arrays |= {"cube": normal(2, 4, 6), "cubet": normal(2, 6, 3), "heads": normal(2, 3, 5, 4)}
+    arrays |= {"cosines": np.cos(normal(1, 1, 5, 4)), "sines": np.sin(normal(1, 1, 5, 4))}
+    arrays |= {"image": normal(2, 3, 5, 4), "filters": normal(4, 3, 3, 2), "offsets": normal(4)}
+    arrays |= {"small": normal(2, 4, 3, 3), "lines": normal(2, 3, 8), "taps": normal(4, 3, 3)}
+    arrays |= {"volume": normal(1, 2, 4, 5, 3), "blocks": normal(3, 2, 2, 3, 2)}
+    whole = {"i": rng.integers(0, 4, (4, 6)), "j": rng.integers(0, 9, (4, 6)), "k": np.array([2, 0, 3, 2])}
+    hidden = {"hidden": np.triu(np.ones((5, 5), bool), 2)}
+    return {name: array.astype(np.float32) for name, array in arrays.items()} | whole | hidden

@@ -1,0 +1,81 @@
+"""Every call of docs/mindspore-calls.yaml: its numbers, its gradients and its kernel, in both modes."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import re
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+
+_HERE = Path(__file__).parent
+_FORMULAS = runpy.run_path(str(_HERE / "formulas.py"))
+gradient_of, value_of = _FORMULAS["gradient_of"], _FORMULAS["value_of"]
+inputs: Callable[[], dict[str, Any]] = runpy.run_path(str(_HERE / "inputs.py"))["inputs"]
+CALLS = _HERE.parents[2] / "docs" / "mindspore-calls.yaml"
+FAMILIES: dict[str, list[dict[str, Any]]] = yaml.safe_load(CALLS.read_text())
+
+
+def name_of(case: dict[str, Any]) -> str:
+    """Return what run_calls.py calls a case."""
+    return f"{case['cell']}: {case['call']}" if "cell" in case else str(case["call"])
+
+
+MODES = ("PYNATIVE", "GRAPH")
+CASES = [
+    pytest.param(mode, family, case, id=f"{mode}-{name_of(case)}")
+    for mode in MODES
+    for family, cases in FAMILIES.items()
+    for case in cases
+    if mode in case.get("modes", MODES)
+]
+
+
+@pytest.fixture(scope="session")
+def families(scripts: Any) -> Callable[[str, str], tuple[dict[str, Any], pl.DataFrame, str]]:
+    """Return what the calls of a family gave, their kernels, and what was printed; each family and mode runs once."""
+
+    @functools.cache
+    def run(mode: str, family: str) -> tuple[dict[str, Any], pl.DataFrame, str]:
+        done = scripts.simulated(_HERE / "run_calls.py", str(CALLS), family, mode, "found.pickle")
+        (folder,) = done.runs("profiled")
+        kernels = pl.read_csv(folder / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv", infer_schema=False)
+        return pickle.loads((done.folder / "found.pickle").read_bytes()), kernels, done.stderr
+
+    return run
+
+
+@pytest.mark.parametrize(("mode", "family", "case"), CASES)
+def test_a_call_computes_what_the_formula_says(mode: str, family: str, case: dict[str, Any], families: Any) -> None:
+    result = families(mode, family)[0][name_of(case)]
+    assert not isinstance(result, str), result
+    value, gradients = result
+    arrays = inputs()
+    expected = np.asarray(value_of(case["numpy"], arrays))
+    assert value.shape == expected.shape
+    loose = case.get("tolerance", 0)
+    np.testing.assert_allclose(value, expected, rtol=loose or 2e-4, atol=loose or 2e-5)
+    names = [n for n in dict.fromkeys(re.findall(r"(?<![\w.'])\w+", case["call"])) if n in arrays]
+    wanted = case.get("grad", [name for name in names if arrays[name].dtype.kind == "f"])
+    assert len(gradients) == len(wanted)
+    for name, gradient in zip(wanted, gradients, strict=True):
+        right = gradient_of(case["numpy"], arrays, name)
+        np.testing.assert_allclose(gradient, right, rtol=loose or 1e-3, atol=loose or 1e-4)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_primitive_is_one_kernel(mode: str, family: str, families: Any) -> None:
+    _, kernels, _ = families(mode, family)
+    names = kernels["Name"].to_list()
+    for case in FAMILIES[family]:
+        if "kernel" in case and mode in case.get("modes", MODES):
+            shown = re.compile(rf"(^|[/:]){case['kernel']}(-op\d+)?(/|$)")
+            assert any(map(shown.search, names)), case["kernel"]

@@ -1,0 +1,18 @@
+"""The generated list of primitives is that of the installed MindSpore."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+GENERATOR = Path(__file__).parents[3] / "docs" / "generate_mindspore_primitives.py"
+
+
+def test_the_page_of_primitives_is_up_to_date(scripts: Any) -> None:
+    command = [sys.executable, "-W", "ignore", str(GENERATOR), "--check"]
+    environment = {**os.environ, **scripts.environment}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
