@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 
 import npu_bridge  # noqa: F401
 import numpy as np
@@ -66,9 +67,32 @@ with tf.Session(config=config("training")) as sess:
     for batch in (three,) * 5 + (five,):
         sess.run([loss, train], {features: batch})
 
-with tf.Session(config=config("named", fp_point="softmax", bp_point="nowhere")) as sess:
-    sess.run(weights.initializer)
-    sess.run([loss, train], {features: three})
+for output, end in (("named", "gradients/matmul_grad/MatMul_1"), ("nowhere", "nowhere")):
+    with tf.Session(config=config(output, fp_point="softmax", bp_point=end)) as sess:
+        sess.run(weights.initializer)
+        sess.run([loss, train], {features: three})
+
+
+def slow(row):
+    """Return a row, late."""
+    time.sleep(0.03)
+    return row
+
+
+proto = config("schedule")
+proto.graph_options.rewrite_options.custom_optimizers[0].parameter_map["enable_data_pre_proc"].b = True
+with tf.Graph().as_default(), tf.Session(config=proto) as sess:
+    late = tf.data.Dataset.from_tensors(three).repeat().map(lambda row: tf.py_function(slow, [row], tf.float32))
+    iterator = tf.data.make_initializable_iterator(late)
+    batch = tf.reshape(iterator.get_next(), [3, 8])
+    step = tf.train.get_or_create_global_step()
+    rate = tf.multiply(tf.math.exp(-tf.cast(step, tf.float32)), 0.1, name="rate")
+    scheduled = tf.get_variable("w", [8, 4], initializer=tf.constant_initializer(0.5))
+    cost = tf.reduce_mean(tf.matmul(batch, scheduled, name="mm") ** 2)
+    update = tf.train.GradientDescentOptimizer(rate).minimize(cost, step)
+    sess.run([tf.global_variables_initializer(), iterator.initializer])
+    for _ in range(3):
+        sess.run([cost, update])
 
 with tf.Session(config=config("callables")) as sess:
     sess.run(weights.initializer)

@@ -15,7 +15,7 @@ import tensorflow.compat.v2 as tf
 from tensorflow.python.platform import tf_logging
 
 from drynpu.options import Settings
-from drynpu_tf.bridge._estimator_bases import EstimatorBase, EstimatorSpecBase, need_estimator
+from drynpu_tf.bridge._estimator_bases import EstimatorBase, EstimatorSpecBase, need_estimator, without_deprecations
 from drynpu_tf.bridge.hooks import (
     NPUBroadcastGlobalVariablesHook,
     NPUCheckpointSaverHook,
@@ -89,7 +89,8 @@ class NPUEstimatorSpec(EstimatorSpecBase):
         need_estimator(cls.__name__)
         if host_call is not None:
             _check_host_call(host_call)
-        spec = super().__new__(cls, **fields)
+        with without_deprecations():
+            spec = super().__new__(cls, **fields)
         spec._host_call = host_call
         return spec  # type: ignore[no-any-return]
 
@@ -129,13 +130,14 @@ class NPUEstimator(EstimatorBase):
         config = session_options(config)
         _check_job(job_start_file)
         model_dir = _model_directory(model_dir, config.model_dir)
-        super().__init__(
-            model_fn=_with_hooks(model_fn, model_dir, config),
-            model_dir=model_dir,
-            config=config,
-            params=params or {},
-            warm_start_from=warm_start_from or os.environ.get("RESTORE_FROM"),
-        )
+        with without_deprecations():
+            super().__init__(
+                model_fn=_with_hooks(model_fn, model_dir, config),
+                model_dir=model_dir,
+                config=config,
+                params=params or {},
+                warm_start_from=warm_start_from or os.environ.get("RESTORE_FROM"),
+            )
 
 
 def _check_job(job_start_file: str) -> None:
@@ -194,14 +196,15 @@ def _training(spec: Any, model_dir: str, config: NPURunConfig) -> Any:
     if get_rank_size() > 1 and not config.horovod_mode:
         hooks.append(NPUBroadcastGlobalVariablesHook(0, 0))
     if config.save_checkpoints_steps or config.save_checkpoints_secs:
-        hooks.append(
-            NPUCheckpointSaverHook(
-                checkpoint_dir=model_dir,
-                save_secs=config.save_checkpoints_secs,
-                save_steps=config.save_checkpoints_steps,
-                scaffold=spec.scaffold,
+        with without_deprecations():
+            hooks.append(
+                NPUCheckpointSaverHook(
+                    checkpoint_dir=model_dir,
+                    save_secs=config.save_checkpoints_secs,
+                    save_steps=config.save_checkpoints_steps,
+                    scaffold=spec.scaffold,
+                )
             )
-        )
     spec, more = _host_call(spec, after=spec.train_op)
     hooks += more
     if config.iterations_per_loop > 1:

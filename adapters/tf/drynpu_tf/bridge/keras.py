@@ -57,6 +57,10 @@ def dropout_call(layer: Any, inputs: Any, training: Any = None) -> Any:
     return tf.keras.layers.Dropout.call(layer, inputs, training=training)
 
 
+class PReLU(tf.keras.layers.PReLU):
+    """Keras's layer; the vendor's computes the same by one operator."""
+
+
 def model_to_npu_estimator(
     keras_model: Any = None,
     keras_model_path: str | None = None,

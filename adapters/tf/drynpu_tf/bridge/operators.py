@@ -14,6 +14,7 @@ import tensorflow.compat.v2 as tf
 
 from drynpu import say_once
 
+FAST_GELU_FACTOR = 1.702
 _QUEUE_LENGTH = 1024
 """Elements that a channel to the host holds; a script that never reads one waits when it is full."""
 
@@ -75,7 +76,7 @@ def fast_gelu(x: Any, name: str | None = None) -> tf.Tensor:
     """Return ``x * sigmoid(1.702 x)``."""
     with tf.name_scope(name or "FastGelu"):
         x = tf.convert_to_tensor(x)
-        return x * tf.sigmoid(tf.cast(1.702, x.dtype) * x)
+        return x * tf.sigmoid(tf.cast(FAST_GELU_FACTOR, x.dtype) * x)
 
 
 def LARSV2(  # noqa: N802 - the vendor's name

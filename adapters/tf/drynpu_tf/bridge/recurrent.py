@@ -7,6 +7,7 @@ A device runs one kernel for the whole sequence; the profile has the operators o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow.compat.v2 as tf
@@ -200,24 +201,62 @@ class DynamicGRUV2(_Recurrent):
     def __call__(self, x: Any, seq_length: Any = None, init_h: Any = None) -> tuple[Any, ...]:
         """Run over the sequence; *init_h* is [1, batch, hidden] or [batch, hidden], else zero."""
         x = tf.convert_to_tensor(x)
-        bound = 1.0 / math.sqrt(self._hidden_size)
-        uniform = tf.compat.v1.random_uniform_initializer(-bound, bound)
-        columns = 3 * self._hidden_size
-        weight_input = self._variable("weight_input", [self._input_size(x), columns], uniform)
-        weight_hidden = self._variable("weight_hidden", [self._hidden_size, columns], uniform)
-        bias_input = self._variable("bias_input", [columns], uniform)
-        bias_hidden = self._variable("bias_hidden", [columns], uniform)
-        swapped = self.gate_order == "rzh"
+        gates = self._gates(self._input_size(x))
 
         def step(inputs: Any, h: Any) -> tuple[Any, ...]:
-            first_x, second_x, new_x = tf.split(inputs @ weight_input + bias_input, 3, axis=1)
-            first_h, second_h, hidden_new = tf.split(h @ weight_hidden + bias_hidden, 3, axis=1)
-            update, reset = tf.sigmoid(first_x + first_h), tf.sigmoid(second_x + second_h)
-            if swapped:
-                update, reset = reset, update
-            new = tf.tanh(new_x + reset * hidden_new)
+            update, reset, new, hidden_new = gates(inputs, h)
             return (1.0 - update) * new + update * h, update, reset, new, hidden_new
 
         h = self._state(init_h, x)
         zero = tf.zeros_like(h)
         return _over_time(step, x, seq_length, (zero, h, zero, zero, zero, zero), 1)
+
+    def _gates(self, features: int) -> Callable[[Any, Any], tuple[Any, Any, Any, Any]]:
+        """Return the function from inputs and state to update, reset, new and the product behind new."""
+        bound = 1.0 / math.sqrt(self._hidden_size)
+        uniform = tf.compat.v1.random_uniform_initializer(-bound, bound)
+        columns = 3 * self._hidden_size
+        weight_input = self._variable("weight_input", [features, columns], uniform)
+        weight_hidden = self._variable("weight_hidden", [self._hidden_size, columns], uniform)
+        bias_input = self._variable("bias_input", [columns], uniform)
+        bias_hidden = self._variable("bias_hidden", [columns], uniform)
+        swapped = self.gate_order == "rzh"
+
+        def gates(inputs: Any, h: Any) -> tuple[Any, Any, Any, Any]:
+            first_x, second_x, new_x = tf.split(inputs @ weight_input + bias_input, 3, axis=1)
+            first_h, second_h, hidden_new = tf.split(h @ weight_hidden + bias_hidden, 3, axis=1)
+            update, reset = tf.sigmoid(first_x + first_h), tf.sigmoid(second_x + second_h)
+            if swapped:
+                update, reset = reset, update
+            return update, reset, tf.tanh(new_x + reset * hidden_new), hidden_new
+
+        return gates
+
+
+class DynamicAUGRU(DynamicGRUV2):
+    """
+    A GRU whose update gate is scaled by attention (DIEN, arXiv:1809.03672), over [time, batch, features].
+
+    Calling it returns seven tensors of shape [time, batch, hidden]: y, output_h, update, update_att, reset, new,
+    hidden_new.
+    """
+
+    def __call__(  # type: ignore[override]
+        self, x: Any, weight_att: Any, seq_length: Any = None, init_h: Any = None
+    ) -> tuple[Any, ...]:
+        """Run over the sequence; *weight_att* is [time, batch], with or without a last dim of 1."""
+        x = tf.convert_to_tensor(x)
+        attention = tf.cast(tf.convert_to_tensor(weight_att), x.dtype)
+        attention = attention if attention.shape.rank == 3 else tf.expand_dims(attention, -1)
+        gates = self._gates(self._input_size(x))
+        features = self._input_size(x)
+
+        def step(inputs: Any, h: Any) -> tuple[Any, ...]:
+            update, reset, new, hidden_new = gates(inputs[:, :features], h)
+            attended = (1.0 - inputs[:, features:]) * update
+            return (1.0 - attended) * new + attended * h, update, attended, reset, new, hidden_new
+
+        h = self._state(init_h, x)
+        zero = tf.zeros_like(h)
+        start = (zero, h, zero, zero, zero, zero, zero)
+        return _over_time(step, tf.concat([x, attention], axis=-1), seq_length, start, 1)

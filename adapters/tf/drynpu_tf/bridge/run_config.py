@@ -10,7 +10,7 @@ from typing import Any
 
 from drynpu import say_once
 from drynpu_tf.bridge import utilities
-from drynpu_tf.bridge._estimator_bases import RunConfigBase
+from drynpu_tf.bridge._estimator_bases import RunConfigBase, without_deprecations
 from drynpu_tf.bridge.config import DumpConfig, DynamicInputConfig, ExperimentalConfig
 
 _BASE_TEXT = """
@@ -152,10 +152,11 @@ class NPURunConfig(RunConfigBase):
         for name, value in options.items():
             if name not in _BASE and name != "distribute":
                 setattr(self, name if name in PUBLIC else f"_{name}", value)
-        super().__init__(
-            experimental_distribute=_distribute_config(distribute) if cluster else None,
-            **{name: options[name] for name in _BASE},
-        )
+        with without_deprecations():
+            super().__init__(
+                experimental_distribute=_distribute_config(distribute) if cluster else None,
+                **{name: options[name] for name in _BASE},
+            )
 
 
 def _cluster(environ: Mapping[str, str]) -> Mapping[str, Any]:

@@ -1,6 +1,7 @@
-"""The generated operators (``npu_unary_ops.npu_unary_ops``, ``helper.get_gen_ops()``), as far as scripts call them."""
+"""The generated operators of one tensor (``npu_unary_ops.npu_unary_ops``)."""
 
 from __future__ import annotations
 
-from drynpu_tf.bridge.operators import fast_gelu as fast_gelu
-from drynpu_tf.bridge.operators import gelu as gelu
+from drynpu_tf.bridge.generated import fast_gelu as fast_gelu
+from drynpu_tf.bridge.generated import gelu as gelu
+from drynpu_tf.bridge.generated import gelu_grad as gelu_grad

@@ -12,7 +12,7 @@ from drynpu.arrays import I32, I64, U8
 from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.device import innermost, nest
 from drynpu.kernels import Operators, Placement, Signature, TensorDesc
-from drynpu.simulate import FusionOp
+from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, UNKNOWN, DatasetRead, buffered_elements
 from drynpu_tf.capture._functions import FunctionGraphs
 from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, written_operator
@@ -32,7 +32,7 @@ class FunctionRun:
     One run of a function that the script called.
 
     ``step`` is the number of the Keras or Trace step around it, -1 without one; times are Unix ns. ``reads`` are the
-    times it took data from the device's queue.
+    times it took data from the device's queue, ``points`` where the iteration trace marks the function's graph.
     """
 
     function: str
@@ -42,6 +42,7 @@ class FunctionRun:
     step: int
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
+    points: GraphPoints | None = None
     reads: tuple[DatasetRead, ...] = ()
 
 
@@ -58,6 +59,7 @@ class _Variant:
     sources: Mapping[int, str]
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
+    points: GraphPoints | None
 
 
 @frozen(eq=False)
@@ -121,6 +123,7 @@ class FunctionRuns:
                     step=int(steps[number]),
                     operators=operators,
                     fusions=variant.fusions,
+                    points=variant.points,
                     reads=_dataset_reads(operators, variant.sources, planes.end_ns[data], buffered[data]),
                 )
             )
@@ -173,6 +176,8 @@ class FunctionRuns:
             sources=sources,
             signatures=tuple(found),
             fusions=compiled.fusions,
+            # Of a function whose graph is not known nothing can be searched.
+            points=compiled.points if nodes else None,
         )
 
 

@@ -12,7 +12,7 @@ from attrs import define, evolve, field, frozen
 from drynpu.arrays import I32, U8
 from drynpu.deliverables.graph.facts import GET_NEXT
 from drynpu.kernels import Placement, Signature, TensorDesc
-from drynpu.simulate import FusionOp
+from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import ITERATOR_GET_NEXT, ITERATORS
 from drynpu_tf.capture._nodes import BACKWARD_FUNCTION, FUNCTION, Node, is_backward, node_call, read_node
 from drynpu_tf.rules import GraphNode, compile_graph, dtype_name, tensor_desc
@@ -29,6 +29,7 @@ class GraphVariant:
 
     signatures: tuple[Signature, ...]
     fusions: tuple[FusionOp, ...]
+    points: GraphPoints
 
 
 @define(eq=False)
@@ -114,7 +115,8 @@ class SessionGraph:
         calls = _signatures(self.names, self.nodes, _shapes(stats))
         places = zip(self.names, self.nodes, calls, strict=True)
         compiled = compile_graph([GraphNode(name, node.inputs, call) for name, node, call in places], split=split)
-        return GraphVariant(tuple(compiled.signatures[name] for name in self.names), compiled.fusions)
+        signatures = tuple(compiled.signatures[name] for name in self.names)
+        return GraphVariant(signatures, compiled.fusions, compiled.points)
 
 
 def _sources(names: Sequence[str], nodes: Sequence[Node]) -> dict[int, str]:

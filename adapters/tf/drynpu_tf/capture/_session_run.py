@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 from drynpu import CaptureError
 from drynpu.arrays import I32, I64
 from drynpu.kernels import Operators, occurrences
-from drynpu.simulate import FusionOp
+from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.capture._dataset_reads import DatasetRead
 from drynpu_tf.capture._session_graph import GraphVariant, SessionGraph
 
@@ -47,11 +47,12 @@ class CapturedRun:
     """
     The nodes that a run executed, by start, and which of them the graph engine would have made one operator.
 
-    ``reads`` are the times it took data from the device's queue.
+    ``reads`` are the times it took data from the device's queue, ``points`` where the iteration trace marks the graph.
     """
 
     operators: Operators
     fusions: tuple[FusionOp, ...] = ()
+    points: GraphPoints | None = None
     reads: tuple[DatasetRead, ...] = ()
 
 
@@ -142,7 +143,8 @@ class SessionCapture:
         node = np.fromiter(map(graph.index.get, names, repeat(-1)), np.int32, len(nodes))
         times = np.fromiter(chain.from_iterable(map(_node_times, nodes)), np.int64, 3 * len(nodes))
         operators = _operators(graph, variants, node, times.reshape(-1, 3), thread)
-        return CapturedRun(operators, variants[-1].fusions, _dataset_reads(graph, operators))
+        last = variants[-1]
+        return CapturedRun(operators, last.fusions, last.points, _dataset_reads(graph, operators))
 
 
 def _operators(

@@ -123,6 +123,7 @@ class DeviceCapture:
                 end_ns=run.end_ns,
                 thread=run.thread,
                 fusions=run.fusions,
+                points=run.points,
                 reads=run.reads,
             )
             recorder.add(run.operators, step)

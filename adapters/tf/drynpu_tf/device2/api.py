@@ -11,6 +11,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf.rewriter_config_pb2 import RewriterConfig
 
 from drynpu import say_once
+from drynpu_tf.bridge import generated as gen_npu_ops  # noqa: F401 - the vendor's name of it
 from drynpu_tf.bridge.scopes import marked
 from drynpu_tf.device2._device import DEVICES, NpuDeviceHandle
 from drynpu_tf.device2.options import NpuConfig, NpuRunContextOptions
@@ -127,13 +128,3 @@ def npu_optimizer_scope() -> contextlib.AbstractContextManager[None]:
 def npu_gradients_scope() -> contextlib.AbstractContextManager[None]:
     """Mark the nodes made inside as backward ones."""
     return marked(_backward=True)
-
-
-class _Operators:
-    """Stands for the vendor's library of operators, which is not there."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"gen_npu_ops.{name}: the vendor's own operators are not in drynpu")
-
-
-gen_npu_ops = _Operators()

@@ -17,7 +17,7 @@ from drynpu.arrays import I64, Bools
 from drynpu.device import DispatchKind
 from drynpu.kernels import UNMAPPED_SUFFIX, KernelPlan, Operators, Signature, concatenate
 from drynpu.recorder import Planner
-from drynpu.simulate import DatasetEvent, FusionOp, GraphRun, HostCall, Iteration
+from drynpu.simulate import DatasetEvent, FusionOp, GraphPoints, GraphRun, HostCall, Iteration
 from drynpu_tf.capture import DatasetRead
 
 _ACTION = "Last queue dequeue"
@@ -31,9 +31,9 @@ class GraphExecution:
     """
     One run of a graph on the device: the graph's name, and when the call of it began and returned (Unix ns).
 
-    ``fusions`` are the operators that the graph engine makes of several; only the first execution of a graph has them.
-    ``reads`` are the elements it took from the device's queue. A run of a training loop is an execution for each of its
-    ``turns``, of which this is number ``turn``.
+    ``fusions`` are the operators that the graph engine makes of several, ``points`` where it marks the graph; those of
+    the first execution of a graph count. ``reads`` are the elements it took from the device's queue. A run of a
+    training loop is an execution for each of its ``turns``, of which this is number ``turn``.
     """
 
     graph: str
@@ -41,6 +41,7 @@ class GraphExecution:
     end_ns: int
     thread: int
     fusions: tuple[FusionOp, ...] = ()
+    points: GraphPoints | None = None
     reads: tuple[DatasetRead, ...] = ()
     turn: int = 1
     turns: int = 1
@@ -69,14 +70,15 @@ class Progress:
     """
     How far a timeline has come, so that what is captured later can go on from there.
 
-    ``free_ns`` is when the device has finished all graphs; ``numbers``, ``runs`` and ``fusions`` hold of each graph its
-    model id, how often it ran, and the operators that were made of several.
+    ``free_ns`` is when the device has finished all graphs; ``numbers``, ``runs``, ``fusions`` and ``points`` hold of
+    each graph its model id, how often it ran, the operators that were made of several, and where it is marked.
     """
 
     free_ns: int = 0
     numbers: dict[str, int] = field(factory=dict)
     runs: dict[str, int] = field(factory=dict)
     fusions: dict[str, tuple[FusionOp, ...]] = field(factory=dict)
+    points: dict[str, GraphPoints | None] = field(factory=dict)
 
 
 def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None) -> Timeline:
@@ -103,6 +105,7 @@ def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None)
         name = execution.graph
         progress.numbers.setdefault(name, len(progress.numbers) + 1)
         progress.fusions.setdefault(name, execution.fusions)
+        progress.points.setdefault(name, execution.points)
         progress.runs[name] = progress.runs.get(name, 0) + 1
         run = Iteration(index=progress.runs[name], start_ns=begin_ns, end_ns=free_ns)
         iterations.setdefault(name, []).append(run)
@@ -118,6 +121,7 @@ def join(parts: Sequence[Part], plan: Planner, progress: Progress | None = None)
                 model_name=name,
                 iterations=tuple(runs),
                 fusions=progress.fusions[name],
+                points=progress.points[name],
             )
             for name, runs in iterations.items()
         ),

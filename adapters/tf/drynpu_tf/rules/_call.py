@@ -28,6 +28,7 @@ KEEPS_TYPE: Final = ELEMENTWISE - ops.kernel_types_of("tf", "comparison").keys()
 _HAS_LISTS: Final = frozenset({"AddN", "ZerosLike"})
 _FILLS: Final = frozenset({"Fill", "OnesLike", "ZerosLike"})
 _ELEMENTWISE: Final = "drynpu.kernels.ops.elementwise"
+_CHOOSES: Final = frozenset({"Select", "SelectV2"})
 _MOVES: Final = frozenset({"drynpu.kernels.ops.movement", "drynpu.kernels.ops.scatter"})
 
 
@@ -41,7 +42,7 @@ class TfCall(NodeCall):
     @property
     def channels_first(self) -> bool:
         """Whether images of this call are NCHW."""
-        return self.text("data_format", "NHWC") == "NCHW"
+        return self.text("data_format", "NHWC") in {"NCHW", "NCDHW"}
 
     @property
     def compiled(self) -> bool:
@@ -57,12 +58,15 @@ class TfCall(NodeCall):
         """
         Return what *operator* makes of this call.
 
-        Texts (names in a checkpoint, keys of a vocabulary) are moved by the host: nothing is launched for them. Sums
-        and zeros of lists of tensors run on the AI CPU.
+        Texts (names in a checkpoint, keys of a vocabulary) are moved, chosen and compared by the host: nothing is
+        launched for them. Sums and zeros of lists of tensors run on the AI CPU.
         """
-        if operator.__module__ in _MOVES and self.outputs and all(t.dtype == NO_DATA for t in self.outputs):
-            return launches_nothing(self.signature)
         kernel = self.binding.kernel
+        moves = operator.__module__ in _MOVES or kernel in _CHOOSES
+        if moves and self.outputs and all(t.dtype == NO_DATA for t in self.outputs):
+            return launches_nothing(self.signature)
+        if operator.__name__ == "comparison" and self.signature.tensors() and not self.tensors() and self.output():
+            return launches_nothing(self.signature)
         elementwise = (operator.__module__ == _ELEMENTWISE and kernel != "Cast") or kernel in _FILLS
         if elementwise and self._has_lists_only:
             return self.plan(self.kernel(self.signature.name, [], [], task=TaskType.AI_CPU))

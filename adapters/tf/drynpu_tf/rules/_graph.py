@@ -14,10 +14,11 @@ from attrs import frozen
 
 from drynpu.kernels import NO_DATA, NodeCall, Placement, Signature, TensorDesc
 from drynpu.kernels.ops import GraphOperator, Place
-from drynpu.simulate import FusionOp
+from drynpu.simulate import FusionOp, GraphPoints
 from drynpu_tf.rules._formats import lay_out
 from drynpu_tf.rules._fusion import fuse_graph
 from drynpu_tf.rules._placement import folded
+from drynpu_tf.rules._points import find_points
 
 _PASSES: Final = frozenset({"Identity", "StopGradient", "PreventGradient", "Snapshot", "EnsureShape"})
 _SILENT: Final = "NoOp"
@@ -53,10 +54,13 @@ class CompiledGraph:
         By node: what it does on the device. Of nodes that became one the last one does the work.
     fusions:
         Operators that stand for several nodes, as fusion_op lists them.
+    points:
+        Where the iteration trace marks the graph.
     """
 
     signatures: Mapping[str, Signature]
     fusions: tuple[FusionOp, ...]
+    points: GraphPoints
 
 
 def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> CompiledGraph:
@@ -89,10 +93,11 @@ def compile_graph(nodes: Sequence[GraphNode], *, split: bool = True) -> Compiled
     made_of_several = [op for op in joined if len(op.members) > 1]
     constants = frozenset(n.name for n in nodes if n.signature.name == "Const")
     records = tuple(_record(op, nodes, constants) for op in made_of_several)
+    points = find_points(joined, known, {node.name: number for number, node in enumerate(nodes)})
     lay_out(joined, known)
     standing = {op.name: op.signature for op in joined}
     signatures = {n.name: _silent(n.signature) for n in nodes if n.name not in standing} | standing
-    return CompiledGraph(signatures, records)
+    return CompiledGraph(signatures, records, points)
 
 
 def _source(place: Place, passing: Mapping[str, Place]) -> Place:

@@ -32,7 +32,7 @@ _CONTROL: Final = """
 NoOp ControlTrigger Assert Abort Enter Exit NextIteration Merge Switch LoopCond RefEnter RefExit RefIdentity
 RefNextIteration RefMerge RefSwitch RefSelect _SwitchN While StatelessWhile If StatelessIf Case StatelessCase For
 PartitionedCall StatefulPartitionedCall RemoteCall SymbolicGradient _If _While DeviceIndex Timestamp
-_Send _Recv _HostSend _HostRecv _ScopedAllocator
+_Send _Recv _HostSend _HostRecv _ScopedAllocator DisableCopyOnRead HostConst FakeParam DebugGradientIdentity
 """
 _HOST: Final = """
 MakeIterator DeleteIterator DeleteMultiDeviceIterator SerializeIterator DeserializeIterator DatasetCardinality
@@ -55,7 +55,10 @@ ParseSingleSequenceExample ParseTensor SerializeTensor DecodeRaw DecodePaddedRaw
 DecodeCompressed DecodeJpeg DecodeAndCropJpeg DecodePng DecodeBmp DecodeGif DecodeImage DecodeWav EncodeJpeg EncodePng
 EncodeWav ExtractJpegShape HashTableV2 MutableHashTableV2 MutableDenseHashTableV2 MutableHashTableOfTensorsV2
 AnonymousHashTable InitializeTableV2 InitializeTableFromTextFileV2 LookupTableFindV2 LookupTableInsertV2
-LookupTableSizeV2 LookupTableExportV2 LookupTableImportV2 LookupTableRemoveV2
+LookupTableSizeV2 LookupTableExportV2 LookupTableImportV2 LookupTableRemoveV2 InitializeTable
+InitializeTableFromTextFile UnicodeDecodeWithOffsets EncodeProto DecodeProtoV2 EncodeJpegVariableQuality Fact
+SerializeSparse SerializeManySparse DeserializeSparse DeserializeManySparse LoadAndRemapMatrix GenerateVocabRemapping
+StageClear StagePeek StageSize MapStage MapUnstage MapPeek MapClear OrderedMapStage OrderedMapUnstage OrderedMapPeek
 """
 _PIPELINE: Final = """
 IteratorGetNext IteratorGetNextSync IteratorGetNextAsOptional Iterator IteratorV2 AnonymousIterator AnonymousIteratorV2
@@ -93,14 +96,35 @@ FFT IFFT FFT2D IFFT2D RFFT IRFFT NonMaxSuppression NonMaxSuppressionV2 NonMaxSup
 NonMaxSuppressionV5 CombinedNonMaxSuppression CropAndResize ResizeArea SparseToDense SparseTensorDenseMatMul
 SparseReshape SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN SparseFillEmptyRows SparseReorder SparseConcat
 SegmentMean SegmentMax SegmentMin SegmentProd Digamma Lgamma Igamma Igammac Betainc Zeta Polygamma
-Multinomial CTCLoss CTCGreedyDecoder EditDistance Roll CheckNumerics
+Multinomial CTCLoss CTCLossV2 CTCGreedyDecoder CTCBeamSearchDecoder EditDistance Roll CheckNumerics CheckNumericsV2
+RGBToHSV HSVToRGB AdjustHue AdjustSaturation AdjustContrast AdjustContrastv2 ResizeBicubic ResizeBicubicGrad
+ScaleAndTranslate ScaleAndTranslateGrad CropAndResizeGradBoxes CropAndResizeGradImage DrawBoundingBoxes
+DrawBoundingBoxesV2 SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 ImageProjectiveTransformV2 ExtractGlimpse
+ExtractGlimpseV2 NonMaxSuppressionWithOverlaps MirrorPadGrad FractionalAvgPool FractionalAvgPoolGrad FractionalMaxPool
+FractionalMaxPoolGrad Complex Real Imag Conj ComplexAbs Angle Cross NextAfter NthElement IgammaGradA RandomGammaGrad
+RandomPoisson RandomCrop StatelessRandomGammaV2 StatelessRandomBinomial StatelessRandomPoisson StatefulRandomBinomial
+StatelessRandomUniformFullInt StatelessRandomUniformFullIntV2 StatelessShuffle StatelessParameterizedTruncatedNormal
+UniformCandidateSampler LogUniformCandidateSampler LearnedUnigramCandidateSampler FixedUnigramCandidateSampler
+AllCandidateSampler ComputeAccidentalHits CountUpTo ResourceCountUpTo UnravelIndex BlockLSTM BlockLSTMV2 BlockLSTMGrad
+BlockLSTMGradV2 LSTMBlockCell LSTMBlockCellGrad GRUBlockCell GRUBlockCellGrad Lu LogMatrixDeterminant MatrixSolveLs
+MatrixExponential MatrixLogarithm MatrixSquareRoot SelfAdjointEig TridiagonalSolve FFT3D IFFT3D RFFT2D IRFFT2D RFFT3D
+IRFFT3D QuantizeAndDequantize QuantizeAndDequantizeV2 QuantizeAndDequantizeV3 SegmentSumV2 SegmentMaxV2 SegmentMinV2
+SegmentProdV2 SparseAdd SparseAddGrad SparseSlice SparseSliceGrad SparseSplit SparseSoftmax SparseCross SparseReduceSum
+SparseReduceMax SparseDenseCwiseAdd SparseDenseCwiseMul SparseDenseCwiseDiv SparseTensorDenseAdd SparseFillEmptyRowsGrad
+SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad SparseSegmentSumWithNumSegments
+SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments SparseMatMul SparseToSparseSetOperation
+DenseToDenseSetOperation DenseToSparseSetOperation SetSize RaggedGather RaggedRange RaggedTensorToTensor
+RaggedTensorToSparse RaggedTensorFromVariant RaggedTensorToVariant RaggedCross
 """
-_WITHOUT_VERSION: Final = ("Stack", "TensorArray")
+_WITHOUT_VERSION: Final = ("Stack", "TensorArray", "AdjustContrast")
 """What the graph engine's types begin with that TensorFlow has in several versions (``StackPushV2``, ``StackPush``)."""
-_VERSION: Final = re.compile(r"V\d+$")
+_VERSION: Final = re.compile(r"[Vv]\d+$")
 _CALLS: Final = re.compile(r"__(?:inference|forward|backward)_")
 _ANY_PIPELINE: Final = re.compile(r"\w*(?:Dataset|Iterator)(?:V\d+)?$|\w*IteratorGetNext\w*$")
-_ANY_HOST: Final = re.compile(r"\w*(?:Summary|Checkpoint|HashTable|LookupTable|String|Example)\w*$")
+_ANY_HOST: Final = re.compile(
+    r"\w*(?:Summary|Checkpoint|HashTable|LookupTable|String|Example|Queue|Reader|Barrier|Accumulator|Mutex|"
+    r"SessionHandle|SessionTensor)\w*$"
+)
 
 _PIPELINE_TYPES: Final = frozenset(_PIPELINE.split())
 _HOST_TYPES: Final = frozenset(_HOST.split()) | _PIPELINE_TYPES
@@ -131,6 +155,11 @@ def is_host(op_type: str) -> bool:
     return op_type in _HOST_TYPES or is_input_pipeline(op_type) or _ANY_HOST.match(op_type) is not None
 
 
+def launches_kernels(op_type: str) -> bool:
+    """Return whether an operator of a graph has work for the device, as far as its type says."""
+    return op_type not in _NOTHING_TYPES and not is_host(op_type) and not is_call(op_type)
+
+
 def pattern_rule(signature: Signature) -> KernelPlan | None:
     """Return an empty plan for types that no table can list: functions, datasets of other packages, texts."""
     return KernelPlan() if is_call(signature.name) or is_host(signature.name) else None
@@ -154,7 +183,7 @@ def _can_be_folded(op_type: str) -> bool:
         return False
     if op_type in _AI_CPU_TYPES:
         return op_type in _AT_COMPILE_TIME
-    return op_type in _SHAPE_TYPES or not (op_type in _NOTHING_TYPES or is_host(op_type) or is_call(op_type))
+    return op_type in _SHAPE_TYPES or launches_kernels(op_type)
 
 
 def folded(operators: Sequence[GraphOperator]) -> frozenset[str]:

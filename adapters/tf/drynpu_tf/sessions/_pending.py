@@ -68,6 +68,7 @@ class PendingRuns:
                 except CaptureError as error:
                     say(f"a part of the recording is lost: {error}")
                     return
-                self.recorder.add(
-                    captured.operators, evolve(run.execution, fusions=captured.fusions, reads=captured.reads)
+                execution = evolve(
+                    run.execution, fusions=captured.fusions, points=captured.points, reads=captured.reads
                 )
+                self.recorder.add(captured.operators, execution)

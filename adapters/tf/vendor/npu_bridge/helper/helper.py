@@ -8,6 +8,6 @@ __all__ = ["get_gen_ops"]
 
 
 def get_gen_ops() -> ModuleType:
-    from drynpu_tf.bridge import unary
+    from drynpu_tf.bridge import generated
 
-    return unary
+    return generated

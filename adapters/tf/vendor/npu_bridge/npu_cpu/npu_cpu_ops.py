@@ -1,5 +1,11 @@
-"""``npu_cpu_ops``: embedding tables and host caches, of which there are none here."""
+"""``npu_cpu_ops``: rows of embedding tables in the memory of other devices, of which there is none here."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from drynpu_tf.bridge.generated import (
+    embeddingrankid,
+)
+
+__all__ = [
+    "embeddingrankid",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from drynpu_tf.bridge.recurrent import (
     DYNAMIC_RNN_BIDIRECTION,
     DYNAMIC_RNN_UNIDIRECTION,
+    DynamicAUGRU,
     DynamicGRUV2,
     DynamicRNN,
 )
@@ -12,6 +13,7 @@ from drynpu_tf.bridge.recurrent import (
 __all__ = [
     "DYNAMIC_RNN_BIDIRECTION",
     "DYNAMIC_RNN_UNIDIRECTION",
+    "DynamicAUGRU",
     "DynamicGRUV2",
     "DynamicRNN",
 ]
