@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-__all__ = ["conv_net", "failing", "mlp", "save"]
+__all__ = ["any_image", "conv_net", "failing", "masked", "mlp", "save"]
 
 _OPSET, _IR = 17, 8
 
@@ -61,6 +61,26 @@ def conv_net() -> onnx.ModelProto:
     weights += [_weight("b", 10), *(_weight(name, 8) for name in "som")]
     weights.append(numpy_helper.from_array(np.ones(8, np.float32), "v"))
     return _model(nodes, [_value("image", [1, 3, 16, 16])], [_value("scores", [1, 10])], weights)
+
+
+def any_image(batch: int = 1) -> onnx.ModelProto:
+    """Return ``image [batch, 3, h, w] -> Conv -> Relu -> features [batch, 4, h, w]``, for images of any size."""
+    nodes = [
+        helper.make_node("Conv", ["image", "k"], ["c"], "conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["features"], "relu"),
+    ]
+    image, features = _value("image", [batch, 3, "h", "w"]), _value("features", [batch, 4, "h", "w"])
+    return _model(nodes, [image], [features], [_weight("k", 4, 3, 3, 3)])
+
+
+def masked() -> onnx.ModelProto:
+    """Return ``x [n, s, 8], mask [n, s, 1] -> Mul -> MatMul -> y [n, s, 5]``."""
+    nodes = [
+        helper.make_node("Mul", ["x", "mask"], ["kept"], "keep"),
+        helper.make_node("MatMul", ["kept", "w"], ["y"], "project"),
+    ]
+    inputs = [_value("x", ["n", "s", 8]), _value("mask", ["n", "s", 1])]
+    return _model(nodes, inputs, [_value("y", ["n", "s", 5])], [_weight("w", 8, 5)])
 
 
 def failing() -> onnx.ModelProto:

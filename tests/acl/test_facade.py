@@ -45,6 +45,32 @@ def test_the_module_is_shaped_as_the_vendors(programs):
     ]
 
 
+ABSENT = """
+import json
+import acl
+
+texts = []
+for call in (lambda: acl.media.dvpp_create_channel(0), lambda: acl.op.set_model_dir("."), lambda: acl.rt.no_such()):
+    try:
+        call()
+    except AttributeError as error:
+        texts.append(str(error))
+print("texts=" + json.dumps(texts))
+print("has=" + json.dumps([hasattr(acl.media, "dvpp_malloc"), hasattr(acl.blas, "__path__")]))
+"""
+
+
+def test_what_is_not_simulated_says_so_where_it_is_called(programs):
+    run = programs(ABSENT)
+    reason = "drynpu does not simulate {} (docs/pyacl.md)"
+    assert run.printed("texts") == [
+        "module 'acl.media' has no attribute 'dvpp_create_channel': " + reason.format("the units for images and video"),
+        "module 'acl.op' has no attribute 'set_model_dir': " + reason.format("single operators"),
+        "module 'acl.rt' has no attribute 'no_such'",
+    ]
+    assert run.printed("has") == [False, False]
+
+
 INFERENCE = """
 import json
 import numpy as np

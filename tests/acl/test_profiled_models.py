@@ -213,6 +213,42 @@ def test_streams_overlap_unless_one_waits_for_an_event_of_the_other(spans):
     assert second_start >= first_end
 
 
+CLOSED = """
+import acl
+
+acl.init()
+acl.rt.set_device(0)
+acl.prof.init("out")
+config = acl.prof.create_config([0], 0, 0, 0x2)
+acl.prof.start(config)
+print("sizes=" + str(list(acl.mdl.query_size("mlp.om"))))
+model, ret = acl.mdl.load_from_file("mlp.om")
+assert ret == 0, acl.get_recent_err_msg()
+(source, _), (result, _) = acl.rt.malloc(256, 0), acl.rt.malloc(128, 0)
+sets = [acl.mdl.create_dataset(), acl.mdl.create_dataset()]
+for made, pointer, size in zip(sets, (source, result), (256, 128)):
+    assert acl.mdl.add_dataset_buffer(made, acl.create_data_buffer(pointer, size))[1] == 0
+assert acl.rt.memset(source, 256, 0, 256) == 0
+assert acl.mdl.execute(model, *sets) == 0
+acl.prof.stop(config)
+acl.prof.finalize()
+acl.finalize()
+"""
+
+
+def test_an_offline_model_that_cannot_be_read_gives_way_to_the_onnx_file_beside_it(programs, models):
+    folder = programs.folder()
+    models.save(models.mlp(), folder / "mlp.onnx")
+    (folder / "mlp.om").write_bytes(b"IMOD" + bytes(3000))
+    done = programs(CLOSED, folder=folder, environment={"DRYNPU_QUIET": "1"})
+    assert done.printed("sizes") == [4 * (32 + 32 + 8) * 4, 4 * (16 * 32 + 32 + 32 * 8 + 8), 0]
+    assert [row["Op Name"] for row in rows(done, "op_summary")] == ["fc1", "relu1", "fc2", "softmax"]
+    lines = [line for line in done.stderr.splitlines() if "mlp.o" in line]
+    assert lines == [
+        "[drynpu] acl: mlp.om cannot be read (only the vendor's tools open it): mlp.onnx beside it is used"
+    ]
+
+
 RACES = """
 import random, sys, threading
 import acl

@@ -5,7 +5,8 @@ The binding is a C extension that parses positional arguments by a format of let
 
 - ``k`` and ``K`` unsigned 64 bits, which have to be ``int`` (``numpy.int64`` is none), wrapped without a check,
 - ``I`` unsigned 32 bits, of anything that counts as an index, wrapped without a check,
-- ``i`` a C int and ``b`` 0..255, of anything that counts as an index, both checked,
+- ``i`` a C int, ``h`` a C short and ``b`` 0..255, of anything that counts as an index, all checked; ``B`` its lowest
+  byte, unchecked; ``f`` a number,
 - ``s`` a ``str`` without zeros that UTF-8 can write, ``O`` anything,
 - what follows ``|`` may be missing.
 
@@ -20,7 +21,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-_INT_MIN, _INT_MAX, _BYTE_MAX = -(2**31), 2**31 - 1, 255
+_CHECKED = {"i": (-(2**31), 2**31 - 1), "h": (-(2**15), 2**15 - 1), "b": (0, 255)}
+"""The smallest and the largest number by letter."""
 
 
 class ApiListener(Protocol):
@@ -67,10 +69,14 @@ def _convert(letter: str, value: Any) -> Any:
         if not isinstance(value, int):
             raise TypeError(type(value).__name__)
         return int(value) & (2**64 - 1)
+    if letter == "f":
+        if isinstance(value, str):
+            raise TypeError(type(value).__name__)
+        return float(value)
     number = operator.index(value)
-    if letter == "I":
-        return number & (2**32 - 1)
-    low, high = (0, _BYTE_MAX) if letter == "b" else (_INT_MIN, _INT_MAX)
+    if letter in "IB":
+        return number & (2**32 - 1 if letter == "I" else 2**8 - 1)
+    low, high = _CHECKED[letter]
     if not low <= number <= high:
         raise OverflowError(number)
     return number
@@ -155,6 +161,16 @@ class Binder:
         function.__module__ = self._module
         function.__doc__ = getattr(implementation, "func", implementation).__doc__
         return function
+
+
+def refuse_names(module: str, what: str) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of an empty module of the vendor's, which says that *what* is not simulated."""
+
+    def missing(name: str) -> Any:
+        reason = "" if name.startswith("_") else f": drynpu does not simulate {what} (docs/pyacl.md)"
+        raise AttributeError(f"module {module!r} has no attribute {name!r}{reason}")
+
+    return missing
 
 
 def _plain(result: Any) -> Any:

@@ -88,7 +88,7 @@ class SubscribeFlag(enum.IntEnum):
 
 
 class ReturnCode(enum.IntEnum):
-    """``ACL_*``: what calls return. From 107000 on they come from the runtime, 145003 from the graph engine."""
+    """``ACL_*``: what calls return. From 107000 on they come from the runtime, from 145000 on from the graph engine."""
 
     SUCCESS = 0
     FAILED = -1
@@ -103,7 +103,6 @@ class ReturnCode(enum.IntEnum):
     READ_MODEL_FAILURE = 100014
     MODEL_INPUT_NOT_MATCH = 100017
     MODEL_OUTPUT_NOT_MATCH = 100018
-    MODEL_NOT_DYNAMIC = 100019
     REPEAT_FINALIZE = 100037
     PROF_ALREADY_RUN = 100042
     PROF_NOT_RUN = 100043
@@ -118,11 +117,15 @@ class ReturnCode(enum.IntEnum):
     STREAM_NO_CALLBACK = 107015
     INVALID_HANDLE = 107017
     MODEL_ID_INVALID = 145003
+    DYNAMIC_INPUT_LENGTH_INVALID = 145012
+    DYNAMIC_BATCH_SIZE_INVALID = 145013
+    AIPP_BATCH_EMPTY = 145014
     PROF_REPEAT_SUBSCRIBE = 148046
     PROF_API_CONFLICT = 148047
     FEATURE_UNSUPPORTED = 200006
     PROF_MODULES_UNSUPPORTED = 200007
     MEMORY_ALLOCATION = 207001
+    FAILURE = 500000
     GE_FAILURE = 500002
     PROFILING_FAILURE = 500005
     MODEL_EXECUTE = 507011

@@ -38,7 +38,7 @@ def planned(op_type, arrays, *, constants=(), outputs=1, made=TensorProto.FLOAT,
         {name: array for n, (name, array) in enumerate(zip(names, arrays, strict=True)) if n not in constants}
     )
     plan = node_plans(build_rule_book(RULES).plan)
-    compiled = file.compile(run.tensors, split=True)
+    compiled = file.compile(run, split=True)
     return [kernel for operation in compiled.operations for kernel in plan(operation.signature).kernels]
 
 

@@ -13,6 +13,9 @@ from drynpu.products import load_profile
 SCRIPT = Path(__file__).with_name("killed_inference.py")
 RUNS = 12
 
+# Elsewhere marks after the last launch are placed by when the recording ended, which for a killed program is earlier.
+CLOCK = {"DRYNPU_CLOCK": "projected"}
+
 
 def analyze(path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "drynpu", "analyze", str(path)]
@@ -22,13 +25,14 @@ def analyze(path: Path) -> subprocess.CompletedProcess[str]:
 def infer(programs: Any, end: str, status: int) -> Any:
     folder = programs.folder()
     example = Path(__file__).parents[3] / "examples" / "acl"
-    return programs(SCRIPT, str(RUNS), end, status=status, folder=folder, environment={"PYTHONPATH": str(example)})
+    environment = {"PYTHONPATH": str(example), **CLOCK}
+    return programs(SCRIPT, str(RUNS), end, status=status, folder=folder, environment=environment)
 
 
 def test_a_killed_program_keeps_the_runs_before_the_last_half_second(programs: Any) -> None:
     run = infer(programs, "kill", -9)
     out = run.folder / "out"
-    assert [path.name.split("-")[0] for path in out.iterdir()] == [".drynpu_journal"]
+    assert sorted(path.name[:5] for path in out.iterdir()) == [".dryn", "PROF_"], "the journal, and the empty result"
     done = analyze(out)
     assert done.returncode == 0, done.stderr
     report = re.search(r"Recovered: (\d+) steps with (\d+) operators", " ".join(done.stderr.split()))

@@ -66,6 +66,17 @@ def test_om_stands_for_the_onnx_file_beside_it(library, models):
     assert library.process.models.load_from_file(str(library.folder / "a.om"))[1] == 0
 
 
+def test_a_closed_om_is_replaced_by_the_onnx_file_it_was_made_from(library, models, x):
+    (library.folder / "a.onnx").write_bytes(models.mlp(batch=4).SerializeToString())
+    closed = library.folder / "a_linux_aarch64.om"
+    closed.write_bytes(b"IMOD" + bytes(2000))
+    model_id, code = library.process.models.load_from_file(str(closed))
+    assert code == 0
+    assert library.process.models.get(model_id).name == "a_linux_aarch64"
+    (library.folder / "a.onnx").write_bytes(b"damaged")
+    assert library.process.models.load_from_file(str(closed)) == (0, 100014)
+
+
 @pytest.mark.parametrize("content", [b"", b"\0" * 100, b"IMOD" + bytes(2000), b"not a model", b"\x08\x07"])
 def test_files_that_are_no_models(library, content):
     path = library.folder / "bad.om"
@@ -126,14 +137,15 @@ def test_a_dynamic_dim_follows_from_the_size(library, models, x):
 def test_a_dynamic_batch_can_be_told(library, models, x):
     process, model_id, fixed = library.process, library.load(models.mlp(batch="n")), library.load(models.mlp())
     (inputs, _), (outputs, (result,)) = library.dataset(x), library.dataset(np.zeros((4, 8), np.float32))
-    assert process.models.set_dynamic_batch_size(model_id, inputs, 1, 2) == 0
+    assert process.shapes.set_dynamic_batch_size(model_id, inputs, 1, 2) == 0
     assert process.models.execute(model_id, inputs, outputs) == 0
     assert np.count_nonzero(library.read(result, np.zeros((4, 8), np.float32)).any(1)) == 2
-    assert process.models.set_dynamic_batch_size(model_id, inputs, 1, 5) == 0
+    assert process.shapes.set_dynamic_batch_size(model_id, inputs, 1, 5) == 0
     assert process.models.execute(model_id, inputs, outputs) == 100017
-    assert process.models.set_dynamic_batch_size(model_id, inputs, 1, 0) == 100000
-    assert process.models.set_dynamic_batch_size(fixed, inputs, 1, 2) == 100019
-    assert process.models.set_dynamic_batch_size(99, inputs, 1, 2) == 145003
+    assert process.shapes.set_dynamic_batch_size(model_id, inputs, 1, 0) == 100000
+    assert process.shapes.set_dynamic_batch_size(fixed, inputs, 1, 2) == 100000
+    assert process.shapes.set_dynamic_batch_size(99, inputs, 0, 2) == 145003
+    assert process.shapes.set_dynamic_batch_size(fixed, inputs, 0, 2) == 145013
 
 
 def test_data_sets_that_do_not_fit(library, models, x):

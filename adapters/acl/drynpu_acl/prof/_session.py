@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import define, field
 
-from drynpu import DrynpuError, say
+from drynpu import DrynpuError, OutputError, say
 from drynpu.options import GraphApi, ProfilingRequest
 from drynpu.recorder import Planner, Recorder
 from drynpu_acl.prof._settings import AclSettings
@@ -52,6 +53,8 @@ class Sessions:
             framework=FRAMEWORK, request=request, settings=self.settings.shared, chip=self.settings.chip
         )
         recorder.start()
+        with suppress(OutputError):  # the end of the recording tells of it
+            recorder.reserve(directory)
         self._recording = DevicesRecording(recorder=recorder, directory=directory, devices=devices, plan=self.plan)
         self.captured = self._recording.captured
         self.marks = self.captured.marks if marks else None
@@ -94,6 +97,7 @@ class Sessions:
             outcome = recording.close()
         except Exception as error:  # noqa: BLE001 - the script goes on, whatever befalls its profile
             recording.recorder.stop()
+            recording.recorder.release()
             self.notes = (_failure(recording.recorder, error),)
             say(f"acl.prof: {self.notes[0]}")
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -10,6 +10,7 @@ from attrs import define, field
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import Handles
 from drynpu_acl.kernels import acl_dtype
+from drynpu_acl.runtime._aipp import AippSettings
 from drynpu_acl.runtime._onnx import ModelFile, Tensor
 
 _NCHW, _ND, _UNDEFINED = 0, 2, -1
@@ -24,18 +25,37 @@ class DataBuffer:
 
 
 @define(eq=False)
+class TensorDescription:
+    """A description that the program makes, or a run of its results; numbers are aclDataType and aclFormat."""
+
+    dtype: int
+    dims: tuple[int, ...]
+    format: int
+    name: str = ""
+
+
+@define(eq=False)
 class Dataset:
-    """Handles of data buffers in order. ``batch`` is the first dim of dynamic inputs in the next run."""
+    """
+    Handles of data buffers in order.
+
+    ``dims`` are lengths by the names of dims that have none in the model, ``aipp`` the settings of its images,
+    ``tensors`` descriptions by the number of the buffer, ``results`` those of what the last run left there.
+    """
 
     buffers: list[int] = field(factory=list)
-    batch: int | None = None
+    dims: Mapping[str, int] = field(factory=dict)
+    aipp: AippSettings | None = None
+    tensors: dict[int, TensorDescription] = field(factory=dict)
+    results: dict[int, TensorDescription] = field(factory=dict)
 
 
 @define(eq=False)
 class Description:
-    """A description, which ``get_desc`` fills with a model."""
+    """A description, which ``get_desc`` fills with a model; the id is 0 for one that is not loaded."""
 
     model: ModelFile | None = None
+    model_id: int = 0
 
     def tensor(self, side: str, index: int) -> Tensor | None:
         """Return an input or output; ``None`` where there is none of that number."""
@@ -107,16 +127,6 @@ class DataSets:
         dataset = self.datasets.get(handle)
         return dataset.buffers[index] if dataset is not None and index < len(dataset.buffers) else 0
 
-    def set_batch(self, model: ModelFile, handle: int, batch: int) -> int:
-        """Set the first dim of dynamic inputs in runs with this data set."""
-        dataset = self.datasets.get(handle)
-        if dataset is None or batch == 0:
-            return ReturnCode.INVALID_PARAM
-        if not any(tensor.dims and tensor.shape[0] < 0 for tensor in model.inputs):
-            return ReturnCode.MODEL_NOT_DYNAMIC
-        dataset.batch = batch
-        return ReturnCode.SUCCESS
-
     # Descriptions -----------------------------------------------------------------------------------------------
 
     def create_desc(self) -> int:
@@ -127,14 +137,14 @@ class DataSets:
         """Give up a description."""
         return ReturnCode.SUCCESS if self.descriptions.remove(handle) is not None else ReturnCode.INVALID_PARAM
 
-    def describe(self, handle: int, model: ModelFile | None) -> int:
+    def describe(self, handle: int, model: ModelFile | None, model_id: int = 0) -> int:
         """Fill a description; it stays good when the model goes."""
         description = self.descriptions.get(handle)
         if description is None:
             return ReturnCode.INVALID_PARAM
         if model is None:
             return ReturnCode.MODEL_ID_INVALID
-        description.model = model
+        description.model, description.model_id = model, model_id
         return ReturnCode.SUCCESS
 
     def count(self, side: str, handle: int) -> int:
@@ -159,6 +169,14 @@ class DataSets:
             return {}, ReturnCode.INVALID_PARAM
         return {"name": tensor.name, "dimCount": len(tensor.shape), "dims": list(tensor.shape)}, ReturnCode.SUCCESS
 
+    def stored_dims(self, side: str, handle: int, index: int) -> tuple[dict[str, Any], int]:
+        """Return what `dims` does, but images that a model prepares itself as they lie in memory."""
+        found, code = self.dims(side, handle, index)
+        tensor = self.tensor(side, handle, index)
+        if tensor is not None and tensor.stored is not None:
+            found["dims"] = list(tensor.stored)
+        return found, code
+
     def name(self, side: str, handle: int, index: int) -> str:
         """Return a tensor's name, empty for an unknown one."""
         tensor = self.tensor(side, handle, index)
@@ -179,11 +197,14 @@ class DataSets:
     def format(self, side: str, handle: int, index: int) -> int:
         """Return the aclFormat: NCHW for four dims, ND for others, -1 (undefined) for an unknown tensor."""
         tensor = self.tensor(side, handle, index)
-        if tensor is None:
-            return _UNDEFINED
-        return _NCHW if len(tensor.dims) == len("NCHW") else _ND
+        return _UNDEFINED if tensor is None else plain_format(len(tensor.dims))
 
     def clear(self) -> None:
         """Give up everything."""
         for kept in (self.buffers, self.datasets, self.descriptions):
             kept.clear()
+
+
+def plain_format(count: int) -> int:
+    """Return the aclFormat of a tensor of that many dims: NCHW for four, else ND."""
+    return _NCHW if count == len("NCHW") else _ND

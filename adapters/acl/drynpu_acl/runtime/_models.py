@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
+from drynpu import say_once
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.runtime._data import DataSets
 from drynpu_acl.runtime._devices import Devices
@@ -59,9 +60,13 @@ class Models:
         runner = self._loaded.get(model_id)
         return None if runner is None else runner.model
 
+    def runner(self, model_id: int) -> Runner | None:
+        """Return what runs a loaded model."""
+        return self._loaded.get(model_id)
+
     def load_from_file(self, path: str) -> tuple[int, int]:
         """Return ``(model_id, code)`` of an ONNX file, under that suffix or ``.om``."""
-        return self._load(lambda: open_model(Path(path)))
+        return self._load(lambda: open_model(Path(path), _tell))
 
     def load_from_mem(self, pointer: int, size: int) -> tuple[int, int]:
         """Return ``(model_id, code)`` of the bytes of an ONNX file."""
@@ -81,12 +86,44 @@ class Models:
                 return 0, ReturnCode.PARAM_INVALID
         return self.load_from_file(path)
 
+    def load_from_mem_with_mem(
+        self, pointer: int, size: int, work: int, work_size: int, weight: int, weight_size: int
+    ) -> tuple[int, int]:
+        """Return ``(model_id, code)`` of the bytes of an ONNX file; the program's memory is checked, and not needed."""
+        for place, room in ((work, work_size), (weight, weight_size)):
+            if place and self._memory.find(place, room) is None:
+                return 0, ReturnCode.PARAM_INVALID
+        return self.load_from_mem(pointer, size)
+
+    def query_size_from_mem(self, pointer: int, size: int) -> tuple[int, int, int]:
+        """Return ``(work bytes, weight bytes, code)`` of the bytes of an ONNX file."""
+        data = self._memory.read(pointer, size) if pointer and size else None
+        if data is None:
+            return 0, 0, ReturnCode.PARAM_INVALID if pointer and size else ReturnCode.INVALID_PARAM
+        model, code = self._read(lambda: parse_model(data, "model"))
+        return (0, 0, code) if model is None else (model.work_bytes, model.weight_bytes, code)
+
+    def get_desc_from_file(self, description: int, path: str) -> int:
+        """Fill a description with the model of a file, without loading it."""
+        model, code = self._read(lambda: open_model(Path(path), _tell))
+        return code if model is None else self._data.describe(description, model)
+
+    def get_desc_from_mem(self, description: int, pointer: int, size: int) -> int:
+        """Fill a description with the model of the bytes of a file, without loading it."""
+        data = self._memory.read(pointer, size) if pointer and size else None
+        if data is None:
+            return ReturnCode.INVALID_PARAM
+        model, code = self._read(lambda: parse_model(data, "model"))
+        return code if model is None else self._data.describe(description, model)
+
     def _load(self, read: Callable[[], ModelFile]) -> tuple[int, int]:
         if self._devices.current is None:
             return 0, ReturnCode.CONTEXT_NULL
         model, code = self._read(read)
         if model is None:
             return 0, code
+        if model.conversion.ignored:
+            _tell(f"{model.name}.atc: --{', --'.join(model.conversion.ignored)}: not simulated")
         with self._lock:
             model_id = next(self._ids)
             self._loaded[model_id] = Runner(model, self._split())
@@ -109,18 +146,12 @@ class Models:
 
     def query_size(self, path: str) -> tuple[int, int, int]:
         """Return ``(work bytes, weight bytes, code)``: the tensors between the nodes, and the weights."""
-        model, code = self._read(lambda: open_model(Path(path)))
+        model, code = self._read(lambda: open_model(Path(path), _tell))
         return (0, 0, code) if model is None else (model.work_bytes, model.weight_bytes, code)
 
     def get_desc(self, description: int, model_id: int) -> int:
         """Fill a description with a loaded model."""
-        return self._data.describe(description, self.get(model_id))
-
-    def set_dynamic_batch_size(self, model_id: int, dataset: int, index: int, batch: int) -> int:
-        """Tell the first dim of dynamic inputs in runs with a data set; *index* is that of the vendor's own input."""
-        del index
-        model = self.get(model_id)
-        return ReturnCode.MODEL_ID_INVALID if model is None else self._data.set_batch(model, dataset, batch)
+        return self._data.describe(description, self.get(model_id), model_id)
 
     def execute(self, model_id: int, inputs: int, outputs: int) -> int:
         """Run a model on the default stream and wait for it."""
@@ -157,3 +188,7 @@ class Models:
     def clear(self) -> None:
         """Give up all models."""
         self._loaded.clear()
+
+
+def _tell(line: str) -> None:
+    say_once(f"acl: {line}")

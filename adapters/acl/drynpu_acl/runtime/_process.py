@@ -14,11 +14,14 @@ from drynpu.recorder import load_chosen_chip
 from drynpu_acl.constants import ReturnCode
 from drynpu_acl.handles import handle_numbers
 from drynpu_acl.kernels import ACL_SIZES
+from drynpu_acl.runtime._aipp_calls import AippCalls
 from drynpu_acl.runtime._data import DataSets
 from drynpu_acl.runtime._devices import Devices
+from drynpu_acl.runtime._gears import ModelShapes
 from drynpu_acl.runtime._listener import Lifecycle, Listener
 from drynpu_acl.runtime._memory import Memory
 from drynpu_acl.runtime._models import Models
+from drynpu_acl.runtime._tensors import TensorDescriptions
 from drynpu_acl.runtime._threads import Threads
 from drynpu_acl.runtime._utilities import Utilities
 from drynpu_acl.runtime._waiting import Waiting
@@ -66,6 +69,9 @@ class Process:
             listener=lambda: self.listener,
             complain=self.complain,
         )
+        self.shapes = ModelShapes(self.models, self.data, self.memory, self.complain)
+        self.tensors = TensorDescriptions(numbers, self.data)
+        self.aipp = AippCalls(numbers, self.models, self.data, self.complain)
 
     # Beginning and end ------------------------------------------------------------------------------------------
 
@@ -103,7 +109,7 @@ class Process:
                 self.lifecycle.finalize()
             self.waiting.close()
             self.models.clear()
-            for kept in (self.devices, self.data, self.memory):
+            for kept in (self.devices, self.data, self.memory, self.aipp.settings, self.tensors.descriptions):
                 kept.clear()
             self._references, self._finalized = 0, True
             return ReturnCode.SUCCESS

@@ -8,10 +8,13 @@ from drynpu_acl.binding import Binder as _Binder
 from drynpu_acl.runtime import PROCESS as _process
 
 __all__ = [
+    "app_log",
     "blas",
     "create_data_buffer",
+    "create_tensor_desc",
     "data_type_size",
     "destroy_data_buffer",
+    "destroy_tensor_desc",
     "finalize",
     "finalize_reference",
     "fv",
@@ -20,6 +23,13 @@ __all__ = [
     "get_data_buffer_size_v2",
     "get_recent_err_msg",
     "get_soc_name",
+    "get_tensor_desc_dim_v2",
+    "get_tensor_desc_element_count",
+    "get_tensor_desc_format",
+    "get_tensor_desc_name",
+    "get_tensor_desc_num_dims",
+    "get_tensor_desc_size",
+    "get_tensor_desc_type",
     "get_version",
     "himpi",
     "init",
@@ -28,6 +38,7 @@ __all__ = [
     "op",
     "prof",
     "rt",
+    "set_tensor_desc_name",
     "update_data_buffer",
     "util",
 ]
@@ -48,3 +59,16 @@ get_data_buffer_addr = _bind("get_data_buffer_addr", "k", _process.data.get_data
 get_data_buffer_size = _bind("get_data_buffer_size", "k", _process.data.get_data_buffer_size)
 get_data_buffer_size_v2 = _bind("get_data_buffer_size_v2", "k", _process.data.get_data_buffer_size)
 update_data_buffer = _bind("update_data_buffer", "kkk", _process.data.update_data_buffer)
+
+_tensors = _process.tensors
+create_tensor_desc = _bind("create_tensor_desc", "iOi", _tensors.create_tensor_desc)
+destroy_tensor_desc = _bind("destroy_tensor_desc", "k", _tensors.destroy_tensor_desc)
+get_tensor_desc_type = _bind("get_tensor_desc_type", "k", _tensors.get_tensor_desc_type)
+get_tensor_desc_format = _bind("get_tensor_desc_format", "k", _tensors.get_tensor_desc_format)
+get_tensor_desc_size = _bind("get_tensor_desc_size", "k", _tensors.get_tensor_desc_size)
+get_tensor_desc_element_count = _bind("get_tensor_desc_element_count", "k", _tensors.get_tensor_desc_element_count)
+get_tensor_desc_num_dims = _bind("get_tensor_desc_num_dims", "k", _tensors.get_tensor_desc_num_dims)
+get_tensor_desc_dim_v2 = _bind("get_tensor_desc_dim_v2", "kk", _tensors.get_tensor_desc_dim_v2)
+get_tensor_desc_name = _bind("get_tensor_desc_name", "k", _tensors.get_tensor_desc_name)
+set_tensor_desc_name = _bind("set_tensor_desc_name", "ks", _tensors.set_tensor_desc_name)
+app_log = _bind("app_log", "is", _tensors.app_log, api="")
